@@ -3,6 +3,12 @@ import type { Method, Report } from '../gateway/edge/messages.ts'
 export type Service = Report['services'][number]
 export type ServiceAction = 'start' | 'stop' | 'restart'
 
+/** A package that was downloaded and checked. */
+export interface PackageFile {
+  readonly path: string
+  readonly version: string
+}
+
 /** The machine that the agent runs on, as far as commands change it. Every method may be called again after a crash. */
 export interface Appliance {
   /** The methods that it can execute; the gateway queues no other commands. */
@@ -14,6 +20,19 @@ export interface Appliance {
   bouncePorts(ports: readonly string[], holdMs: number): Promise<void>
   /** @throws Error with the reason. */
   disconnectAps(macs: readonly string[]): Promise<void>
+  /**
+   * Installs a package, after which the service should report the version.
+   * @throws Error with the reason.
+   */
+  install(service: string, file: PackageFile): Promise<void>
+  /** Returns the codename of the distribution that the machine runs now; null where it has none. */
+  distro(): Promise<string | null>
+  /**
+   * Upgrades the distribution.
+   * @param codename Of a release, or `next`.
+   * @throws Error with the reason.
+   */
+  upgradeDistro(codename: string): Promise<void>
   /** @throws Error with the reason. */
   configure(configuration: Readonly<Record<string, unknown>>): Promise<void>
 }

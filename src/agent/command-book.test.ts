@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest'
 import type { Appliance } from './appliance.ts'
 import { NotExecuted } from './appliance.ts'
 import { createCommandBook } from './command-book.ts'
+import { Interrupted } from './interrupted.ts'
 import type { State } from './state.ts'
+import type { Upgrades } from './upgrades.ts'
 
 function memoryState(): State {
   const files = new Map<string, string>()
@@ -26,12 +28,17 @@ function appliance(changes: Partial<Appliance> = {}): Appliance & { readonly don
     bouncePorts: async () => {},
     disconnectAps: async () => {},
     configure: async () => {},
+    install: async () => {},
+    distro: async () => null,
+    upgradeDistro: async () => {},
     ...changes,
   }
 }
 
+const never = () => Promise.reject(new Error('No upgrade is expected'))
+const none: Upgrades = { stage: never, upgradeService: never, upgradeDistro: never }
 const bookOf = (machine: Appliance, state = memoryState(), bootId = 'boot-1') =>
-  createCommandBook({ state, appliance: machine, bootId, onPoint: () => {} })
+  createCommandBook({ state, appliance: machine, upgrades: none, bootId, onPoint: () => {} })
 const id = (number: number) => `0193a1c0-0000-7000-8000-${String(number).padStart(12, '0')}`
 const restart = (number: number, callId = number) => ({
   id: callId,
@@ -66,6 +73,18 @@ describe('a command', () => {
     expect((await fails.handle(restart(1))).answer).toMatchObject({ error: { code: 2, message: 'exit 1' } })
     const refuses = bookOf(appliance({ control: () => Promise.reject(new NotExecuted('no such service')) }))
     expect((await refuses.handle(restart(1))).answer).toMatchObject({ error: { code: 1, message: 'no such service' } })
+  })
+
+  test('that the end of the agent interrupts has no answer, and is completed at the next start', async () => {
+    const state = memoryState()
+    const stopped = bookOf(appliance({ control: () => Promise.reject(new Interrupted('stops')) }), state)
+    await expect(stopped.handle(restart(1))).rejects.toThrow(Interrupted)
+    const machine = appliance()
+    const next = bookOf(machine, state)
+    expect(await next.undelivered()).toEqual([])
+    expect([await next.resume(), await next.resume()]).toEqual([true, false])
+    expect(machine.done).toEqual(['restart tunterm'])
+    expect(await next.undelivered()).toHaveLength(1)
   })
 
   test('is undelivered until the gateway has its answer', async () => {

@@ -8,8 +8,10 @@ import {
   isParamsOf,
 } from '../gateway/edge/messages.ts'
 import { type Appliance, NotExecuted } from './appliance.ts'
+import { Interrupted } from './interrupted.ts'
 import type { OnPoint } from './points.ts'
 import type { State } from './state.ts'
+import type { Upgrades } from './upgrades.ts'
 
 export type Answer = { readonly result: CommandResult } | { readonly error: CommandError }
 
@@ -39,8 +41,8 @@ export interface AnsweredCall {
 export interface CommandBook {
   /** Resolves with the answer to a call, which may not even be one of the agent's methods. */
   handle(call: { readonly id: number; readonly method: string; readonly params: unknown }): Promise<AnsweredCall>
-  /** Completes what a crash has interrupted. */
-  resume(): Promise<void>
+  /** Completes what a crash has interrupted. Resolves with false where there was nothing. */
+  resume(): Promise<boolean>
   /** Lists the answers that the gateway may not have got, oldest first. */
   undelivered(): Promise<AnsweredCall[]>
   recordDelivered(commandId: string): Promise<void>
@@ -52,11 +54,12 @@ const REMEMBERED = 256
 export interface CommandBookOptions {
   readonly state: State
   readonly appliance: Appliance
+  readonly upgrades: Upgrades
   readonly bootId: string
   readonly onPoint: OnPoint
 }
 
-export function createCommandBook({ state, appliance, bootId, onPoint }: CommandBookOptions): CommandBook {
+export function createCommandBook({ state, appliance, upgrades, bootId, onPoint }: CommandBookOptions): CommandBook {
   /** By the id of the command; the gateway may repeat a call while the command runs. */
   const running = new Map<string, Promise<CommandRecord>>()
 
@@ -80,9 +83,10 @@ export function createCommandBook({ state, appliance, bootId, onPoint }: Command
   async function answerOf({ command_id, method, params }: CommandRecord): Promise<Answer> {
     const about = { command_id, boot_id: bootId }
     try {
-      const text = await run(appliance, state, { method, params })
+      const text = await run({ appliance, upgrades, state }, { method, params })
       return { result: { ...about, repeated: false, text } }
     } catch (error) {
+      if (error instanceof Interrupted) throw error
       const code = error instanceof NotExecuted ? errorCodes.refused : errorCodes.failed
       return { error: { code, message: error instanceof Error ? error.message : String(error), data: about } }
     }
@@ -126,7 +130,9 @@ export function createCommandBook({ state, appliance, bootId, onPoint }: Command
       return begin(id, method, params)
     },
     async resume() {
-      for (const record of await listRecords()) if (record.answer === null) await executeOnce(record)
+      const interrupted = (await listRecords()).filter(({ answer }) => answer === null)
+      for (const record of interrupted) await executeOnce(record)
+      return interrupted.length > 0
     },
     async undelivered() {
       return (await listRecords()).flatMap(({ call_id: callId, command_id: commandId, answer, delivered }) =>
@@ -173,7 +179,10 @@ interface Order {
 }
 
 /** @returns What the answer says. @throws Error with the reason. */
-async function run(appliance: Appliance, state: State, { method, params }: Order): Promise<string> {
+async function run(
+  { appliance, upgrades, state }: Pick<CommandBookOptions, 'appliance' | 'upgrades' | 'state'>,
+  { method, params }: Order,
+): Promise<string> {
   if (isParamsOf('service.control', params) && method === 'service.control') {
     await appliance.control(params.service, params.action)
     return `${params.action} ${params.service}`
@@ -191,5 +200,8 @@ async function run(appliance: Appliance, state: State, { method, params }: Order
     await state.write(CONFIGURATION, JSON.stringify(params))
     return params.sha256
   }
+  if (isParamsOf('stage', params) && method === 'stage') return upgrades.stage(params)
+  if (isParamsOf('service.upgrade', params) && method === 'service.upgrade') return upgrades.upgradeService(params)
+  if (isParamsOf('distro.upgrade', params) && method === 'distro.upgrade') return upgrades.upgradeDistro(params)
   throw new NotExecuted(`The agent has no method ${method}`)
 }

@@ -1,10 +1,12 @@
 import { WebSocket } from 'ws'
 import { type Method, type Report, errorCodes } from '../gateway/edge/messages.ts'
 import { decodeFrame, encodeCall, encodeError, encodeNotification, encodeResult } from '../gateway/jsonrpc.ts'
+import type { Appliance } from './appliance.ts'
 import { type AnsweredCall, type CommandBook, readConfigSha256 } from './command-book.ts'
 import type { MachineFacts } from './facts.ts'
 import type { Log } from './log.ts'
 import type { OnPoint } from './points.ts'
+import type { ProgressFeed } from './progress.ts'
 import type { Credentials } from './register.ts'
 import type { State } from './state.ts'
 
@@ -13,7 +15,8 @@ export interface ConnectionOptions {
   readonly book: CommandBook
   readonly credentials: Credentials
   readonly facts: MachineFacts
-  readonly methods: readonly Method[]
+  readonly appliance: Appliance
+  readonly feed: ProgressFeed
   readonly report: () => Promise<Report>
   readonly version: string
   readonly log: Log
@@ -28,6 +31,9 @@ export interface Ended {
   /** True if the gateway has accepted the agent's hello. */
   readonly wasWelcome: boolean
 }
+
+/** The methods that change what the agent reports. */
+const changing: ReadonlySet<string> = new Set<Method>(['service.control', 'service.upgrade', 'distro.upgrade'])
 
 const HELLO_ID = 1
 const DEFAULT_INTERVAL_S = 60
@@ -70,6 +76,7 @@ class AgentConnection {
   readonly #options: ConnectionOptions
   readonly #timers: NodeJS.Timeout[] = []
   #silence: NodeJS.Timeout | null = null
+  #stopListening: () => void = () => {}
   /** The commands whose answers the gateway has got when it answers the next ping. */
   #unconfirmed: string[] = []
 
@@ -85,14 +92,16 @@ class AgentConnection {
   end(): void {
     for (const timer of this.#timers) clearInterval(timer)
     if (this.#silence !== null) clearTimeout(this.#silence)
+    this.#stopListening()
   }
 
   async #sayHello(): Promise<void> {
-    const { state, facts, methods, report, version } = this.#options
+    const { state, facts, appliance, report, version } = this.#options
     const hello = {
       agent: version,
       ...facts,
-      methods,
+      distro: await appliance.distro(),
+      methods: appliance.methods,
       config_sha256: await readConfigSha256(state),
       report: await report(),
     }
@@ -106,7 +115,14 @@ class AgentConnection {
       return this.#send(encodeError(null, { code: errorCodes.invalidRequest, message: frame.why }))
     if (frame.kind !== 'call' || frame.id === null) return
     const { id, method, params } = frame
-    this.#run(this.#options.book.handle({ id, method, params }).then((answered) => this.#answer(answered)))
+    this.#run(this.#execute(id, method, params))
+  }
+
+  /** What the gateway knows of the appliance has to be up to date when it learns that the command has ended. */
+  async #execute(id: number, method: string, params: unknown): Promise<void> {
+    const answered = await this.#options.book.handle({ id, method, params })
+    if (changing.has(method)) await this.#report()
+    this.#answer(answered)
   }
 
   #onWelcome(result: unknown): void {
@@ -116,6 +132,7 @@ class AgentConnection {
     this.#options.log('connected', { mxedge_id: this.#options.credentials.mxedge_id })
     const intervalMs = Math.min(3600, Math.max(1, intervalS)) * 1000
     this.#timers.push(setInterval(() => this.#run(this.#report()), intervalMs))
+    this.#stopListening = this.#options.feed.listen((progress) => this.#send(encodeNotification('progress', progress)))
     this.#run(this.#answerAgain())
   }
 
@@ -126,7 +143,7 @@ class AgentConnection {
   /** Sends the answers that the gateway may not have got on an earlier connection. */
   async #answerAgain(): Promise<void> {
     const { book } = this.#options
-    await book.resume()
+    if (await book.resume()) await this.#report()
     for (const answered of await book.undelivered()) this.#answer(answered)
   }
 

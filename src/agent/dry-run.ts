@@ -1,43 +1,75 @@
+import { stat } from 'node:fs/promises'
+import { calls, isMethod } from '../gateway/edge/messages.ts'
 import { type Appliance, NotExecuted, type Service } from './appliance.ts'
 import type { State } from './state.ts'
 
 const JOURNAL = 'dry-run.json'
 
-/** What a dry run remembers: its services, and everything that it was told to do. */
+/** What a dry run remembers: its services, its distribution, and everything that it was told to do. */
 export interface DryRun {
   readonly services: readonly Service[]
+  readonly distro: string
   readonly done: readonly string[]
 }
 
 const initial: DryRun = {
   services: ['mxagent', 'tunterm', 'radsecproxy'].map((name) => ({ name, version: '1.0.0', state: 'running' })),
+  distro: 'bookworm',
   done: [],
+}
+
+/** Debian's releases, in their order. */
+const releases = ['bullseye', 'bookworm', 'trixie', 'forky']
+
+/** What goes wrong in a dry run. */
+export interface Faults {
+  readonly install?: 'bad_package' | 'never_finishes' | 'other_version'
+  readonly distro?: 'fails' | 'changes_nothing'
 }
 
 export async function readDryRun(state: State): Promise<DryRun> {
   const text = await state.read(JOURNAL)
-  return text === null ? initial : (JSON.parse(text) as DryRun)
+  return text === null ? initial : { ...initial, ...(JSON.parse(text) as Partial<DryRun>) }
 }
 
 /** An appliance that changes nothing on the machine, and remembers what it would have done. */
-export function dryRunAppliance(state: State): Appliance {
-  async function note(what: string, change: (services: readonly Service[]) => readonly Service[] = (same) => same) {
-    const { services, done } = await readDryRun(state)
-    await state.write(JOURNAL, JSON.stringify({ services: change(services), done: [...done, what] }))
+export function dryRunAppliance(state: State, faults: Faults = {}): Appliance {
+  async function note(what: string, change: (before: DryRun) => Partial<DryRun> = () => ({})) {
+    const before = await readDryRun(state)
+    await state.write(JOURNAL, JSON.stringify({ ...before, ...change(before), done: [...before.done, what] }))
   }
+  const noteService = (what: string, name: string, changed: Partial<Service>) =>
+    note(what, ({ services }) => ({
+      services: services.map((service) => (service.name === name ? { ...service, ...changed } : service)),
+    }))
   return {
-    methods: ['service.control', 'port.bounce', 'aps.disconnect', 'configure'],
+    methods: Object.keys(calls).filter(isMethod),
     services: async () => (await readDryRun(state)).services,
     async control(name, action) {
       const { services } = await readDryRun(state)
       if (!services.some((service) => service.name === name)) throw new NotExecuted(`There is no service ${name}`)
       const running = action === 'stop' ? ('stopped' as const) : ('running' as const)
-      await note(`${action} ${name}`, (all) =>
-        all.map((service) => (service.name === name ? { ...service, state: running } : service)),
-      )
+      await noteService(`${action} ${name}`, name, { state: running })
     },
     bouncePorts: (ports) => note(`bounce ${ports.join(' ')}`),
     disconnectAps: (macs) => note(`disconnect ${macs.join(' ')}`),
     configure: () => note('configure'),
+    async install(name, { path, version }) {
+      const { install } = faults
+      if (install === 'never_finishes') await new Promise(() => {})
+      if (install === 'bad_package') throw new Error(`The package of ${name} ${version} is damaged`)
+      const { size } = await stat(path)
+      await noteService(`install ${name} ${version} of ${size} bytes`, name, {
+        version: install === 'other_version' ? `${version}+other` : version,
+      })
+    },
+    distro: async () => (await readDryRun(state)).distro,
+    async upgradeDistro(codename) {
+      if (faults.distro === 'fails') throw new Error('The upgrade of the distribution has failed')
+      const { distro } = await readDryRun(state)
+      const next = codename === 'next' ? releases[releases.indexOf(distro) + 1] : codename
+      if (next === undefined) throw new Error(`There is no release after ${distro}`)
+      await note(`upgrade to ${next}`, () => (faults.distro === 'changes_nothing' ? {} : { distro: next }))
+    },
   }
 }

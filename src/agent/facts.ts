@@ -1,28 +1,30 @@
 import { readFile, statfs } from 'node:fs/promises'
 import { cpus, freemem, networkInterfaces, totalmem, uptime } from 'node:os'
 import type { Hello, Report } from '../gateway/edge/messages.ts'
-import type { Service } from './appliance.ts'
+import type { Appliance } from './appliance.ts'
 
 /** What does not change while the machine runs. */
-export type MachineFacts = Pick<Hello, 'boot_id' | 'model' | 'serial' | 'distro'>
+export type MachineFacts = Pick<Hello, 'boot_id' | 'model' | 'serial'>
 
 export async function readMachineFacts(): Promise<MachineFacts> {
-  const [bootId, model, serial, release] = await Promise.all(
-    [
-      '/proc/sys/kernel/random/boot_id',
-      '/sys/class/dmi/id/product_name',
-      '/sys/class/dmi/id/product_serial',
-      '/etc/os-release',
-    ].map(readText),
+  const [bootId, model, serial] = await Promise.all(
+    ['/proc/sys/kernel/random/boot_id', '/sys/class/dmi/id/product_name', '/sys/class/dmi/id/product_serial'].map(
+      readText,
+    ),
   )
-  const [, distro = null] = /^VERSION_CODENAME="?([a-z0-9._-]+)"?$/m.exec(release ?? '') ?? []
   // A machine that does not name its boots is told apart by the second in which it booted.
   return {
     boot_id: bootId ?? `booted-${Math.round(Date.now() / 1000 - uptime())}`,
     model: model ?? null,
     serial: serial ?? null,
-    distro,
   }
+}
+
+/** Returns the codename of the distribution. */
+export async function readDistro(): Promise<string | null> {
+  const release = await readText('/etc/os-release')
+  const [, distro = null] = /^VERSION_CODENAME="?([a-z0-9._-]+)"?$/m.exec(release ?? '') ?? []
+  return distro
 }
 
 /** Returns null for a file that is missing, empty or private. */
@@ -32,9 +34,10 @@ async function readText(path: string): Promise<string | null> {
 }
 
 /** Returns a function that reports the machine's state; the processor's share is that since the last report. */
-export function createReporter(folder: string): (services: readonly Service[]) => Promise<Report> {
+export function createReporter(folder: string, appliance: Appliance): () => Promise<Report> {
   let last = cpuTimes()
-  return async (services) => {
+  return async () => {
+    const services = await appliance.services()
     const now = cpuTimes()
     const total = now.total - last.total
     const busy = total <= 0 ? null : Math.min(100, Math.max(0, (1 - (now.idle - last.idle) / total) * 100))
@@ -42,6 +45,7 @@ export function createReporter(folder: string): (services: readonly Service[]) =
     return {
       uptime_s: Math.round(uptime()),
       services: services.slice(0, 32),
+      distro: await appliance.distro(),
       cpu_percent: busy,
       memory: { total: totalmem(), free: freemem() },
       disk: await readDisk(folder),

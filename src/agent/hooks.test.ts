@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NotExecuted } from './appliance.ts'
-import { type CommandLine, hookAppliance, readHooks } from './hooks.ts'
+import { hookAppliance, readHooks } from './hooks.ts'
+import { type CommandLine, runHook } from './run-hook.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -65,12 +66,36 @@ describe('the commands of an operator', () => {
     expect(await noted('configuration')).toBe('{"ntp_servers":["192.0.2.1"]};')
   })
 
+  test('get the package and its version, or the codename, as their last arguments', async () => {
+    const services = { a: { ...service, install: notes('packages') } }
+    const appliance = hookAppliance({ services, distro_upgrade: notes('distro') })
+    await appliance.install('a', { path: '/tmp/x y', version: '1.2~rc1' })
+    await appliance.upgradeDistro('next')
+    expect([await noted('packages'), await noted('distro')]).toEqual(['/tmp/x y 1.2~rc1;', 'next;'])
+  })
+
+  test('that never finish are killed with what they have started', async () => {
+    const sleeps = `require('child_process').spawnSync(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])`
+    expect((await runHook(js(sleeps), { timeoutMs: 300 })).code).toBe('SIGKILL')
+  })
+
+  test('end when they have ended, even if a service that they have started lives on', async () => {
+    const daemon = `const child = require('child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 5000)'],
+      { stdio: 'inherit', detached: true }); child.unref(); console.log(child.pid)`
+    const { code, output } = await runHook(js(daemon))
+    process.kill(Number(output.trim()), 'SIGKILL')
+    expect(code).toBe(0)
+  })
+
   test('decide which methods the agent announces', () => {
-    expect(hookAppliance({ services: {} }).methods).toEqual(['configure'])
+    expect(hookAppliance({ services: {} }).methods).toEqual(['configure', 'stage'])
     const half = { services: { a: service }, port_down: js('') }
-    expect(hookAppliance(half).methods).toEqual(['service.control', 'configure'])
+    expect(hookAppliance(half).methods).toEqual(['service.control', 'configure', 'stage'])
     const all = { ...half, port_up: js(''), disconnect_aps: js('') }
-    expect(hookAppliance(all).methods).toEqual(['service.control', 'port.bounce', 'aps.disconnect', 'configure'])
+    const kept = ['configure', 'stage']
+    expect(hookAppliance(all).methods).toEqual(['service.control', 'port.bounce', 'aps.disconnect', ...kept])
+    const upgrades = { services: { a: service, b: { ...service, install: js('') } }, distro_upgrade: js('') }
+    expect(hookAppliance(upgrades).methods).toEqual(['service.control', ...kept, 'service.upgrade', 'distro.upgrade'])
   })
 
   test('that are missing execute nothing', async () => {
@@ -78,6 +103,8 @@ describe('the commands of an operator', () => {
     await expect(appliance.control('constructor', 'stop')).rejects.toThrow(NotExecuted)
     await expect(appliance.bouncePorts(['0'], 0)).rejects.toThrow('No port_down is configured on the appliance')
     await expect(appliance.disconnectAps([])).rejects.toThrow(NotExecuted)
+    await expect(appliance.install('a', { path: '/tmp/x', version: '1' })).rejects.toThrow('No install is configured')
+    await expect(appliance.upgradeDistro('next')).rejects.toThrow('No distro_upgrade is configured on the appliance')
   })
 })
 
@@ -98,6 +125,8 @@ describe('the file of commands', () => {
     [{ services: { a: { ...service, stop: 'systemctl stop a' } } }, 'services.a.stop must be a list of texts'],
     [{ services: { a: { version: ['x'] } } }, 'services.a.status must be a list of texts'],
     [{ services: {}, port_up: [] }, 'port_up must be a list of texts'],
+    [{ services: { a: { ...service, install: [] } } }, 'services.a.install must be a list of texts'],
+    [{ services: {}, distro_upgrade: 'x' }, 'distro_upgrade must be a list of texts'],
   ])('%j is refused with the name of the member', async (content, reason) => {
     await expect(readHooks(await write(content))).rejects.toThrow(reason)
   })

@@ -1,18 +1,19 @@
-import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Method } from '../gateway/edge/messages.ts'
 import { type Appliance, NotExecuted, type Service, type ServiceAction } from './appliance.ts'
-
-/** A program with its arguments; no shell is involved. */
-export type CommandLine = readonly [string, ...(readonly string[])]
+import { readDistro } from './facts.ts'
+import { type CommandLine, runHook, runHookOrThrow } from './run-hook.ts'
 
 /** The commands of a service. `version` prints its version; `status` ends with 0 while it runs. */
-export type ServiceHooks = Readonly<Record<'version' | 'status' | ServiceAction, CommandLine>>
+export type ServiceHooks = Readonly<Record<'version' | 'status' | ServiceAction, CommandLine>> & {
+  /** Gets the path of a package and its version as its last arguments. */
+  readonly install?: CommandLine
+}
 
 /**
- * What the operator has configured. `port_down` and `port_up` get the name of the port as their last argument; the other
- * hooks get the params of the command as JSON on their input.
+ * What the operator has configured. `port_down` and `port_up` get the name of the port as their last argument,
+ * `distro_upgrade` the codename; the other hooks get the params of the command as JSON on their input.
  */
 export interface Hooks {
   readonly services: Readonly<Record<string, ServiceHooks>>
@@ -20,17 +21,22 @@ export interface Hooks {
   readonly port_up?: CommandLine
   readonly disconnect_aps?: CommandLine
   readonly configure?: CommandLine
+  readonly distro_upgrade?: CommandLine
 }
 
+const INSTALL_TIMEOUT_MS = 900_000
+const DISTRO_TIMEOUT_MS = 3_600_000
+
 const serviceHooks = ['version', 'status', 'start', 'stop', 'restart'] as const
-const otherHooks = ['port_down', 'port_up', 'disconnect_aps', 'configure'] as const
+const otherHooks = ['port_down', 'port_up', 'disconnect_aps', 'configure', 'distro_upgrade'] as const
 
 /** @throws Error that names the member of the file. */
 export async function readHooks(path: string): Promise<Hooks> {
   const hooks: unknown = JSON.parse(await readFile(path, 'utf8'))
   if (!isRecord(hooks) || !isRecord(hooks['services'])) throw new Error(`${path}: services must be an object`)
   for (const [name, service] of Object.entries(hooks['services'])) {
-    for (const hook of serviceHooks) {
+    for (const hook of [...serviceHooks, 'install']) {
+      if (isRecord(service) && hook === 'install' && service[hook] === undefined) continue
       if (!isRecord(service) || !isCommandLine(service[hook]))
         throw new Error(`${path}: services.${name}.${hook} must be a list of texts, a program and its arguments`)
     }
@@ -60,32 +66,44 @@ export function hookAppliance(hooks: Hooks): Appliance {
     async control(name, action) {
       const service = Object.hasOwn(hooks.services, name) ? hooks.services[name] : undefined
       if (service === undefined) throw new NotExecuted(`There is no service ${name}`)
-      await runOrThrow(service[action])
+      await runHookOrThrow(service[action])
     },
     async bouncePorts(ports, holdMs) {
       const [down, up] = [need(hooks, 'port_down'), need(hooks, 'port_up')]
-      const downs = await Promise.allSettled(ports.map((port) => runOrThrow([...down, port])))
+      const downs = await Promise.allSettled(ports.map((port) => runHookOrThrow([...down, port])))
       await wait(holdMs)
       // A port that fails must not keep the others down.
-      const ups = await Promise.allSettled(ports.map((port) => runOrThrow([...up, port])))
+      const ups = await Promise.allSettled(ports.map((port) => runHookOrThrow([...up, port])))
       for (const result of [...downs, ...ups]) if (result.status === 'rejected') throw result.reason
     },
     async disconnectAps(macs) {
-      await runOrThrow(need(hooks, 'disconnect_aps'), { macs })
+      await runHookOrThrow(need(hooks, 'disconnect_aps'), { input: { macs } })
+    },
+    async install(name, { path, version }) {
+      const install = Object.hasOwn(hooks.services, name) ? hooks.services[name]?.install : undefined
+      if (install === undefined) throw new NotExecuted(`No install is configured for the service ${name}`)
+      await runHookOrThrow([...install, path, version], { timeoutMs: INSTALL_TIMEOUT_MS })
+    },
+    distro: readDistro,
+    async upgradeDistro(codename) {
+      await runHookOrThrow([...need(hooks, 'distro_upgrade'), codename], { timeoutMs: DISTRO_TIMEOUT_MS })
     },
     async configure(configuration) {
-      if (hooks.configure !== undefined) await runOrThrow(hooks.configure, configuration)
+      if (hooks.configure !== undefined) await runHookOrThrow(hooks.configure, { input: configuration })
     },
   }
 }
 
-function methodsOf({ services, port_down, port_up, disconnect_aps }: Hooks): Method[] {
+function methodsOf({ services, port_down, port_up, disconnect_aps, distro_upgrade }: Hooks): Method[] {
   return [
     ...(Object.keys(services).length > 0 ? (['service.control'] as const) : []),
     ...(port_down !== undefined && port_up !== undefined ? (['port.bounce'] as const) : []),
     ...(disconnect_aps !== undefined ? (['aps.disconnect'] as const) : []),
-    // The agent keeps the configuration, also where no hook applies it.
+    // The agent keeps the configuration and what it downloads, also where no hook applies it.
     'configure',
+    'stage',
+    ...(Object.values(services).some(({ install }) => install !== undefined) ? (['service.upgrade'] as const) : []),
+    ...(distro_upgrade !== undefined ? (['distro.upgrade'] as const) : []),
   ]
 }
 
@@ -98,35 +116,10 @@ function need(hooks: Hooks, hook: (typeof otherHooks)[number]): CommandLine {
 async function readService(name: string, { services }: Hooks): Promise<Service> {
   const service = services[name]
   if (service === undefined) return { name, version: null, state: 'stopped' }
-  const [version, status] = await Promise.all([run(service.version), run(service.status)])
+  const [version, status] = await Promise.all([runHook(service.version), runHook(service.status)])
   return {
     name,
     version: version.code === 0 ? version.output.trim().slice(0, 200) || null : null,
     state: status.code === 0 ? 'running' : 'stopped',
   }
-}
-
-async function runOrThrow(commandLine: CommandLine, input?: object): Promise<void> {
-  const { code, output } = await run(commandLine, input)
-  if (code !== 0) throw new Error(`${commandLine[0]} ended with ${code}: ${output.trim().slice(-300)}`)
-}
-
-const MAX_OUTPUT = 16_384
-const TIMEOUT_MS = 150_000
-
-function run([program, ...args]: CommandLine, input?: object): Promise<{ code: number | string; output: string }> {
-  return new Promise((resolve) => {
-    const child = spawn(program, args, { timeout: TIMEOUT_MS, killSignal: 'SIGKILL' })
-    let output = ''
-    const add = (chunk: Buffer): void => {
-      output = (output + chunk.toString('utf8')).slice(-MAX_OUTPUT)
-    }
-    child.stdout.on('data', add)
-    child.stderr.on('data', add)
-    // A program that does not read its input closes the pipe.
-    child.stdin.on('error', () => {})
-    child.stdin.end(input === undefined ? '' : JSON.stringify(input))
-    child.on('error', (error) => resolve({ code: 'no start', output: error.message }))
-    child.on('close', (code, signal) => resolve({ code: code ?? signal ?? 'unknown', output }))
-  })
 }

@@ -1,20 +1,29 @@
+import type { KeyObject } from 'node:crypto'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Appliance } from './appliance.ts'
 import { createCommandBook } from './command-book.ts'
 import { runConnection } from './connection.ts'
 import { decideNext } from './decide-next.ts'
+import { createDownloads } from './download.ts'
 import { createReporter, readMachineFacts } from './facts.ts'
 import type { Log } from './log.ts'
 import type { OnPoint } from './points.ts'
+import { createProgressFeed } from './progress.ts'
 import { type Credentials, type Registration, deleteCredentials, readCredentials, register } from './register.ts'
 import { type State, openState } from './state.ts'
+import { createUpgrades } from './upgrades.ts'
 
 export interface AgentOptions {
   /** The folder of the agent's state. */
   readonly folder: string
   readonly applianceOf: (state: State) => Appliance
   /** Needed until the agent has registered. */
-  readonly registration?: { readonly url: string; readonly code: string; readonly ca?: string }
+  readonly registration?: { readonly url: string; readonly code: string }
+  /** PEM of the CA of an HTTPS server that no public CA has certified. */
+  readonly ca?: string
+  /** An Ed25519 key: only artifacts that it has signed are downloaded. */
+  readonly packageKey?: KeyObject
   /** Where to connect, if not where the registration said. */
   readonly gateway?: Registration['gateway']
   readonly version: string
@@ -36,16 +45,25 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
   const facts = { ...(await readMachineFacts()), ...options.identity }
   const credentials = (await readCredentials(state)) ?? (await registerAtLast(state, options, onPoint))
   const { gateway = credentials.gateway } = options
-  const book = createCommandBook({ state, appliance, bootId: facts.boot_id, onPoint })
-  const reporter = createReporter(folder)
-  const report = async () => reporter(await appliance.services())
+  const feed = createProgressFeed(() => performance.now())
+  const downloads = createDownloads({
+    folder: join(folder, 'artifacts'),
+    ca: [credentials.ca, ...(options.ca === undefined ? [] : [options.ca])],
+    publicKey: options.packageKey ?? null,
+    signal,
+    onPoint,
+  })
+  const upgrades = createUpgrades({ appliance, downloads, state, feed, onPoint })
+  const book = createCommandBook({ state, appliance, upgrades, bootId: facts.boot_id, onPoint })
+  const report = createReporter(folder, appliance)
   for (let failures = 0; !signal.aborted;) {
     const connection = {
       state,
       book,
+      feed,
       credentials: { ...credentials, gateway },
       facts,
-      methods: appliance.methods,
+      appliance,
       report,
       version,
       log,
@@ -68,11 +86,11 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
 
 async function registerAtLast(
   state: State,
-  { registration, log }: AgentOptions,
+  { registration, ca, log }: AgentOptions,
   onPoint: OnPoint,
 ): Promise<Credentials> {
   if (registration === undefined) throw new Error('The agent is not registered: --url and --code are needed')
-  const credentials = await register(state, { ...registration, onPoint })
+  const credentials = await register(state, { ...registration, ...(ca !== undefined && { ca }), onPoint })
   log('registered', { mxedge_id: credentials.mxedge_id })
   return credentials
 }

@@ -1,3 +1,4 @@
+import { type KeyObject, createPublicKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { dryRunAppliance } from '../agent/dry-run.ts'
@@ -16,6 +17,7 @@ the state of the appliance, and executes commands.
   --code CODE       registration code of the edge appliance (its "magic"); or in SIGNALBOX_AGENT_CODE
   --ca FILE         PEM file: the CA of an https server that no public CA has certified
   --gateway H:P     host and port to connect to, if not those that the service said at the registration
+  --package-key FILE  PEM file: an Ed25519 public key; only packages that it has signed are installed
   --hooks FILE      JSON file: the commands that control the services and ports; see docs/operations.md
   --dry-run         changes nothing on the machine, and notes in DIR/dry-run.json what it would do
   --help            prints this text
@@ -32,6 +34,7 @@ async function main(): Promise<number> {
       code: { type: 'string' },
       ca: { type: 'string' },
       gateway: { type: 'string' },
+      'package-key': { type: 'string' },
       hooks: { type: 'string' },
       'dry-run': { type: 'boolean' },
       help: { type: 'boolean' },
@@ -48,6 +51,8 @@ async function main(): Promise<number> {
   // The environment keeps the code out of the list of processes.
   const code = values.code ?? process.env['SIGNALBOX_AGENT_CODE']
   const ca = values.ca === undefined ? undefined : await readFile(values.ca, 'utf8')
+  const keyFile = values['package-key']
+  const packageKey = keyFile === undefined ? undefined : await readPackageKey(keyFile)
   const hooks = hooksFile === undefined ? null : await readHooks(hooksFile)
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
@@ -56,13 +61,28 @@ async function main(): Promise<number> {
   const options: AgentOptions = {
     folder: values.state,
     applianceOf: hooks === null ? dryRunAppliance : () => hookAppliance(hooks),
-    ...(url !== undefined && code !== undefined && { registration: { url, code, ...(ca !== undefined && { ca }) } }),
+    ...(url !== undefined && code !== undefined && { registration: { url, code } }),
+    ...(ca !== undefined && { ca }),
+    ...(packageKey !== undefined && { packageKey }),
     ...(values.gateway !== undefined && { gateway: parseGateway(values.gateway) }),
     version,
     log: consoleLog,
     signal: stopping.signal,
   }
   return (await runAgent(options)) === 'unregistered' ? UNREGISTERED : 0
+}
+
+/** @throws Error for anything but an Ed25519 public key. */
+async function readPackageKey(path: string): Promise<KeyObject> {
+  const pem = await readFile(path, 'utf8')
+  let key: KeyObject | null = null
+  try {
+    key = createPublicKey(pem)
+  } catch {
+    // The error below says what is wrong.
+  }
+  if (key?.asymmetricKeyType !== 'ed25519') throw new Error(`--package-key ${path} is not an Ed25519 public key in PEM`)
+  return key
 }
 
 /** @throws Error for anything but a name or an address with a port. */

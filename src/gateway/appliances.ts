@@ -74,9 +74,9 @@ export async function startAppliances(ctx: Context, options: ApplianceOptions): 
         closer.wake()
         return isConnected
       },
-      async report({ deviceId, epoch }, report) {
+      async report({ deviceId, epoch }, reported) {
         try {
-          await recordMxedgeReport(ctx, { mxedgeId: deviceId, epoch }, report)
+          await recordMxedgeReport(ctx, { mxedgeId: deviceId, epoch }, reported)
         } catch (error) {
           ctx.log.warn({ err: error, mxedgeId: deviceId }, 'a report of an edge appliance was lost')
         }

@@ -3,7 +3,7 @@ import type { DeviceFacts } from '../devices/device.ts'
 import type { SessionReport } from '../devices/stats/record-report.ts'
 import type { Context } from '../platform/context.ts'
 import type { MxedgeCommandToSend } from '../mxedges/commands/store.ts'
-import type { MxedgeReport } from '../mxedges/sessions/facts.ts'
+import type { ReportedMxedge } from '../mxedges/sessions/facts.ts'
 import type { ApplianceHello, ApplianceLink } from './appliance-link.ts'
 import type { GatewayCounters } from './counters.ts'
 import type { Decode, DeviceLink, Link, LinkEvent, LinkProgress } from './device-link.ts'
@@ -61,5 +61,5 @@ export interface LinkHost extends LinkSide<DeviceLink, DeviceFacts, SentCommand>
 /** The services of the gateway for the links of edge appliances. */
 export interface ApplianceSide extends LinkSide<ApplianceLink, ApplianceHello, MxedgeCommandToSend> {
   /** Records a report. Never rejects. */
-  report(link: ApplianceLink, report: MxedgeReport): Promise<void>
+  report(link: ApplianceLink, reported: ReportedMxedge): Promise<void>
 }

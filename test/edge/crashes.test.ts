@@ -1,19 +1,24 @@
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Point } from '../../src/agent/points.ts'
+import type { AnyJson } from '../support/any-json.ts'
 import { addMxedge } from '../support/mxedges.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { order, untilEnded, upgradeOf, uploadPackage } from './packages.ts'
 import { doneBy, untilConnected } from './start-agent.ts'
 import { type EdgeWorld, eventTypes, startEdgeWorld } from './world.ts'
 
 let world: EdgeWorld
+let image: AnyJson
 beforeAll(async () => {
   world = await startEdgeWorld()
+  image = await uploadPackage(world, '2.0.0', { bytes: randomBytes(400_000) })
 })
 afterAll(() => world.close())
 
@@ -84,3 +89,44 @@ test.each([
     expect(events.filter((type) => type === 'ME_SERVICE_RESTARTED')).toHaveLength(1)
   },
 )
+
+// The installation is not repeated: a service that has the version is left alone.
+test.each([
+  ['command recorded', 2],
+  ['part written', 3],
+  ['artifact downloaded', 1],
+  ['package installed', 1],
+  ['command executed', 2],
+  ['answer recorded', 2],
+  ['answer sent', 2],
+] as const)(
+  'an agent that is killed at "%s" completes the upgrade of a service, which is installed once',
+  async (...crash) => {
+    const place = await newPlace()
+    const { exited } = startProcess(place, crash)
+    await untilConnected(world, place.id)
+    await order(world, place.id, upgradeOf(image))
+    expect(await exited).toEqual([null, 'SIGKILL'])
+    startProcess(place)
+    await untilEnded(world, place.id, 'done')
+    expect(await doneBy(place.folder)).toEqual(['configure', 'install tunterm 2.0.0 of 400000 bytes'])
+    expect(await readdir(join(place.folder, 'artifacts')).catch(() => [])).toEqual([])
+    const events = await eventTypes(world, place.id)
+    expect(events.filter((type) => type === 'ME_PACKAGE_UPDATED')).toHaveLength(1)
+  },
+)
+
+test.each([
+  ['command recorded', 2],
+  ['package installed', 1],
+  ['command executed', 2],
+] as const)('an agent that is killed at "%s" upgrades its distribution by one release', async (...crash) => {
+  const place = await newPlace()
+  const { exited } = startProcess(place, crash)
+  await untilConnected(world, place.id)
+  await order(world, place.id, { kind: 'upgrade_distro', params: { codename: 'next' } })
+  expect(await exited).toEqual([null, 'SIGKILL'])
+  startProcess(place)
+  await untilEnded(world, place.id, 'done')
+  expect(await doneBy(place.folder)).toEqual(['configure', 'upgrade to trixie'])
+})

@@ -26,6 +26,8 @@ export const Report = Type.Object({
   memory: Space,
   disk: Space,
   addresses: Type.Array(Text, { maxItems: 32 }),
+  /** The codename of the distribution; absent where it has not changed since hello. */
+  distro: Type.Optional(Nullable(Text)),
 })
 export type Report = Static<typeof Report>
 

@@ -2,7 +2,8 @@ import { closeCodes } from '../close-codes.ts'
 import type { DeviceCall } from '../frame-session.ts'
 import type { LinkHost } from '../protocol.ts'
 import { renewedTimeoutMs } from './driver.ts'
-import { type Hello, errorCodes, isHello, isProgress, isReport } from './messages.ts'
+import type { MxedgeReport } from '../../mxedges/sessions/facts.ts'
+import { type Hello, type Report, errorCodes, isHello, isProgress, isReport } from './messages.ts'
 import type { AgentSession } from './session.ts'
 
 /** How often an agent reports. */
@@ -61,7 +62,8 @@ async function onReport(host: LinkHost, session: AgentSession, { id, params }: D
     dropMessage(host, session, { what: 'invalid_message', detail: 'report' })
     return session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of report' })
   }
-  await host.appliances.report(session, reportOf(params))
+  const { distro } = params
+  await host.appliances.report(session, { report: reportOf(params), ...(distro !== undefined && { distro }) })
 }
 
 /** Progress of a command that was sent on an earlier connection renews nothing: its end is already unknown. */
@@ -91,7 +93,7 @@ function factsOf(
   return { agent, boot_id, model, serial, distro, methods, config_sha256, ext_ip }
 }
 
-function reportOf({ uptime_s, services, cpu_percent, memory, disk, addresses }: Hello['report']): Hello['report'] {
+function reportOf({ uptime_s, services, cpu_percent, memory, disk, addresses }: Report): MxedgeReport {
   return {
     uptime_s,
     services: services.map(({ name, version, state }) => ({ name, version, state })),

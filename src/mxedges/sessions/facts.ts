@@ -32,3 +32,10 @@ export interface MxedgeReport {
   readonly disk: { readonly total: number; readonly free: number } | null
   readonly addresses: readonly string[]
 }
+
+/** What an agent reports at intervals, with a fact that may have changed since it connected. */
+export interface ReportedMxedge {
+  readonly report: MxedgeReport
+  /** Absent: as before. */
+  readonly distro?: string | null
+}

@@ -1,9 +1,9 @@
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import type { MxedgeReport } from './facts.ts'
+import type { ReportedMxedge } from './facts.ts'
 import { type MxedgeSessionKey, updateReport } from './store.ts'
 
 /** Records what an agent reports at intervals; a report of a session that another one has replaced is ignored. */
-export async function recordMxedgeReport(ctx: Context, key: MxedgeSessionKey, report: MxedgeReport): Promise<void> {
-  await inTx(ctx, (tx) => updateReport(tx, key, { report, at: ctx.clock.now() }))
+export async function recordMxedgeReport(ctx: Context, key: MxedgeSessionKey, reported: ReportedMxedge): Promise<void> {
+  await inTx(ctx, (tx) => updateReport(tx, key, { ...reported, at: ctx.clock.now() }))
 }

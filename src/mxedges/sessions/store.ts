@@ -4,7 +4,7 @@ import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import { rowsAs, columnsOf } from '../../platform/rows.ts'
 import type { Mxedge } from '../mxedge.ts'
 import type { MxedgeSessionTable } from '../tables.ts'
-import type { MxedgeFacts, MxedgeReport } from './facts.ts'
+import type { MxedgeFacts, MxedgeReport, ReportedMxedge } from './facts.ts'
 
 export type MxedgeSession = Selectable<MxedgeSessionTable>
 
@@ -81,11 +81,15 @@ export async function closeSessions(tx: Tx, keys: readonly MxedgeSessionKey[], a
 export async function updateReport(
   tx: Tx,
   { mxedgeId, epoch }: MxedgeSessionKey,
-  { report, at }: { readonly report: MxedgeReport; readonly at: Date },
+  { report, distro, at }: ReportedMxedge & { readonly at: Date },
 ): Promise<void> {
   await tx
     .updateTable('mxedgeSession')
-    .set({ report: json(report), lastSeenAt: at })
+    .set({
+      report: json(report),
+      lastSeenAt: at,
+      ...(distro !== undefined && { facts: sql<never>`facts || ${json({ distro })}::jsonb` }),
+    })
     .where('mxedgeId', '=', mxedgeId)
     .where('epoch', '=', epoch)
     .execute()

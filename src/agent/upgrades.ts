@@ -1,0 +1,108 @@
+import type { Artifact, ParamsOf } from '../gateway/edge/messages.ts'
+import { type Appliance, NotExecuted } from './appliance.ts'
+import type { Downloads } from './download.ts'
+import type { OnPoint } from './points.ts'
+import type { ProgressFeed } from './progress.ts'
+import type { State } from './state.ts'
+
+/** Executes the commands that take long, one after the other. Each may be executed again after a crash. */
+export interface Upgrades {
+  /** @returns What the answer says. @throws NotExecuted; Interrupted; Error with the reason. So do the others. */
+  stage(params: ParamsOf<'stage'>): Promise<string>
+  upgradeService(params: ParamsOf<'service.upgrade'>): Promise<string>
+  upgradeDistro(params: ParamsOf<'distro.upgrade'>): Promise<string>
+}
+
+export interface UpgradeOptions {
+  readonly appliance: Appliance
+  readonly downloads: Downloads
+  readonly state: State
+  readonly feed: ProgressFeed
+  readonly onPoint: OnPoint
+}
+
+export function createUpgrades(options: UpgradeOptions): Upgrades {
+  let last: Promise<unknown> = Promise.resolve()
+  function inTurn(work: () => Promise<string>): Promise<string> {
+    const ended = last.then(work, work)
+    last = ended
+    return ended
+  }
+  return {
+    stage: (params) =>
+      inTurn(async () => {
+        await download(options, params)
+        return `downloaded ${params.artifact.sha256}`
+      }),
+    upgradeService: (params) => inTurn(() => upgradeService(options, params)),
+    upgradeDistro: (params) => inTurn(() => upgradeDistro(options, params)),
+  }
+}
+
+async function download(
+  { downloads, feed, onPoint }: UpgradeOptions,
+  { command_id, artifact }: { readonly command_id: string; readonly artifact: Artifact },
+): Promise<string> {
+  const path = await downloads.fetch(artifact, (percent) => feed.report({ command_id, step: 'download', percent }))
+  onPoint('artifact downloaded')
+  return path
+}
+
+/** A service that has the version is left alone, so a crash behind the installation repeats nothing. */
+async function upgradeService(options: UpgradeOptions, params: ParamsOf<'service.upgrade'>): Promise<string> {
+  const { appliance, downloads, feed, onPoint } = options
+  const { command_id, service, version, artifact } = params
+  const before = await versionOf(appliance, service)
+  if (before === version) {
+    await downloads.remove(artifact)
+    return `${service} is ${version}`
+  }
+  const path = await download(options, params)
+  feed.report({ command_id, step: 'install', percent: null })
+  try {
+    await appliance.install(service, { path, version })
+    onPoint('package installed')
+    const after = await versionOf(appliance, service)
+    if (after !== version)
+      throw new Error(`The package was installed, but ${service} reports ${after ?? 'no version'}, not ${version}`)
+  } finally {
+    await downloads.remove(artifact)
+  }
+  return `${service} is ${version}`
+}
+
+/** @throws NotExecuted where there is no such service. */
+async function versionOf(appliance: Appliance, name: string): Promise<string | null> {
+  const service = (await appliance.services()).find((one) => one.name === name)
+  if (service === undefined) throw new NotExecuted(`There is no service ${name}`)
+  return service.version
+}
+
+const BEFORE = 'distro-upgrade.json'
+
+/** What a crash must not make us forget: after it, the machine may already run the next release. */
+interface Before {
+  readonly command_id: string
+  readonly distro: string | null
+}
+
+async function upgradeDistro(
+  { appliance, state, feed, onPoint }: UpgradeOptions,
+  { command_id, codename }: ParamsOf<'distro.upgrade'>,
+): Promise<string> {
+  const text = await state.read(BEFORE)
+  const known = text === null ? null : (JSON.parse(text) as Before)
+  const before = known?.command_id === command_id ? known.distro : await appliance.distro()
+  await state.write(BEFORE, JSON.stringify({ command_id, distro: before } satisfies Before))
+  const isUpgraded = async () => {
+    const distro = await appliance.distro()
+    return codename === 'next' ? distro !== before : distro === codename
+  }
+  if (!(await isUpgraded())) {
+    feed.report({ command_id, step: 'install', percent: null })
+    await appliance.upgradeDistro(codename)
+    onPoint('package installed')
+    if (!(await isUpgraded())) throw new Error(`The upgrade has ended, but the distribution still is ${before}`)
+  }
+  return `the distribution is ${await appliance.distro()}`
+}
