@@ -61,6 +61,7 @@ import { orgSettingOperations } from '../orgs/routes-setting.ts'
 import { siteGroupOperations } from '../orgs/site-groups/routes.ts'
 import { siteSearchOperations } from '../orgs/site-search/routes.ts'
 import { siteSettingOperations } from '../orgs/site-settings/routes.ts'
+import { isImageOfOpenCommand } from '../mxedges/commands/store-image-use.ts'
 import { agentRegistrationOperations } from '../mxedges/registration/routes.ts'
 import { mxedgeOperations } from '../mxedges/routes.ts'
 import type { Context } from '../platform/context.ts'
@@ -162,7 +163,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...deviceTransferOperations,
     ...deviceImageOperations(storage.imageFiles),
     ...deviceConstOperations,
-    ...firmwareOperations(storage.firmwareFiles),
+    ...firmwareOperations(storage.firmwareFiles, [isImageOfOpenCommand]),
     ...upgradeOperations,
     ...siteUpgradeOperations,
     ...installerDeviceOperations,

@@ -3,7 +3,7 @@ import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { AppError, notFound } from '../platform/errors.ts'
-import type { FirmwareFiles } from './firmware.ts'
+import type { CatalogImage, FirmwareFiles, ImageUse } from './firmware.ts'
 import { removeImageFile } from './storage.ts'
 import { deleteImage, findImage, isImageInUse, lockImageForDelete } from './store.ts'
 
@@ -14,19 +14,33 @@ import { deleteImage, findImage, isImageInUse, lockImageForDelete } from './stor
 export async function deleteFirmware(
   ctx: Context,
   scope: OrgScope,
-  { files, imageId }: { readonly files: FirmwareFiles; readonly imageId: string },
+  {
+    files,
+    uses,
+    imageId,
+  }: { readonly files: FirmwareFiles; readonly uses: readonly ImageUse[]; readonly imageId: string },
 ): Promise<void> {
   await inTx(ctx, async (tx) => {
     if (!(await lockImageForDelete(tx, scope, imageId))) throw notFound(imageId)
-    if (await isImageInUse(tx, scope, imageId))
-      throw new AppError('conflict', 'A running upgrade uses this image: cancel it, or wait for its end')
+    for (const isInUse of [isImageInUse, ...uses])
+      if (await isInUse(tx, scope, imageId))
+        throw new AppError('conflict', 'A running upgrade uses this image: cancel it, or wait for its end')
     const image = await findImage(tx, scope, imageId)
     await deleteImage(tx, scope, imageId)
     await appendAudit(tx, scope, {
-      message: `Delete firmware ${image?.versions.map(({ model, version }) => `${version} for ${model}`).join(', ')}`,
-      before: { id: imageId, versions: image?.versions },
+      message: `Delete firmware ${image === undefined ? '' : offersOf(image).join(', ')}`,
+      before: { id: imageId, versions: image?.versions, packages: image?.packages },
       at: ctx.clock.now(),
     })
   })
   await removeImageFile(files, imageId)
+}
+
+function offersOf({ versions, packages }: CatalogImage): string[] {
+  return [
+    ...versions.map(({ model, version }) => `${version} for ${model}`),
+    ...packages.map(
+      ({ package: name, version, distro }) => `${name} ${version}${distro === null ? '' : ` for ${distro}`}`,
+    ),
+  ]
 }

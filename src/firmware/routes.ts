@@ -10,7 +10,7 @@ import type { Context } from '../platform/context.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import { uploadTooLarge } from '../platform/storage/uploads.ts'
 import { deleteFirmware } from './delete-image.ts'
-import type { CatalogVersion, FirmwareFiles } from './firmware.ts'
+import type { CatalogVersion, FirmwareFiles, ImageUse } from './firmware.ts'
 import { findImage, listDeviceTypesByModel, listImages, listVersions } from './store.ts'
 import { uploadImage } from './upload-image.ts'
 import {
@@ -31,10 +31,11 @@ const one = '/firmware/:image_id'
 const params = { image_id: Uuid }
 
 /**
- * The firmware catalog. Upload, list, get and delete of images are Signalbox's own, because the interface has none; the
+ * The firmware catalog, which also has the packages of edge appliances. Upload, list, get and delete of images are Signalbox's own, because the interface has none; the
  * lists of versions are the interface's.
+ * @param uses What else needs images; see ImageUse.
  */
-export function firmwareOperations(files: FirmwareFiles): Operation[] {
+export function firmwareOperations(files: FirmwareFiles, uses: readonly ImageUse[]): Operation[] {
   return [
     uploadOperation(files),
     listOperation({
@@ -68,7 +69,7 @@ export function firmwareOperations(files: FirmwareFiles): Operation[] {
       at: org(one, { needs: 'write' }),
       params,
       reply: Empty,
-      run: (ctx, { scope, params: { image_id: imageId } }) => deleteFirmware(ctx, scope, { files, imageId }),
+      run: (ctx, { scope, params: { image_id: imageId } }) => deleteFirmware(ctx, scope, { files, uses, imageId }),
     }),
     operation({
       id: { org: 'listOrgAvailableDeviceVersions', site: 'listSiteAvailableDeviceVersions' },
@@ -90,7 +91,7 @@ export function firmwareOperations(files: FirmwareFiles): Operation[] {
 function uploadOperation(files: FirmwareFiles): Operation[] {
   return operation({
     id: 'uploadOrgFirmware',
-    summary: 'Upload a firmware image',
+    summary: 'Upload a firmware image, or a package for edge appliances',
     method: 'POST',
     tag,
     at: org('/firmware', { needs: 'write' }),

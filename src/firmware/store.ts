@@ -11,6 +11,7 @@ import { columnsOf, insertRows } from '../platform/rows.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { versionFilters } from './filters.ts'
 import type { CatalogImage, CatalogVersion, Image } from './firmware.ts'
+import { packagesOfImage } from './packages/store.ts'
 
 const columns = { model: column(sql`firmware_version.model`) }
 
@@ -58,7 +59,8 @@ const versionsOfImage = sql<CatalogImage['versions']>`(
 function selectImages(reader: Reader, scope: InOrg) {
   return reader
     .selectFrom('firmwareImage')
-    .select(['id', 'sha256', 'sizeBytes', 'createdAt', versionsOfImage.as('versions')])
+    .select(['id', 'sha256', 'sizeBytes', 'signature', 'createdAt'])
+    .select([versionsOfImage.as('versions'), packagesOfImage.as('packages')])
     .where('orgId', '=', scope.orgId)
 }
 
@@ -67,7 +69,7 @@ export async function listImages(reader: Reader, scope: InOrg, page: Page): Prom
   const hits = selectImages(reader, scope)
   const { rows, ...whole } = await pageOf<ImageRow>(
     reader,
-    { hits, sizes: sizesOf(sql`octet_length(hit.versions::text)`) },
+    { hits, sizes: sizesOf(sql`octet_length(hit.versions::text) + octet_length(hit.packages::text)`) },
     page,
   )
   return { rows: rows.map(imageOf), ...whole }
@@ -83,7 +85,7 @@ function imageOf({ sizeBytes, ...row }: ImageRow): CatalogImage {
 }
 
 /**
- * Inserts the image, or finds the organization's image of the same bytes. Either way its row is locked until `tx` ends,
+ * Inserts the image, or finds the organization's image of the same bytes, which takes a new signature. Either way its row is locked until `tx` ends,
  * so that it can't be deleted before the versions that follow are written.
  * @returns The id of the stored image.
  */
@@ -92,7 +94,9 @@ export async function insertImage(tx: Tx, scope: OrgScope, image: Image): Promis
     .insertInto('firmwareImage')
     .values({ ...image, orgId: scope.orgId, sizeBytes: String(image.sizeBytes) })
     .onConflict((conflict) =>
-      conflict.columns(['orgId', 'sha256']).doUpdateSet((eb) => ({ sha256: eb.ref('excluded.sha256') })),
+      conflict.columns(['orgId', 'sha256']).doUpdateSet((eb) => ({
+        signature: eb.fn.coalesce('excluded.signature', 'firmwareImage.signature'),
+      })),
     )
     .returning('id')
     .executeTakeFirstOrThrow()

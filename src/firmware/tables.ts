@@ -1,10 +1,12 @@
 import type { Generated } from 'kysely'
+import type { Channel, PackageName } from './packages/package.ts'
 
 declare module '../platform/schema.ts' {
   interface Schema {
     firmwareImage: FirmwareImageTable
     firmwareVersion: FirmwareVersionTable
     firmwareDownload: FirmwareDownloadTable
+    firmwarePackage: FirmwarePackageTable
   }
 }
 
@@ -39,4 +41,16 @@ export interface FirmwareDownloadTable {
   bytesServed: string
   deliveredAt: Date | null
   fencedAt: Date | null
+}
+
+export interface FirmwarePackageTable {
+  orgId: string
+  package: PackageName
+  version: string
+  /** Empty: any. */
+  distro: string
+  channel: Channel
+  isDefault: boolean
+  imageId: string
+  createdAt: Date
 }

@@ -9,16 +9,31 @@ import type { Reservation } from '../platform/storage/upload-quota.ts'
 import { discardUpload } from '../platform/storage/uploads.ts'
 import type { CatalogImage, FirmwareFiles, VersionTag } from './firmware.ts'
 import { type ReceivedFile, keepFile, receiveFile, removeImageFile } from './storage.ts'
+import type { CatalogPackage } from './packages/package.ts'
+import { insertPackage } from './packages/store.ts'
 import { findImage, insertImage, insertVersions } from './store.ts'
 
-/** The versions and models that an image is offered for. */
+/** What an image is offered as. */
 export interface Offer {
   readonly version: string
+  readonly as: ModelOffer | PackageOffer
+  /** See Image. */
+  readonly signature: string | null
+  /** The hash that the client announces, lower-case hex; null if none. */
+  readonly sha256: string | null
+}
+
+/** Firmware of devices. */
+export interface ModelOffer {
+  readonly kind: 'models'
   /** At least one, without duplicates. */
   readonly models: readonly string[]
   readonly tag: VersionTag | null
-  /** The hash that the client announces, lower-case hex; null if none. */
-  readonly sha256: string | null
+}
+
+/** A package for edge appliances. */
+export interface PackageOffer extends Pick<CatalogPackage, 'package' | 'distro' | 'channel' | 'isDefault'> {
+  readonly kind: 'package'
 }
 
 export interface Upload {
@@ -81,19 +96,47 @@ interface NewImage {
 }
 
 async function catalog(tx: Tx, scope: OrgScope, { id, received, offer, at }: NewImage): Promise<CatalogImage> {
-  const { version, models, tag } = offer
+  const { version, signature, as: offered } = offer
   const { sha256, sizeBytes } = received
-  const imageId = await insertImage(tx, scope, { id, sha256, sizeBytes, createdAt: at })
+  const imageId = await insertImage(tx, scope, { id, sha256, sizeBytes, signature, createdAt: at })
+  const place = { version, imageId, at }
+  const message = await (offered.kind === 'models'
+    ? catalogVersions(tx, scope, { ...offered, ...place })
+    : catalogPackage(tx, scope, { ...offered, ...place }))
+  const { kind: _kind, ...traits } = offered
+  await appendAudit(tx, scope, { message, after: { id: imageId, version, ...traits, sha256 }, at })
+  const image = await findImage(tx, scope, imageId)
+  if (image === undefined) throw notFound(imageId)
+  return image
+}
+
+interface Place {
+  readonly version: string
+  readonly imageId: string
+  readonly at: Date
+}
+
+/** @returns What the audit log says. */
+async function catalogVersions(
+  tx: Tx,
+  scope: OrgScope,
+  { models, tag, version, imageId, at }: ModelOffer & Place,
+): Promise<string> {
   const lines = models.map((model) => ({ model, version, tag, imageId, createdAt: at }))
   const [taken] = await insertVersions(tx, scope, lines)
   if (taken !== undefined)
     throw new AppError('conflict', `${taken.model} has version ${taken.version} from another image: delete that first`)
-  await appendAudit(tx, scope, {
-    message: `Upload firmware ${version} for ${models.join(', ')}`,
-    after: { id: imageId, version, models, sha256 },
-    at,
-  })
-  const image = await findImage(tx, scope, imageId)
-  if (image === undefined) throw notFound(imageId)
-  return image
+  return `Upload firmware ${version} for ${models.join(', ')}`
+}
+
+/** @returns What the audit log says. */
+async function catalogPackage(
+  tx: Tx,
+  scope: OrgScope,
+  { package: name, distro, channel, isDefault, version, imageId, at }: PackageOffer & Place,
+): Promise<string> {
+  const entry = { package: name, version, distro, channel, isDefault, imageId, createdAt: at }
+  const title = `${name} ${version}${distro === null ? '' : ` for ${distro}`}`
+  if (await insertPackage(tx, scope, entry)) return `Upload package ${title}`
+  throw new AppError('conflict', `${title} is there from another image: delete that first`)
 }

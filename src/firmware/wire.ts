@@ -6,19 +6,51 @@ import { invalidField } from '../platform/errors.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import { versionFilters } from './filters.ts'
 import { type CatalogImage, type CatalogVersion, versionTags } from './firmware.ts'
-import type { Offer } from './upload-image.ts'
+import {
+  CODENAME,
+  type CatalogPackage,
+  PACKAGE_VERSION,
+  type PackageName,
+  channels,
+  packageNames,
+} from './packages/package.ts'
+import type { ModelOffer, Offer, PackageOffer } from './upload-image.ts'
 
 /** Device versions contain blanks and slashes: `OpenWrt 21.02 / TIP-v2.5.0`. */
 const Version = Type.String({ minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$' })
 
 export const UploadQuery = Type.Object({
   version: Version,
-  models: Type.String({
-    maxLength: 5000,
-    pattern: '^[\\w.+/(), -]*$',
-    description: 'models that the image is for, separated by commas',
-  }),
-  tag: Type.Optional(Type.Enum(versionTags)),
+  models: Type.Optional(
+    Type.String({
+      maxLength: 5000,
+      pattern: '^[\\w.+/(), -]*$',
+      description: 'models of the devices that the image is for, separated by commas',
+    }),
+  ),
+  tag: Type.Optional(Type.Enum(versionTags, { description: 'with `models` only' })),
+  package: Type.Optional(
+    Type.Enum(packageNames, { description: 'the image is this package for edge appliances; instead of `models`' }),
+  ),
+  distro: Type.Optional(
+    Type.String({
+      pattern: CODENAME,
+      description: 'codename of the distribution that the package is for; without it, any. With `package` only',
+    }),
+  ),
+  channel: Type.Optional(Type.Enum(channels, { default: 'stable', description: 'with `package` only' })),
+  default: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'make the package the default of its name, distribution and channel. With `package` only',
+    }),
+  ),
+  signature: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9+/]{86}==$',
+      description: 'Ed25519 over the 32 bytes of the SHA-256 of the image, in base64; edge appliances may demand one',
+    }),
+  ),
   sha256: Type.Optional(
     Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'refuse the upload if the image has another' }),
   ),
@@ -34,6 +66,17 @@ const ImageVersion = named(
   Type.Object({ model: Type.String(), version: Type.String(), tag: Type.Optional(Type.String()) }),
 )
 
+const ImagePackage = named(
+  'FirmwarePackage',
+  Type.Object({
+    package: Type.String(),
+    version: Type.String(),
+    distro: Type.Optional(Type.String()),
+    channel: Type.Enum(channels),
+    default: Type.Boolean(),
+  }),
+)
+
 export const ImageReply = named(
   'FirmwareImage',
   Type.Object({
@@ -41,7 +84,9 @@ export const ImageReply = named(
     org_id: Uuid,
     sha256: Type.String(),
     size: Type.Integer({ description: 'bytes' }),
+    signature: Type.Optional(Type.String()),
     versions: Type.Array(ImageVersion),
+    packages: Type.Array(ImagePackage),
     created_time: Timestamp,
   }),
 )
@@ -66,7 +111,25 @@ const Model = /^[\w.+/()-]{1,100}$/
 const MAX_MODELS = 100
 
 /** @throws AppError invalid naming the field. */
-export function parseOffer({ version, models, tag, sha256 }: Static<typeof UploadQuery>): Offer {
+export function parseOffer(query: Static<typeof UploadQuery>): Offer {
+  const { version, sha256, signature = null } = query
+  const offered = query.package === undefined ? parseModels(query) : parsePackage(query, query.package)
+  return { version, as: offered, sha256: sha256?.toLowerCase() ?? null, signature }
+}
+
+const packageVersion = new RegExp(PACKAGE_VERSION)
+
+function parsePackage(query: Static<typeof UploadQuery>, name: PackageName): PackageOffer {
+  const { version, distro = null, channel = 'stable', default: isDefault = false } = query
+  for (const field of ['models', 'tag'] as const)
+    if (query[field] !== undefined) throw invalidField(field, 'is for firmware of devices, not for a package')
+  if (!packageVersion.test(version)) throw invalidField('version', `${version} does not match ${PACKAGE_VERSION}`)
+  return { kind: 'package', package: name, distro, channel, isDefault }
+}
+
+function parseModels({ models = '', tag, ...query }: Static<typeof UploadQuery>): ModelOffer {
+  for (const field of ['distro', 'channel', 'default'] as const)
+    if (query[field] !== undefined) throw invalidField(field, 'is for a package, and package is missing')
   const names = [
     ...new Set(
       models
@@ -75,21 +138,23 @@ export function parseOffer({ version, models, tag, sha256 }: Static<typeof Uploa
         .filter((name) => name !== ''),
     ),
   ]
-  if (names.length === 0) throw invalidField('models', 'name at least one model')
+  if (names.length === 0) throw invalidField('models', 'name at least one model, or a package')
   if (names.length > MAX_MODELS) throw invalidField('models', `name at most ${MAX_MODELS} models`)
   const odd = names.find((name) => !Model.test(name))
   if (odd !== undefined) throw invalidField('models', `${odd} is no model name`)
-  return { version, models: names, tag: tag ?? null, sha256: sha256?.toLowerCase() ?? null }
+  return { kind: 'models', models: names, tag: tag ?? null }
 }
 
 export function presentImage(orgId: string, image: CatalogImage): Static<typeof ImageReply> {
-  const { id, sha256, sizeBytes, versions, createdAt } = image
+  const { id, sha256, sizeBytes, signature, versions, packages, createdAt } = image
   return {
     id,
     org_id: orgId,
     sha256,
     size: sizeBytes,
+    ...(signature !== null && { signature }),
     versions: versions.map(presentVersion),
+    packages: packages.map(presentPackage),
     created_time: epochS(createdAt),
   }
 }
@@ -100,6 +165,16 @@ export function presentVersion({
   tag,
 }: Pick<CatalogVersion, 'model' | 'version' | 'tag'>): Static<typeof ImageVersion> {
   return { model, version, ...(tag !== null && { tag }) }
+}
+
+function presentPackage({
+  package: name,
+  version,
+  distro,
+  channel,
+  isDefault,
+}: Omit<CatalogPackage, 'imageId'>): Static<typeof ImagePackage> {
+  return { package: name, version, ...(distro !== null && { distro }), channel, default: isDefault }
 }
 
 export interface VersionChoice {

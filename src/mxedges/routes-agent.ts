@@ -1,5 +1,6 @@
 import type { SitesScope } from '../access/scope.ts'
 import { org, orgAndSite, orgSites } from '../http/at.ts'
+import { listPackages } from '../firmware/packages/store.ts'
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
@@ -19,6 +20,7 @@ import {
   parseBouncePort,
   parseDisconnectAps,
   presentMxedgeCommand,
+  presentVersions,
   presentVmParams,
   serviceParams,
 } from './wire-agent.ts'
@@ -108,8 +110,7 @@ const versionOperations: Operation[] = [
     at: orgSites(path, { needs: 'read' }),
     query: VersionsQuery,
     reply: VersionsReply,
-    // No package exists yet to which an appliance could be upgraded.
-    run: () => [],
+    run: async (ctx, { scope, query }) => presentVersions(await listPackages(ctx.db, scope), query),
   }),
 )
 

@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { parseMac } from '../devices/device.ts'
+import type { CatalogPackage } from '../firmware/packages/package.ts'
+import { fitsDistro, isOffered, newestFirst } from '../firmware/packages/resolve-package.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
@@ -119,6 +121,21 @@ export const VersionsReply = Type.Array(
     }),
   ),
 )
+
+/** Presents what the channel and the steadier ones offer for the distribution, by package and the newest first. */
+export function presentVersions(
+  catalog: readonly CatalogPackage[],
+  { channel = 'stable', distro }: Static<typeof VersionsQuery>,
+): Static<typeof VersionsReply> {
+  return catalog
+    .filter((entry) => isOffered(entry, channel) && (distro === undefined || fitsDistro(entry, distro)))
+    .toSorted((a, b) => a.package.localeCompare(b.package) || newestFirst(a, b))
+    .map(presentVersion)
+}
+
+function presentVersion({ package: name, version, distro, isDefault }: CatalogPackage) {
+  return { package: name, version, ...(distro !== null && { distro }), default: isDefault }
+}
 
 export const VmParamsReply = named('MxedgeVmParams', Type.Object({ name: Type.String(), model: Type.String() }))
 

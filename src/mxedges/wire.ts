@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { packageNames } from '../firmware/packages/package.ts'
 import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
@@ -43,6 +44,18 @@ export const UpdateMxedgeBody = named(
   ),
 )
 
+/** Source: contract, `mxedge_versions`, which knows the first two. */
+const Versions = Type.Object(
+  {
+    mxagent: Type.Optional(Type.String()),
+    tunterm: Type.Optional(Type.String()),
+    mxdas: Type.Optional(Type.String()),
+    mxocproxy: Type.Optional(Type.String()),
+    radsecproxy: Type.Optional(Type.String()),
+  },
+  { description: 'of the packages, as the appliance has reported them; absent where it never has' },
+)
+
 const ImageUrl = Type.Optional(Type.String({ description: 'expires within two hours' }))
 
 export const MxedgeReply = named(
@@ -61,6 +74,7 @@ export const MxedgeReply = named(
       magic: Type.Optional(Type.String({ description: 'with which an appliance registers as this one' })),
       mxagent_registered: Type.Boolean(),
       tunterm_registered: Type.Boolean(),
+      versions: Type.Optional(Versions),
       image1_url: ImageUrl,
       image2_url: ImageUrl,
       image3_url: ImageUrl,
@@ -86,6 +100,7 @@ export function presentMxedge(mxedge: Mxedge, { reveal, imageUrls, session }: Sh
     ...presentSecrets(doc, reveal),
     ...(reveal === 'all' && { magic: registrationCode }),
     ...presentOwn(mxedge, session),
+    ...presentVersions(session),
     ...Object.fromEntries(Array.from(imageUrls, ([number, url]) => [`image${number}_url`, url])),
   }
 }
@@ -108,6 +123,16 @@ export function presentOwn(mxedge: Mxedge, session: MxedgeSession | undefined) {
     created_time: epochS(createdAt),
     modified_time: epochS(modifiedAt),
   }
+}
+
+function presentVersions(session: MxedgeSession | undefined): Pick<Static<typeof MxedgeReply>, 'versions'> {
+  if (session?.report == null) return {}
+  const reported = new Map(session.report.services.map(({ name, version }) => [name, version]))
+  const installed = packageNames.flatMap((name) => {
+    const version = reported.get(name) ?? null
+    return version === null ? [] : [[name, version] as const]
+  })
+  return { versions: Object.fromEntries(installed) }
 }
 
 function hasTunterm(session: MxedgeSession | undefined): boolean {

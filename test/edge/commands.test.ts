@@ -143,7 +143,11 @@ describe('statistics', () => {
   test('show what the agent has reported, and when it was seen last', async () => {
     const { id, agent } = await connectAgent(world)
     const record = await world.call('GET', `/orgs/${world.org.orgId}/mxedges/${id}`)
-    expect(record.body).toMatchObject({ mxagent_registered: true, tunterm_registered: true })
+    expect(record.body).toMatchObject({
+      mxagent_registered: true,
+      tunterm_registered: true,
+      versions: { mxagent: '1.0.0', tunterm: '2.0.0' },
+    })
     const stats = async () => (await world.call('GET', `/orgs/${world.org.orgId}/stats/mxedges/${id}`)).body
     expect(await stats()).toMatchObject({
       status: 'connected',

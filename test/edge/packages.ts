@@ -12,7 +12,7 @@ import { waitUntil } from '../support/wait-until.ts'
 export async function uploadPackage(
   server: TestServer,
   version: string,
-  { query = 'models=ME-VM', bytes = randomBytes(1000) }: { readonly query?: string; readonly bytes?: Buffer } = {},
+  { query = 'package=tunterm', bytes = randomBytes(1000) }: { readonly query?: string; readonly bytes?: Buffer } = {},
 ): Promise<AnyJson> {
   const answer = await fetch(`${server.url}/api/v1/orgs/${server.org.orgId}/firmware?version=${version}&${query}`, {
     method: 'POST',
@@ -31,7 +31,7 @@ export async function order({ ctx, org }: TestServer, mxedgeId: string, what: Mx
   await inTx(ctx, (tx) => insertCommand(tx, systemScope('rollout', org.orgId), row))
 }
 
-export function upgradeOf(image: AnyJson, version = image.versions[0].version, service = 'tunterm'): MxedgeOrder {
+export function upgradeOf(image: AnyJson, version = image.packages[0].version, service = 'tunterm'): MxedgeOrder {
   return { kind: 'upgrade_service', params: { service, version, image_id: image.id, from_version: '1.0.0' } }
 }
 

@@ -2,6 +2,11 @@
 export const packageNames = ['mxagent', 'mxdas', 'mxocproxy', 'radsecproxy', 'tunterm'] as const
 export type PackageName = (typeof packageNames)[number]
 
+/** The version becomes an argument of the operator's command, so it must not look like an option. */
+export const PACKAGE_VERSION = '^[A-Za-z0-9][A-Za-z0-9.+:~_-]{0,99}$'
+/** The codename of a distribution. */
+export const CODENAME = '^[a-z][a-z0-9-]{0,31}$'
+
 /** From the steadiest one on: each channel also offers what those before it offer. */
 export const channels = ['stable', 'beta', 'alpha'] as const
 export type Channel = (typeof channels)[number]

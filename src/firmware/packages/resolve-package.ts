@@ -20,7 +20,9 @@ export function resolvePackage(
   catalog: readonly CatalogPackage[],
   { service, wanted, channel, distro }: WantedPackage,
 ): CatalogPackage | null {
-  const fitting = catalog.filter((entry) => entry.package === service && fits(entry, distro)).toSorted(newestFirst)
+  const fitting = catalog
+    .filter((entry) => entry.package === service && fitsDistro(entry, distro))
+    .toSorted(newestFirst)
   const offered = fitting.filter((entry) => isOffered(entry, channel))
   if (wanted === 'latest') return offered[0] ?? null
   if (wanted === 'default') return offered.find(({ isDefault }) => isDefault) ?? null
@@ -32,10 +34,12 @@ export function isOffered({ channel }: Pick<CatalogPackage, 'channel'>, through:
   return channels.indexOf(channel) <= channels.indexOf(through)
 }
 
-function fits(entry: CatalogPackage, distro: string | null): boolean {
+/** True for a package for the distribution or for any. */
+export function fitsDistro(entry: Pick<CatalogPackage, 'distro'>, distro: string | null): boolean {
   return entry.distro === null || entry.distro === distro
 }
 
-function newestFirst(a: CatalogPackage, b: CatalogPackage): number {
+/** Orders packages of one name; of the same version, one for any distribution comes last. */
+export function newestFirst(a: CatalogPackage, b: CatalogPackage): number {
   return compareVersions(b.version, a.version) || Number(a.distro === null) - Number(b.distro === null)
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { CODENAME, PACKAGE_VERSION } from '../../firmware/packages/package.ts'
 
 /**
  * The messages between the gateway and the agent, in both directions: see docs/protocols.md. Unknown members are
@@ -58,8 +59,7 @@ export type Artifact = Static<typeof Artifact>
 const command = { command_id: Type.String({ format: 'uuid', maxLength: 36 }) }
 const Name = Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$' })
 
-/** The name becomes an argument of the operator's command, so it must not look like an option. */
-const Version = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9.+:~_-]{0,99}$' })
+const Version = Type.String({ pattern: PACKAGE_VERSION })
 
 /** The params of the gateway's calls, by method. */
 export const calls = {
@@ -82,7 +82,7 @@ export const calls = {
   stage: Type.Object({ ...command, artifact: Artifact }),
   'service.upgrade': Type.Object({ ...command, service: Name, version: Version, artifact: Artifact }),
   /** `next` is the release that follows the present one. */
-  'distro.upgrade': Type.Object({ ...command, codename: Type.String({ pattern: '^[a-z][a-z0-9-]{0,31}$' }) }),
+  'distro.upgrade': Type.Object({ ...command, codename: Type.String({ pattern: CODENAME }) }),
 } as const
 
 export type Method = keyof typeof calls
