@@ -18,6 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 const run = promisify(execFile)
+const program = fileURLToPath(new URL('../../src/bin/agent.ts', import.meta.url))
 const builder = fileURLToPath(new URL('../../scripts/build-agent.ts', import.meta.url))
 
 test('the agent in one file registers, executes commands and ends when another box replaces it', async () => {
@@ -49,9 +50,12 @@ test.each([
   [['--state', '/tmp/none'], 'Either --hooks or --dry-run is needed'],
   [['--state', '/tmp/none', '--dry-run', '--hooks', 'x'], 'Either --hooks or --dry-run is needed'],
   [['--state', '/tmp/none', '--dry-run', '--gateway', 'here'], '--gateway here is not HOST:PORT'],
+  [
+    ['--state', '/tmp/none', '--dry-run', '--package-key', program],
+    `--package-key ${program} is not an Ed25519 public key`,
+  ],
   [['--wrong'], "Unknown option '--wrong'"],
 ])('the program ends with a line that explains it, for %j', async (args, reason) => {
-  const program = fileURLToPath(new URL('../../src/bin/agent.ts', import.meta.url))
   const failure = run(process.execPath, [program, ...args])
   await expect(failure).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining(`agent: ${reason}`) })
 })
