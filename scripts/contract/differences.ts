@@ -160,11 +160,6 @@ export const differences: readonly Difference[] = [
     why: 'Signalbox sends devices no configuration, so none can succeed',
   },
   {
-    fields: ['reply.versions'],
-    operations: anywhere,
-    why: 'No agent reports the packages of an edge appliance yet',
-  },
-  {
     fields: [
       ...['cpu_stat.', 'fwupdate', 'idrac_version', 'ip_stat.', 'lag_stat', 'memory_stat.', 'num_tunnels'],
       ...['oob_ip_', 'port_stat', 'tunterm_', 'virtualization_type'],

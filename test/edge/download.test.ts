@@ -60,12 +60,18 @@ function breaking(
   }
 }
 
-async function downloads(changes: Partial<DownloadOptions> = {}): Promise<Downloads & { readonly folder: string }> {
+interface Place {
+  readonly folder: string
+  readonly fetch: Downloads['fetch']
+}
+
+async function downloads(changes: Partial<DownloadOptions> = {}): Promise<Place> {
   const folder = changes.folder ?? join(await temporaryDir(), 'artifacts')
   const limits = { tries: 3, firstPauseMs: 1, longestPauseMs: 2, ...changes.limits }
   const { signal } = new AbortController()
   const options = { folder, ca: [], publicKey: null, signal, onPoint: () => {}, ...changes, limits }
-  return { ...createDownloads(options), folder }
+  const made = createDownloads(options)
+  return { folder, fetch: (artifact, onPercent) => made.fetch(artifact, onPercent) }
 }
 
 const nothing = (): void => {}
