@@ -37,8 +37,9 @@ function appliance(changes: Partial<Appliance> = {}): Appliance & { readonly don
 
 const never = () => Promise.reject(new Error('No upgrade is expected'))
 const none: Upgrades = { stage: never, upgradeService: never, upgradeDistro: never }
-const bookOf = (machine: Appliance, state = memoryState(), bootId = 'boot-1') =>
-  createCommandBook({ state, appliance: machine, upgrades: none, bootId, onPoint: () => {} })
+const running = new AbortController().signal
+const bookOf = (machine: Appliance, state = memoryState(), bootId = 'boot-1', signal = running) =>
+  createCommandBook({ state, appliance: machine, upgrades: none, bootId, signal, onPoint: () => {} })
 const id = (number: number) => `0193a1c0-0000-7000-8000-${String(number).padStart(12, '0')}`
 const restart = (number: number, callId = number) => ({
   id: callId,
@@ -77,7 +78,8 @@ describe('a command', () => {
 
   test('that the end of the agent interrupts has no answer, and is completed at the next start', async () => {
     const state = memoryState()
-    const stopped = bookOf(appliance({ control: () => Promise.reject(new Interrupted('stops')) }), state)
+    const killed = appliance({ control: () => Promise.reject(new Error('systemctl ended with SIGTERM')) })
+    const stopped = bookOf(killed, state, 'boot-1', AbortSignal.abort())
     await expect(stopped.handle(restart(1))).rejects.toThrow(Interrupted)
     const machine = appliance()
     const next = bookOf(machine, state)

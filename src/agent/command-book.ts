@@ -57,9 +57,18 @@ export interface CommandBookOptions {
   readonly upgrades: Upgrades
   readonly bootId: string
   readonly onPoint: OnPoint
+  /** Aborted when the agent stops: a command that then fails is executed again at the next start. */
+  readonly signal: AbortSignal
 }
 
-export function createCommandBook({ state, appliance, upgrades, bootId, onPoint }: CommandBookOptions): CommandBook {
+export function createCommandBook({
+  state,
+  appliance,
+  upgrades,
+  bootId,
+  onPoint,
+  signal,
+}: CommandBookOptions): CommandBook {
   /** By the id of the command; the gateway may repeat a call while the command runs. */
   const running = new Map<string, Promise<CommandRecord>>()
 
@@ -86,7 +95,8 @@ export function createCommandBook({ state, appliance, upgrades, bootId, onPoint 
       const text = await run({ appliance, upgrades, state }, { method, params })
       return { result: { ...about, repeated: false, text } }
     } catch (error) {
-      if (error instanceof Interrupted) throw error
+      // The system ends hooks together with the agent, and a hook may restart the machine itself.
+      if (signal.aborted) throw new Interrupted('The agent stops')
       const code = error instanceof NotExecuted ? errorCodes.refused : errorCodes.failed
       return { error: { code, message: error instanceof Error ? error.message : String(error), data: about } }
     }

@@ -54,7 +54,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
     onPoint,
   })
   const upgrades = createUpgrades({ appliance, downloads, state, feed, onPoint })
-  const book = createCommandBook({ state, appliance, upgrades, bootId: facts.boot_id, onPoint })
+  const book = createCommandBook({ state, appliance, upgrades, bootId: facts.boot_id, onPoint, signal })
   const report = createReporter(folder, appliance)
   for (let failures = 0; !signal.aborted;) {
     const connection = {
