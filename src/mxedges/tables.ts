@@ -1,8 +1,17 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import type { CommandProgress } from '../devices/tables.ts'
-import type { Json } from '../platform/json-column.ts'
+import type { DefaultJson, Json } from '../platform/json-column.ts'
 import type { MxedgeFacts, MxedgeReport } from './sessions/facts.ts'
 import type { MxedgeCommandKind } from './commands/command.ts'
+import type {
+  MxedgeStep,
+  MxedgeTargetCounts,
+  MxedgeTargetState,
+  MxedgeUpgradeNote,
+  MxedgeUpgradePlan,
+  MxedgeUpgradeStatus,
+} from './upgrades/upgrade.ts'
+import type { UpgradeHold } from '../rollout/rollout.ts'
 
 declare module '../platform/schema.ts' {
   interface Schema {
@@ -12,6 +21,8 @@ declare module '../platform/schema.ts' {
     mxedgeImage: MxedgeImageTable
     mxedgeSession: MxedgeSessionTable
     mxedgeCommand: MxedgeCommandTable
+    mxedgeUpgrade: MxedgeUpgradeTable
+    mxedgeUpgradeTarget: MxedgeUpgradeTargetTable
   }
 }
 
@@ -96,8 +107,62 @@ export interface MxedgeCommandTable {
   outcome: Json<Record<string, unknown>> | null
   progress: Json<CommandProgress> | null
   progressedAt: Date | null
+  /** Null for one that no upgrade has queued, as `upgradeAttempt`. */
+  upgradeId: string | null
+  upgradeAttempt: number | null
   createdAt: Date
   expiresAt: Date
   sentAt: Date | null
   finishedAt: Date | null
+}
+
+export interface MxedgeUpgradeTable {
+  orgId: string
+  id: string
+  /** Null for an upgrade of the organization. */
+  siteId: string | null
+  request: Json<Record<string, unknown>>
+  plan: Json<MxedgeUpgradePlan>
+  status: MxedgeUpgradeStatus
+  stopping: 'failed' | 'cancelled' | null
+  stopReason: string | null
+  hold: Json<UpgradeHold> | null
+  currentPhase: Generated<number>
+  gatePassed: Generated<number>
+  /** Service time. */
+  phaseOpenedMs: number | null
+  counts: Json<MxedgeTargetCounts>
+  /** By phase number. */
+  hardFailures: DefaultJson<Readonly<Record<string, number>>>
+  /** By phase number. */
+  upgradedByPhase: DefaultJson<Readonly<Record<string, number>>>
+  notes: Json<readonly MxedgeUpgradeNote[]>
+  startAt: Date
+  createdAt: Date
+  finishedAt: Date | null
+  /** Service time. Null: only a change of an appliance or of the upgrade starts a round. */
+  dueMs: number | null
+}
+
+export interface MxedgeUpgradeTargetTable {
+  orgId: string
+  upgradeId: string
+  mxedgeId: string
+  name: string
+  phase: number
+  wave: number
+  ordinal: number
+  registrationEpoch: number
+  steps: Json<readonly MxedgeStep[]>
+  /** The place of the present step, from 0. */
+  step: Generated<number>
+  state: MxedgeTargetState
+  reason: string | null
+  /** Numbers the commands over all steps. */
+  attempt: Generated<number>
+  commandId: string | null
+  failedAttempts: Generated<number>
+  lostAttempts: Generated<number>
+  enteredMs: number
+  retryAtMs: number | null
 }

@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Fate, type World, newWorld, round, run } from '../../../test/support/mxedge-fleet.ts'
+
+const statesOf = ({ fleet }: World) => fleet.map(({ target }) => target.state)
+const commandedIn = (world: World) => round(world).map(({ target }) => target.mxedgeId)
+
+describe('an upgrade', () => {
+  test('waits for its start, and continues if the clock is set back behind it', () => {
+    const world = newWorld([{}])
+    world.upgrade = { ...world.upgrade, startAt: new Date(world.now.getTime() + 60_000) }
+    expect([commandedIn(world), world.upgrade.status]).toEqual([[], 'queued'])
+    expect(world.dueMs).toBe(world.nowMs + 60_000)
+    world.now = world.upgrade.startAt
+    expect([commandedIn(world), world.upgrade.status]).toEqual([['0'], 'upgrading'])
+    world.now = new Date(world.now.getTime() - 3_600_000)
+    expect(round(world).length).toBe(0)
+    expect(world.upgrade.status).toBe('upgrading')
+  })
+
+  test('without targets is completed at its start', () => {
+    const world = newWorld([])
+    round(world)
+    expect(world.upgrade).toMatchObject({ status: 'completed', finishedAt: world.now })
+  })
+
+  test('opens a phase when the one before has ended', () => {
+    const world = newWorld([{ phase: 1 }, { phase: 2 }, { phase: 2 }])
+    expect(commandedIn(world)).toEqual(['0'])
+    run(world)
+    expect(world.upgrade.status).toBe('completed')
+    expect(world.order).toEqual(['0', '1', '2'])
+  })
+
+  test('opens the waves of a phase one after the other', () => {
+    const world = newWorld([{ wave: 1 }, { wave: 2 }, { wave: 1 }])
+    expect(commandedIn(world)).toEqual(['0', '2'])
+    expect(commandedIn(world)).toEqual([])
+    run(world)
+    expect(world.order).toEqual(['0', '2', '1'])
+  })
+
+  test('is not delayed by an absent appliance, which follows when it is back', () => {
+    const world = newWorld([{ phase: 1, fate: 'absent' }, { phase: 2 }])
+    run(world, { backAtRound: 250 })
+    expect(statesOf(world)).toEqual(['upgraded', 'upgraded'])
+    expect(world.order).toEqual(['1', '0'])
+  })
+
+  test('gives up an absent appliance in the end, which is no failure of the upgrade', () => {
+    const world = newWorld([{ phase: 1 }, { phase: 1, fate: 'absent' }])
+    run(world)
+    expect(world.fleet[1]?.target).toMatchObject({ state: 'failed' })
+    expect(world.upgrade).toMatchObject({ status: 'completed', hardFailures: {} })
+  })
+
+  test('never has two members of a cluster in flight, nor one beside that of another upgrade', () => {
+    const world = newWorld([{ clusterId: 'c' }, { clusterId: 'c' }, { clusterId: 'd' }])
+    world.busyClusters = new Set(['d'])
+    expect(commandedIn(world)).toEqual(['0'])
+    world.busyClusters = new Set()
+    run(world)
+    expect(world.upgrade.status).toBe('completed')
+  })
+
+  test('stops at more failures than tolerated, in the round that sees them', () => {
+    const world = newWorld([{ phase: 1, fate: 'refuses' }, { phase: 2 }], { max_failure_percentage: 5 })
+    run(world)
+    expect(statesOf(world)).toEqual(['failed', 'cancelled'])
+    expect(world.upgrade).toMatchObject({ status: 'failed', stopReason: 'more than 5 % of 2 devices failed' })
+  })
+
+  test('stops at more failures in a phase than its gate allows', () => {
+    const gate = { max_failures: 0, max_failure_percentage: null, min_upgraded: 0 }
+    const world = newWorld([{ phase: 1, fate: 'refuses' }, { phase: 1 }, { phase: 2 }], { gates: [gate, gate] })
+    run(world)
+    expect(world.upgrade).toMatchObject({ status: 'failed', stopReason: 'more than 0 failures in phase 1' })
+    expect(statesOf(world)).toEqual(['failed', 'upgraded', 'cancelled'])
+  })
+
+  test('is held after a phase without a success, and goes on when somebody resumes it', () => {
+    const gate = { max_failures: null, max_failure_percentage: 5, min_upgraded: 1 }
+    const fleet = [{ phase: 1, fate: 'refuses' as const }, ...Array.from({ length: 30 }, () => ({ phase: 2 }))]
+    const world = newWorld(fleet, { gates: [gate, gate], max_failure_percentage: 5 })
+    run(world, { resume: false })
+    expect(world.upgrade.hold).toMatchObject({ by: 'gate', reason: '1 of 1 devices of phase 1 failed, more than 5 %' })
+    run(world)
+    expect(world.upgrade).toMatchObject({ status: 'completed', hold: null })
+  })
+
+  test('ends as failed where nothing worked', () => {
+    const world = newWorld([{ fate: 'refuses' }])
+    run(world)
+    expect(world.upgrade).toMatchObject({ status: 'failed', stopReason: null })
+  })
+
+  test('that is cancelled commands nobody, and lets those in flight end', () => {
+    const world = newWorld([{ wave: 1 }, { wave: 2 }, { phase: 2 }])
+    run(world, { cancelAtRound: 3 })
+    expect(statesOf(world)).toEqual(['upgraded', 'cancelled', 'cancelled'])
+    expect(world.upgrade.status).toBe('cancelled')
+  })
+})
+
+const fates: readonly Fate[] = ['works', 'works', 'works', 'refuses', 'loses', 'vanishes', 'ignores', 'absent', 'flaps']
+const member = fc.record({
+  phase: fc.integer({ min: 1, max: 3 }),
+  wave: fc.integer({ min: 1, max: 2 }),
+  fate: fc.constantFrom(...fates),
+  clusterId: fc.constantFrom(null, null, 'c', 'd'),
+  services: fc.integer({ min: 1, max: 3 }),
+})
+const percent = fc.constantFrom(null, 0, 20, 100)
+
+describe('an upgrade of any fleet', () => {
+  const traits = fc.record({ cancelAtRound: fc.option(fc.nat(200)), pauseAtRound: fc.option(fc.nat(60)) })
+  test('ends, in order, with true counts and without a second effect of a step', () => {
+    fc.assert(
+      fc.property(fc.array(member, { maxLength: 12 }), percent, traits, (fleet, max_failure_percentage, when) => {
+        const world = newWorld(fleet, { max_failure_percentage })
+        // It checks the rules in every round.
+        run(world, when)
+        expect(world.upgrade.finishedAt).not.toBeNull()
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('that is paused ends as one that is not', () => {
+    const steady = fc.record({ phase: fc.integer({ min: 1, max: 3 }), fate: fc.constantFrom<Fate>('works', 'refuses') })
+    fc.assert(
+      fc.property(fc.array(steady, { maxLength: 8 }), fc.nat(60), (fleet, pauseAtRound) => {
+        const [free, paused] = [newWorld(fleet), newWorld(fleet)]
+        run(free)
+        run(paused, { pauseAtRound })
+        expect(statesOf(paused)).toEqual(statesOf(free))
+      }),
+      { numRuns: 60 },
+    )
+  })
+})

@@ -1,0 +1,209 @@
+import { epochS } from '../../platform/clock.ts'
+import { findHoldReason } from '../../rollout/decide-hold.ts'
+import { decideOutcome } from '../../rollout/decide-outcome.ts'
+import { countByPhase, isHardFailure, isUpgraded } from '../../rollout/decide-step.ts'
+import { type CountsByPhase, type FailuresByPhase, findStopReason } from '../../rollout/decide-stop.ts'
+import type { UpgradeHold } from '../../rollout/rollout.ts'
+import { decideTarget } from './decide-target.ts'
+import type { MxedgeTargetNow, MxedgeUpgradeOptions, TargetChange, TargetRules } from './target.ts'
+import {
+  type MxedgeTargetCounts,
+  type MxedgeUpgradePlan,
+  type MxedgeUpgradeStatus,
+  isInFlight,
+  isTerminal,
+} from './upgrade.ts'
+
+/** An upgrade with those of its targets that have not ended, in the order of the plan. */
+export interface MxedgeUpgradeNow<T extends MxedgeTargetNow = MxedgeTargetNow> {
+  readonly status: MxedgeUpgradeStatus
+  readonly stopping: 'failed' | 'cancelled' | null
+  readonly stopReason: string | null
+  readonly hold: UpgradeHold | null
+  readonly gatePassed: number
+  readonly startAt: Date
+  readonly plan: MxedgeUpgradePlan
+  readonly currentPhase: number
+  readonly phaseOpenedMs: number | null
+  readonly counts: MxedgeTargetCounts
+  readonly hardFailures: FailuresByPhase
+  readonly upgradedByPhase: CountsByPhase
+  readonly targets: readonly T[]
+}
+
+/** The members of MxedgeUpgradeNow that change, and the latest time of the next round (null: never). */
+export interface MxedgeUpgradeChange extends Omit<MxedgeUpgradeNow, 'gatePassed' | 'startAt' | 'plan' | 'targets'> {
+  readonly finishedAt: Date | null
+  readonly dueMs: number | null
+}
+
+export interface MxedgeUpgradeDecision<T extends MxedgeTargetNow = MxedgeTargetNow> {
+  readonly steps: readonly (TargetChange & { readonly target: T })[]
+  /** Ids of commands. */
+  readonly withdrawn: readonly string[]
+  readonly upgrade: MxedgeUpgradeChange
+}
+
+export interface Now extends Pick<TargetRules, 'nowMs' | 'options' | 'graceUntilMs'> {
+  /** On the wall clock: for starts that people have set, and for the record. */
+  readonly now: Date
+  /** Clusters with a member that another upgrade has in flight. */
+  readonly busyClusters: ReadonlySet<string>
+}
+
+/** Appliances in flight change without informing the worker, as when they report a version. */
+export const IN_FLIGHT_POLL_MS = 1000
+export const DEFERRED_POLL_MS = 5000
+
+/**
+ * Decides one round of an upgrade: the next change of each target, whether a limit trips, whether the next phase opens,
+ * and whether the upgrade is over. Pure; everything in the result must be committed together.
+ */
+export function decideUpgrade<T extends MxedgeTargetNow>(
+  upgrade: MxedgeUpgradeNow<T>,
+  at: Now,
+): MxedgeUpgradeDecision<T> {
+  const waitMs = upgrade.startAt.getTime() - at.now.getTime()
+  // An upgrade that has begun continues, even if the clock is set back behind its start.
+  if (upgrade.stopping === null && upgrade.phaseOpenedMs === null && waitMs > 0)
+    return { steps: [], withdrawn: [], upgrade: changed(upgrade, { dueMs: at.nowMs + waitMs }) }
+  const begun = { ...upgrade, status: 'upgrading' as const, phaseOpenedMs: upgrade.phaseOpenedMs ?? at.nowMs }
+  const round = decideTargets(begun, at)
+  const reason = upgrade.stopping === null ? findStopReason(round.hardFailures, upgrade.plan) : null
+  if (reason === null) return finishRound(begun, round, at)
+  const stopped = { ...begun, stopping: 'failed' as const, stopReason: reason, hold: null }
+  return finishRound(stopped, decideTargets(stopped, at), at)
+}
+
+interface Round<T extends MxedgeTargetNow> extends Pick<
+  MxedgeUpgradeNow,
+  'counts' | 'hardFailures' | 'upgradedByPhase'
+> {
+  readonly steps: MxedgeUpgradeDecision<T>['steps']
+  readonly withdrawn: readonly string[]
+  readonly untilMs: readonly number[]
+  /** The targets that have not ended, after the round. */
+  readonly open: readonly Pick<MxedgeTargetNow, 'phase' | 'state'>[]
+}
+
+function decideTargets<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, at: Now): Round<T> {
+  const isOpen = openTargetsOf(upgrade)
+  const busy = new Set(at.busyClusters)
+  for (const target of upgrade.targets) if (isInFlight(target.state)) markBusy(busy, target)
+  const rules = {
+    ...at,
+    stopping: upgrade.stopping !== null,
+    held: upgrade.hold !== null,
+    offlineDeadlineMs: deadlineMs(upgrade, at.options),
+  }
+  const decided = upgrade.targets.map((target) => {
+    const clusterId = target.appliance?.clusterId ?? null
+    const isClusterFree = clusterId === null || isInFlight(target.state) || !busy.has(clusterId)
+    const decision = decideTarget(target, { ...rules, isOpen: isOpen(target), isClusterFree })
+    if (decision.kind === 'change' && decision.change.order !== null) markBusy(busy, target)
+    return { target, decision }
+  })
+  const steps = decided.flatMap(({ target, decision }) =>
+    decision.kind === 'change' ? [{ ...decision.change, target }] : [],
+  )
+  const named = steps.map((step) => ({ ...step, to: step.state }))
+  const states = new Map<MxedgeTargetNow, MxedgeTargetNow['state']>(steps.map(({ target, state }) => [target, state]))
+  return {
+    steps,
+    withdrawn: decided.flatMap(({ decision }) => (decision.kind === 'withdraw' ? [decision.commandId] : [])),
+    untilMs: [
+      ...decided.flatMap(({ decision }) => (decision.kind === 'wait' ? (decision.untilMs ?? []) : [])),
+      ...steps.flatMap(({ retryAtMs }) => retryAtMs ?? []),
+    ],
+    counts: countSteps(upgrade.counts, steps),
+    hardFailures: countByPhase(upgrade.hardFailures, named.filter(isHardFailure)),
+    upgradedByPhase: countByPhase(upgrade.upgradedByPhase, named.filter(isUpgraded)),
+    open: upgrade.targets
+      .map((target) => ({ phase: target.phase, state: states.get(target) ?? target.state }))
+      .filter(({ state }) => !isTerminal(state)),
+  }
+}
+
+function markBusy(busy: Set<string>, { appliance }: MxedgeTargetNow): void {
+  if (appliance?.clusterId != null) busy.add(appliance.clusterId)
+}
+
+/** The waves of a phase follow one another; within them, only absent appliances delay nobody. */
+function openTargetsOf({ currentPhase, targets }: Pick<MxedgeUpgradeNow, 'currentPhase' | 'targets'>) {
+  const unsettled = targets.filter(({ phase, state }) => phase === currentPhase && state !== 'deferred')
+  const wave = Math.min(...unsettled.map((target) => target.wave))
+  return (target: MxedgeTargetNow): boolean =>
+    target.phase < currentPhase || (target.phase === currentPhase && target.wave <= wave)
+}
+
+function countSteps(counts: MxedgeTargetCounts, steps: MxedgeUpgradeDecision['steps']): MxedgeTargetCounts {
+  const changedCounts = { ...counts }
+  for (const { target, state } of steps) {
+    changedCounts[target.state] -= 1
+    changedCounts[state] += 1
+  }
+  return changedCounts
+}
+
+/** Opens the next phase, ends the upgrade, or sets the time of the next round. */
+function finishRound<T extends MxedgeTargetNow>(
+  upgrade: MxedgeUpgradeNow,
+  { steps, withdrawn, open, untilMs, ...results }: Round<T>,
+  at: Now,
+): MxedgeUpgradeDecision<T> {
+  const { now, nowMs } = at
+  const decide = (more: Partial<MxedgeUpgradeChange>): MxedgeUpgradeDecision<T> => ({
+    steps,
+    withdrawn,
+    upgrade: changed(upgrade, { ...results, ...more }),
+  })
+  if (open.length === 0)
+    return decide({ ...decideOutcome(upgrade, results.counts), hold: null, finishedAt: now, dueMs: null })
+  if (withdrawn.length > 0) return decide({ dueMs: nowMs })
+  const isMoving = open.some(({ state }) => isInFlight(state))
+  if (upgrade.hold !== null) return decide({ dueMs: isMoving ? nowMs + IN_FLIGHT_POLL_MS : null })
+  const isSettled = open.every(({ phase, state }) => state === 'deferred' || phase > upgrade.currentPhase)
+  if (upgrade.stopping === null && isSettled && upgrade.currentPhase < upgrade.plan.phases)
+    return decide(passGate(upgrade, results, at))
+  // A wave that has ended opens the next one at once.
+  if (steps.length > 0 && !isMoving) return decide({ dueMs: nowMs })
+  const pollMs = nowMs + (isSettled ? DEFERRED_POLL_MS : IN_FLIGHT_POLL_MS)
+  return decide({ dueMs: Math.min(pollMs, ...untilMs.filter((ms) => ms > nowMs)) })
+}
+
+/** Opens the next phase, or pauses the upgrade. */
+function passGate(
+  { currentPhase, gatePassed, plan }: MxedgeUpgradeNow,
+  { hardFailures: failures, upgradedByPhase: upgraded }: Pick<MxedgeUpgradeNow, 'hardFailures' | 'upgradedByPhase'>,
+  { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
+): Partial<MxedgeUpgradeChange> {
+  const reason = gatePassed >= currentPhase ? null : findHoldReason(currentPhase, { failures, upgraded }, plan)
+  if (reason !== null) return { hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs }, dueMs: null }
+  return { currentPhase: currentPhase + 1, phaseOpenedMs: nowMs, dueMs: nowMs }
+}
+
+/** Absent appliances are waited for from the opening of the last phase. */
+function deadlineMs(
+  { currentPhase, phaseOpenedMs, plan }: MxedgeUpgradeNow,
+  { offlineDeadlineMs }: MxedgeUpgradeOptions,
+): number | null {
+  return currentPhase < plan.phases || phaseOpenedMs === null ? null : phaseOpenedMs + offlineDeadlineMs
+}
+
+function changed(upgrade: MxedgeUpgradeNow, change: Partial<MxedgeUpgradeChange>): MxedgeUpgradeChange {
+  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs } = upgrade
+  const { counts, hardFailures, upgradedByPhase } = upgrade
+  const results = { counts, hardFailures, upgradedByPhase }
+  return {
+    status,
+    stopping,
+    stopReason,
+    hold,
+    currentPhase,
+    phaseOpenedMs,
+    ...results,
+    finishedAt: null,
+    dueMs: null,
+    ...change,
+  }
+}

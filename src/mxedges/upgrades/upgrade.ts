@@ -1,0 +1,86 @@
+import type { PhaseGate } from '../../rollout/rollout.ts'
+
+/** Terminal states never change. */
+export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const
+
+/** The appliance was commanded, and whether its step has succeeded is not known yet. */
+export const inFlightStates = ['commanded', 'unconfirmed', 'verifying'] as const
+
+/**
+ * `deferred`: the appliance is absent; it delays nobody. `unconfirmed`: the connection was lost with the command.
+ * `verifying`: the command is done, and the appliance has to report the version.
+ */
+export type MxedgeTargetState =
+  | 'planned'
+  | 'deferred'
+  | (typeof inFlightStates)[number]
+  | (typeof terminalStates)[number]
+
+export type MxedgeTargetCounts = Readonly<Record<MxedgeTargetState, number>>
+
+export const noCounts: MxedgeTargetCounts = {
+  planned: 0,
+  deferred: 0,
+  commanded: 0,
+  unconfirmed: 0,
+  verifying: 0,
+  upgraded: 0,
+  failed: 0,
+  skipped: 0,
+  cancelled: 0,
+}
+
+const terminal: ReadonlySet<string> = new Set(terminalStates)
+const inFlight: ReadonlySet<string> = new Set(inFlightStates)
+
+export function isTerminal(state: MxedgeTargetState): boolean {
+  return terminal.has(state)
+}
+
+export function isInFlight(state: MxedgeTargetState): boolean {
+  return inFlight.has(state)
+}
+
+/** One command to an appliance, with what it reports before and after. */
+export type MxedgeStep = ServiceStep | DistroStep
+
+export interface ServiceStep {
+  readonly service: string
+  /** What the service reported when the step was planned, or commanded; null: it was not installed. */
+  readonly from: string | null
+  readonly to: string
+  /** The firmware image that is the package. */
+  readonly image_id: string
+  /** Whether `to` may be lower than the version that the service runs. */
+  readonly allow_downgrade: boolean
+}
+
+export interface DistroStep {
+  readonly distro: true
+  /** A codename. */
+  readonly from: string | null
+  /** A codename, or `next`: any other than `from`. */
+  readonly to: string
+}
+
+/** How an upgrade proceeds, fixed before its start. The rows of the targets say which appliance is in which phase. */
+export interface MxedgeUpgradePlan {
+  readonly strategy: string
+  /** How many phases there are, empty ones included. */
+  readonly phases: number
+  readonly phase_sizes: readonly number[]
+  /** By phase; null: no phase has a gate. */
+  readonly gates: readonly (PhaseGate | null)[] | null
+  /** Null: no such limit. */
+  readonly max_failure_percentage: number | null
+  /** Targets without those that were skipped when planning: the base of the percentage. */
+  readonly planned: number
+}
+
+export type MxedgeUpgradeStatus = 'queued' | 'upgrading' | 'completed' | 'failed' | 'cancelled'
+
+/** What was left out or has no effect; without an id it concerns the whole upgrade. */
+export interface MxedgeUpgradeNote {
+  readonly mxedge_id?: string
+  readonly reason: string
+}
