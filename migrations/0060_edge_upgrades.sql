@@ -14,7 +14,7 @@ create table mxedge_upgrade (
   current_phase     integer not null default 1,
   -- The gate after this phase is not evaluated again.
   gate_passed       integer not null default 0,
-  -- Service time, as due_ms.
+  -- Service time.
   phase_opened_ms   double precision,
   counts            jsonb not null,
   hard_failures     jsonb not null default '{}',
@@ -23,8 +23,6 @@ create table mxedge_upgrade (
   start_at          timestamptz not null,
   created_at        timestamptz not null,
   finished_at       timestamptz,
-  -- Null: only a change of an appliance or of the upgrade starts a round.
-  due_ms            double precision,
   primary key (org_id, id),
   foreign key (org_id, site_id) references site (org_id, id) on delete cascade
 );

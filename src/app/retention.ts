@@ -4,6 +4,7 @@ import { appendSystemEvent } from '../events/append-system.ts'
 import { agingAuditLog, agingDeviceEvents, agingSystemEvents, agingMxedgeEvents } from '../events/store-retention.ts'
 import { agingDownloads } from '../firmware/store-retention.ts'
 import { agingMxedgeCommands } from '../mxedges/commands/store-retention.ts'
+import { agingMxedgeUpgrades } from '../mxedges/upgrades/store-retention.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import type { Task } from '../platform/jobs.ts'
@@ -24,7 +25,7 @@ const aging: readonly { readonly setting: keyof Retention; readonly rows: readon
   { setting: 'auditDays', rows: [agingAuditLog, agingAccountLog] },
   { setting: 'eventDays', rows: [agingDeviceEvents, agingSystemEvents, agingMxedgeEvents] },
   { setting: 'commandDays', rows: [agingCommands, agingMxedgeCommands, agingDownloads] },
-  { setting: 'upgradeDays', rows: agingUpgrades },
+  { setting: 'upgradeDays', rows: [...agingUpgrades, agingMxedgeUpgrades] },
 ]
 
 const DAY_MS = 24 * 3600e3
@@ -53,6 +54,7 @@ const names: Readonly<Record<string, string>> = {
   device_command: 'Commands to devices',
   mxedge_command: 'Commands to edge appliances',
   org_upgrade: 'Upgrades',
+  mxedge_upgrade: 'Upgrades of edge appliances',
 }
 
 /** Reports to an organization once a day that its old records are being deleted. */

@@ -16,6 +16,8 @@ import type { ImageFiles } from '../platform/images/image-files.ts'
 import { type Jobs, startJobs } from '../platform/jobs.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { loadOrMake } from '../platform/secrets.ts'
+import { defaultMxedgeUpgradeOptions } from '../mxedges/upgrades/options.ts'
+import { startMxedgeUpgrades } from '../mxedges/upgrades/worker.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
 import { startRollouts } from '../rollout/worker.ts'
 import { webhookTasks } from '../webhooks/tasks.ts'
@@ -74,6 +76,9 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Ga
   closing.add('webhooks', () => webhooks.stop())
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: config.rolloutSoakMs })
   closing.add('rollouts', () => rollouts.stop())
+  const edgeOptions = { ...defaultMxedgeUpgradeOptions, soakMs: config.rolloutSoakMs }
+  const edgeUpgrades = startMxedgeUpgrades(ctx, edgeOptions)
+  closing.add('upgrades of edge appliances', () => edgeUpgrades.stop())
   await prepareSeries(ctx)
   const { host, ucentralPort: port, edgePort, netconfPort } = config
   const gateway = await startGateway(ctx, {

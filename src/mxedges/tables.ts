@@ -140,8 +140,6 @@ export interface MxedgeUpgradeTable {
   startAt: Date
   createdAt: Date
   finishedAt: Date | null
-  /** Service time. Null: only a change of an appliance or of the upgrade starts a round. */
-  dueMs: number | null
 }
 
 export interface MxedgeUpgradeTargetTable {

@@ -175,6 +175,35 @@ describe('retention', () => {
     expect(rows.map(({ state }) => state)).toEqual(['done', 'queued'])
   })
 
+  it('deletes upgrades of edge appliances 400 days after their end, and no command of a running one', async () => {
+    const { db } = context.ctx
+    const at = daysAgo(500)
+    const mxedgeId = uuidv7()
+    await sql`insert into mxedge (org_id, id, name, model, registration_code, created_at, modified_at)
+      values (${orgId()}, ${mxedgeId}, 'Edge', 'ME-VM', ${mxedgeId}, ${at}, ${at})`.execute(db)
+    for (const [status, days] of [
+      ['completed', 401],
+      ['failed', 399],
+      ['upgrading', null],
+    ] as const) {
+      const id = uuidv7()
+      await sql`insert into mxedge_upgrade (org_id, id, request, plan, status, counts, notes, start_at, created_at, finished_at)
+        values (${orgId()}, ${id}, '{}', '{}', ${status}, '{}', '[]', ${at}, ${at},
+          ${days === null ? null : daysAgo(days)})`.execute(db)
+      await sql`insert into mxedge_upgrade_target (org_id, upgrade_id, mxedge_id, name, phase, wave, ordinal,
+          registration_epoch, steps, state, entered_ms)
+        values (${orgId()}, ${id}, ${mxedgeId}, 'Edge', 1, 1, 1, 0, '[]', 'upgraded', 0)`.execute(db)
+      await sql`insert into mxedge_command (org_id, id, mxedge_id, kind, params, state, created_at, expires_at,
+          finished_at, upgrade_id, upgrade_attempt)
+        values (${orgId()}, ${uuidv7()}, ${mxedgeId}, 'upgrade_distro', ${JSON.stringify({ status })}::jsonb, 'done', ${at},
+          ${at}, ${at}, ${id}, 1)`.execute(db)
+    }
+    await prune()
+    expect(await texts('mxedge_upgrade', 'status')).toEqual(['failed', 'upgrading'])
+    expect(await count('mxedge_upgrade_target')).toBe(2)
+    expect(await texts('mxedge_command', 'params')).toEqual(['{"status": "upgrading"}'])
+  })
+
   it('deletes downloads whose command was deleted with its device', async () => {
     await addCommand('lately', { state: 'done', days: 29 })
     await addCommand('long ago', { state: 'done', days: 31 })

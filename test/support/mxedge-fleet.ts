@@ -32,7 +32,6 @@ export interface World {
   now: Date
   nowMs: number
   rounds: number
-  dueMs: number | null
   busyClusters: ReadonlySet<string>
   /** Ids in the order of the first commands. */
   readonly order: string[]
@@ -85,7 +84,6 @@ export function newWorld(traits: readonly MemberTraits[], plan: Partial<MxedgeUp
     now,
     nowMs: target.enteredMs,
     rounds: 0,
-    dueMs: null,
     busyClusters: new Set(),
     order: [],
   }
@@ -120,7 +118,9 @@ function memberOf(
 /** Runs one round and applies it, as the worker does. @returns The changes with a command. */
 export function round(world: World) {
   const { upgrade, now, nowMs, busyClusters } = world
-  const open = world.fleet.map((one) => one.target).filter(({ state }) => !isTerminal(state))
+  const open = world.fleet
+    .map((one) => one.target)
+    .filter(({ state, phase }) => !isTerminal(state) && (upgrade.stopping !== null || phase <= upgrade.currentPhase))
   const decision = decideUpgrade({ ...upgrade, targets: open }, { now, nowMs, graceUntilMs: 0, options, busyClusters })
   const byId = new Map(world.fleet.map((one) => [one.target.mxedgeId, one]))
   for (const { target: before, reason: _, order, ...change } of decision.steps) {
@@ -144,9 +144,7 @@ export function round(world: World) {
     if (present !== null && decision.withdrawn.includes(present.id))
       one.target = { ...one.target, command: { ...present, state: 'cancelled' } }
   }
-  const { dueMs, ...changed } = decision.upgrade
-  world.upgrade = { ...upgrade, ...changed }
-  world.dueMs = dueMs
+  world.upgrade = { ...upgrade, ...decision.upgrade }
   return decision.steps.filter(({ order }) => order !== null)
 }
 

@@ -6,7 +6,7 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
-import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { Mxedge } from '../mxedge.ts'
 import type { MxedgeCommandTable } from '../tables.ts'
@@ -28,6 +28,48 @@ export async function insertCommand(tx: Tx, scope: InOrg, command: NewMxedgeComm
     .values({ ...command, orgId: scope.orgId, params: json(command.params) })
     .execute()
   wakeAfterCommit(tx, 'mxedges')
+}
+
+/** A command of an upgrade, with its number among the upgrade's commands to the appliance. */
+export type NewUpgradeCommand = NewMxedgeCommand & { readonly upgradeId: string; readonly upgradeAttempt: number }
+
+const newColumns = columnsOf('mxedgeCommand', {
+  orgId: 'uuid',
+  id: 'uuid',
+  mxedgeId: 'uuid',
+  kind: 'text',
+  params: 'jsonb',
+  upgradeId: 'uuid',
+  upgradeAttempt: 'integer',
+  createdAt: 'timestamptz',
+  expiresAt: 'timestamptz',
+})
+
+/** Queues commands of upgrades. A second one with the same number violates a unique index. */
+export async function insertUpgradeCommands(
+  tx: Tx,
+  scope: InOrg,
+  commands: readonly NewUpgradeCommand[],
+): Promise<void> {
+  if (commands.length === 0) return
+  await insertRows(tx, newColumns, commands, { every: { orgId: scope.orgId } })
+  wakeAfterCommit(tx, 'mxedges')
+}
+
+/** Withdraws those of the commands that are still queued. */
+export async function cancelQueuedById(
+  tx: Tx,
+  scope: InOrg,
+  { ids, at }: { readonly ids: readonly string[]; readonly at: Date },
+): Promise<void> {
+  if (ids.length === 0) return
+  await tx
+    .updateTable('mxedgeCommand')
+    .set({ state: 'cancelled', finishedAt: at })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', anyOf(ids))
+    .where('state', '=', 'queued')
+    .execute()
 }
 
 /** Withdraws queued commands of this kind, which a newer one replaces. */

@@ -80,7 +80,7 @@ describe('a deferred target', () => {
   const deferred = { state: 'deferred', appliance: away } as const
   test('waits for its appliance, until the last phase has been open for long', () => {
     expect(decide(deferred)).toEqual({ kind: 'wait' })
-    expect(decide(deferred, { offlineDeadlineMs: NOW + 1 })).toEqual({ kind: 'wait', untilMs: NOW + 1 })
+    expect(decide(deferred, { offlineDeadlineMs: NOW + 1 })).toEqual({ kind: 'wait' })
     expect(changeOf(decide(deferred, { offlineDeadlineMs: NOW }))).toMatchObject({ state: 'failed', reason: 'offline' })
   })
 
@@ -101,7 +101,7 @@ describe('a queued command', () => {
   })
 
   test('else waits to be sent, and then for its answer', () => {
-    expect(decide(commanded)).toEqual({ kind: 'wait', untilMs: NOW + options.commandExpiryMs })
+    expect(decide(commanded)).toEqual({ kind: 'wait' })
     expect(decide({ ...commanded, command: ended('sent') }, { stopping: true })).toEqual({ kind: 'wait' })
   })
 
@@ -154,10 +154,7 @@ describe('an unconfirmed target', () => {
 
   test('gives a connected appliance time to answer before the command is repeated', () => {
     const connectedMs = NOW + 10
-    expect(decide({ ...lost, appliance: { ...appliance, connectedMs } }, { nowMs: NOW + 20 })).toEqual({
-      kind: 'wait',
-      untilMs: connectedMs + options.answerMs,
-    })
+    expect(decide({ ...lost, appliance: { ...appliance, connectedMs } }, { nowMs: NOW + 20 })).toEqual({ kind: 'wait' })
     expect(changeOf(decide(lost, { nowMs: NOW + options.answerMs }))).toMatchObject({
       state: 'planned',
       lostAttempts: 1,
@@ -166,7 +163,7 @@ describe('an unconfirmed target', () => {
 
   test('fails when its appliance stays away, but not while the service has just started', () => {
     const nowMs = NOW + options.reconnectMs.service
-    expect(decide({ ...lost, appliance: away }, { nowMs: nowMs - 1 })).toEqual({ kind: 'wait', untilMs: nowMs })
+    expect(decide({ ...lost, appliance: away }, { nowMs: nowMs - 1 })).toEqual({ kind: 'wait' })
     expect(decide({ ...lost, appliance: away }, { nowMs, graceUntilMs: nowMs + 1 })).toMatchObject({ kind: 'wait' })
     expect(changeOf(decide({ ...lost, appliance: away }, { nowMs }))).toMatchObject({ reason: 'no_reconnect' })
   })
@@ -182,7 +179,7 @@ describe('a target that is verified', () => {
   const verifying = { state: 'verifying', attempt: 1, command: ended('done'), appliance: running('2.0.0') } as const
   const soaked = { nowMs: NOW + options.soakMs }
   test('is upgraded once the version has lasted', () => {
-    expect(decide(verifying)).toEqual({ kind: 'wait', untilMs: NOW + options.soakMs })
+    expect(decide(verifying)).toEqual({ kind: 'wait' })
     expect(changeOf(decide(verifying, soaked))).toMatchObject({ state: 'upgraded' })
     const back = { ...running('2.0.0'), connectedMs: NOW + 1 }
     expect(decide({ ...verifying, appliance: back }, soaked)).toMatchObject({ kind: 'wait' })

@@ -44,12 +44,11 @@ function decideWaiting(target: Present, rules: TargetRules): TargetDecision {
   if (rules.held || !rules.isOpen) return { kind: 'wait' }
   if (appliance.link === 'absent') {
     if (state === 'planned') return change(target, { state: 'deferred' })
-    if (offlineDeadlineMs === null) return { kind: 'wait' }
-    if (nowMs < offlineDeadlineMs) return { kind: 'wait', untilMs: offlineDeadlineMs }
-    return end(target, 'failed', OFFLINE)
+    const isOver = offlineDeadlineMs !== null && nowMs >= offlineDeadlineMs
+    return isOver ? end(target, 'failed', OFFLINE) : { kind: 'wait' }
   }
   if (appliance.link === 'expected') return { kind: 'wait' }
-  if (retryAtMs !== null && nowMs < retryAtMs) return { kind: 'wait', untilMs: retryAtMs }
+  if (retryAtMs !== null && nowMs < retryAtMs) return { kind: 'wait' }
   return rules.isClusterFree ? advance(target, rules, target.step) : { kind: 'wait' }
 }
 
@@ -59,7 +58,7 @@ function decideCommanded(target: Present, rules: TargetRules): TargetDecision {
   switch (command?.state) {
     case 'queued': {
       const isDue = isStopped(target, rules) || rules.held || appliance.link === 'absent' || rules.nowMs >= expiryMs
-      return isDue ? { kind: 'withdraw', commandId: command.id } : { kind: 'wait', untilMs: expiryMs }
+      return isDue ? { kind: 'withdraw', commandId: command.id } : { kind: 'wait' }
     }
     case 'sent':
       return { kind: 'wait' }
@@ -94,7 +93,7 @@ function decideUnconfirmed(target: Present, rules: TargetRules): TargetDecision 
   if (isReached(appliance, stepOf(target))) return change(target, { state: 'verifying' })
   const { answerMs } = rules.options
   const untilMs = Math.min(settledMs(target) + answerMs, returnedByMs(target, rules) + answerMs)
-  if (rules.nowMs < untilMs) return { kind: 'wait', untilMs }
+  if (rules.nowMs < untilMs) return { kind: 'wait' }
   return retry(target, rules, { reason: 'unresponsive', isLost: true })
 }
 
@@ -111,7 +110,7 @@ function decideVerifying(target: Present, rules: TargetRules): TargetDecision {
   const next = findNextStep(appliance, steps, step + 1)
   if (isSound && next.step !== null) return advance(target, rules, step + 1)
   if (isSound && nowMs >= soakedMs) return end(target, 'upgraded', null)
-  if (nowMs < lastMs) return { kind: 'wait', untilMs: isSound ? Math.min(soakedMs, lastMs) : lastMs }
+  if (nowMs < lastMs) return { kind: 'wait' }
   if (isSound) return end(target, 'failed', 'unstable')
   return end(target, 'failed', isReached(appliance, present) ? 'service_failed' : 'not_applied')
 }
@@ -131,8 +130,7 @@ function advance(target: Present, rules: TargetRules, from: number): TargetDecis
 }
 
 function awaitReturn(target: Present, rules: TargetRules): TargetDecision {
-  const untilMs = returnedByMs(target, rules)
-  return rules.nowMs < untilMs ? { kind: 'wait', untilMs } : end(target, 'failed', 'no_reconnect')
+  return rules.nowMs < returnedByMs(target, rules) ? { kind: 'wait' } : end(target, 'failed', 'no_reconnect')
 }
 
 /** Until when an appliance that was commanded has to be back. */

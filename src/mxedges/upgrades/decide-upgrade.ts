@@ -10,11 +10,16 @@ import {
   type MxedgeTargetCounts,
   type MxedgeUpgradePlan,
   type MxedgeUpgradeStatus,
+  inFlightStates,
   isInFlight,
   isTerminal,
+  waitingStates,
 } from './upgrade.ts'
 
-/** An upgrade with those of its targets that have not ended, in the order of the plan. */
+/**
+ * An upgrade with those of its targets that have not ended, in the order of the plan: of the phases opened so far, or of
+ * all when it stops.
+ */
 export interface MxedgeUpgradeNow<T extends MxedgeTargetNow = MxedgeTargetNow> {
   readonly status: MxedgeUpgradeStatus
   readonly stopping: 'failed' | 'cancelled' | null
@@ -31,10 +36,9 @@ export interface MxedgeUpgradeNow<T extends MxedgeTargetNow = MxedgeTargetNow> {
   readonly targets: readonly T[]
 }
 
-/** The members of MxedgeUpgradeNow that change, and the latest time of the next round (null: never). */
+/** The members of MxedgeUpgradeNow that change. */
 export interface MxedgeUpgradeChange extends Omit<MxedgeUpgradeNow, 'gatePassed' | 'startAt' | 'plan' | 'targets'> {
   readonly finishedAt: Date | null
-  readonly dueMs: number | null
 }
 
 export interface MxedgeUpgradeDecision<T extends MxedgeTargetNow = MxedgeTargetNow> {
@@ -42,6 +46,8 @@ export interface MxedgeUpgradeDecision<T extends MxedgeTargetNow = MxedgeTargetN
   /** Ids of commands. */
   readonly withdrawn: readonly string[]
   readonly upgrade: MxedgeUpgradeChange
+  /** Another round should follow at once. */
+  readonly isDue: boolean
 }
 
 export interface Now extends Pick<TargetRules, 'nowMs' | 'options' | 'graceUntilMs'> {
@@ -50,10 +56,6 @@ export interface Now extends Pick<TargetRules, 'nowMs' | 'options' | 'graceUntil
   /** Clusters with a member that another upgrade has in flight. */
   readonly busyClusters: ReadonlySet<string>
 }
-
-/** Appliances in flight change without informing the worker, as when they report a version. */
-export const IN_FLIGHT_POLL_MS = 1000
-export const DEFERRED_POLL_MS = 5000
 
 /**
  * Decides one round of an upgrade: the next change of each target, whether a limit trips, whether the next phase opens,
@@ -66,7 +68,7 @@ export function decideUpgrade<T extends MxedgeTargetNow>(
   const waitMs = upgrade.startAt.getTime() - at.now.getTime()
   // An upgrade that has begun continues, even if the clock is set back behind its start.
   if (upgrade.stopping === null && upgrade.phaseOpenedMs === null && waitMs > 0)
-    return { steps: [], withdrawn: [], upgrade: changed(upgrade, { dueMs: at.nowMs + waitMs }) }
+    return { steps: [], withdrawn: [], upgrade: changed(upgrade, {}), isDue: false }
   const begun = { ...upgrade, status: 'upgrading' as const, phaseOpenedMs: upgrade.phaseOpenedMs ?? at.nowMs }
   const round = decideTargets(begun, at)
   const reason = upgrade.stopping === null ? findStopReason(round.hardFailures, upgrade.plan) : null
@@ -81,9 +83,8 @@ interface Round<T extends MxedgeTargetNow> extends Pick<
 > {
   readonly steps: MxedgeUpgradeDecision<T>['steps']
   readonly withdrawn: readonly string[]
-  readonly untilMs: readonly number[]
-  /** The targets that have not ended, after the round. */
-  readonly open: readonly Pick<MxedgeTargetNow, 'phase' | 'state'>[]
+  /** No target of an open phase is planned or in flight after the round. */
+  readonly isSettled: boolean
 }
 
 function decideTargets<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, at: Now): Round<T> {
@@ -111,16 +112,12 @@ function decideTargets<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, 
   return {
     steps,
     withdrawn: decided.flatMap(({ decision }) => (decision.kind === 'withdraw' ? [decision.commandId] : [])),
-    untilMs: [
-      ...decided.flatMap(({ decision }) => (decision.kind === 'wait' ? (decision.untilMs ?? []) : [])),
-      ...steps.flatMap(({ retryAtMs }) => retryAtMs ?? []),
-    ],
     counts: countSteps(upgrade.counts, steps),
     hardFailures: countByPhase(upgrade.hardFailures, named.filter(isHardFailure)),
     upgradedByPhase: countByPhase(upgrade.upgradedByPhase, named.filter(isUpgraded)),
-    open: upgrade.targets
-      .map((target) => ({ phase: target.phase, state: states.get(target) ?? target.state }))
-      .filter(({ state }) => !isTerminal(state)),
+    isSettled: upgrade.targets
+      .map((target) => states.get(target) ?? target.state)
+      .every((state) => isTerminal(state) || state === 'deferred'),
   }
 }
 
@@ -145,30 +142,31 @@ function countSteps(counts: MxedgeTargetCounts, steps: MxedgeUpgradeDecision['st
   return changedCounts
 }
 
-/** Opens the next phase, ends the upgrade, or sets the time of the next round. */
+/** Opens the next phase, or ends the upgrade. */
 function finishRound<T extends MxedgeTargetNow>(
   upgrade: MxedgeUpgradeNow,
-  { steps, withdrawn, open, untilMs, ...results }: Round<T>,
+  { steps, withdrawn, isSettled, ...results }: Round<T>,
   at: Now,
 ): MxedgeUpgradeDecision<T> {
-  const { now, nowMs } = at
-  const decide = (more: Partial<MxedgeUpgradeChange>): MxedgeUpgradeDecision<T> => ({
+  const decide = (more: Partial<MxedgeUpgradeChange>, isDue: boolean): MxedgeUpgradeDecision<T> => ({
     steps,
     withdrawn,
     upgrade: changed(upgrade, { ...results, ...more }),
+    isDue,
   })
-  if (open.length === 0)
-    return decide({ ...decideOutcome(upgrade, results.counts), hold: null, finishedAt: now, dueMs: null })
-  if (withdrawn.length > 0) return decide({ dueMs: nowMs })
-  const isMoving = open.some(({ state }) => isInFlight(state))
-  if (upgrade.hold !== null) return decide({ dueMs: isMoving ? nowMs + IN_FLIGHT_POLL_MS : null })
-  const isSettled = open.every(({ phase, state }) => state === 'deferred' || phase > upgrade.currentPhase)
-  if (upgrade.stopping === null && isSettled && upgrade.currentPhase < upgrade.plan.phases)
-    return decide(passGate(upgrade, results, at))
-  // A wave that has ended opens the next one at once.
-  if (steps.length > 0 && !isMoving) return decide({ dueMs: nowMs })
-  const pollMs = nowMs + (isSettled ? DEFERRED_POLL_MS : IN_FLIGHT_POLL_MS)
-  return decide({ dueMs: Math.min(pollMs, ...untilMs.filter((ms) => ms > nowMs)) })
+  const { counts } = results
+  if (openCount(counts) === 0)
+    return decide({ ...decideOutcome(upgrade, counts), hold: null, finishedAt: at.now }, false)
+  const isMoving = inFlightStates.some((state) => counts[state] > 0)
+  // Targets of phases that were not open are read, and cancelled, in the next round.
+  if (upgrade.stopping !== null) return decide({}, withdrawn.length > 0 || (steps.length > 0 && !isMoving))
+  if (upgrade.hold !== null || !isSettled || upgrade.currentPhase === upgrade.plan.phases)
+    return decide({}, withdrawn.length > 0 || (steps.length > 0 && !isMoving && !isSettled))
+  return decide(passGate(upgrade, results, at), true)
+}
+
+function openCount(counts: MxedgeTargetCounts): number {
+  return [...waitingStates, ...inFlightStates].reduce((sum, state) => sum + counts[state], 0)
 }
 
 /** Opens the next phase, or pauses the upgrade. */
@@ -178,8 +176,8 @@ function passGate(
   { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
 ): Partial<MxedgeUpgradeChange> {
   const reason = gatePassed >= currentPhase ? null : findHoldReason(currentPhase, { failures, upgraded }, plan)
-  if (reason !== null) return { hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs }, dueMs: null }
-  return { currentPhase: currentPhase + 1, phaseOpenedMs: nowMs, dueMs: nowMs }
+  if (reason !== null) return { hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs } }
+  return { currentPhase: currentPhase + 1, phaseOpenedMs: nowMs }
 }
 
 /** Absent appliances are waited for from the opening of the last phase. */
@@ -203,7 +201,6 @@ function changed(upgrade: MxedgeUpgradeNow, change: Partial<MxedgeUpgradeChange>
     phaseOpenedMs,
     ...results,
     finishedAt: null,
-    dueMs: null,
     ...change,
   }
 }

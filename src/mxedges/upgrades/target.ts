@@ -61,8 +61,7 @@ export interface TargetChange extends Pick<
 }
 
 export type TargetDecision =
-  /** `untilMs`: nothing changes before, unless the appliance acts. */
-  | { readonly kind: 'wait'; readonly untilMs?: number }
+  | { readonly kind: 'wait' }
   /** Withdraws the command, which is still queued; it may just be leaving, so another decision follows. */
   | { readonly kind: 'withdraw'; readonly commandId: string }
   | { readonly kind: 'change'; readonly change: TargetChange }

@@ -3,6 +3,8 @@ import type { PhaseGate } from '../../rollout/rollout.ts'
 /** Terminal states never change. */
 export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const
 
+export const waitingStates = ['planned', 'deferred'] as const
+
 /** The appliance was commanded, and whether its step has succeeded is not known yet. */
 export const inFlightStates = ['commanded', 'unconfirmed', 'verifying'] as const
 
@@ -11,8 +13,7 @@ export const inFlightStates = ['commanded', 'unconfirmed', 'verifying'] as const
  * `verifying`: the command is done, and the appliance has to report the version.
  */
 export type MxedgeTargetState =
-  | 'planned'
-  | 'deferred'
+  | (typeof waitingStates)[number]
   | (typeof inFlightStates)[number]
   | (typeof terminalStates)[number]
 

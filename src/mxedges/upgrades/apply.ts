@@ -1,0 +1,91 @@
+import { uuidv7 } from 'uuidv7'
+import type { OrgScope } from '../../access/scope.ts'
+import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-mxedge.ts'
+import { appendAudit } from '../../events/append.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db.ts'
+import type { MxedgeOrder } from '../commands/command.ts'
+import { type NewUpgradeCommand, cancelQueuedById, insertUpgradeCommands } from '../commands/store.ts'
+import type { MxedgeUpgradeDecision, Now } from './decide-upgrade.ts'
+import { type LockedTarget, type LockedUpgrade, updateTargets, updateUpgrades } from './store.ts'
+import type { MxedgeStep } from './upgrade.ts'
+
+export interface DecidedRound {
+  readonly upgrade: LockedUpgrade
+  readonly decision: MxedgeUpgradeDecision<LockedTarget>
+}
+
+type Step = MxedgeUpgradeDecision<LockedTarget>['steps'][number] & { readonly newCommandId: string | null }
+
+/**
+ * Writes the decisions: targets, commands, events and the upgrades themselves, in the caller's transaction, which holds
+ * the locks that the decisions relied on.
+ */
+export async function applyRounds(
+  tx: Tx,
+  scope: OrgScope,
+  rounds: readonly DecidedRound[],
+  { now, nowMs, options }: Now,
+): Promise<void> {
+  const steps = rounds
+    .flatMap(({ decision }) => decision.steps)
+    .map((step): Step => Object.assign(step, { newCommandId: step.order === null ? null : uuidv7() }))
+  const changes = steps.map(({ target, order: _, ...change }) => {
+    const { upgradeId, mxedgeId, attempt } = target
+    return { ...change, upgradeId, mxedgeId, attempt: change.newCommandId === null ? attempt : attempt + 1 }
+  })
+  await updateTargets(tx, scope, changes, nowMs)
+  const ids = rounds.flatMap(({ decision }) => decision.withdrawn)
+  await cancelQueuedById(tx, scope, { ids, at: now })
+  // The engine withdraws a command that can't be sent; the sweep of the gateway must not get ahead of it.
+  const expiresAt = addMs(now, 2 * options.commandExpiryMs)
+  await insertUpgradeCommands(
+    tx,
+    scope,
+    steps.flatMap((step) => commandOf(step, { createdAt: now, expiresAt }) ?? []),
+  )
+  await updateUpgrades(
+    tx,
+    scope,
+    rounds.map(({ upgrade, decision }) => ({ id: upgrade.id, change: decision.upgrade })),
+  )
+  for (const round of rounds) await appendRound(tx, scope, round, now)
+  await appendMxedgeEvents(tx, scope, steps.flatMap(eventOf), now)
+}
+
+function commandOf(
+  { target, order, newCommandId }: Step,
+  times: Pick<NewUpgradeCommand, 'createdAt' | 'expiresAt'>,
+): NewUpgradeCommand | null {
+  if (newCommandId === null || order === null) return null
+  const { mxedgeId, upgradeId, attempt } = target
+  return { ...orderOf(order), ...times, id: newCommandId, mxedgeId, upgradeId, upgradeAttempt: attempt + 1 }
+}
+
+function orderOf(step: MxedgeStep): MxedgeOrder {
+  if ('distro' in step) return { kind: 'upgrade_distro', params: { codename: step.to } }
+  const { service, to: version, from: from_version, image_id } = step
+  return { kind: 'upgrade_service', params: { service, version, image_id, from_version } }
+}
+
+/** The end of each command has its own event. A failure that no command has reported is reported here. */
+function eventOf({ target, state, reason, step, steps }: Step): MxedgeEventInput[] {
+  if (state !== 'failed' || target.appliance === null || target.command?.state === 'rejected') return []
+  const { mxedgeId: id, name, mac, siteId, appliance } = target
+  const mxedge = { id, name, mac, siteId, mxclusterId: appliance.clusterId }
+  const present = steps[step]
+  const text = reason ?? 'unknown'
+  if (present === undefined || 'distro' in present) return [{ mxedge, type: 'ME_DISTRO_UPGRADE_FAILED', text }]
+  const update = { package: present.service, from: present.from, to: present.to }
+  return [{ mxedge, type: 'ME_PACKAGE_UPDATE_FAILED', update, text }]
+}
+
+/** Records that a limit has stopped the upgrade, or that a gate holds it. */
+async function appendRound(tx: Tx, scope: OrgScope, { upgrade, decision }: DecidedRound, at: Date): Promise<void> {
+  const { id, siteId } = upgrade
+  const { stopping, stopReason, hold } = decision.upgrade
+  if (upgrade.stopping === null && stopping === 'failed')
+    await appendAudit(tx, scope, { message: `Stop upgrade ${id} of edge appliances: ${stopReason}`, siteId, at })
+  if (upgrade.hold === null && hold !== null)
+    await appendAudit(tx, scope, { message: `Hold upgrade ${id} of edge appliances: ${hold.reason}`, siteId, at })
+}

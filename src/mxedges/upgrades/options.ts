@@ -1,0 +1,11 @@
+import { defaultRolloutOptions } from '../../rollout/rollout.ts'
+import type { MxedgeUpgradeOptions } from './target.ts'
+
+const MINUTE_MS = 60_000
+
+/** Those of devices; a machine takes longer than an access point to install a distribution and to boot. */
+export const defaultMxedgeUpgradeOptions: MxedgeUpgradeOptions = {
+  ...defaultRolloutOptions,
+  answerMs: 2 * MINUTE_MS,
+  reconnectMs: { service: 20 * MINUTE_MS, distro: 60 * MINUTE_MS },
+}
