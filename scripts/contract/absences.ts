@@ -22,11 +22,6 @@ export const absences: readonly Absence[] = [
     why: 'Members are joined on the devices; those that devices report are shown',
   },
   {
-    operations: ['listOrgMxEdgeUpgrades', 'upgradeOrgMxEdges', 'getOrgMxEdgeUpgrade'],
-    isPlanned: true,
-    why: 'Needs the agent of edge appliances; operations 14 and 15',
-  },
-  {
     operations: [
       ...['listOrgSsrUpgrades', 'upgradeOrgSsrs', 'getOrgSsrUpgrade', 'cancelOrgSsrUpgrade'],
       ...['listOrgAvailableSsrVersions', 'getSiteSsrUpgrade', 'upgradeSsr'],
@@ -52,14 +47,6 @@ export const laterAbsences: readonly Absence[] = [
     operations: ['listOrgAsyncClaims', 'createOrgAsyncClaim', 'getOrgAsyncClaimStatus'],
     isPlanned: false,
     why: 'They claim a whole order; Signalbox has no orders, and `addOrgInventory` is complete when it answers',
-  },
-  {
-    operations: [
-      ...['updateOrgMxEdgeUpgrade', 'cancelOrgMxEdgeUpgrade', 'listSiteMxEdgeUpgrades', 'upgradeSiteMxEdges'],
-      ...['getSiteMxEdgeUpgrade', 'updateSiteMxEdgeUpgrade', 'cancelSiteMxEdgeUpgrade'],
-    ],
-    isPlanned: true,
-    why: 'Needs the agent of edge appliances; operations 14 and 15',
   },
   {
     operations: ['exportOrgSsrIdTokens', 'getOrgSsrRegistrationCommands', 'setSiteDevicesGbpTag'],

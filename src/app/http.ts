@@ -63,6 +63,8 @@ import { siteSearchOperations } from '../orgs/site-search/routes.ts'
 import { siteSettingOperations } from '../orgs/site-settings/routes.ts'
 import { isImageOfOpenCommand } from '../mxedges/commands/store-image-use.ts'
 import { agentRegistrationOperations } from '../mxedges/registration/routes.ts'
+import { isImageOfRunningMxedgeUpgrade } from '../mxedges/upgrades/store-records.ts'
+import { mxedgeUpgradeOperations } from '../upgrades/mxedges/routes.ts'
 import { mxedgeOperations } from '../mxedges/routes.ts'
 import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
@@ -163,7 +165,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...deviceTransferOperations,
     ...deviceImageOperations(storage.imageFiles),
     ...deviceConstOperations,
-    ...firmwareOperations(storage.firmwareFiles, [isImageOfOpenCommand]),
+    ...firmwareOperations(storage.firmwareFiles, [isImageOfOpenCommand, isImageOfRunningMxedgeUpgrade]),
     ...upgradeOperations,
     ...siteUpgradeOperations,
     ...installerDeviceOperations,
@@ -171,6 +173,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...installerSiteOperations,
     ...mapOperations,
     ...placementOperations(storage.imageFiles),
+    ...mxedgeUpgradeOperations,
     ...mxedgeOperations(storage.imageFiles),
     ...agentRegistrationOperations(ctx.clock, parts.agents),
     ...webhookOperations(outbound),

@@ -76,6 +76,10 @@ const mxedgeEvents = {
     display: 'Package update failed',
     description: 'The edge appliance could not download or install a package, or could not be reached in time',
   },
+  ME_DISTRO_UPGRADE_BY_USER: {
+    display: 'Distribution upgrade by user',
+    description: 'A person has requested another Linux distribution',
+  },
   ME_DISTRO_UPGRADED: {
     display: 'Distribution upgraded',
     description: 'The edge appliance has upgraded its Linux distribution',

@@ -69,7 +69,3 @@ it('the name and model of a virtual machine are returned, and other hardware is 
   const box = await addMxedge(server, { model: 'ME-X5' })
   expect((await server.call('GET', `${mxedges}/${box.id}/vm_params`)).status).toBe(400)
 })
-
-it('the list of upgrades is empty', async () => {
-  expect((await server.call('POST', `${mxedges}/upgrade`, { body: { mxedge_ids: [id] } })).status).toBe(404)
-})

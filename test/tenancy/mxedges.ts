@@ -14,6 +14,11 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
   await server.call('POST', `${path}/assign`, { body: { mxedge_ids: [atSite], site_id: siteId } })
   const { claim_code: code } = await makeMxedge(server.ctx)
   const form = await encodeForm({ file: { name: 'a.png', type: 'image/png', bytes: await picture(8, 8) } })
+  const later = { start_time: Math.floor(Date.now() / 1000) + 86_400 }
+  const upgrade = await create(server, `${path}/upgrade`, later)
+  const upgradeAtSite = await create(server, `/sites/${siteId}/mxedges/upgrade`, later)
+  const one = { ids: { upgrade_id: upgrade } }
+  const oneAtSite = { ids: { upgrade_id: upgradeAtSite } }
   const offline = { refusal: 'The edge appliance is not connected' }
   const noSupport = { refusal: "The agent of an edge appliance can't upload support files" }
   const ofSite = { ids: { mxedge_id: atSite } }
@@ -56,6 +61,22 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
       getSiteMxEdgeStats: ofSite,
       getSiteMxEdge: ofSite,
       updateSiteMxEdge: { ...ofSite, body: { notes: 'changed' } },
+      upgradeOrgMxEdges: { body: later },
+      listOrgMxEdgeUpgrades: {},
+      getOrgMxEdgeUpgrade: one,
+      listOrgMxEdgeUpgradeTargets: one,
+      updateOrgMxEdgeUpgrade: { ...one, body: { strategy: 'serial' } },
+      pauseOrgMxEdgeUpgrade: one,
+      resumeOrgMxEdgeUpgrade: one,
+      cancelOrgMxEdgeUpgrade: one,
+      upgradeSiteMxEdges: { body: later },
+      listSiteMxEdgeUpgrades: {},
+      getSiteMxEdgeUpgrade: oneAtSite,
+      listSiteMxEdgeUpgradeTargets: oneAtSite,
+      updateSiteMxEdgeUpgrade: { ...oneAtSite, body: { strategy: 'serial' } },
+      pauseSiteMxEdgeUpgrade: oneAtSite,
+      resumeSiteMxEdgeUpgrade: oneAtSite,
+      cancelSiteMxEdgeUpgrade: oneAtSite,
     },
     removals: {
       deleteOrgMxEdgeImage: { ids: { image_number: '1' } },

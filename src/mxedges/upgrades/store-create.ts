@@ -1,0 +1,131 @@
+import { sql } from 'kysely'
+import type { InOrg, SitesScope } from '../../access/scope.ts'
+import { type Tx, anyOf, json, noneOf } from '../../platform/db.ts'
+import { columnsOf, insertRows } from '../../platform/rows.ts'
+import { listSessions } from '../sessions/store.ts'
+import { selectMxedges } from '../store.ts'
+import type { Candidate } from './candidate.ts'
+import {
+  type MxedgeStep,
+  type MxedgeTargetCounts,
+  type MxedgeUpgradeNote,
+  type MxedgeUpgradePlan,
+  terminalStates,
+} from './upgrade.ts'
+
+/**
+ * Lists appliances that the scope covers, locked until `tx` ends, so that two upgrades never plan the same one.
+ * @param ids Null: all of them.
+ */
+export async function lockCandidates(tx: Tx, scope: SitesScope, ids: readonly string[] | null): Promise<Candidate[]> {
+  const all = selectMxedges(tx, scope).orderBy('id').forUpdate()
+  const mxedges = await (ids === null ? all : all.where('id', '=', anyOf(ids))).execute()
+  const found = mxedges.map(({ id }) => id)
+  const sessions = new Map((await listSessions(tx, scope, found)).map((session) => [session.mxedgeId, session]))
+  const active = new Map((await listActive(tx, scope, found)).map(({ mxedgeId, upgradeId }) => [mxedgeId, upgradeId]))
+  return mxedges.map(({ id, name, mac, model, siteId, mxclusterId, registrationEpoch, registeredKey }) => {
+    const session = sessions.get(id)
+    return {
+      id,
+      name,
+      mac,
+      model,
+      siteId,
+      clusterId: mxclusterId,
+      registrationEpoch,
+      isRegistered: registeredKey !== null,
+      connected: session?.connected === true && session.lostAt === null,
+      reported: session === undefined ? null : { ...session.facts, services: session.report?.services ?? [] },
+      upgradeId: active.get(id) ?? null,
+    }
+  })
+}
+
+function listActive(
+  tx: Tx,
+  scope: InOrg,
+  ids: readonly string[],
+): Promise<{ readonly mxedgeId: string; readonly upgradeId: string }[]> {
+  return tx
+    .selectFrom('mxedgeUpgradeTarget')
+    .select(['mxedgeId', 'upgradeId'])
+    .where('orgId', '=', scope.orgId)
+    .where('mxedgeId', '=', anyOf(ids))
+    .where(sql<boolean>`state <> ${noneOf(terminalStates)}`)
+    .execute()
+}
+
+export interface NewUpgrade {
+  readonly id: string
+  readonly siteId: string | null
+  readonly request: Readonly<Record<string, unknown>>
+  readonly plan: MxedgeUpgradePlan
+  readonly counts: MxedgeTargetCounts
+  readonly notes: readonly MxedgeUpgradeNote[]
+  readonly startAt: Date
+  readonly targets: readonly NewTarget[]
+}
+
+export interface NewTarget {
+  readonly mxedgeId: string
+  readonly name: string
+  readonly phase: number
+  readonly wave: number
+  readonly ordinal: number
+  readonly registrationEpoch: number
+  readonly steps: readonly MxedgeStep[]
+  readonly state: 'planned' | 'skipped'
+  readonly reason: string | null
+}
+
+type Times = { readonly at: Date; readonly nowMs: number }
+
+/** Inserts an upgrade with its targets. */
+export async function insertUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, { at, nowMs }: Times): Promise<void> {
+  const { id, siteId } = upgrade
+  await tx
+    .insertInto('mxedgeUpgrade')
+    .values({ orgId: scope.orgId, id, siteId, ...contentOf(upgrade), status: 'queued', createdAt: at })
+    .execute()
+  await insertTargets(tx, scope, upgrade, nowMs)
+}
+
+/** Replaces the request, the plan and the targets of a locked upgrade that has not begun. */
+export async function replaceUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, nowMs: number): Promise<void> {
+  await deleteTargets(tx, scope, upgrade.id)
+  await tx
+    .updateTable('mxedgeUpgrade')
+    .set(contentOf(upgrade))
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', upgrade.id)
+    .execute()
+  await insertTargets(tx, scope, upgrade, nowMs)
+}
+
+/** Deletes the targets of a locked upgrade that is planned anew, so that it may choose the same appliances again. */
+export async function deleteTargets(tx: Tx, scope: InOrg, id: string): Promise<void> {
+  await tx.deleteFrom('mxedgeUpgradeTarget').where('orgId', '=', scope.orgId).where('upgradeId', '=', id).execute()
+}
+
+function contentOf({ request, plan, counts, notes, startAt }: NewUpgrade) {
+  return { request: json(request), plan: json(plan), counts: json(counts), notes: json(notes), startAt }
+}
+
+const targetColumns = columnsOf('mxedgeUpgradeTarget', {
+  orgId: 'uuid',
+  upgradeId: 'uuid',
+  mxedgeId: 'uuid',
+  name: 'text',
+  phase: 'integer',
+  wave: 'integer',
+  ordinal: 'integer',
+  registrationEpoch: 'integer',
+  steps: 'jsonb',
+  state: 'text',
+  reason: 'text',
+  enteredMs: 'float8',
+})
+
+async function insertTargets(tx: Tx, scope: InOrg, { id, targets }: NewUpgrade, enteredMs: number): Promise<void> {
+  await insertRows(tx, targetColumns, targets, { every: { orgId: scope.orgId, upgradeId: id, enteredMs } })
+}

@@ -1,0 +1,109 @@
+import { type Selectable, sql } from 'kysely'
+import { type OrgScope, type SitesScope, siteIdOf } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { smallRows } from '../../http/store-bounds.ts'
+import { pageOf } from '../../http/store-pages.ts'
+import type { UpgradeHold } from '../../rollout/rollout.ts'
+import { type Reader, type Tx, json, noneOf } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import { terminalStates } from './upgrade.ts'
+import type { MxedgeUpgradeTable, MxedgeUpgradeTargetTable } from '../tables.ts'
+
+export type MxedgeUpgrade = Selectable<MxedgeUpgradeTable>
+export type MxedgeUpgradeItem = Omit<MxedgeUpgrade, 'notes'>
+export type MxedgeUpgradeTarget = Selectable<MxedgeUpgradeTargetTable>
+
+/** Selects the upgrades of the organization, or those of the site where the scope is that of a site. */
+function selectUpgrades(reader: Reader, scope: SitesScope) {
+  const siteId = siteIdOf(scope)
+  const all = reader.selectFrom('mxedgeUpgrade').where('orgId', '=', scope.orgId)
+  return siteId === null ? all : all.where('siteId', '=', siteId)
+}
+
+/** Lists upgrades, the newest first. The request of one is bounded but for its ids, which are omitted, as its notes. */
+export function listUpgrades(reader: Reader, scope: SitesScope, page: Page): Promise<Paged<MxedgeUpgradeItem>> {
+  const hits = selectUpgrades(reader, scope)
+    .select(['orgId', 'id', 'siteId', 'plan', 'status', 'stopping', 'stopReason', 'hold', 'currentPhase'])
+    .select(['gatePassed', 'phaseOpenedMs', 'counts', 'hardFailures', 'upgradedByPhase', 'startAt', 'createdAt'])
+    .select(['finishedAt', sql<MxedgeUpgrade['request']>`request - 'mxedge_ids'`.as('request')])
+  return pageOf<MxedgeUpgradeItem>(reader, { hits, direction: 'desc', sizes: smallRows }, page)
+}
+
+/** @throws AppError not_found */
+export async function getUpgrade(reader: Reader, scope: SitesScope, id: string): Promise<MxedgeUpgrade> {
+  const row = await selectUpgrades(reader, scope).selectAll().where('id', '=', id).executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+  return row
+}
+
+/** Locks it against the worker, as the worker does. @throws AppError not_found */
+export async function lockUpgrade(tx: Tx, scope: SitesScope, id: string): Promise<MxedgeUpgrade> {
+  const row = await selectUpgrades(tx, scope).selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+  return row
+}
+
+/** Lists the targets of an upgrade that the caller has found, in the order of the plan. */
+export function listUpgradeTargets(
+  reader: Reader,
+  { orgId, id }: Pick<MxedgeUpgrade, 'orgId' | 'id'>,
+  page: Page,
+): Promise<Paged<MxedgeUpgradeTarget>> {
+  const hits = reader
+    .selectFrom('mxedgeUpgradeTarget')
+    .selectAll()
+    .where('orgId', '=', orgId)
+    .where('upgradeId', '=', id)
+  return pageOf<MxedgeUpgradeTarget>(reader, { hits, order: ['ordinal'], sizes: smallRows }, page)
+}
+
+/** Stops a locked upgrade that has not ended. The worker ends it. */
+export async function stopUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, reason: string): Promise<void> {
+  await tx
+    .updateTable('mxedgeUpgrade')
+    .set({ stopping: 'cancelled', stopReason: reason, hold: null })
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function pauseUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, hold: UpgradeHold): Promise<void> {
+  await tx
+    .updateTable('mxedgeUpgrade')
+    .set({ hold: json(hold) })
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Resumes a locked upgrade that is held. The gate is not evaluated again; the wait for absent appliances is extended. */
+export async function resumeUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, nowMs: number): Promise<void> {
+  await tx
+    .updateTable('mxedgeUpgrade')
+    .set({
+      hold: null,
+      gatePassed: sql<number>`case when hold->>'by' = 'gate' then current_phase else gate_passed end`,
+      phaseOpenedMs: sql<number | null>`phase_opened_ms
+        + (${nowMs}::float8 - greatest(phase_opened_ms, (hold->>'since_ms')::float8))`,
+    })
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** True if a target that has not ended will download the image. */
+export async function isImageOfRunningMxedgeUpgrade(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {
+  const target = await tx
+    .selectFrom('mxedgeUpgrade as upgrade')
+    .innerJoin('mxedgeUpgradeTarget as target', (on) =>
+      on.onRef('target.orgId', '=', 'upgrade.orgId').onRef('target.upgradeId', '=', 'upgrade.id'),
+    )
+    .select('target.mxedgeId')
+    .where('upgrade.orgId', '=', scope.orgId)
+    .where('upgrade.finishedAt', 'is', null)
+    .where(sql<boolean>`target.state <> ${noneOf(terminalStates)}`)
+    .where(sql<boolean>`target.steps @> ${json([{ image_id: imageId }])}::jsonb`)
+    .limit(1)
+    .executeTakeFirst()
+  return target !== undefined
+}

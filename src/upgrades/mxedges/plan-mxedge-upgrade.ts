@@ -1,0 +1,98 @@
+import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
+import type { MxedgeStep, MxedgeUpgradeNote, MxedgeUpgradePlan } from '../../mxedges/upgrades/upgrade.ts'
+import type { TargetFacts } from '../strategies/strategy.ts'
+import type { PlannedSteps } from './plan-steps.ts'
+import type { MxedgeUpgradeRequest } from './request.ts'
+
+/** An appliance with what the upgrade does to it. */
+export interface PlannedMxedge extends PlannedSteps {
+  readonly appliance: Candidate
+}
+
+export interface PlannedTarget {
+  readonly appliance: Candidate
+  readonly steps: readonly MxedgeStep[]
+  /** From 1; 0: it is skipped. */
+  readonly phase: number
+  /** From 1; 0: it is skipped. */
+  readonly wave: number
+  /** Its place in the plan, from 1. */
+  readonly ordinal: number
+  /** Why it is skipped; null: it is upgraded. */
+  readonly reason: string | null
+}
+
+export interface MxedgePlan {
+  readonly plan: MxedgeUpgradePlan
+  readonly targets: readonly PlannedTarget[]
+  readonly notes: readonly MxedgeUpgradeNote[]
+}
+
+/**
+ * Puts the appliances into phases by the strategy of the request, and into waves within a phase, so that no two members
+ * of a cluster are in one wave.
+ * @param upgradeId The same id and appliances give the same plan.
+ */
+export function planMxedgeUpgrade(
+  { strategy, phasing, notes }: Pick<MxedgeUpgradeRequest, 'strategy' | 'phasing' | 'notes'>,
+  planned: readonly PlannedMxedge[],
+  upgradeId: string,
+): MxedgePlan {
+  const chosen = planned.filter(({ steps }) => steps.length > 0)
+  const phases = phasing.plan(chosen.map(factsOf), { upgradeId }).map(intoWaves)
+  const gates = phases.map((_, index) => phasing.gate(index + 1))
+  const ordered = phases.flatMap((targets, index) =>
+    targets.map((target) => Object.assign(target, { phase: index + 1 })),
+  )
+  const targets = ordered.map(({ facts, phase, wave }, index): PlannedTarget => {
+    const { appliance, steps } = facts.planned
+    return { appliance, steps, phase, wave, ordinal: index + 1, reason: null }
+  })
+  const skipped = planned
+    .filter(({ steps }) => steps.length === 0)
+    .map(({ appliance, reasons }, index): PlannedTarget => {
+      const reason = reasons.join('; ') || 'every service stays at its current version'
+      return { appliance, steps: [], phase: 0, wave: 0, ordinal: targets.length + index + 1, reason }
+    })
+  return {
+    plan: {
+      strategy,
+      phases: phases.length,
+      phase_sizes: phases.map(({ length }) => length),
+      gates: gates.some((gate) => gate !== null) ? gates : null,
+      max_failure_percentage: phasing.maxFailurePercentage,
+      planned: chosen.length,
+    },
+    targets: [...targets, ...skipped],
+    notes: [
+      ...notes,
+      ...phasing.notes,
+      ...skipped.map(({ appliance, reason }) => ({ mxedge_id: appliance.id, reason: `skipped: ${reason}` })),
+      ...chosen.flatMap(({ appliance, reasons }) => reasons.map((reason) => ({ mxedge_id: appliance.id, reason }))),
+    ],
+  }
+}
+
+interface Facts extends TargetFacts {
+  readonly planned: PlannedMxedge
+}
+
+function factsOf(planned: PlannedMxedge): Facts {
+  const { id, mac, model, siteId, connected } = planned.appliance
+  const fromVersion = JSON.stringify(planned.steps.map(({ from }) => from))
+  const facts = { mac: mac ?? id, model, connected, fromVersion, siteId: siteId ?? '', role: null, memberVersions: [] }
+  return { ...facts, type: 'mxedge', planned }
+}
+
+/** In the order of the waves; within a wave the order stays. */
+function intoWaves(targets: readonly Facts[]): { readonly facts: Facts; readonly wave: number }[] {
+  const members = new Map<string, number>()
+  const placed = targets.map((facts) => {
+    const { clusterId } = facts.planned.appliance
+    if (clusterId === null) return { facts, wave: 1 }
+    const wave = (members.get(clusterId) ?? 0) + 1
+    members.set(clusterId, wave)
+    return { facts, wave }
+  })
+  return placed.toSorted((a, b) => a.wave - b.wave)
+}

@@ -1,0 +1,23 @@
+import type { Channel, PackageName } from '../../firmware/packages/package.ts'
+import type { Phasing } from '../strategies/strategy.ts'
+
+/** An upgrade of edge appliances as it was requested, with the defaults filled in. */
+export interface MxedgeUpgradeRequest {
+  /** In lower case; null: all appliances of the organization, or of the site. */
+  readonly mxedgeIds: readonly string[] | null
+  /** The name of the strategy, for the record. */
+  readonly strategy: string
+  readonly phasing: Phasing
+  readonly channel: Channel
+  /** A codename or `next`; null: services are upgraded. */
+  readonly distro: string | null
+  /** By service: `latest`, `default` or a version. Services that stay as they are, are missing. */
+  readonly versions: ReadonlyMap<PackageName, string>
+  readonly downgrades: ReadonlySet<PackageName>
+  /** Null: now. */
+  readonly startAt: Date | null
+  /** What has no effect. */
+  readonly notes: readonly { readonly reason: string }[]
+  /** The body as it came, for the record. */
+  readonly document: Readonly<Record<string, unknown>>
+}

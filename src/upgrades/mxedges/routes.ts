@@ -1,0 +1,113 @@
+import { orgAndSite } from '../../http/at.ts'
+import { listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Empty, Uuid } from '../../http/schemas.ts'
+import { getUpgrade, listUpgradeTargets, listUpgrades } from '../../mxedges/upgrades/store-records.ts'
+import { cancelMxedgeUpgrade, pauseMxedgeUpgrade, resumeMxedgeUpgrade } from './change-mxedge-upgrade.ts'
+import { createMxedgeUpgrade } from './create-mxedge-upgrade.ts'
+import { updateMxedgeUpgrade } from './update-mxedge-upgrade.ts'
+import { mergeMxedgeUpgrade, parseMxedgeUpgrade } from './wire-parse.ts'
+import {
+  MxedgeUpgradeBody,
+  MxedgeUpgradeItemReply,
+  MxedgeUpgradeReply,
+  MxedgeUpgradeTargetReply,
+  presentMxedgeUpgrade,
+  presentMxedgeUpgradeItem,
+  presentMxedgeUpgradeTarget,
+} from './wire.ts'
+
+const tag = 'Upgrades'
+const all = '/mxedges/upgrade'
+const one = `${all}/:upgrade_id`
+const params = { upgrade_id: Uuid }
+
+/** Pause and resume are our own: the interface has no way to let a held upgrade go on. */
+const changes = [
+  { name: 'cancel', what: 'Cancel an upgrade', change: cancelMxedgeUpgrade },
+  { name: 'pause', what: 'Pause an upgrade', change: pauseMxedgeUpgrade },
+  { name: 'resume', what: 'Resume an upgrade that is paused or held', change: resumeMxedgeUpgrade },
+]
+
+const twins = (what: string) => ({
+  org: `${what} of the edge appliances of an organization`,
+  site: `${what} of the edge appliances of a site`,
+})
+
+/** Upgrades of edge appliances. Source: spec, "Edge appliances", 14 and 15; contract, Utilities Upgrade. */
+export const mxedgeUpgradeOperations: Operation[] = [
+  operation({
+    id: { org: 'upgradeOrgMxEdges', site: 'upgradeSiteMxEdges' },
+    summary: {
+      org: 'Upgrade edge appliances of an organization in phases',
+      site: 'Upgrade edge appliances of a site in phases',
+    },
+    method: 'POST',
+    tag: { org: tag, site: tag },
+    at: orgAndSite(all, { needs: 'write' }),
+    body: MxedgeUpgradeBody,
+    reply: MxedgeUpgradeReply,
+    run: async (ctx, { scope, body }) => {
+      const id = await createMxedgeUpgrade(ctx, scope, parseMxedgeUpgrade(body))
+      return presentMxedgeUpgrade(await getUpgrade(ctx.db, scope, id))
+    },
+  }),
+  listOperation({
+    id: { org: 'listOrgMxEdgeUpgrades', site: 'listSiteMxEdgeUpgrades' },
+    summary: twins('List the upgrades'),
+    tag: { org: tag, site: tag },
+    at: orgAndSite(all, { needs: 'read' }),
+    item: MxedgeUpgradeItemReply,
+    run: async (ctx, { scope, page }) => presentPage(await listUpgrades(ctx.db, scope, page), presentMxedgeUpgradeItem),
+  }),
+  operation({
+    id: { org: 'getOrgMxEdgeUpgrade', site: 'getSiteMxEdgeUpgrade' },
+    summary: twins('Get an upgrade'),
+    method: 'GET',
+    tag: { org: tag, site: tag },
+    at: orgAndSite(one, { needs: 'read' }),
+    params,
+    reply: MxedgeUpgradeReply,
+    run: async (ctx, { scope, params: { upgrade_id: id } }) =>
+      presentMxedgeUpgrade(await getUpgrade(ctx.db, scope, id)),
+  }),
+  listOperation({
+    id: { org: 'listOrgMxEdgeUpgradeTargets', site: 'listSiteMxEdgeUpgradeTargets' },
+    summary: twins('List the appliances of an upgrade'),
+    tag: { org: tag, site: tag },
+    at: orgAndSite(`${one}/targets`, { needs: 'read' }),
+    params,
+    item: MxedgeUpgradeTargetReply,
+    run: async (ctx, { scope, params: { upgrade_id: id }, page }) => {
+      const upgrade = await getUpgrade(ctx.db, scope, id)
+      return presentPage(await listUpgradeTargets(ctx.db, upgrade, page), presentMxedgeUpgradeTarget)
+    },
+  }),
+  operation({
+    id: { org: 'updateOrgMxEdgeUpgrade', site: 'updateSiteMxEdgeUpgrade' },
+    summary: twins('Change a queued upgrade'),
+    method: 'PUT',
+    tag: { org: tag, site: tag },
+    at: orgAndSite(one, { needs: 'write' }),
+    params,
+    body: MxedgeUpgradeBody,
+    reply: MxedgeUpgradeReply,
+    run: async (ctx, { scope, params: { upgrade_id: id }, body }) => {
+      await updateMxedgeUpgrade(ctx, scope, { id, parse: (before) => mergeMxedgeUpgrade(before, body) })
+      return presentMxedgeUpgrade(await getUpgrade(ctx.db, scope, id))
+    },
+  }),
+  ...changes.map(({ name, what, change }) =>
+    operation({
+      id: { org: `${name}OrgMxEdgeUpgrade`, site: `${name}SiteMxEdgeUpgrade` },
+      summary: twins(what),
+      method: 'POST',
+      tag: { org: tag, site: tag },
+      at: orgAndSite(`${one}/${name}`, { needs: 'write' }),
+      params,
+      reply: Empty,
+      run: (ctx, { scope, params: { upgrade_id: id } }) => change(ctx, scope, id),
+    }),
+  ),
+].flat()

@@ -1,0 +1,38 @@
+import type { PlaceScope } from '../../access/scope.ts'
+import { deleteTargets, replaceUpgrade } from '../../mxedges/upgrades/store-create.ts'
+import { lockUpgrade } from '../../mxedges/upgrades/store-records.ts'
+import { shareOrg } from '../../orgs/store.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { appendRequest, planUpgrade } from './create-mxedge-upgrade.ts'
+import type { MxedgeUpgradeRequest } from './request.ts'
+
+/**
+ * Changes and plans anew an upgrade that has not begun.
+ * @param parse Reads the request with the change.
+ * @throws AppError not_found; conflict once it has begun or was cancelled; invalid as for a new one.
+ */
+export async function updateMxedgeUpgrade(
+  ctx: Context,
+  scope: PlaceScope,
+  {
+    id,
+    parse,
+  }: {
+    readonly id: string
+    readonly parse: (before: Readonly<Record<string, unknown>>) => MxedgeUpgradeRequest
+  },
+): Promise<void> {
+  const at = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    await shareOrg(tx, scope)
+    const { status, stopping, request: before } = await lockUpgrade(tx, scope, id)
+    if (status !== 'queued' || stopping !== null)
+      throw new AppError('conflict', `The upgrade is ${stopping ?? status}; only one that is queued can be changed`)
+    await deleteTargets(tx, scope, id)
+    const planned = await planUpgrade(tx, scope, { id, request: parse(before), now: at })
+    await replaceUpgrade(tx, scope, planned.upgrade, ctx.serviceClock.nowMs())
+    await appendRequest(tx, scope, { ...planned, message: `Change upgrade ${id} to`, at })
+  })
+}

@@ -1,0 +1,61 @@
+import { type PackageName, packageNames } from '../../firmware/packages/package.ts'
+import { invalidField } from '../../platform/errors.ts'
+import { strategies } from '../strategies/index.ts'
+import type { Strategy } from '../strategies/strategy.ts'
+import type { MxedgeUpgradeRequest } from './request.ts'
+import type { MxedgeUpgradeBody } from './wire.ts'
+
+/**
+ * Reads the body of an upgrade request, with the defaults filled in.
+ * @throws AppError invalid naming a field whose value makes no sense.
+ */
+export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeRequest {
+  const { mxedge_ids: ids, strategy: name = 'big_bang', channel = 'stable', distro = null, start_time } = body
+  for (const each of Object.values<Strategy>(strategies)) each.check?.(body)
+  const strategy = (strategies as Readonly<Record<string, Strategy>>)[name] ?? strategies.big_bang
+  const wanted = entriesOf('versions', body.versions).filter(([, version]) => version !== 'current')
+  const downgrades = entriesOf('allow_downgrades', body.allow_downgrades).filter(([, isAllowed]) => isAllowed)
+  return {
+    mxedgeIds: ids === undefined ? null : [...new Set(ids.map((id) => id.toLowerCase()))],
+    strategy: strategy.name,
+    phasing: strategy.parse(body),
+    channel,
+    distro,
+    versions: new Map(wanted),
+    downgrades: new Set(downgrades.map(([service]) => service)),
+    // Clients that always send a number send 0 for "now".
+    startAt: start_time === undefined || start_time === 0 ? null : new Date(start_time * 1000),
+    notes: listWithoutEffect(body).map((reason) => ({ reason })),
+    document: body,
+  }
+}
+
+/** Applies a change to an earlier request: the fields that it names replace the former ones. */
+export function mergeMxedgeUpgrade(
+  before: Readonly<Record<string, unknown>>,
+  body: MxedgeUpgradeBody,
+): MxedgeUpgradeRequest {
+  return parseMxedgeUpgrade({ ...(before as MxedgeUpgradeBody), ...body })
+}
+
+/** @throws AppError invalid naming a service that has no package. */
+function entriesOf<T>(field: string, given: Readonly<Record<string, T | undefined>> = {}): [PackageName, T][] {
+  return Object.entries(given).flatMap(([name, value]): [PackageName, T][] => {
+    const known = packageNames.find((each) => each === name)
+    if (known === undefined) throw invalidField(`${field}.${name}`, `is none of ${packageNames.join(', ')}`)
+    return value === undefined ? [] : [[known, value]]
+  })
+}
+
+function listWithoutEffect(body: MxedgeUpgradeBody): string[] {
+  const { strategy = 'big_bang', distro, versions, canary_phases: phases, max_failure_percentage: percentage } = body
+  return [
+    ...(distro !== undefined && versions !== undefined ? ['versions have no effect with distro'] : []),
+    ...(strategy !== 'canary' && phases !== undefined
+      ? [`canary_phases have no effect with the strategy ${strategy}`]
+      : []),
+    ...(strategy === 'big_bang' && percentage !== undefined
+      ? ['max_failure_percentage has no effect with the strategy big_bang']
+      : []),
+  ]
+}

@@ -1,0 +1,196 @@
+import { type Static, Type } from 'typebox'
+import { CODENAME, PACKAGE_VERSION, channels, packageNames } from '../../firmware/packages/package.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import type { MxedgeUpgrade, MxedgeUpgradeItem, MxedgeUpgradeTarget } from '../../mxedges/upgrades/store-records.ts'
+import type { MxedgeStep } from '../../mxedges/upgrades/upgrade.ts'
+import { epochS } from '../../platform/clock.ts'
+import { fieldsOf, strategies } from '../strategies/index.ts'
+import { EpochS, stateFields } from '../wire.ts'
+
+const { canary_phases, max_failures, max_failure_percentage } = fieldsOf(strategies)
+
+const Version = Type.String({
+  pattern: PACKAGE_VERSION,
+  description: '`current`, `latest`, `default`, or a version',
+})
+
+const Versions = Type.Object(Object.fromEntries(packageNames.map((name) => [name, Type.Optional(Version)])))
+const Downgrades = Type.Object(
+  Object.fromEntries(packageNames.map((name) => [name, Type.Optional(Type.Boolean({ default: false }))])),
+)
+
+/** Appliances of one upgrade. */
+const MAX_APPLIANCES = 10_000
+
+/** Source: spec, "Edge appliance upgrade request"; the name `distro` is the contract's. */
+export const MxedgeUpgradeBody = named(
+  'MxedgeUpgradeCreate',
+  Type.Object({
+    mxedge_ids: Type.Optional(
+      Type.Array(Uuid, { maxItems: MAX_APPLIANCES, description: 'missing: all edge appliances' }),
+    ),
+    strategy: Type.Optional(Type.Enum(Object.keys(strategies).toSorted(), { default: 'big_bang' })),
+    channel: Type.Optional(Type.Enum([...channels], { default: 'stable' })),
+    versions: Type.Optional(Versions),
+    allow_downgrades: Type.Optional(Downgrades),
+    distro: Type.Optional(
+      Type.String({
+        pattern: CODENAME,
+        description: 'codename of a distribution, or `next`; `versions` have no effect then',
+      }),
+    ),
+    canary_phases,
+    max_failures,
+    max_failure_percentage,
+    start_time: Type.Optional(EpochS),
+  }),
+)
+export type MxedgeUpgradeBody = Static<typeof MxedgeUpgradeBody>
+
+/** `skipped` and `cancelled` are ours: without them the counts would not add up to the total. */
+const Counts = named(
+  'MxedgeUpgradeCounts',
+  Type.Object({
+    queued: Type.Integer(),
+    upgrading: Type.Integer(),
+    success: Type.Integer(),
+    failed: Type.Integer(),
+    skipped: Type.Integer(),
+    cancelled: Type.Integer(),
+    total: Type.Integer(),
+  }),
+)
+
+const itemFields = {
+  id: Uuid,
+  org_id: Uuid,
+  site_id: Type.Optional(Uuid),
+  status: Type.Enum(['queued', 'upgrading', 'completed', 'failed', 'cancelled']),
+  strategy: Type.String(),
+  channel: Type.String(),
+  versions: Type.Record(Type.String(), Type.String()),
+  allow_downgrades: Type.Record(Type.String(), Type.Boolean()),
+  distro: Type.Optional(Type.String()),
+  canary_phases: Type.Optional(Type.Array(Type.Integer())),
+  max_failures: Type.Optional(Type.Array(Type.Integer())),
+  max_failure_percentage: Type.Optional(Type.Integer()),
+  start_time: Type.Integer(),
+  phase: Type.Integer({ description: 'the phase that is open, from 1' }),
+  phase_sizes: Type.Array(Type.Integer(), { description: 'appliances by phase' }),
+  counts: Counts,
+  ...stateFields,
+  created_time: Timestamp,
+  finished_time: Type.Optional(Timestamp),
+}
+
+export const MxedgeUpgradeItemReply = named('MxedgeUpgradeItem', Type.Object(itemFields))
+
+export const MxedgeUpgradeReply = named(
+  'MxedgeUpgrade',
+  Type.Object({
+    ...itemFields,
+    notes: Type.Array(
+      named('MxedgeUpgradeNote', Type.Object({ mxedge_id: Type.Optional(Uuid), reason: Type.String() })),
+      { description: 'appliances and services that were left out, and what has no effect' },
+    ),
+  }),
+)
+
+const StepReply = Type.Object({
+  service: Type.Optional(Type.String()),
+  distro: Type.Optional(Type.Boolean({ description: 'true for an upgrade of the distribution' })),
+  from_version: Type.Optional(Type.String()),
+  to_version: Type.String(),
+  done: Type.Boolean(),
+})
+
+export const MxedgeUpgradeTargetReply = named(
+  'MxedgeUpgradeTarget',
+  Type.Object({
+    mxedge_id: Uuid,
+    name: Type.String(),
+    status: Type.Enum(['queued', 'upgrading', 'success', 'failed', 'skipped', 'cancelled']),
+    phase: Type.Optional(Type.Integer()),
+    reason: Type.Optional(Type.String()),
+    attempts: Type.Integer(),
+    steps: Type.Array(StepReply),
+  }),
+)
+
+type TargetStatus = Static<typeof MxedgeUpgradeTargetReply>['status']
+
+/** The contract's words for the states of targets. */
+const statusOf: Readonly<Record<MxedgeUpgradeTarget['state'], TargetStatus>> = {
+  planned: 'queued',
+  deferred: 'queued',
+  commanded: 'upgrading',
+  unconfirmed: 'upgrading',
+  verifying: 'upgrading',
+  upgraded: 'success',
+  failed: 'failed',
+  skipped: 'skipped',
+  cancelled: 'cancelled',
+}
+
+export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typeof MxedgeUpgradeItemReply> {
+  const { orgId, id, siteId, status, plan, currentPhase, stopReason, hold, startAt, createdAt, finishedAt } = upgrade
+  const request = upgrade.request as MxedgeUpgradeBody
+  const { distro, canary_phases: phases, max_failures: failures, max_failure_percentage: percentage } = request
+  return {
+    id,
+    org_id: orgId,
+    ...(siteId !== null && { site_id: siteId }),
+    status,
+    strategy: plan.strategy,
+    channel: request.channel ?? 'stable',
+    versions: Object.fromEntries(packageNames.map((name) => [name, request.versions?.[name] ?? 'current'])),
+    allow_downgrades: Object.fromEntries(packageNames.map((name) => [name, request.allow_downgrades?.[name] ?? false])),
+    ...(distro !== undefined && { distro }),
+    ...(phases !== undefined && { canary_phases: phases }),
+    ...(failures !== undefined && { max_failures: failures }),
+    ...(percentage !== undefined && { max_failure_percentage: percentage }),
+    start_time: Math.floor(epochS(startAt)),
+    phase: currentPhase,
+    phase_sizes: [...plan.phase_sizes],
+    counts: presentCounts(upgrade),
+    ...(hold !== null && { held: { by: hold.by, reason: hold.reason, timestamp: hold.since_s } }),
+    ...(stopReason !== null && { stop_reason: stopReason }),
+    created_time: epochS(createdAt),
+    ...(finishedAt !== null && { finished_time: epochS(finishedAt) }),
+  }
+}
+
+function presentCounts({ counts }: MxedgeUpgradeItem): Static<typeof Counts> {
+  const presented = { queued: 0, upgrading: 0, success: 0, failed: 0, skipped: 0, cancelled: 0, total: 0 }
+  for (const [state, count] of Object.entries(counts) as [MxedgeUpgradeTarget['state'], number][]) {
+    presented[statusOf[state]] += count
+    presented.total += count
+  }
+  return presented
+}
+
+export function presentMxedgeUpgrade(upgrade: MxedgeUpgrade): Static<typeof MxedgeUpgradeReply> {
+  return { ...presentMxedgeUpgradeItem(upgrade), notes: [...upgrade.notes] }
+}
+
+export function presentMxedgeUpgradeTarget(target: MxedgeUpgradeTarget): Static<typeof MxedgeUpgradeTargetReply> {
+  const { mxedgeId, name, state, phase, reason, attempt, steps, step: present } = target
+  return {
+    mxedge_id: mxedgeId,
+    name,
+    status: statusOf[state],
+    ...(phase > 0 && { phase }),
+    ...(reason !== null && { reason }),
+    attempts: attempt,
+    steps: steps.map((step, index) => presentStep(step, state === 'upgraded' || index < present)),
+  }
+}
+
+function presentStep(step: MxedgeStep, done: boolean): Static<typeof StepReply> {
+  return {
+    ...('distro' in step ? { distro: true } : { service: step.service }),
+    ...(step.from !== null && { from_version: step.from }),
+    to_version: step.to,
+    done,
+  }
+}

@@ -1,0 +1,110 @@
+import { onTestFinished } from 'vitest'
+import { type Faults, dryRunAppliance } from '../../src/agent/dry-run.ts'
+import type { State } from '../../src/agent/state.ts'
+import { defaultMxedgeUpgradeOptions } from '../../src/mxedges/upgrades/options.ts'
+import type { MxedgeUpgradeOptions } from '../../src/mxedges/upgrades/target.ts'
+import { startMxedgeUpgrades } from '../../src/mxedges/upgrades/worker.ts'
+import type { AnyJson } from '../support/any-json.ts'
+import { type TestOrg, type TestServer } from '../support/server.ts'
+import { systemScope } from '../../src/access/scope.ts'
+import { inTx } from '../../src/platform/db.ts'
+import type { MxedgeReport } from '../../src/mxedges/sessions/facts.ts'
+import { openSession } from '../../src/mxedges/sessions/store.ts'
+import { addMxedge } from '../support/mxedges.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type StartedAgent, startAgent, untilConnected } from './start-agent.ts'
+import { type AgentPeer, type Credentials, type EdgeWorld, hello, openAgent, register, report } from './world.ts'
+
+/** Runs the worker until the test ends; `stop` ends it earlier. */
+export function runUpgrades(world: EdgeWorld, options: Partial<MxedgeUpgradeOptions> = {}): { stop(): Promise<void> } {
+  const poller = startMxedgeUpgrades(world.ctx, { ...defaultMxedgeUpgradeOptions, soakMs: 0, ...options })
+  onTestFinished(() => poller.stop())
+  return poller
+}
+
+/** Starts a real agent in a dry run, as the appliance that the body describes. */
+export async function startBox(world: EdgeWorld, body: object = {}, faults: Faults = {}): Promise<StartedAgent> {
+  const { id, magic } = await addMxedge(world, body)
+  const agent = await startAgent(world, { code: magic, applianceOf: (state: State) => dryRunAppliance(state, faults) })
+  await untilConnected(world, id)
+  return { ...agent, id }
+}
+
+/** An agent that sends only what the test makes it send. */
+export interface Peer {
+  readonly id: string
+  readonly credentials: Credentials
+  readonly agent: AgentPeer
+}
+
+const methods = [...hello.methods, 'service.upgrade', 'distro.upgrade']
+
+/** What an agent reports whose tunterm has this version. */
+export const running = (version: string) => ({
+  ...report,
+  services: [
+    { name: 'mxagent', version: '1.0.0', state: 'running' },
+    { name: 'tunterm', version, state: 'running' },
+  ],
+})
+
+export async function connect(world: EdgeWorld, credentials: Credentials, changes: object = {}): Promise<AgentPeer> {
+  const agent = await openAgent(world, credentials)
+  await agent.hello({ methods, report: running('1.0.0'), ...changes })
+  agent.succeed(await agent.nextConfiguration())
+  return agent
+}
+
+export async function addPeer(world: EdgeWorld, body: object = {}, changes: object = {}): Promise<Peer> {
+  const { id, magic } = await addMxedge(world, body)
+  const credentials = await register(world, magic)
+  return { id, credentials, agent: await connect(world, credentials, changes) }
+}
+
+/** Adds an appliance as it is after its agent has registered and connected once. @returns Its id. */
+export async function addBox(
+  server: TestServer,
+  {
+    body = {},
+    facts = {},
+    org = server.org,
+  }: { readonly body?: object; readonly facts?: object; readonly org?: TestOrg } = {},
+): Promise<string> {
+  const { id } = await addMxedge(server, body, org)
+  const { report: _, ...said } = hello
+  await inTx(server.ctx, async (tx) => {
+    const registered = { registeredKey: id.replaceAll('-', ''), registeredAt: server.ctx.clock.now() }
+    await tx.updateTable('mxedge').set(registered).where('id', '=', id).execute()
+    await openSession(tx, systemScope('gateway', org.orgId), {
+      mxedgeId: id,
+      nodeId: id,
+      facts: { ...said, methods, ext_ip: null, ...facts },
+      report: running('1.0.0') as MxedgeReport,
+      at: server.ctx.clock.now(),
+    })
+  })
+  return id
+}
+
+export const pathOf = (world: TestServer): string => `/orgs/${world.org.orgId}/mxedges/upgrade`
+
+export async function upgrade(world: TestServer, body: object): Promise<AnyJson> {
+  const answer = await world.call('POST', pathOf(world), { body })
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+  return answer.body
+}
+
+export async function find(world: TestServer, id: string): Promise<AnyJson> {
+  return (await world.call('GET', `${pathOf(world)}/${id}`)).body
+}
+
+export async function targetsOf(world: TestServer, id: string): Promise<AnyJson[]> {
+  return (await world.call('GET', `${pathOf(world)}/${id}/targets`)).body
+}
+
+export function untilStatus(world: TestServer, id: string, status: string): Promise<AnyJson> {
+  return waitUntil(`the upgrade is ${status}`, async () => {
+    const found = await find(world, id)
+    return found.status === status ? found : null
+  })
+}
