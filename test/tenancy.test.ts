@@ -47,6 +47,7 @@ const OF_NOBODY = [
   'getGatewayDefaultConfig',
   'getAdminRegistrationInfo',
   'registerMxEdgeAgent',
+  'registerSsrAgent',
   'registerNewAdmin',
   'verifyRegistration',
   'listApiTokens',

@@ -1,4 +1,4 @@
-import type { AgentGateway } from '../mxedges/registration/certificates.ts'
+import type { AgentGateway } from '../devices/routers/certificates.ts'
 import { lazily } from '../platform/lazily.ts'
 
 /** Signs certificates of agents by the installation's own device CA, even where the operator runs one for devices. */

@@ -1,6 +1,6 @@
 import type { AccountParts } from '../accounts/parts.ts'
 import type { CallHomePlace } from '../devices/call-home/junos-commands.ts'
-import type { AgentGateway } from '../mxedges/registration/certificates.ts'
+import type { AgentGateway } from '../devices/routers/certificates.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { Storage } from './storage.ts'
 

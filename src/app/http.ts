@@ -35,6 +35,7 @@ import { deviceConstOperations } from '../devices/routes-const.ts'
 import { deviceEventOperations } from '../devices/events/routes.ts'
 import { deviceImageOperations } from '../devices/images/routes.ts'
 import { inventoryOperations } from '../devices/inventory/routes.ts'
+import { routerOperations } from '../devices/routers/routes.ts'
 import { deviceSearchOperations } from '../devices/search/routes.ts'
 import { deviceStatsOperations } from '../devices/stats/routes.ts'
 import { telemetryOperations } from '../devices/telemetry/routes.ts'
@@ -156,6 +157,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...deviceCommandOperations,
     ...deviceMaintenanceOperations,
     ...callHomeOperations(parts.callHomePlace),
+    ...routerOperations(ctx.clock, parts.agents),
     ...supportOperations(storage.supportFiles, parts),
     ...deviceSearchOperations,
     ...deviceEventOperations,

@@ -19,6 +19,7 @@ declare module '../platform/schema.ts' {
     deviceOutage: DeviceOutageTable
     deviceHostKey: DeviceHostKeyTable
     callHomeSecret: CallHomeSecretTable
+    routerKey: RouterKeyTable
     supportFile: SupportFileTable
     deviceReport: DeviceReportTable
     deviceSummary: DeviceSummaryTable
@@ -102,6 +103,8 @@ export interface DeviceStatusTable {
   bootedAt: Date | null
   /** See migration 26. */
   bootKnownMs: number | null
+  /** See migration 62. */
+  bootId: string | null
   extIp: string | null
   capabilities: Json<DeviceCapabilities>
   members: Json<VcMember[]> | null
@@ -139,6 +142,8 @@ export interface DeviceFacts {
    * 18.
    */
   readonly reason: string | null
+  /** Names the boot, where the device can: another one proves a boot. */
+  readonly boot_id?: string
   readonly ext_ip: string | null
 }
 
@@ -258,6 +263,14 @@ export interface DeviceHostKeyTable {
   /** As OpenSSH writes it: `SHA256:` and 43 characters of base64. */
   fingerprint: string
   createdAt: Date
+}
+
+export interface RouterKeyTable {
+  orgId: string
+  deviceId: string
+  /** Of the public key, in hex. */
+  keySha256: string
+  registeredAt: Date
 }
 
 export interface CallHomeSecretTable {

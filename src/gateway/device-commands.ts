@@ -57,7 +57,7 @@ export function deviceCommands(
       }
       const order = orderOf(ctx, command, localCertificates)
       if (order === null) return imageDeleted
-      return link.send({ callId: command.callId, device: command, order })
+      return link.send({ callId: command.callId, commandId: command.id, device: command, order })
     },
     isDiagnostic,
     sentOf: (command, lastStep) => ({ device: command, kind: command.kind, lastStep }),

@@ -29,12 +29,16 @@ export interface DeviceLink extends Link {
   readonly mac: string
   /** The organization whose credentials the device proved; null where it proved its own identity. */
   readonly orgId: string | null
+  /** SHA-256 of the key that an SSR router has proved; absent for other devices. */
+  readonly routerKey?: string
   send(command: LinkCommand): SendResult
 }
 
 export interface LinkCommand {
   /** Names the call for good: it is unique over links and restarts. */
   readonly callId: number
+  /** The id of the command's row, for devices that recognize a command which they have executed before. */
+  readonly commandId: string
   readonly device: DriverDevice
   readonly order: DriverCommand
 }

@@ -14,7 +14,7 @@ export function deviceSessions(
   ctx: Context,
   nodeId: string,
   batchSize: number,
-): SessionRows<Pick<DeviceLink, 'mac' | 'family' | 'orgId'>, DeviceFacts> {
+): SessionRows<Pick<DeviceLink, 'mac' | 'family' | 'orgId' | 'routerKey'>, DeviceFacts> {
   const connects = gatherAnswers<string, SessionOpening, OpenedSession | null>({
     name: 'connections of devices',
     log: ctx.log,
@@ -30,8 +30,9 @@ export function deviceSessions(
     },
   })
   return {
-    async open({ mac, family, orgId }, facts) {
-      const opened = await connects.add({ mac, family, orgId, facts })
+    async open({ mac, family, orgId, routerKey }, facts) {
+      const proof = routerKey === undefined ? {} : { routerKey }
+      const opened = await connects.add({ mac, family, orgId, ...proof, facts })
       return opened?.epoch ?? null
     },
     close: (keys) => recordDisconnects(ctx, keys),

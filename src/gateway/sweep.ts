@@ -1,6 +1,7 @@
 import { recordNodeAlive, recordNodeStarted, sweepDeadNodes } from '../devices/sessions/record-node.ts'
 import { appendDueOutages } from '../devices/sessions/record-disconnect.ts'
 import { sweepCommands } from '../devices/commands/record-commands.ts'
+import { listRouterKeys } from '../devices/routers/store.ts'
 import { findSuperseded } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
 import type { ApplianceLink } from './appliance-link.ts'
@@ -23,6 +24,7 @@ export async function sweepDatabase(ctx: Context, options: SweepOptions): Promis
   const steps = {
     lease: () => keepLease(ctx, options),
     superseded: () => closeSuperseded(ctx, options),
+    routers: () => closeUnregistered(ctx, options),
     nodes: () => sweepDeadNodes(ctx, options.nodeId),
     lost: options.sweepLostDevices,
     outages: () => appendDueOutages(ctx),
@@ -54,4 +56,16 @@ async function closeSuperseded(ctx: Context, { links }: SweepOptions): Promise<v
     const link = links.find(deviceId)
     if (link?.epoch === epoch) link.close('replaced')
   }
+}
+
+/** Closes links of routers that the organization has given up since: they have to register anew. */
+async function closeUnregistered(ctx: Context, { links }: SweepOptions): Promise<void> {
+  const routers = [...links.all()].filter(({ routerKey }) => routerKey !== undefined)
+  if (routers.length === 0) return
+  const registered = await listRouterKeys(
+    ctx.db,
+    routers.map(({ deviceId }) => deviceId),
+  )
+  const keys = new Map(registered.map(({ deviceId, keySha256 }) => [deviceId, keySha256]))
+  for (const link of routers) if (keys.get(link.deviceId) !== link.routerKey) link.close('unregistered')
 }

@@ -119,9 +119,16 @@ export interface AgentPeer {
   fail(call: AgentCall, code: number, message: string): void
 }
 
-/** Opens the connection of an agent. @throws Error when the gateway refuses it. */
-export async function openAgent(world: EdgeWorld, credentials: Credentials): Promise<AgentPeer> {
-  const { key, certificate, ca } = credentials
+/**
+ * Opens the connection of an agent.
+ * @param greeting The params of its hello.
+ * @throws Error when the gateway refuses it.
+ */
+export async function openAgent(
+  world: EdgeWorld,
+  { key, certificate, ca }: Pick<Credentials, 'key' | 'certificate' | 'ca'>,
+  greeting: object = hello,
+): Promise<AgentPeer> {
   const socket = new WebSocket(`wss://127.0.0.1:${world.gateway.portOf('edge')}/`, {
     ca,
     cert: certificate,
@@ -148,7 +155,7 @@ export async function openAgent(world: EdgeWorld, credentials: Credentials): Pro
     closed,
     answers,
     async hello(changes = {}) {
-      socket.send(encodeCall(1, 'hello', { ...hello, ...changes }))
+      socket.send(encodeCall(1, 'hello', { ...greeting, ...changes }))
       const refused = closed.then((code) => Promise.reject(new Error(`closed with ${code}`)))
       return Promise.race([waitUntil('the answer to hello', () => answers.find(({ id }) => id === 1) ?? null), refused])
     },

@@ -18,8 +18,9 @@ const PUBLIC = [
   'verifyRegistration',
   'getOauth2AuthorizationUrlForLogin',
   'loginOauth2',
-  // Agents have nothing but a code of their appliance.
+  // Agents have nothing but a code of their appliance or their organization.
   'registerMxEdgeAgent',
+  'registerSsrAgent',
 ]
 
 let server: TestServer

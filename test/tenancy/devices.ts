@@ -51,6 +51,8 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
       restoreSiteMultipleDeviceBackupVersion: { body: { device_ids: [junos.id] } },
       createSiteDeviceSnapshot: maintained,
       getOrgJuniperDevicesCommand: {},
+      getOrg128TRegistrationCommands: {},
+      getOrgSsrRegistrationCommands: {},
       rotateOrgJuniperDevicesSecret: {},
       getOrgDeviceHostKeys: {},
       updateOrgDeviceHostKeys: { body: { keys: [] } },

@@ -15,3 +15,10 @@ export function typeOfModel(model: string): DeviceType | null {
   const name = model.toLowerCase()
   return families.find(([pattern]) => pattern.test(name))?.[1] ?? null
 }
+
+const ssr = /^(ssr|session-?smart)/i
+
+/** True for the name of a model of SSR routers (Session Smart Routers). */
+export function isSsrModel(model: string): boolean {
+  return ssr.test(model)
+}

@@ -3,7 +3,13 @@ import { type KnownStatus, decideConnect } from './decide-connect.ts'
 
 const at = new Date('2026-11-20T12:00:00Z')
 const facts = { firmware: '1.0.0' }
-const known: KnownStatus = { connected: false, connectedAt: at, firmware: '1.0.0', outageUnreported: false }
+const known: KnownStatus = {
+  connected: false,
+  connectedAt: at,
+  firmware: '1.0.0',
+  bootId: null,
+  outageUnreported: false,
+}
 
 describe('decideConnect', () => {
   test('treats a reconnect as no boot', () => {
@@ -20,6 +26,14 @@ describe('decideConnect', () => {
 
   test('treats another version as a boot', () => {
     expect(decideConnect(known, { firmware: '2.0.0' })).toMatchObject({ booted: true, restarted: true })
+  })
+
+  test('treats another boot id as a boot, and the first one of a device as none', () => {
+    const named = { ...known, bootId: 'first' }
+    expect(decideConnect(named, { ...facts, boot_id: 'second' })).toMatchObject({ booted: true, restarted: true })
+    expect(decideConnect(named, { ...facts, boot_id: 'first' })).toMatchObject({ booted: false, restarted: false })
+    expect(decideConnect(named, facts)).toMatchObject({ booted: false })
+    expect(decideConnect(known, { ...facts, boot_id: 'first' })).toMatchObject({ booted: false })
   })
 
   test('treats the first connection as no boot, whatever the version, because there was no other', () => {

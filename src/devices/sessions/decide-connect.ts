@@ -4,6 +4,8 @@ export interface KnownStatus {
   readonly connected: boolean
   readonly connectedAt: Date | null
   readonly firmware: string | null
+  /** The boot that it named last; null if it names none. */
+  readonly bootId: string | null
   /** True if it is down, and for too short a time to announce: see its updown threshold. */
   readonly outageUnreported: boolean
 }
@@ -18,12 +20,15 @@ export interface ConnectDecision {
 }
 
 /**
- * Decides what a connection means. Another version proves a boot. The reason for connecting proves only that the client
+ * Decides what a connection means. Another version proves a boot, and so does another
+ * boot id. The reason for connecting proves only that the client
  * started: `recovery` comes from its watchdog after five minutes offline, and each manual start repeats the cause of
  * the last boot. The first report of uptime will tell.
  */
-export function decideConnect(known: KnownStatus, facts: Pick<DeviceFacts, 'firmware'>): ConnectDecision {
-  const booted = known.firmware !== null && known.firmware !== facts.firmware
+export function decideConnect(known: KnownStatus, facts: Pick<DeviceFacts, 'firmware' | 'boot_id'>): ConnectDecision {
+  const otherVersion = known.firmware !== null && known.firmware !== facts.firmware
+  const otherBoot = known.bootId !== null && facts.boot_id !== undefined && known.bootId !== facts.boot_id
+  const booted = otherVersion || otherBoot
   return {
     booted,
     cameUp: !known.connected && !known.outageUnreported,

@@ -6,6 +6,7 @@ import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
 import { eventDevice, groupByOrg } from './event-device.ts'
+import { listRouterKeys } from '../routers/store.ts'
 import { recordCommandsLost } from '../commands/append-ended.ts'
 import { deleteOutages } from './store-outages.ts'
 import {
@@ -36,7 +37,7 @@ export async function recordConnects(
   const atMs = ctx.serviceClock.nowMs()
   return inTxByKeys(ctx, async (tx) => {
     await registerDevices(tx, ordered, at)
-    const allowed = await withoutForeign(tx, ordered)
+    const allowed = await withoutImpostors(tx, await withoutForeign(tx, ordered))
     const opened = await openSessions(tx, nodeId, { openings: allowed, at, atMs })
     await recordCommandsLost(tx, opened, { at, why: 'connection_lost' })
     const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
@@ -63,6 +64,19 @@ async function withoutForeign(tx: Tx, openings: readonly SessionOpening[]): Prom
     const owner = owners.get(deviceIdOf(mac)) ?? null
     return orgId === null || owner === null || owner === orgId
   })
+}
+
+/**
+ * Drops the openings that name a registered SSR router without its key, by whatever protocol, and those with a key that
+ * is no router's any more.
+ */
+async function withoutImpostors(tx: Tx, openings: readonly SessionOpening[]): Promise<readonly SessionOpening[]> {
+  const registered = await listRouterKeys(
+    tx,
+    openings.map(({ mac }) => deviceIdOf(mac)),
+  )
+  const keys = new Map(registered.map(({ deviceId, keySha256 }) => [deviceId, keySha256]))
+  return openings.filter(({ mac, routerKey }) => keys.get(deviceIdOf(mac)) === routerKey)
 }
 
 /** A session as its device opened it. */

@@ -13,6 +13,8 @@ export interface SessionOpening {
   readonly family: string
   /** The organization whose credentials it proved; absent or null where it proved its own identity. */
   readonly orgId?: string | null
+  /** SHA-256 of the key that an SSR router has proved; absent for other devices. */
+  readonly routerKey?: string
   readonly facts: DeviceFacts
 }
 
@@ -121,6 +123,7 @@ export interface ClaimedStatus {
   readonly bootCount: number
   readonly bootedAt: Date | null
   readonly bootKnownMs: number | null
+  readonly bootId: string | null
   readonly fwupdate: FwUpdate | null
 }
 
@@ -151,6 +154,7 @@ export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]):
       'status.bootCount',
       'status.bootedAt',
       'status.bootKnownMs',
+      'status.bootId',
       'status.fwupdate',
       'status.epoch',
       'status.load',
@@ -195,14 +199,15 @@ const statusColumns = columnsOf(
     bootCount: 'integer',
     bootedAt: 'timestamptz',
     bootKnownMs: 'float8',
+    bootId: 'text',
   },
   { booted: 'boolean' },
 )
 
 export async function updateConnectedStatuses(tx: Tx, statuses: readonly ConnectedStatus[]): Promise<void> {
   const rows = statuses.map(({ facts, ...status }) => {
-    const { firmware, capabilities, members, ext_ip: extIp } = facts
-    return { ...status, firmware, capabilities, members, extIp }
+    const { firmware, capabilities, members, boot_id: bootId = null, ext_ip: extIp } = facts
+    return { ...status, firmware, capabilities, members, bootId, extIp }
   })
   await updateRows(tx, statusColumns, rows, {
     key: ['orgId', 'deviceId'],

@@ -25,7 +25,7 @@ export interface Reply {
 const SERVICE_TIMEOUT_MS = 180_000
 const TIMEOUT_MS = 60_000
 /** From the call, or a report of progress, to the next report; the agent reports at least once a minute of a download. */
-const DOWNLOAD_TIMEOUT_MS = 300_000
+export const DOWNLOAD_TIMEOUT_MS = 300_000
 /** Longer than the agent lets the operator's commands run. */
 const INSTALL_TIMEOUT_MS = 1_000_000
 const DISTRO_TIMEOUT_MS = 3_700_000
@@ -72,7 +72,7 @@ export function encodeOrder(
   }
 }
 
-function encodeArtifact({ uri, sizeBytes, sha256, signature }: Image): Artifact {
+export function encodeArtifact({ uri, sizeBytes, sha256, signature }: Image): Artifact {
   return { uri, size: sizeBytes, sha256, ...(signature !== null && { signature }) }
 }
 
@@ -89,15 +89,20 @@ const neverExecuted: ReadonlySet<number> = new Set([
 ])
 
 /** Returns null for a reply that can't be understood or that is about another command: it proves nothing. */
-export function decodeReply({ id }: Pick<MxedgeCommandToSend, 'id'>, { result, error }: Reply): Outcome | null {
-  if (isCommandError(error)) return isAbout(id, error) ? rejection(error) : null
-  if (!isCommandResult(result) || result.command_id !== id) return null
+export function decodeReply({ id }: Pick<MxedgeCommandToSend, 'id'>, reply: Reply): Outcome | null {
+  return decodeAnswer(reply, (commandId) => commandId === id)
+}
+
+/** @param isAsked True for the id of the command that the reply must be about. */
+export function decodeAnswer({ result, error }: Reply, isAsked: (commandId: string) => boolean): Outcome | null {
+  if (isCommandError(error)) return isAbout(error, isAsked) ? rejection(error) : null
+  if (!isCommandResult(result) || !isAsked(result.command_id)) return null
   return { kind: 'done', text: deviceText(result.text) }
 }
 
 /** An agent that can't read a call can't name its command. */
-function isAbout(id: string, { code, data }: CommandError): boolean {
-  return data === undefined ? neverExecuted.has(code) : data.command_id === id
+function isAbout({ code, data }: CommandError, isAsked: (commandId: string) => boolean): boolean {
+  return data === undefined ? neverExecuted.has(code) : isAsked(data.command_id)
 }
 
 function rejection({ code, message }: CommandError): Outcome {

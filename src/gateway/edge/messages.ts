@@ -46,7 +46,7 @@ export const Hello = Type.Object({
 export type Hello = Static<typeof Hello>
 
 /** An image to download. Agents refuse an address that is not http or https. */
-const Artifact = Type.Object({
+export const Artifact = Type.Object({
   uri: Type.String({ minLength: 1, maxLength: 2048 }),
   /** Bytes. */
   size: Type.Integer({ minimum: 1, maximum: 2 ** 40 }),

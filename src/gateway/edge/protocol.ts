@@ -1,20 +1,31 @@
 import { createHash } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
 import { parseCommonName } from '../../mxedges/registration/identity.ts'
+import { deviceIdOf } from '../../devices/device.ts'
+import { parseRouterName } from '../../devices/routers/identity.ts'
+import { ROUTER_FAMILY } from '../../devices/routers/register-router.ts'
+import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
 import { Allowances } from '../allowance.ts'
 import type { ProvenIdentity } from '../appliance-link.ts'
 import type { GatewayTls } from '../device-ca.ts'
+import type { Decode } from '../device-link.ts'
+import type { SentCommand } from '../driver.ts'
+import type { DeviceReply } from '../frame-session.ts'
 import { type OpenSessions, createOpenSessions } from '../open-sessions.ts'
-import type { LinkHost, Listener, Protocol } from '../protocol.ts'
-import { createTurns } from '../turns.ts'
+import type { LinkHost, LinkSide, Listener, Protocol } from '../protocol.ts'
+import { type Turns, createTurns } from '../turns.ts'
 import { watchSessions } from '../watch-sessions.ts'
 import { startWebSocketServer } from '../websocket-server.ts'
 import { decodeReply } from './driver.ts'
 import { type EdgeLimits, defaultLimits } from './limits.ts'
-import { dropMessage, receiveCall } from './receive.ts'
-import { type AgentHost, AgentSession } from './session.ts'
+import { ApplianceSession } from './appliance-session.ts'
+import { type Receivers, applianceReceivers, dropMessage, receiveCall } from './receive.ts'
+import { routerReceivers } from './receive-router.ts'
+import { routerDriver } from './router-driver.ts'
+import { type RouterIdentity, RouterSession } from './router-session.ts'
+import type { AgentHost, AgentSession } from './session.ts'
 
-export const FAMILY = 'edge'
+export const FAMILY = ROUTER_FAMILY
 
 export interface EdgeOptions {
   readonly host: string
@@ -25,27 +36,49 @@ export interface EdgeOptions {
   readonly limits?: Partial<EdgeLimits>
 }
 
-/** The protocol of Signalbox's own agent, which runs on edge appliances. See docs/protocols.md. */
+/**
+ * The protocol of Signalbox's own agent, which runs on edge appliances and on SSR routers. The certificate tells which of
+ * them an agent is. See docs/protocols.md.
+ */
 export function edge(options: EdgeOptions): Protocol {
   return { family: FAMILY, listen: (host) => listen(host, options) }
 }
 
+/** Whom a certificate of an agent names. */
+type AgentIdentity = (ProvenIdentity & { readonly role: 'appliance' }) | (RouterIdentity & { readonly role: 'router' })
+
+type AnySession = ApplianceSession | RouterSession
+
 async function listen(host: LinkHost, { limits: changed, ...address }: EdgeOptions): Promise<Listener> {
   const limits: EdgeLimits = { ...defaultLimits, ...changed }
-  const sessions = createOpenSessions<AgentSession>(({ deviceId }) => deviceId)
+  const sessions = createOpenSessions<AnySession>(({ deviceId }) => deviceId)
   const allowances = new Allowances()
-  const agents = createAgentHost(host, sessions, allowances)
-  const server = await startWebSocketServer({
+  const open = { host, turns: createTurns(host.now), sessions, allowances }
+  const appliances = createAgentHost<ApplianceSession, MxedgeCommandToSend>(open, {
+    side: host.appliances,
+    receivers: applianceReceivers,
+    decode: (reply) => (sent) => decodeReply(sent, reply),
+  })
+  const routers = createAgentHost<RouterSession, SentCommand>(open, {
+    side: host,
+    receivers: routerReceivers,
+    decode: (reply) => (sent) => routerDriver.decodeReply(sent, reply),
+  })
+  const server = await startWebSocketServer<AgentIdentity>({
     ...address,
     admission: limits.admission,
     now: host.now,
     times: limits,
     identify,
-    mayOpen: ({ mxedgeId }) => !allowances.isSpent(mxedgeId, host.now()),
-    onSession(socket, peer) {
+    mayOpen: (identity) => !allowances.isSpent(nameOf(identity), host.now()),
+    onSession(socket, { identity, ...peer }) {
       host.counters.add('sessions')
-      const allowance = allowances.open(peer.identity.mxedgeId, host.now())
-      sessions.add(new AgentSession(socket, { ...peer, allowance }, agents))
+      const allowed = { ...peer, allowance: allowances.open(nameOf(identity), host.now()) }
+      sessions.add(
+        identity.role === 'router'
+          ? new RouterSession(socket, { ...allowed, identity }, routers)
+          : new ApplianceSession(socket, { ...allowed, identity }, appliances),
+      )
     },
     onRefused(why, from) {
       host.counters.add(`refused_${why}`)
@@ -66,33 +99,59 @@ async function listen(host: LinkHost, { limits: changed, ...address }: EdgeOptio
   }
 }
 
-/** The name alone is no proof: a certificate of an earlier registration may have it too. */
-function identify(commonName: string, socket: TLSSocket): ProvenIdentity | null {
-  const identity = parseCommonName(commonName)
-  const key = socket.getPeerX509Certificate()?.publicKey.export({ type: 'spki', format: 'der' })
-  if (identity === null || key === undefined) return null
-  return { ...identity, keySha256: createHash('sha256').update(key).digest('hex') }
+/** As the sessions name themselves: the id of the appliance or of the device. */
+function nameOf(identity: AgentIdentity): string {
+  return identity.role === 'router' ? deviceIdOf(identity.mac) : identity.mxedgeId
 }
 
-function createAgentHost(host: LinkHost, sessions: OpenSessions<AgentSession>, allowances: Allowances): AgentHost {
+/** The name alone is no proof: a certificate of an earlier registration may have it too. */
+function identify(commonName: string, socket: TLSSocket): AgentIdentity | null {
+  const key = socket.getPeerX509Certificate()?.publicKey.export({ type: 'spki', format: 'der' })
+  if (key === undefined) return null
+  const keySha256 = createHash('sha256').update(key).digest('hex')
+  const mac = parseRouterName(commonName)
+  if (mac !== null) return { role: 'router', mac, keySha256 }
+  const identity = parseCommonName(commonName)
+  return identity === null ? null : { role: 'appliance', ...identity, keySha256 }
+}
+
+interface Open {
+  readonly host: LinkHost
+  readonly turns: Turns
+  readonly sessions: OpenSessions<AnySession>
+  readonly allowances: Allowances
+}
+
+/** What agents of one role do with their messages. */
+interface Role<S extends AnySession, Sent> {
+  readonly side: Pick<LinkSide<S, never, Sent>, 'onReply' | 'onClosed'>
+  readonly receivers: Receivers<S>
+  readonly decode: (reply: DeviceReply) => Decode<Sent>
+}
+
+function createAgentHost<S extends AnySession & AgentSession<S>, Sent>(
+  { host, turns, sessions, allowances }: Open,
+  { side, receivers, decode }: Role<S, Sent>,
+): AgentHost<S> {
   const { ctx, counters, now } = host
   return {
     now,
-    turns: createTurns(now),
-    onCall: (session, call) => receiveCall(host, session, call),
+    turns,
+    onCall: (session, call) => receiveCall(host, session, { call, receivers }),
     async onReply(session, reply) {
-      if (await host.appliances.onReply(session, reply.id, (sent) => decodeReply(sent, reply))) return
+      if (await side.onReply(session, reply.id, decode(reply))) return
       dropMessage(host, session, { what: 'unknown_reply', detail: String(reply.id) })
     },
     onMalformed: (session, why) => dropMessage(host, session, { what: 'malformed_frame', detail: why }),
-    onFlood({ deviceId, address }) {
+    onFlood(session) {
       counters.add('flood')
-      ctx.log.warn({ mxedgeId: deviceId, address }, 'closed a session: the agent sends more than the gateway reads')
+      const from = { ...session.logged, address: session.address }
+      ctx.log.warn(from, 'closed a session: the agent sends more than the gateway reads')
     },
     onClosed(session) {
       allowances.release(session.deviceId)
       sessions.remove(session)
-      host.appliances.onClosed(session)
+      side.onClosed(session)
     },
   }
 }

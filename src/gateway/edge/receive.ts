@@ -1,48 +1,80 @@
 import { closeCodes } from '../close-codes.ts'
+import type { LinkProgress } from '../device-link.ts'
 import type { DeviceCall } from '../frame-session.ts'
 import type { LinkHost } from '../protocol.ts'
 import { renewedTimeoutMs } from './driver.ts'
 import type { MxedgeReport } from '../../mxedges/sessions/facts.ts'
 import { type Hello, type Report, errorCodes, isHello, isProgress, isReport } from './messages.ts'
+import type { ApplianceSession } from './appliance-session.ts'
 import type { AgentSession } from './session.ts'
 
 /** How often an agent reports. */
-const INTERVAL_S = 60
+export const INTERVAL_S = 60
 
-type Oddity = 'unknown_method' | 'invalid_message' | 'unknown_reply' | 'repeated_connect' | 'malformed_frame'
+type Oddity =
+  | 'unknown_method'
+  | 'invalid_message'
+  | 'unknown_reply'
+  | 'repeated_connect'
+  | 'malformed_frame'
+  | 'wrong_serial'
 
 /** Counts a dropped message and warns once per session, so that a broken agent does not flood the log. */
-export function dropMessage(
+export function dropMessage<S extends AgentSession<S>>(
   { ctx, counters }: LinkHost,
-  session: AgentSession,
+  session: S,
   { what, detail }: { what: Oddity; detail: string },
 ): void {
   counters.add(what)
   ctx.log[session.isOdd ? 'debug' : 'warn'](
-    { mxedgeId: session.deviceId, what, detail: detail.slice(0, 200) },
+    { ...session.logged, what, detail: detail.slice(0, 200) },
     'dropped what an agent sent',
   )
   session.isOdd = true
 }
 
+/** What the agents of one role send. */
+export interface Receivers<S> {
+  readonly onHello: (host: LinkHost, session: S, call: DeviceCall) => Promise<void>
+  readonly onReport: (host: LinkHost, session: S, call: DeviceCall) => Promise<void>
+  readonly onProgress: (host: LinkHost, session: S, reached: CallProgress) => void
+}
+
+/** A step that the command of a call has reached. */
+export interface CallProgress {
+  readonly callId: number
+  readonly step: LinkProgress
+}
+
 /** Handles a message of an agent. Never rejects. */
-export async function receiveCall(host: LinkHost, session: AgentSession, call: DeviceCall): Promise<void> {
+export async function receiveCall<S extends AgentSession<S>>(
+  host: LinkHost,
+  session: S,
+  { call, receivers }: { readonly call: DeviceCall; readonly receivers: Receivers<S> },
+): Promise<void> {
   try {
-    if (call.method === 'hello') return await onHello(host, session, call)
+    if (call.method === 'hello' && session.isConnected)
+      return dropMessage(host, session, { what: 'repeated_connect', detail: '' })
+    if (call.method === 'hello') return await receivers.onHello(host, session, call)
     if (!session.isConnected) return closeEarly(host, session)
-    if (call.method === 'report') return await onReport(host, session, call)
-    if (call.method === 'progress') return onProgress(host, session, call)
+    if (call.method === 'report') return await receivers.onReport(host, session, call)
+    if (call.method === 'progress') return onProgress(host, session, { call, receivers })
     dropMessage(host, session, { what: 'unknown_method', detail: call.method })
     session.refuse(call.id, { code: errorCodes.unknownMethod, message: 'The gateway has no such method' })
   } catch (error) {
     host.counters.add('message_failed')
-    host.ctx.log.error({ err: error, mxedgeId: session.deviceId }, 'a message of an agent could not be handled')
+    host.ctx.log.error({ err: error, ...session.logged }, 'a message of an agent could not be handled')
     if (call.method === 'hello') session.close('try_again')
   }
 }
 
-async function onHello(host: LinkHost, session: AgentSession, { id, params }: DeviceCall): Promise<void> {
-  if (session.isConnected) return dropMessage(host, session, { what: 'repeated_connect', detail: '' })
+export const applianceReceivers: Receivers<ApplianceSession> = {
+  onHello,
+  onReport,
+  onProgress: (host, session, { callId, step }) => host.appliances.onProgress(session, callId, step),
+}
+
+async function onHello(host: LinkHost, session: ApplianceSession, { id, params }: DeviceCall): Promise<void> {
   if (id === null || !isHello(params)) {
     dropMessage(host, session, { what: 'invalid_message', detail: 'hello' })
     session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of hello' })
@@ -57,7 +89,7 @@ async function onHello(host: LinkHost, session: AgentSession, { id, params }: De
   session.answer(id, { interval_s: INTERVAL_S })
 }
 
-async function onReport(host: LinkHost, session: AgentSession, { id, params }: DeviceCall): Promise<void> {
+async function onReport(host: LinkHost, session: ApplianceSession, { id, params }: DeviceCall): Promise<void> {
   if (!isReport(params)) {
     dropMessage(host, session, { what: 'invalid_message', detail: 'report' })
     return session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of report' })
@@ -67,7 +99,11 @@ async function onReport(host: LinkHost, session: AgentSession, { id, params }: D
 }
 
 /** Progress of a command that was sent on an earlier connection renews nothing: its end is already unknown. */
-function onProgress(host: LinkHost, session: AgentSession, { id, params }: DeviceCall): void {
+function onProgress<S extends AgentSession<S>>(
+  host: LinkHost,
+  session: S,
+  { call: { id, params }, receivers }: { readonly call: DeviceCall; readonly receivers: Receivers<S> },
+): void {
   if (!isProgress(params)) {
     dropMessage(host, session, { what: 'invalid_message', detail: 'progress' })
     return session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of progress' })
@@ -76,12 +112,12 @@ function onProgress(host: LinkHost, session: AgentSession, { id, params }: Devic
   if (callId === null) return
   const { step, percent } = params
   const progress = { step, ...(percent !== null && { percent }) }
-  host.appliances.onProgress(session, callId, { progress, timeoutMs: renewedTimeoutMs(params) })
+  receivers.onProgress(host, session, { callId, step: { progress, timeoutMs: renewedTimeoutMs(params) } })
 }
 
-function closeEarly({ ctx, counters }: LinkHost, session: AgentSession): void {
+function closeEarly<S extends AgentSession<S>>({ ctx, counters }: LinkHost, session: S): void {
   counters.add('not_connected')
-  ctx.log.warn({ mxedgeId: session.deviceId, address: session.address }, 'closed a session: hello must come first')
+  ctx.log.warn({ ...session.logged, address: session.address }, 'closed a session: hello must come first')
   session.closeWith(closeCodes.policy, 'hello must come first')
 }
 

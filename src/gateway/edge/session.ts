@@ -1,9 +1,6 @@
 import type { WebSocket } from 'ws'
-import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
-import type { Artifact } from '../artifacts.ts'
-import type { ApplianceLink, ProvenIdentity } from '../appliance-link.ts'
 import { closeFrames } from '../close-codes.ts'
-import { type CloseReason, NO_EPOCH, type SendResult } from '../device-link.ts'
+import { type CloseReason, type Link, NO_EPOCH } from '../device-link.ts'
 import {
   type DeviceCall,
   type DeviceReply,
@@ -13,53 +10,57 @@ import {
   type UnpackedFrame,
 } from '../frame-session.ts'
 import { type Params, type RpcError, encodeCall, encodeError, encodeResult } from '../jsonrpc.ts'
-import { encodeOrder } from './driver.ts'
 
-/** How the gateway handles the messages of agents. */
-export interface AgentHost extends FrameHost {
-  readonly onCall: (session: AgentSession, call: DeviceCall) => Promise<void>
-  readonly onReply: (session: AgentSession, reply: DeviceReply) => Promise<void>
-  readonly onMalformed: (session: AgentSession, why: string) => void
-  readonly onFlood: (session: AgentSession) => void
-  readonly onClosed: (session: AgentSession) => void
+/** How the gateway handles the messages of the agents of one role. */
+export interface AgentHost<S extends AgentSession<S>> extends FrameHost {
+  readonly onCall: (session: S, call: DeviceCall) => Promise<void>
+  readonly onReply: (session: S, reply: DeviceReply) => Promise<void>
+  readonly onMalformed: (session: S, why: string) => void
+  readonly onFlood: (session: S) => void
+  readonly onClosed: (session: S) => void
 }
 
-export interface AgentPeer extends FramePeer {
-  readonly identity: ProvenIdentity
+/** Which command a call carries. */
+export interface SentCall {
+  readonly commandId: string
+  readonly callId: number
 }
 
-/** One connection of the agent of an edge appliance, which its certificate identifies. */
-export class AgentSession extends FrameSession implements ApplianceLink {
+/** One connection of an agent, which its certificate identifies. Each role has a class of its own. */
+export abstract class AgentSession<S extends AgentSession<S>> extends FrameSession implements Link {
   readonly deviceId: string
-  readonly identity: ProvenIdentity
   epoch: string = NO_EPOCH
-  readonly #agents: AgentHost
+  readonly #agents: AgentHost<S>
   /** The command that was sent last; one is in flight at a time. */
-  #sent: Pick<MxedgeCommandToSend, 'id' | 'callId'> | null = null
+  #sent: SentCall | null = null
 
-  constructor(socket: WebSocket, peer: AgentPeer, host: AgentHost) {
+  constructor(socket: WebSocket, peer: FramePeer & { readonly deviceId: string }, host: AgentHost<S>) {
     super(socket, peer, host)
     this.#agents = host
-    this.identity = peer.identity
-    this.deviceId = peer.identity.mxedgeId
+    this.deviceId = peer.deviceId
   }
+
+  /** What names the peer in the log. */
+  abstract get logged(): Readonly<Record<string, string>>
+  /** The session itself, as its role's class. */
+  protected abstract get self(): S
 
   /** Returns the id of the call that carried the command, if it was sent last. */
   callIdOf(commandId: string): number | null {
-    return this.#sent?.id === commandId ? this.#sent.callId : null
+    return this.#sent?.commandId === commandId ? this.#sent.callId : null
   }
 
   get isConnected(): boolean {
     return this.epoch !== NO_EPOCH
   }
 
-  send(command: MxedgeCommandToSend, image: Artifact | null): SendResult {
-    const encoded = encodeOrder(command, image)
-    if (encoded.kind === 'rejected') return encoded
-    const { call, timeoutMs } = encoded
-    this.#sent = { id: command.id, callId: command.callId }
-    const isSent = this.write(encodeCall(command.callId, call.method, call.params))
-    return isSent ? { kind: 'sent', timeoutMs } : { kind: 'unsent' }
+  /** @returns False when the call was certainly not sent. */
+  protected sendCall(
+    sent: SentCall,
+    { method, params }: { readonly method: string; readonly params: Params },
+  ): boolean {
+    this.#sent = sent
+    return this.write(encodeCall(sent.callId, method, params))
   }
 
   answer(id: number, result: Params): void {
@@ -82,22 +83,22 @@ export class AgentSession extends FrameSession implements ApplianceLink {
   }
 
   protected onCall(call: DeviceCall): Promise<void> {
-    return this.#agents.onCall(this, call)
+    return this.#agents.onCall(this.self, call)
   }
 
   protected onReply(reply: DeviceReply): Promise<void> {
-    return this.#agents.onReply(this, reply)
+    return this.#agents.onReply(this.self, reply)
   }
 
   protected onMalformed(why: string): void {
-    this.#agents.onMalformed(this, why)
+    this.#agents.onMalformed(this.self, why)
   }
 
   protected onFlood(): void {
-    this.#agents.onFlood(this)
+    this.#agents.onFlood(this.self)
   }
 
   protected onClosed(): void {
-    this.#agents.onClosed(this)
+    this.#agents.onClosed(this.self)
   }
 }

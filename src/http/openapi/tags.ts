@@ -13,6 +13,7 @@ export const tags = {
   'Orgs API Tokens': 'API tokens that belong to an organization',
   'Orgs Admins': 'Who may do what in an organization, and who is invited',
   'Orgs Devices': 'Devices of all sites of an organization',
+  'Orgs Devices - SSR': 'Registration of SSR routers',
   'Orgs Events': 'What the service itself reports to an organization',
   'Orgs Inventory': 'Devices that an organization owns: claim, assign, give up, replace',
   'Orgs Logs': 'The audit log of an organization',

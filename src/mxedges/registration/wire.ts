@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Uuid, named } from '../../http/schemas.ts'
-import type { AgentCertificate, AgentGateway } from './certificates.ts'
+import type { AgentCertificate, AgentGateway } from '../../devices/routers/certificates.ts'
 import type { Registered } from './register-agent.ts'
 
 /** A request with a key of 4096 bits has less than 2 KB. */

@@ -3,10 +3,15 @@ import { typeOf, ucentralDriver } from '../driver.ts'
 import type { Capabilities, Connect } from '../messages.ts'
 import type { Session } from '../session.ts'
 import { TELEMETRY_CALL_ID, telemetryOf } from '../telemetry.ts'
+import { closeCodes } from '../../close-codes.ts'
 import type { LinkHost } from '../../protocol.ts'
 
 export async function onConnect(host: LinkHost, session: Session, params: Connect): Promise<void> {
-  await host.connect(session, factsOf(params, session.address))
+  if (!(await host.connect(session, factsOf(params, session.address)))) {
+    host.counters.add('refused_identity')
+    host.ctx.log.warn({ mac: session.mac, address: session.address }, 'refused a device: an SSR router has its MAC')
+    return session.closeWith(closeCodes.policy, 'an SSR router has this MAC')
+  }
   session.call(TELEMETRY_CALL_ID, { method: 'telemetry', params: telemetryOf(session.mac) })
 }
 

@@ -1,0 +1,77 @@
+import { sql } from 'kysely'
+import type { InOrg } from '../../access/scope.ts'
+import { type Reader, type Tx, anyOf, countRows } from '../../platform/db.ts'
+import type { RegisteredDevice } from '../registry/store.ts'
+
+/** Locks the registry's row of a device, claimed or not. There is no tenant yet: the caller compares the owner. */
+export function lockRegistered(tx: Tx, deviceId: string): Promise<RegisteredDevice | undefined> {
+  return tx.selectFrom('deviceRegistry').selectAll().where('id', '=', deviceId).forUpdate().executeTakeFirst()
+}
+
+/** Inserts a device that nobody knows. @returns False if somebody inserted it at the same time. */
+export async function insertRegistered(
+  tx: Tx,
+  device: Omit<RegisteredDevice, 'orgId' | 'firmware' | 'lastSeenAt'>,
+): Promise<boolean> {
+  const inserted = await tx
+    .insertInto('deviceRegistry')
+    .values(device)
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+/** Returns how many routers have registered that are in no site. */
+export function countUnassignedRouters(tx: Tx, scope: InOrg): Promise<number> {
+  return countRows(
+    tx
+      .selectFrom('routerKey')
+      .innerJoin('device', (join) =>
+        join.onRef('device.orgId', '=', 'routerKey.orgId').onRef('device.id', '=', 'routerKey.deviceId'),
+      )
+      .where('routerKey.orgId', '=', scope.orgId)
+      .where('device.siteId', 'is', null),
+  )
+}
+
+/** Returns the protocol by which the device connected last; undefined if it never did. */
+export async function findFamily(tx: Tx, deviceId: string): Promise<string | undefined> {
+  const row = await tx.selectFrom('deviceSession').select('family').where('deviceId', '=', deviceId).executeTakeFirst()
+  return row?.family
+}
+
+/** Who a registered router is, and which key proves it. */
+export interface RouterKey {
+  readonly orgId: string
+  readonly deviceId: string
+  readonly keySha256: string
+}
+
+/** Lists the keys of those of the devices that are registered routers, whichever organization has them. */
+export function listRouterKeys(reader: Reader, deviceIds: readonly string[]): Promise<RouterKey[]> {
+  return reader
+    .selectFrom('routerKey')
+    .select(['orgId', 'deviceId', 'keySha256'])
+    .where('deviceId', '=', anyOf(deviceIds))
+    .execute()
+}
+
+export async function insertRouterKey(
+  tx: Tx,
+  scope: InOrg,
+  { deviceId, keySha256, at }: { readonly deviceId: string; readonly keySha256: string; readonly at: Date },
+): Promise<void> {
+  await tx.insertInto('routerKey').values({ orgId: scope.orgId, deviceId, keySha256, registeredAt: at }).execute()
+}
+
+/** Prevents the deletion of the organization until `tx` ends. @returns False if there is no such organization. */
+export async function shareOrgOfCode(tx: Tx, scope: InOrg): Promise<boolean> {
+  const org = await tx
+    .selectFrom('org')
+    .select(sql`1`.as('one'))
+    .where('id', '=', scope.orgId)
+    .forKeyShare()
+    .execute()
+  return org.length > 0
+}

@@ -1,0 +1,38 @@
+import type { WebSocket } from 'ws'
+import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
+import type { Artifact } from '../artifacts.ts'
+import type { ApplianceLink, ProvenIdentity } from '../appliance-link.ts'
+import type { SendResult } from '../device-link.ts'
+import type { FramePeer } from '../frame-session.ts'
+import { encodeOrder } from './driver.ts'
+import { type AgentHost, AgentSession } from './session.ts'
+
+export interface AppliancePeer extends FramePeer {
+  readonly identity: ProvenIdentity
+}
+
+/** One connection of the agent of an edge appliance. */
+export class ApplianceSession extends AgentSession<ApplianceSession> implements ApplianceLink {
+  readonly identity: ProvenIdentity
+
+  constructor(socket: WebSocket, peer: AppliancePeer, host: AgentHost<ApplianceSession>) {
+    super(socket, { ...peer, deviceId: peer.identity.mxedgeId }, host)
+    this.identity = peer.identity
+  }
+
+  get logged() {
+    return { mxedgeId: this.deviceId }
+  }
+
+  protected get self(): this {
+    return this
+  }
+
+  send(command: MxedgeCommandToSend, image: Artifact | null): SendResult {
+    const encoded = encodeOrder(command, image)
+    if (encoded.kind === 'rejected') return encoded
+    const { call, timeoutMs } = encoded
+    const isSent = this.sendCall({ commandId: command.id, callId: command.callId }, call)
+    return isSent ? { kind: 'sent', timeoutMs } : { kind: 'unsent' }
+  }
+}

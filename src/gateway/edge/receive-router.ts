@@ -1,0 +1,81 @@
+import { isIP } from 'node:net'
+import { listRouterKeys } from '../../devices/routers/store.ts'
+import type { DeviceFacts } from '../../devices/tables.ts'
+import { closeCodes } from '../close-codes.ts'
+import type { DeviceCall } from '../frame-session.ts'
+import type { LinkHost } from '../protocol.ts'
+import { errorCodes } from './messages.ts'
+import { INTERVAL_S, type Receivers, dropMessage } from './receive.ts'
+import { routerDriver } from './router-driver.ts'
+import { type RouterHello, type RouterReport, isRouterHello, isRouterReport } from './router-messages.ts'
+import type { RouterSession } from './router-session.ts'
+
+export const routerReceivers: Receivers<RouterSession> = {
+  onHello,
+  onReport,
+  onProgress: (host, session, { callId, step }) => host.onProgress(session, callId, step),
+}
+
+async function onHello(host: LinkHost, session: RouterSession, { id, params }: DeviceCall): Promise<void> {
+  if (id === null || !isRouterHello(params)) {
+    dropMessage(host, session, { what: 'invalid_message', detail: 'hello' })
+    session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of hello' })
+    return session.closeWith(closeCodes.policy, "hello can't be understood")
+  }
+  if (params.mac !== session.mac) {
+    dropMessage(host, session, { what: 'wrong_serial', detail: params.mac })
+    return session.closeWith(closeCodes.policy, 'hello must name the MAC of the certificate')
+  }
+  const [key] = await listRouterKeys(host.ctx.db, [session.deviceId])
+  session.orgId = key?.orgId ?? null
+  const isRegistered = key?.keySha256 === session.routerKey
+  if (!isRegistered || !(await host.connect(session, factsOf(params, session.address)))) {
+    host.counters.add('refused_identity')
+    return session.close('unregistered')
+  }
+  session.answer(id, { interval_s: INTERVAL_S })
+  await report(host, session, params.report)
+}
+
+async function onReport(host: LinkHost, session: RouterSession, { id, params }: DeviceCall): Promise<void> {
+  if (isRouterReport(params)) return report(host, session, params)
+  dropMessage(host, session, { what: 'invalid_message', detail: 'report' })
+  session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of report' })
+}
+
+/** Copies only the known members: any others are unbounded and would be stored. */
+function factsOf(hello: RouterHello, address: string | null): DeviceFacts {
+  const { version, model, serial, boot_id } = hello
+  return {
+    firmware: version,
+    model: model.toUpperCase(),
+    type: 'gateway',
+    serial,
+    capabilities: routerDriver.capabilitiesOf(hello),
+    members: null,
+    reason: null,
+    boot_id,
+    ext_ip: address,
+  }
+}
+
+async function report(
+  host: LinkHost,
+  { deviceId, epoch }: RouterSession,
+  { uptime_s: uptimeS, cpu_percent: cpu, memory, addresses: [ip] }: RouterReport,
+): Promise<void> {
+  await host.report({
+    deviceId,
+    epoch,
+    // A boot is never later than it can be.
+    uptimeS: Math.floor(uptimeS),
+    boot: null,
+    firmware: null,
+    load: {
+      ...(cpu !== null && { cpu_percent: cpu }),
+      ...(memory !== null && { memory_total: memory.total, memory_free: memory.free }),
+      ...(ip !== undefined && isIP(ip) !== 0 && { ip }),
+    },
+    telemetry: null,
+  })
+}

@@ -1,0 +1,75 @@
+import type { DeviceCapabilities } from '../../devices/tables.ts'
+import type { Driver, DriverCommand, DriverDevice, EncodedCommand, Outcome, Rejection, SentCommand } from '../driver.ts'
+import { DOWNLOAD_TIMEOUT_MS, type Reply, decodeAnswer, encodeArtifact } from './driver.ts'
+import { type RouterHello, type RouterMethod, type RouterParams, isRouterMethod } from './router-messages.ts'
+
+/** Without the id of the command, which the link adds. */
+export type RouterCall = {
+  [M in RouterMethod]: { readonly method: M; readonly params: Omit<RouterParams<M>, 'command_id'> }
+}[RouterMethod]
+
+export interface RouterMessages {
+  readonly hello: Pick<RouterHello, 'methods' | 'nodes'>
+  readonly call: RouterCall
+  readonly reply: Reply
+  /** Agents answer each command by its call. */
+  readonly event: unknown
+}
+
+/** SSR routers, by Signalbox's own agent. */
+export const routerDriver: Driver<RouterMessages> = { capabilitiesOf, encode, decodeReply, decodeEvent: () => null }
+
+/** An agent whose operator has configured no hook for a method does not offer it. */
+function capabilitiesOf({ methods, nodes }: RouterMessages['hello']): DeviceCapabilities {
+  const offered = [...new Set(methods.filter(isRouterMethod))]
+  return {
+    commands: offered,
+    restart_members: [],
+    restart_nodes: offered.includes('restart') ? [...new Set(nodes)] : [],
+  }
+}
+
+const MINUTE_MS = 60_000
+const INSTALL_TIMEOUT_MS = 30 * MINUTE_MS
+/** The agent answers before the router goes down, or else after it came up again. */
+const RESTART_TIMEOUT_MS = 20 * MINUTE_MS
+
+function encode(_: DriverDevice, command: DriverCommand): EncodedCommand<RouterCall> | Rejection {
+  switch (command.kind) {
+    case 'restart': {
+      if (command.member !== undefined) return unsupported('A router has no members')
+      const { node } = command
+      return call({ method: 'restart', params: node === undefined ? {} : { node } }, RESTART_TIMEOUT_MS)
+    }
+    case 'stage': {
+      const params = { version: command.version, artifact: encodeArtifact(command) }
+      return call({ method: 'stage', params }, DOWNLOAD_TIMEOUT_MS)
+    }
+    case 'activate': {
+      const { version, sha256 } = command
+      return call({ method: 'activate', params: { version, sha256 } }, INSTALL_TIMEOUT_MS)
+    }
+    case 'upgrade':
+      return unsupported('Routers download and install firmware in two steps')
+    case 'locate':
+    case 'unlocate':
+    case 'ping':
+    case 'support':
+    case 'restore_backup':
+    case 'snapshot':
+      return unsupported('The agent of a router has no such method')
+  }
+}
+
+function call(encoded: RouterCall, timeoutMs: number): EncodedCommand<RouterCall> {
+  return { kind: 'call', call: encoded, timeoutMs }
+}
+
+function unsupported(text: string): Rejection {
+  return { kind: 'rejected', code: 'unsupported', text, final: true }
+}
+
+/** The dispatcher has found the command by the id of the call. */
+function decodeReply(_: SentCommand, reply: Reply): Outcome | null {
+  return decodeAnswer(reply, () => true)
+}

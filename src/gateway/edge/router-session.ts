@@ -1,0 +1,49 @@
+import type { WebSocket } from 'ws'
+import { deviceIdOf } from '../../devices/device.ts'
+import { ROUTER_FAMILY } from '../../devices/routers/register-router.ts'
+import type { DeviceLink, LinkCommand, SendResult } from '../device-link.ts'
+import type { FramePeer } from '../frame-session.ts'
+import { routerDriver } from './router-driver.ts'
+import { type AgentHost, AgentSession } from './session.ts'
+
+/** Whom the certificate of a router's agent names, and with which key. */
+export interface RouterIdentity {
+  readonly mac: string
+  /** SHA-256 of the certificate's public key, in hex. */
+  readonly keySha256: string
+}
+
+export interface RouterPeer extends FramePeer {
+  readonly identity: RouterIdentity
+}
+
+/** One connection of the agent of an SSR router. To the rest of the gateway it is the link of a device. */
+export class RouterSession extends AgentSession<RouterSession> implements DeviceLink {
+  readonly family = ROUTER_FAMILY
+  readonly mac: string
+  readonly routerKey: string
+  /** Set before the connection is recorded: the organization with which the key has registered. */
+  orgId: string | null = null
+
+  constructor(socket: WebSocket, peer: RouterPeer, host: AgentHost<RouterSession>) {
+    super(socket, { ...peer, deviceId: deviceIdOf(peer.identity.mac) }, host)
+    this.mac = peer.identity.mac
+    this.routerKey = peer.identity.keySha256
+  }
+
+  get logged() {
+    return { mac: this.mac }
+  }
+
+  protected get self(): this {
+    return this
+  }
+
+  send({ callId, commandId, device, order }: LinkCommand): SendResult {
+    const encoded = routerDriver.encode(device, order)
+    if (encoded.kind === 'rejected') return encoded
+    const { method, params } = encoded.call
+    const isSent = this.sendCall({ commandId, callId }, { method, params: { command_id: commandId, ...params } })
+    return isSent ? { kind: 'sent', timeoutMs: encoded.timeoutMs } : { kind: 'unsent' }
+  }
+}
