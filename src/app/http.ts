@@ -70,6 +70,7 @@ import { mxedgeOperations } from '../mxedges/routes.ts'
 import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
 import { upgradeOperations } from '../upgrades/routes.ts'
+import { ssrUpgradeOperations } from '../upgrades/ssr/routes.ts'
 import { siteUpgradeOperations } from '../upgrades/site/routes.ts'
 import { webhookOperations } from '../webhooks/routes.ts'
 import type { HttpParts } from './http-parts.ts'
@@ -170,6 +171,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...firmwareOperations(storage.firmwareFiles, [isImageOfOpenCommand, isImageOfRunningMxedgeUpgrade]),
     ...upgradeOperations,
     ...siteUpgradeOperations,
+    ...ssrUpgradeOperations,
     ...installerDeviceOperations,
     ...installerImageOperations(storage.imageFiles),
     ...installerSiteOperations,

@@ -2,7 +2,7 @@ import { epochS } from '../platform/clock.ts'
 import { findHoldReason } from './decide-hold.ts'
 import { type CountsByPhase, type FailuresByPhase, findStopReason } from './decide-stop.ts'
 import { decideOutcome } from './decide-outcome.ts'
-import { type Step, countByPhase, countSteps, isHardFailure, isUpgraded, stepOf } from './decide-step.ts'
+import { type Step, countByPhase, countSteps, isHardFailure, isSuccess, stepOf } from './decide-step.ts'
 import { decideTarget } from './decide-target.ts'
 import { graceOf } from './limit-grace.ts'
 import {
@@ -94,6 +94,7 @@ export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now): SiteUpgradeDec
     ...at,
     stopping: siteUpgrade.stopping !== null,
     held: siteUpgrade.hold !== null,
+    only: siteUpgrade.plan.only ?? null,
     rebootMs: rebootMs(siteUpgrade, at),
     offlineDeadlineMs: deadlineMs(siteUpgrade, at.options),
   })
@@ -124,7 +125,14 @@ function rebootMs({ rebootAt, plan }: SiteUpgradeNow, { now, nowMs }: Pick<Now, 
 
 function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpgradeDecision {
   const stopped = { ...siteUpgrade, stopping: 'failed' as const, stopReason: reason, hold: null }
-  const rules = { ...at, stopping: true, held: false, rebootMs: at.nowMs, offlineDeadlineMs: null }
+  const rules = {
+    ...at,
+    stopping: true,
+    held: false,
+    only: siteUpgrade.plan.only ?? null,
+    rebootMs: at.nowMs,
+    offlineDeadlineMs: null,
+  }
   return advance(stopped, decideTargets(stopped, rules), at)
 }
 
@@ -150,7 +158,7 @@ function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules): Round {
     fences: decided.flatMap(({ decision: { kind, ...key } }) => (kind === 'fence' && 'imageId' in key ? [key] : [])),
     counts: countSteps(siteUpgrade.counts, steps),
     hardFailures: countByPhase(siteUpgrade.hardFailures, steps.filter(isHardFailure)),
-    upgradedByPhase: countByPhase(siteUpgrade.upgradedByPhase, steps.filter(isUpgraded)),
+    upgradedByPhase: countByPhase(siteUpgrade.upgradedByPhase, steps.filter(isSuccess)),
     untilMs: [
       ...decided.flatMap(({ decision }) => (decision.kind === 'wait' ? (decision.untilMs ?? []) : [])),
       ...steps.flatMap(({ retryAtMs }) => retryAtMs ?? []),

@@ -1,7 +1,7 @@
 import { epochS } from '../platform/clock.ts'
 import { findHoldReason } from './decide-hold.ts'
 import type { Now } from './decide-next.ts'
-import { type Step, countByPhase, isHardFailure, isUpgraded } from './decide-step.ts'
+import { type Step, countByPhase, isHardFailure, isSuccess } from './decide-step.ts'
 import type { CountsByPhase, FailuresByPhase } from './decide-stop.ts'
 import { type OrgPhasePlan, type TargetState, type UpgradeHold, isInFlight } from './rollout.ts'
 
@@ -37,7 +37,7 @@ export function countOrgPhases(phases: OrgPhases, steps: readonly Step[]): OrgPh
     ...phases,
     pending,
     failures: countByPhase(phases.failures, steps.filter(isHardFailure)),
-    upgraded: countByPhase(phases.upgraded, steps.filter(isUpgraded)),
+    upgraded: countByPhase(phases.upgraded, steps.filter(isSuccess)),
   }
 }
 

@@ -60,8 +60,9 @@ export function isHardFailure({ to, reason }: { readonly to: string; readonly re
   return to === 'failed' && reason !== OFFLINE
 }
 
-export function isUpgraded({ to }: { readonly to: string }): boolean {
-  return to === 'upgraded'
+/** True where the device did all that was wanted. */
+export function isSuccess({ to }: { readonly to: string }): boolean {
+  return to === 'upgraded' || to === 'staged'
 }
 
 /** The counts with one more for the phase of each step. */

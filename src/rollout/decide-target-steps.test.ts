@@ -163,3 +163,38 @@ describe('a device that is asked to activate', () => {
     expect(decide({ ...same, device }, 161)).toEqual(move('verifying'))
   })
 })
+
+describe('an upgrade that is to download only', () => {
+  const only = { only: 'stage' } as const
+
+  test('asks the device to download, and ends with that', () => {
+    expect(decide(waiting, 61, only)).toEqual(order('stage'))
+    expect(decide(sent('stage', 'done'), 61, only)).toEqual({ ...move('staged'), staged: true })
+    const lost = { ...sent('stage', 'unknown', { loss: 'connection_lost' }), download: delivered }
+    expect(decide(lost, 61, only)).toMatchObject({ kind: 'move', to: 'staged' })
+  })
+
+  test('fails for a device that could only download and reboot in one step', () => {
+    expect(decide({ ...waiting, device: { ...able, commands: ['upgrade'] } }, 61, only)).toEqual(
+      move('failed', 'not_staged'),
+    )
+  })
+})
+
+describe('an upgrade that is to install only', () => {
+  const only = { only: 'activate' } as const
+  const has: TargetNow = { ...waiting, staged: true }
+
+  test('asks the device to install at the time of the reboots', () => {
+    expect(decide(has, 61, { ...only, ...early })).toEqual({ kind: 'wait', untilMs: ms(3600) })
+    expect(decide(has, 61, only)).toEqual(order('activate'))
+  })
+
+  test('fails where the device turns out not to have the image, instead of a download', () => {
+    const refused = { ...sent('activate', 'rejected', { refusal: 'not downloaded' }), staged: true }
+    const paused = decide(refused, 61, only)
+    expect(paused).toMatchObject({ kind: 'pause', staged: false })
+    const next = { ...refused, staged: false, failedAttempts: 1, retryAtMs: ms(90) }
+    expect(decide(next, 100, only)).toEqual(move('failed', 'not_activated'))
+  })
+})

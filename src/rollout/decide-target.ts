@@ -7,6 +7,19 @@ const wait: TargetDecision = { kind: 'wait' }
 
 /** Decides the next step of a target whose phase is open. Pure: the same facts give the same decision. */
 export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecision {
+  return limitTo(rules.only, decideNextStep(target, rules))
+}
+
+/** Ends a target where the next step is none of the part that is wanted. */
+function limitTo(only: TargetRules['only'], decision: TargetDecision): TargetDecision {
+  if (only === null) return decision
+  if (decision.kind === 'command' && decision.order !== only) return fail(`not_${only}d`)
+  return only === 'stage' && decision.kind === 'move' && decision.to === 'downloaded'
+    ? { ...decision, to: 'staged', staged: true }
+    : decision
+}
+
+function decideNextStep(target: TargetNow, rules: TargetRules): TargetDecision {
   switch (target.state) {
     case 'planned':
     case 'deferred':
@@ -21,6 +34,7 @@ export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecis
     case 'verifying':
       return decideVerifying(target, rules)
     case 'upgraded':
+    case 'staged':
     case 'failed':
     case 'skipped':
     case 'cancelled':

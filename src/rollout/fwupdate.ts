@@ -16,6 +16,7 @@ const shownAs = {
   rebooting: { progress: installed, status: 'inprogress' },
   verifying: { progress: verifying, status: 'inprogress' },
   upgraded: { progress: done, status: 'success' },
+  staged: 'cleared',
   failed: { progress: 0, status: 'failed' },
   skipped: 'cleared',
   cancelled: 'cleared',

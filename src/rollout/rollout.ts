@@ -8,13 +8,21 @@ export type {
   TargetCounts,
   TargetState,
   UpgradeHold,
+  UpgradeKind,
   UpgradeNote,
+  UpgradePart,
   UpgradePlan,
   UpgradeStatus,
 } from './tables.ts'
 
 /** Terminal states never change. */
-export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const satisfies readonly TargetState[]
+export const terminalStates = [
+  'upgraded',
+  'staged',
+  'failed',
+  'skipped',
+  'cancelled',
+] as const satisfies readonly TargetState[]
 
 /** The device was commanded, and the outcome is not known yet. */
 export const inFlightStates = [
@@ -48,6 +56,7 @@ export const noCounts: TargetCounts = {
   rebooting: 0,
   verifying: 0,
   upgraded: 0,
+  staged: 0,
   failed: 0,
   skipped: 0,
   cancelled: 0,

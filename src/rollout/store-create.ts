@@ -6,7 +6,7 @@ import { columnsOf, insertRows } from '../platform/rows.ts'
 import { findUpgradeRefusal, noCapabilities } from '../devices/commands/capabilities.ts'
 import type { CommandKind, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
-import type { OrgPhasePlan, TargetCounts, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
+import type { OrgPhasePlan, TargetCounts, UpgradeKind, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
 
 /** A device of a site as the planning of an upgrade sees it. */
 export interface Candidate {
@@ -65,6 +65,7 @@ export async function listCandidates(
 
 export interface NewOrgUpgrade {
   readonly id: string
+  readonly kind: UpgradeKind
   readonly request: Readonly<Record<string, unknown>>
   readonly strategy: string
   readonly targetVersion: string
@@ -102,6 +103,8 @@ export interface NewTarget {
   readonly fromVersion: string | null
   readonly targetVersion: string
   readonly force: boolean
+  /** The device has the image already. */
+  readonly staged: boolean
   readonly state: 'planned' | 'skipped'
 }
 
@@ -140,6 +143,7 @@ const targetColumns = columnsOf('upgradeTarget', {
   fromVersion: 'text',
   targetVersion: 'text',
   force: 'boolean',
+  staged: 'boolean',
   state: 'text',
   enteredAt: 'timestamptz',
 })

@@ -12,6 +12,7 @@ declare module '../platform/schema.ts' {
 export interface OrgUpgradeTable {
   orgId: string
   id: string
+  kind: Generated<UpgradeKind>
   request: Json<Record<string, unknown>>
   strategy: string
   targetVersion: string
@@ -34,6 +35,12 @@ export interface OrgUpgradeTable {
   adminId: string | null
   createdAt: Date
 }
+
+/** `ssr`: an upgrade of SSR routers, which has operations and lists of its own. */
+export type UpgradeKind = 'device' | 'ssr'
+
+/** The only part of an upgrade that is wanted: to download the image, or to install the one that the device has. */
+export type UpgradePart = 'stage' | 'activate'
 
 /** The targets that the phases divide: those of the organization's whole upgrade, or of each site separately. */
 export type PhaseScope = 'org' | 'site'
@@ -75,6 +82,8 @@ export interface UpgradePlan {
    * nothing begins before the reboot.
    */
   readonly stages: boolean
+  /** Absent: the whole upgrade. */
+  readonly only?: UpgradePart
   /** Targets without those that were skipped when planning: the base of the percentage. */
   readonly planned: number
   readonly timezone: string
@@ -106,6 +115,8 @@ export type TargetState =
   | 'rebooting'
   | 'verifying'
   | 'upgraded'
+  /** It has downloaded the image, and that is all that was wanted. */
+  | 'staged'
   | 'failed'
   | 'skipped'
   | 'cancelled'

@@ -1,7 +1,7 @@
 import type { LossReason } from '../devices/commands/command.ts'
 import type { CommandKind, CommandState } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
-import type { RolloutOptions, TargetState } from './rollout.ts'
+import type { RolloutOptions, TargetState, UpgradePart } from './rollout.ts'
 
 /**
  * Whether a device is reachable. `expected`: the service has restarted or lost its connections, and the device has not
@@ -115,6 +115,8 @@ export interface TargetRules {
   /** On the wall clock, to compare with the timestamps of devices and commands. */
   readonly now: Date
   readonly options: RolloutOptions
+  /** The only part that is wanted; null: the whole upgrade. */
+  readonly only: UpgradePart | null
   /** No device may be commanded to reboot before this time. */
   readonly rebootMs: number
   /** No new command goes out; attempts in flight may end. */

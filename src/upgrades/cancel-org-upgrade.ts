@@ -4,6 +4,7 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { presentInFlight } from '../rollout/present-in-flight.ts'
+import type { UpgradeKind } from '../rollout/rollout.ts'
 import { stopSiteUpgrades } from '../rollout/store-stop.ts'
 import { lockOrgUpgrade } from './store.ts'
 
@@ -13,10 +14,15 @@ import { lockOrgUpgrade } from './store.ts'
  *
  * @throws AppError not_found
  */
-export async function cancelOrgUpgrade(ctx: Context, scope: OrgScope, id: string): Promise<void> {
+export async function cancelOrgUpgrade(
+  ctx: Context,
+  scope: OrgScope,
+  id: string,
+  kind: UpgradeKind = 'device',
+): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    await lockOrgUpgrade(tx, scope, id)
+    await lockOrgUpgrade(tx, scope, { id, kind })
     const { siteUpgrades, inFlight } = await stopSiteUpgrades(tx, scope, id, {
       becomes: 'cancelled',
       reason: `cancelled by ${scope.actor.name}`,

@@ -9,9 +9,11 @@ import { wakeAfterCommit } from '../platform/wakes.ts'
 import { showProgress } from '../rollout/fwupdate.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { type Candidate, type NewUpgrade, insertUpgrade, listCandidates } from '../rollout/store-create.ts'
-import { type ActiveTarget, insertActiveTargets } from '../devices/commands/store-upgrades.ts'
+import { type ActiveTarget, insertActiveTargets, listStagedImages } from '../devices/commands/store-upgrades.ts'
 import type { UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import {
+  type StagedImages,
+  limitToPart,
   planDevices,
   planTimes,
   refuseDownloadStrategy,
@@ -48,7 +50,8 @@ export async function createUpgrade(
     sites.map(({ id }) => id),
   )
   refuseUnknownDevices(request, candidates)
-  const plans = planDevices(request, candidates, await listVersions(tx, scope))
+  const wanted = planDevices(request, candidates, await listVersions(tx, scope))
+  const plans = limitToPart(request.only, wanted, await listStaged(tx, scope, { request, plans: wanted }))
   refuseDownloadStrategy(request, plans)
   refuseReboots(request, plans)
   await shareImages(tx, scope, plans)
@@ -69,6 +72,16 @@ export interface CreatedUpgrade extends NewUpgrade {
 async function refuseUnknownModels(tx: Tx, scope: SitesScope, { models }: UpgradeRequest): Promise<void> {
   const names = models.map(({ model }) => model)
   refuseModelsNotIn(models, await listKnownModels(tx, scope, names))
+}
+
+async function listStaged(
+  tx: Tx,
+  scope: InOrg,
+  { request, plans }: { readonly request: UpgradeRequest; readonly plans: readonly Planned[] },
+): Promise<StagedImages> {
+  if (request.only?.part !== 'activate') return new Map()
+  const ids = plans.map(({ device }) => device.id)
+  return listStagedImages(tx, scope, ids)
 }
 
 function listWanted(

@@ -1,7 +1,14 @@
 import type { Selection } from './plan-selection.ts'
 import type { StartTime } from './plan-start.ts'
 import type { VersionChoice } from './plan-versions.ts'
-import type { TargetState, UpgradeHold, UpgradeNote, UpgradeStatus } from '../rollout/rollout.ts'
+import type {
+  TargetState,
+  UpgradeHold,
+  UpgradeKind,
+  UpgradeNote,
+  UpgradePart,
+  UpgradeStatus,
+} from '../rollout/rollout.ts'
 import type { Phasing } from './strategies/strategy.ts'
 
 /** With the field that named it, for messages about it. */
@@ -20,8 +27,17 @@ export interface RequestedVersion extends VersionChoice {
   readonly field: string | null
 }
 
+/** With the field that limits the upgrade to it. */
+export interface RequestedPart {
+  readonly field: string
+  readonly part: UpgradePart
+}
+
 /** An upgrade as it was asked for, with the defaults filled in. */
 export interface UpgradeRequest {
+  readonly kind: UpgradeKind
+  /** Null: the whole upgrade. */
+  readonly only: RequestedPart | null
   readonly siteIds: 'all' | readonly string[]
   readonly selection: Selection
   /** The models of the selection; the organization must have a device of each. */

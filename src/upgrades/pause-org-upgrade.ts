@@ -16,7 +16,7 @@ import { lockOrgUpgrade } from './store.ts'
 export async function pauseOrgUpgrade(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    await lockOrgUpgrade(tx, scope, id)
+    await lockOrgUpgrade(tx, scope, { id, kind: 'device' })
     const hold = {
       by: 'user',
       reason: `paused by ${scope.actor.name}`,

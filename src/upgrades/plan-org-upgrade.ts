@@ -119,6 +119,35 @@ export function planDevices<D extends UpgradeDevice>(
   return plans
 }
 
+/** The images that devices have downloaded and not installed, by the id of the device. */
+export type StagedImages = ReadonlyMap<string, string>
+
+/**
+ * Leaves out the devices that can't do the only part of the upgrade that is wanted.
+ * @throws AppError invalid naming the field that limits it, if no device is left.
+ */
+export function limitToPart<D extends UpgradeDevice & Parameters<typeof canStage>[0]>(
+  only: UpgradeRequest['only'],
+  plans: readonly DevicePlan<D>[],
+  staged: StagedImages,
+): readonly DevicePlan<D>[] {
+  if (only === null) return plans
+  const limited = plans.map((plan): DevicePlan<D> => {
+    if (plan.kind !== 'upgrade') return plan
+    const { device, entry } = plan
+    const reason = !canStage(device)
+      ? 'does not download apart from its reboot'
+      : only.part === 'activate' && staged.get(device.id) !== entry.imageId
+        ? `has not downloaded ${entry.version}`
+        : null
+    return reason === null ? plan : { kind: 'leave_out', device, reason }
+  })
+  const [first] = limited
+  if (first?.kind === 'leave_out' && limited.every(({ kind }) => kind === 'leave_out'))
+    throw invalidField(only.field, `is -1, which no device can do: ${first.device.mac} ${first.reason}`)
+  return limited
+}
+
 /**
  * Refuses a strategy of the downloads that differs from that of the reboots.
  * @throws AppError invalid naming devices that can't download apart from their reboot.

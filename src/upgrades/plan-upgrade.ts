@@ -46,7 +46,7 @@ export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): New
     if (phases === undefined || siteTimes === undefined) return []
     return [{ upgradeId, site, times: siteTimes, plans: plansBySite.get(site.id) ?? [], claimed, phases, nowMs }]
   })
-  const targets = sites.flatMap(planTargets)
+  const targets = sites.flatMap((site) => planTargets(site, request.only?.part === 'activate'))
   return {
     org: planOrg(request, { ...inputs, phasePlan: org, targets }),
     sites: sites.map((site) => planSite(request, site)),
@@ -69,9 +69,10 @@ function planOrg(
   request: UpgradeRequest,
   { id, siteUpgrades, plans, phasePlan, targets, now }: OrgInputs,
 ): NewOrgUpgrade {
-  const { strategy, phasing, versions, document } = request
+  const { kind, strategy, phasing, versions, document } = request
   return {
     id,
+    kind,
     request: document,
     strategy,
     targetVersion: summarizeVersions(
@@ -115,7 +116,7 @@ function planSite(request: UpgradeRequest, sitePlan: SitePlan): NewSiteUpgrade {
 }
 
 function presentPlan(request: UpgradeRequest, { phases, times }: SitePlan): UpgradePlan {
-  const { strategy, phasing } = request
+  const { strategy, phasing, only } = request
   return {
     strategy,
     phase_scope: phasing.scope,
@@ -124,6 +125,7 @@ function presentPlan(request: UpgradeRequest, { phases, times }: SitePlan): Upgr
     gates: phases.gates,
     max_failure_percentage: phasing.maxFailurePercentage,
     stages: phases.targets.some(({ target }) => canStage(target)),
+    ...(only !== null && { only: only.part }),
     planned: phases.targets.length,
     timezone: times.timezone,
   }
@@ -138,12 +140,14 @@ function noteSite({ times, plans, claimed }: SitePlan): UpgradeNote[] {
   ]
 }
 
-function planTargets({ upgradeId, plans, phases }: SitePlan): NewTarget[] {
+function planTargets({ upgradeId, plans, phases }: SitePlan, staged: boolean): NewTarget[] {
   const skipped = plans.flatMap((plan) =>
-    plan.kind === 'skip' ? [{ ...newTarget(upgradeId, plan), phase: 0, ordinal: 0, state: 'skipped' as const }] : [],
+    plan.kind === 'skip'
+      ? [{ ...newTarget(upgradeId, plan), phase: 0, ordinal: 0, staged: false, state: 'skipped' as const }]
+      : [],
   )
   const planned = phases.targets.map(({ target, phase, ordinal }) => {
-    return { ...newTarget(upgradeId, target), phase, ordinal, state: 'planned' as const }
+    return { ...newTarget(upgradeId, target), phase, ordinal, staged, state: 'planned' as const }
   })
   return [...planned, ...skipped]
 }
@@ -151,7 +155,7 @@ function planTargets({ upgradeId, plans, phases }: SitePlan): NewTarget[] {
 function newTarget(
   upgradeId: string,
   { device, entry, force }: Upgradable,
-): Omit<NewTarget, 'phase' | 'ordinal' | 'state'> {
+): Omit<NewTarget, 'phase' | 'ordinal' | 'staged' | 'state'> {
   return {
     upgradeId,
     deviceId: device.id,

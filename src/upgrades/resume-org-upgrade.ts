@@ -15,7 +15,7 @@ import { lockOrgUpgrade } from './store.ts'
 export async function resumeOrgUpgrade(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    await lockOrgUpgrade(tx, scope, id)
+    await lockOrgUpgrade(tx, scope, { id, kind: 'device' })
     if ((await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())) === 0) return
     await appendAudit(tx, scope, { message: `Resume upgrade ${id}`, at })
     wakeAfterCommit(tx, 'rollouts')

@@ -7,6 +7,7 @@ import { pageOf } from '../http/store-pages.ts'
 import { shareOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
+import type { UpgradeKind } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
 
 /** Lists those of the sites that the scope covers, and prevents their deletion until `tx` ends. */
@@ -64,6 +65,7 @@ export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string)
     .select(['id', 'strategy', 'targetVersion', 'force', 'enableP2p', 'notes'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
+    .where('kind', '=', 'device')
     .executeTakeFirst()
   if (upgrade === undefined) throw notFound(id)
   const siteUpgrades = await reader
@@ -97,19 +99,25 @@ export function listOrgUpgrades(reader: Reader, scope: OrgScope, page: Page): Pr
       ),
     )
     .where('orgId', '=', scope.orgId)
+    .where('kind', '=', 'device')
   // A site upgrade is two ids on the wire.
   const bytes = sql`(select 128 * count(*) from site_upgrade part
     where part.org_id = ${scope.orgId} and part.org_upgrade_id = hit.id)`
   return pageOf<OrgUpgradeItem>(reader, { hits, direction: 'desc', sizes: sizesOf(bytes) }, page)
 }
 
-/** Locks it against the engine, as the engine does. @throws AppError not_found */
-export async function lockOrgUpgrade(tx: Tx, scope: InOrg, id: string): Promise<void> {
+/** Locks it against the engine, as the engine does. @throws AppError not_found, also for one of another kind. */
+export async function lockOrgUpgrade(
+  tx: Tx,
+  scope: InOrg,
+  { id, kind }: { readonly id: string; readonly kind: UpgradeKind },
+): Promise<void> {
   const row = await tx
     .selectFrom('orgUpgrade')
     .select('id')
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
+    .where('kind', '=', kind)
     .forUpdate()
     .executeTakeFirst()
   if (row === undefined) throw notFound(id)

@@ -25,6 +25,8 @@ export function parseOrgUpgrade(
   const phasing = phasedBy.parse(body)
   const models = parseModels(body.models)
   return {
+    kind: 'device',
+    only: null,
     siteIds: body.all_sites === true ? 'all' : (body.site_ids ?? []),
     selection: {
       ids: null,

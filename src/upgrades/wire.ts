@@ -100,7 +100,7 @@ export const buckets = {
   scheduled: ['planned', 'deferred'],
   download_requested: ['dl_requested'],
   downloading: ['downloading'],
-  downloaded: ['downloaded'],
+  downloaded: ['downloaded', 'staged'],
   reboot_in_progress: ['reboot_requested', 'rebooting'],
   rebooted: ['verifying'],
   upgraded: ['upgraded'],

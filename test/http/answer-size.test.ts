@@ -28,6 +28,7 @@ const SMALL: Readonly<Record<string, string>> = {
   searchOrgEvents: 'texts of 500 characters',
   searchOrgSystemEvents: 'texts of 500 characters',
   searchSiteSystemEvents: 'texts of 500 characters',
+  listOrgSsrUpgrades: 'a version for each model, and counts',
   listOrgMxEdgeCommands: 'parameters of at most 200 addresses; a reason has 500 characters',
   listInstallerSiteGroups: 'ids and names',
   searchOrgDeviceLastConfigs: 'empty',

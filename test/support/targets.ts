@@ -68,6 +68,7 @@ export function decide(target: TargetNow, seconds = 61, rules: Partial<TargetRul
     now: at(seconds),
     nowMs: ms(seconds),
     options: defaultRolloutOptions,
+    only: null,
     rebootMs: 0,
     stopping: false,
     held: false,

@@ -16,6 +16,15 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
   const ofSite = await server.call('POST', `/sites/${siteId}/devices/upgrade`, { body: {} })
   const [idle] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
   if (idle === undefined) throw new Error('no device')
+  const [router, other, third] = await claimNewDevices(server, 3, {
+    model: 'SSR120',
+    type: 'gateway',
+    ...(siteId !== undefined && { siteId }),
+  })
+  if (router === undefined || other === undefined || third === undefined) throw new Error('no router')
+  await create(server, `/orgs/${orgId}/firmware?version=6.2.0&models=SSR120&tag=stable`, 'an image of routers')
+  const ssrPath = `/orgs/${orgId}/ssr/upgrade`
+  const ssr = { ids: { upgrade_id: await create(server, ssrPath, { device_ids: [other.id] }) } }
   const siteUpgrade = { ids: { upgrade_id: ofSite.body.upgrade_id } }
   return {
     ids: { image_id: image, upgrade_id: upgrade },
@@ -41,6 +50,14 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       getSiteDeviceUpgrade: siteUpgrade,
       cancelSiteDeviceUpgrade: siteUpgrade,
       upgradeSiteDevices: { body: { version: '2.0.0' } },
+      upgradeOrgSsrs: { body: { device_ids: [router.id] } },
+      listOrgSsrUpgrades: {},
+      getOrgSsrUpgrade: ssr,
+      getOrgSsrUpgradeStatus: ssr,
+      getSiteSsrUpgrade: ssr,
+      cancelOrgSsrUpgrade: ssr,
+      listOrgAvailableSsrVersions: {},
+      upgradeSsr: { ids: { device_id: third.id }, body: { version: '6.2.0' } },
     },
     removals: { deleteOrgFirmware: { ids: { image_id: spare } } },
   }

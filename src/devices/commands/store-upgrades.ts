@@ -102,3 +102,24 @@ export const disturbsUpgrade: RawBuilder<boolean> = sql<boolean>`(
       and not exists (
         select from device_command own
         where own.device_id = command.device_id and own.state = 'queued' and own.site_upgrade_id = active.upgrade_id)))`
+
+/**
+ * Returns the images that devices have downloaded and were not commanded to install since, by the id of the device, as
+ * far as the commands say so.
+ */
+export async function listStagedImages(
+  reader: Reader,
+  scope: InOrg,
+  deviceIds: readonly string[],
+): Promise<Map<string, string>> {
+  const { rows } = await sql<{ deviceId: string; imageId: string }>`
+    select wanted.id as device_id, last.params->>'image_id' as image_id
+    from unnest(${deviceIds}::uuid[]) as wanted (id)
+    cross join lateral (
+      select kind, state, params from device_command
+      where org_id = ${scope.orgId} and device_id = wanted.id and kind in ('upgrade', 'stage', 'activate')
+      order by id desc limit 1) last
+    where last.kind = 'stage' and last.state = 'done'
+  `.execute(reader)
+  return new Map(rows.map(({ deviceId, imageId }) => [deviceId, imageId]))
+}

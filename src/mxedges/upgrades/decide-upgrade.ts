@@ -1,7 +1,7 @@
 import { epochS } from '../../platform/clock.ts'
 import { findHoldReason } from '../../rollout/decide-hold.ts'
 import { decideOutcome } from '../../rollout/decide-outcome.ts'
-import { countByPhase, isHardFailure, isUpgraded } from '../../rollout/decide-step.ts'
+import { countByPhase, isHardFailure, isSuccess } from '../../rollout/decide-step.ts'
 import { type CountsByPhase, type FailuresByPhase, findStopReason } from '../../rollout/decide-stop.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
 import { decideTarget } from './decide-target.ts'
@@ -114,7 +114,7 @@ function decideTargets<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, 
     withdrawn: decided.flatMap(({ decision }) => (decision.kind === 'withdraw' ? [decision.commandId] : [])),
     counts: countSteps(upgrade.counts, steps),
     hardFailures: countByPhase(upgrade.hardFailures, named.filter(isHardFailure)),
-    upgradedByPhase: countByPhase(upgrade.upgradedByPhase, named.filter(isUpgraded)),
+    upgradedByPhase: countByPhase(upgrade.upgradedByPhase, named.filter(isSuccess)),
     isSettled: upgrade.targets
       .map((target) => states.get(target) ?? target.state)
       .every((state) => isTerminal(state) || state === 'deferred'),

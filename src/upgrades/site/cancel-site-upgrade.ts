@@ -16,7 +16,7 @@ export async function cancelSiteUpgrade(ctx: Context, scope: SiteScope, id: stri
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     const orgUpgradeId = await getOrgUpgradeId(tx, scope, id)
-    await lockOrgUpgrade(tx, scope, orgUpgradeId)
+    await lockOrgUpgrade(tx, scope, { id: orgUpgradeId, kind: 'device' })
     const { siteUpgrades, inFlight } = await stopSiteUpgrades(tx, scope, orgUpgradeId, {
       becomes: 'cancelled',
       reason: `cancelled by ${scope.actor.name}`,

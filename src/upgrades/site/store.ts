@@ -43,6 +43,7 @@ function selectSiteUpgrades(reader: Reader, scope: SiteScope) {
     .select(phases.as('phases'))
     .where('siteUpgrade.orgId', '=', scope.orgId)
     .where('siteUpgrade.siteId', '=', scope.siteId)
+    .where('orgUpgrade.kind', '=', 'device')
 }
 
 const columns = { status: column(sql`site_upgrade.status`) }

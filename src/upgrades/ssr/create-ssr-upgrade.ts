@@ -1,0 +1,71 @@
+import type { SitesScope } from '../../access/scope.ts'
+import { isSsrModel } from '../../devices/registry/models.ts'
+import { listVersions } from '../../firmware/store.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { AppError, invalidField, notFound } from '../../platform/errors.ts'
+import { createUpgrade } from '../create-upgrade.ts'
+import type { UpgradeRequest } from '../org-upgrade.ts'
+import type { Channel, SsrUpgrade } from './ssr-upgrade.ts'
+import { type NamedDevice, getSsrUpgrade, listNamedDevices } from './store.ts'
+
+/** An upgrade as it was asked for. The sites follow from the routers. */
+export interface SsrRequest {
+  readonly deviceIds: readonly string[]
+  readonly request: Omit<UpgradeRequest, 'siteIds' | 'selection'>
+  /** The channel in which a version must be that the client names as well; null: whichever it is in. */
+  readonly channel: Channel | null
+  /** The path names the only device, so that an unknown one is not found. */
+  readonly isNamedByPath?: boolean
+}
+
+/**
+ * Creates an upgrade of SSR routers, which the engine carries out as any other: see createUpgrade().
+ * @throws AppError invalid naming the field; nothing is changed then.
+ */
+export function createSsrUpgrade(ctx: Context, scope: SitesScope, wanted: SsrRequest): Promise<SsrUpgrade> {
+  return inTx(ctx, async (tx) => {
+    const devices = await listNamedDevices(tx, scope, wanted.deviceIds)
+    const [first = ''] = wanted.deviceIds
+    if (wanted.isNamedByPath === true && devices.length === 0) throw notFound(first)
+    refuseDevices(wanted, devices)
+    if (wanted.channel !== null) await refuseOtherChannel(tx, scope, { devices, ...wanted, channel: wanted.channel })
+    const created = await createUpgrade(ctx, tx, scope, {
+      ...wanted.request,
+      siteIds: [...new Set(devices.flatMap(({ siteId }) => siteId ?? []))],
+      selection: { ids: new Set(devices.map(({ id }) => id)), type: null, models: null, rules: null },
+    })
+    if (created.targets.length === 0 && created.plans.some(({ kind }) => kind === 'upgrade'))
+      throw new AppError('invalid', 'Every router that is named is in another upgrade')
+    return getSsrUpgrade(tx, scope, created.org.id)
+  })
+}
+
+function refuseDevices({ deviceIds: ids, isNamedByPath = false }: SsrRequest, devices: readonly NamedDevice[]): void {
+  const byId = new Map(devices.map((device) => [device.id, device]))
+  for (const [index, id] of ids.entries()) {
+    const device = byId.get(id)
+    const field = isNamedByPath ? 'device_id' : `device_ids.${index}`
+    if (device === undefined) throw invalidField(field, `there is no device ${id} here`)
+    if (device.type !== 'gateway' || !isSsrModel(device.model))
+      throw invalidField(field, `${device.mac} is a ${device.model}, no SSR router`)
+    if (device.siteId === null) throw invalidField(field, `${device.mac} is in no site`)
+  }
+}
+
+async function refuseOtherChannel(
+  tx: Tx,
+  scope: SitesScope,
+  {
+    devices,
+    request: { versions },
+    channel,
+  }: { readonly devices: readonly NamedDevice[]; readonly channel: Channel } & Pick<SsrRequest, 'request'>,
+): Promise<void> {
+  const models = new Set(devices.map(({ model }) => model))
+  const named = new Set(versions.map(({ version }) => version))
+  const catalog = await listVersions(tx, scope)
+  const other = catalog.find(({ model, version, tag }) => models.has(model) && named.has(version) && tag !== channel)
+  if (other !== undefined)
+    throw invalidField('channel', `is ${channel}, but ${other.version} for ${other.model} is in ${other.tag ?? 'none'}`)
+}

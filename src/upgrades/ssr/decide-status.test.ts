@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { type UpgradeStatus, noCounts } from '../../rollout/rollout.ts'
+import { decideStatus } from './decide-status.ts'
+
+const site = (status: UpgradeStatus, only: 'stage' | null = null, staged = 0) => ({
+  status,
+  only,
+  counts: { ...noCounts, staged },
+})
+
+test.each<[UpgradeStatus[], UpgradeStatus]>([
+  [['queued'], 'queued'],
+  [['queued', 'downloading'], 'downloading'],
+  [['downloaded', 'downloading'], 'downloaded'],
+  [['upgrading', 'completed'], 'upgrading'],
+  [['queued', 'completed'], 'upgrading'],
+  [['completed', 'completed'], 'completed'],
+  [['completed', 'failed'], 'failed'],
+  [['completed', 'cancelled'], 'cancelled'],
+])('sites that are %j make an upgrade that is %s', (statuses, status) => {
+  expect(decideStatus(statuses.map((one) => site(one)))).toBe(status)
+})
+
+test('an upgrade that was to download only ends as downloaded, if any router did', () => {
+  expect(decideStatus([site('completed', 'stage', 2)])).toBe('downloaded')
+  expect(decideStatus([site('completed', 'stage', 0)])).toBe('completed')
+  expect(decideStatus([site('completed', 'stage', 1), site('queued', 'stage')])).toBe('downloading')
+})

@@ -1,0 +1,115 @@
+import { org, site } from '../../http/at.ts'
+import { listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Empty, Uuid } from '../../http/schemas.ts'
+import { cancelOrgUpgrade } from '../cancel-org-upgrade.ts'
+import { createSsrUpgrade } from './create-ssr-upgrade.ts'
+import { listSsrVersions } from './list-ssr-versions.ts'
+import { getSsrUpgrade, listSsrUpgrades } from './store.ts'
+import {
+  RouterUpgradeBody,
+  SsrUpgradeBody,
+  SsrUpgradeReply,
+  SsrUpgradeStatusReply,
+  SsrVersionsQuery,
+  SsrVersionsReply,
+  parseSsrUpgrade,
+  parseVersionChoice,
+  presentSsrUpgrade,
+  presentSsrUpgradeStatus,
+  presentSsrVersion,
+} from './wire.ts'
+
+const tag = 'Upgrades'
+const params = { upgrade_id: Uuid }
+const one = '/ssr/upgrade/:upgrade_id'
+
+/** The contract publishes the detail under the path of the cancellation; the plain path is ours. */
+const detailOperations: Operation[] = (
+  [
+    { id: 'getOrgSsrUpgrade', path: `${one}/cancel`, summary: 'under the path of its cancellation' },
+    { id: 'getOrgSsrUpgradeStatus', path: one, summary: 'with the state of each' },
+  ] as const
+).flatMap(({ id, path, summary }) =>
+  operation({
+    id,
+    summary: `Get an upgrade of SSR routers ${summary}`,
+    method: 'GET',
+    tag,
+    at: org(path, { needs: 'read' }),
+    params,
+    reply: SsrUpgradeStatusReply,
+    run: async (ctx, { scope, params: { upgrade_id: upgradeId } }) =>
+      presentSsrUpgradeStatus(await getSsrUpgrade(ctx.db, scope, upgradeId)),
+  }),
+)
+
+/** Upgrades of SSR routers. Source: spec, "Devices", operation 15; contract, Utilities Upgrade. */
+export const ssrUpgradeOperations: Operation[] = [
+  operation({
+    id: 'upgradeOrgSsrs',
+    summary: 'Upgrade SSR routers of an organization',
+    method: 'POST',
+    tag,
+    at: org('/ssr/upgrade', { needs: 'write' }),
+    body: SsrUpgradeBody,
+    reply: SsrUpgradeReply,
+    run: async (ctx, { scope, body }) => presentSsrUpgrade(await createSsrUpgrade(ctx, scope, parseSsrUpgrade(body))),
+  }),
+  listOperation({
+    id: 'listOrgSsrUpgrades',
+    summary: 'List the upgrades of SSR routers of an organization',
+    tag,
+    at: org('/ssr/upgrade', { needs: 'read' }),
+    item: SsrUpgradeReply,
+    run: async (ctx, { scope, page }) => presentPage(await listSsrUpgrades(ctx.db, scope, page), presentSsrUpgrade),
+  }),
+  ...detailOperations,
+  operation({
+    id: 'cancelOrgSsrUpgrade',
+    summary: 'Cancel an upgrade of SSR routers',
+    method: 'POST',
+    tag,
+    at: org(`${one}/cancel`, { needs: 'write' }),
+    params,
+    reply: Empty,
+    run: (ctx, { scope, params: { upgrade_id: id } }) => cancelOrgUpgrade(ctx, scope, id, 'ssr'),
+  }),
+  operation({
+    id: 'listOrgAvailableSsrVersions',
+    summary: 'List the versions for SSR routers in a channel',
+    method: 'GET',
+    tag,
+    at: org('/ssr/versions', { needs: 'read' }),
+    query: SsrVersionsQuery,
+    reply: SsrVersionsReply,
+    run: async (ctx, { scope, query }) =>
+      (await listSsrVersions(ctx.db, scope, parseVersionChoice(query))).map(presentSsrVersion),
+  }),
+  operation({
+    id: 'upgradeSsr',
+    summary: 'Upgrade an SSR router',
+    method: 'POST',
+    tag,
+    at: site('/ssr/:device_id/upgrade', { needs: 'write' }),
+    params: { device_id: Uuid },
+    body: RouterUpgradeBody,
+    reply: SsrUpgradeReply,
+    run: async (ctx, { scope, params: { device_id: deviceId }, body }) => {
+      const request = parseSsrUpgrade({ ...body, device_ids: [deviceId] })
+      return presentSsrUpgrade(await createSsrUpgrade(ctx, scope, { ...request, isNamedByPath: true }))
+    },
+  }),
+  operation({
+    id: 'getSiteSsrUpgrade',
+    summary: 'Get what an upgrade of SSR routers does at a site',
+    method: 'GET',
+    tag,
+    at: site(one, { needs: 'read' }),
+    params,
+    reply: SsrUpgradeStatusReply,
+    run: async (ctx, { scope, params: { upgrade_id: upgradeId } }) =>
+      presentSsrUpgradeStatus(await getSsrUpgrade(ctx.db, scope, upgradeId)),
+  }),
+].flat()

@@ -1,0 +1,91 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type OrgScope, type SitesScope, siteIdOf } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
+import type { DeviceType } from '../../events/device-type.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { sizesOf } from '../../http/store-bounds.ts'
+import { pageOf } from '../../http/store-pages.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import { DEFAULT_CHANNEL, type SsrSite, type SsrTarget, type SsrUpgrade, type SsrUpgradeItem } from './ssr-upgrade.ts'
+
+/** The site upgrades of `org_upgrade` that the scope shows. */
+function shown(scope: SitesScope): RawBuilder<unknown> {
+  return sql`select * from site_upgrade part where part.org_id = org_upgrade.org_id
+    and part.org_upgrade_id = org_upgrade.id and ${inSites(scope, sql.ref('part.site_id'))}`
+}
+
+function selectUpgrades(reader: Reader, scope: SitesScope) {
+  const sites: RawBuilder<SsrSite[]> = sql`(
+    select coalesce(json_agg(json_build_object('status', part.status, 'counts', part.counts,
+      'only', part.plan->>'only', 'notes', part.notes) order by part.id), '[]')
+    from (${shown(scope)}) part)`
+  const versions: RawBuilder<SsrUpgradeItem['versions']> = sql`(
+    select coalesce(json_object_agg(model, target_version order by model), '{}') from (
+      select distinct on (target.model) target.model, target.target_version
+      from (${shown(scope)}) part
+      join upgrade_target target on target.org_id = part.org_id and target.upgrade_id = part.id
+      order by target.model) by_model)`
+  const base = reader
+    .selectFrom('orgUpgrade')
+    .select(['id', 'strategy'])
+    .select(sql<SsrUpgradeItem['channel']>`coalesce(org_upgrade.request->>'channel', ${DEFAULT_CHANNEL})`.as('channel'))
+    .select([sites.as('sites'), versions.as('versions')])
+    .where('orgId', '=', scope.orgId)
+    .where('kind', '=', 'ssr')
+  return siteIdOf(scope) === null ? base : base.where(sql<boolean>`exists (${shown(scope)})`)
+}
+
+/** Newest first. */
+export function listSsrUpgrades(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<SsrUpgradeItem>> {
+  const hits = selectUpgrades(reader, scope)
+  const sizes = sizesOf(sql`octet_length(hit.versions::text)`)
+  return pageOf<SsrUpgradeItem>(reader, { hits, direction: 'desc', sizes }, page)
+}
+
+/** Of a site, only what happens there. @throws AppError not_found */
+export async function getSsrUpgrade(reader: Reader, scope: SitesScope, id: string): Promise<SsrUpgrade> {
+  const targets: RawBuilder<SsrTarget[]> = sql`(
+    select coalesce(json_agg(json_build_object('mac', target.mac, 'state', target.state, 'reason', target.reason)
+      order by target.mac), '[]')
+    from (${shown(scope)}) part
+    join upgrade_target target on target.org_id = part.org_id and target.upgrade_id = part.id)`
+  const upgrade = await selectUpgrades(reader, scope)
+    .select('notes')
+    .select(targets.as('targets'))
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (upgrade === undefined) throw notFound(id)
+  return upgrade
+}
+
+/** A device that a request names. */
+export interface NamedDevice {
+  readonly id: string
+  readonly mac: string
+  readonly model: string
+  readonly type: DeviceType
+  readonly siteId: string | null
+}
+
+/** Lists those of the devices that the scope covers; in an organization also devices without a site. */
+export function listNamedDevices(tx: Tx, scope: SitesScope, deviceIds: readonly string[]): Promise<NamedDevice[]> {
+  return tx
+    .selectFrom('device')
+    .select(['id', 'mac', 'model', 'type', 'siteId'])
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', anyOf(deviceIds))
+    .where(inSites(scope, sql.ref('device.site_id')))
+    .execute()
+}
+
+/** Returns the model of a device of the organization. */
+export async function findModel(reader: Reader, scope: OrgScope, mac: string): Promise<string | undefined> {
+  const row = await reader
+    .selectFrom('device')
+    .select('model')
+    .where('orgId', '=', scope.orgId)
+    .where('mac', '=', mac)
+    .executeTakeFirst()
+  return row?.model
+}
