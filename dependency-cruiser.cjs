@@ -51,7 +51,7 @@ module.exports = {
     rule(
       'agent-shares-only-codecs',
       { path: '^src/agent/' },
-      { path: '^src/', pathNot: '^src/agent/|^src/gateway/(jsonrpc|edge/messages)\\.ts$' },
+      { path: '^src/', pathNot: '^src/agent/|^src/gateway/(jsonrpc|edge/(router-)?messages)\\.ts$' },
     ),
     rule(
       'agent-needs-few-packages',

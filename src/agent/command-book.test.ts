@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Appliance } from './appliance.ts'
 import { NotExecuted } from './appliance.ts'
 import { createCommandBook } from './command-book.ts'
+import { edgeExecutor } from './edge-role.ts'
 import { Interrupted } from './interrupted.ts'
 import type { State } from './state.ts'
 import type { Upgrades } from './upgrades.ts'
@@ -38,8 +39,12 @@ function appliance(changes: Partial<Appliance> = {}): Appliance & { readonly don
 const never = () => Promise.reject(new Error('No upgrade is expected'))
 const none: Upgrades = { stage: never, upgradeService: never, upgradeDistro: never }
 const running = new AbortController().signal
+const roleOf = (machine: Appliance, state: State, bootId: string) => ({
+  executor: edgeExecutor({ appliance: machine, upgrades: none, state }),
+  bootId: async () => bootId,
+})
 const bookOf = (machine: Appliance, state = memoryState(), bootId = 'boot-1', signal = running) =>
-  createCommandBook({ state, appliance: machine, upgrades: none, bootId, signal, onPoint: () => {} })
+  createCommandBook({ state, role: roleOf(machine, state, bootId), signal, onPoint: () => {} })
 const id = (number: number) => `0193a1c0-0000-7000-8000-${String(number).padStart(12, '0')}`
 const restart = (number: number, callId = number) => ({
   id: callId,

@@ -1,17 +1,9 @@
-import {
-  type CommandError,
-  type CommandResult,
-  type Method,
-  type ParamsOf,
-  errorCodes,
-  isMethod,
-  isParamsOf,
-} from '../gateway/edge/messages.ts'
-import { type Appliance, NotExecuted } from './appliance.ts'
+import { type CommandError, type CommandResult, errorCodes } from '../gateway/edge/messages.ts'
+import { NotExecuted } from './appliance.ts'
 import { Interrupted } from './interrupted.ts'
 import type { OnPoint } from './points.ts'
+import type { Order, Role } from './role.ts'
 import type { State } from './state.ts'
-import type { Upgrades } from './upgrades.ts'
 
 export type Answer = { readonly result: CommandResult } | { readonly error: CommandError }
 
@@ -20,7 +12,7 @@ interface CommandRecord {
   readonly command_id: string
   /** The id of the gateway's call, which the answer has to name. */
   readonly call_id: number
-  readonly method: Method
+  readonly method: string
   readonly params: unknown
   /** Null until the command has ended. */
   readonly answer: Answer | null
@@ -53,22 +45,13 @@ const REMEMBERED = 256
 
 export interface CommandBookOptions {
   readonly state: State
-  readonly appliance: Appliance
-  readonly upgrades: Upgrades
-  readonly bootId: string
+  readonly role: Pick<Role, 'executor' | 'bootId'>
   readonly onPoint: OnPoint
   /** Aborted when the agent stops: a command that then fails is executed again at the next start. */
   readonly signal: AbortSignal
 }
 
-export function createCommandBook({
-  state,
-  appliance,
-  upgrades,
-  bootId,
-  onPoint,
-  signal,
-}: CommandBookOptions): CommandBook {
+export function createCommandBook({ state, role, onPoint, signal }: CommandBookOptions): CommandBook {
   /** By the id of the command; the gateway may repeat a call while the command runs. */
   const running = new Map<string, Promise<CommandRecord>>()
 
@@ -90,9 +73,9 @@ export function createCommandBook({
   }
 
   async function answerOf({ command_id, method, params }: CommandRecord): Promise<Answer> {
-    const about = { command_id, boot_id: bootId }
+    const about = { command_id, boot_id: await role.bootId() }
     try {
-      const text = await run({ appliance, upgrades, state }, { method, params })
+      const text = await role.executor.run({ method, params })
       return { result: { ...about, repeated: false, text } }
     } catch (error) {
       // The system ends hooks together with the agent, and a hook may restart the machine itself.
@@ -111,8 +94,9 @@ export function createCommandBook({
     return execution
   }
 
-  async function begin(callId: number, method: Method, params: { readonly command_id: string }): Promise<AnsweredCall> {
-    const { command_id: commandId } = params
+  async function begin(callId: number, { method, params }: Order): Promise<AnsweredCall> {
+    // Its shape has been checked.
+    const { command_id: commandId } = params as { readonly command_id: string }
     const known = await readRecord(commandId)
     if (known?.answer != null) return { callId, commandId, answer: repeated(known.answer) }
     const record = { command_id: commandId, call_id: callId, method, params, answer: null, delivered: false }
@@ -134,10 +118,11 @@ export function createCommandBook({
 
   return {
     handle({ id, method, params }) {
-      if (!isMethod(method)) return refuse(id, errorCodes.unknownMethod, `The agent has no method ${method}`)
-      if (!isParamsOf(method, params))
+      const wrong = role.executor.check({ method, params })
+      if (wrong === 'unknown_method') return refuse(id, errorCodes.unknownMethod, `The agent has no method ${method}`)
+      if (wrong === 'invalid_params')
         return refuse(id, errorCodes.invalidParams, `The params are not those of ${method}`)
-      return begin(id, method, params)
+      return begin(id, { method, params })
     },
     async resume() {
       const interrupted = (await listRecords()).filter(({ answer }) => answer === null)
@@ -173,45 +158,4 @@ async function forgetOldest(state: State): Promise<void> {
 /** The id is a UUID, as its schema demands, so it names no other folder. */
 function fileOf(commandId: string): string {
   return `commands/${commandId}.json`
-}
-
-const CONFIGURATION = 'configuration.json'
-
-/** Returns the SHA-256 of the configuration that was applied last. */
-export async function readConfigSha256(state: State): Promise<string | null> {
-  const text = await state.read(CONFIGURATION)
-  return text === null ? null : (JSON.parse(text) as ParamsOf<'configure'>).sha256
-}
-
-interface Order {
-  readonly method: Method
-  readonly params: unknown
-}
-
-/** @returns What the answer says. @throws Error with the reason. */
-async function run(
-  { appliance, upgrades, state }: Pick<CommandBookOptions, 'appliance' | 'upgrades' | 'state'>,
-  { method, params }: Order,
-): Promise<string> {
-  if (isParamsOf('service.control', params) && method === 'service.control') {
-    await appliance.control(params.service, params.action)
-    return `${params.action} ${params.service}`
-  }
-  if (isParamsOf('port.bounce', params) && method === 'port.bounce') {
-    await appliance.bouncePorts(params.ports, params.hold_ms)
-    return `bounced ${params.ports.length} ports`
-  }
-  if (isParamsOf('aps.disconnect', params) && method === 'aps.disconnect') {
-    await appliance.disconnectAps(params.macs)
-    return `disconnected ${params.macs.length} access points`
-  }
-  if (isParamsOf('configure', params) && method === 'configure') {
-    await appliance.configure(params.configuration)
-    await state.write(CONFIGURATION, JSON.stringify(params))
-    return params.sha256
-  }
-  if (isParamsOf('stage', params) && method === 'stage') return upgrades.stage(params)
-  if (isParamsOf('service.upgrade', params) && method === 'service.upgrade') return upgrades.upgradeService(params)
-  if (isParamsOf('distro.upgrade', params) && method === 'distro.upgrade') return upgrades.upgradeDistro(params)
-  throw new NotExecuted(`The agent has no method ${method}`)
 }

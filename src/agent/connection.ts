@@ -1,23 +1,18 @@
 import { WebSocket } from 'ws'
-import { type Method, type Report, errorCodes } from '../gateway/edge/messages.ts'
+import { errorCodes } from '../gateway/edge/messages.ts'
 import { decodeFrame, encodeCall, encodeError, encodeNotification, encodeResult } from '../gateway/jsonrpc.ts'
-import type { Appliance } from './appliance.ts'
-import { type AnsweredCall, type CommandBook, readConfigSha256 } from './command-book.ts'
-import type { MachineFacts } from './facts.ts'
+import type { AnsweredCall, CommandBook } from './command-book.ts'
 import type { Log } from './log.ts'
 import type { OnPoint } from './points.ts'
 import type { ProgressFeed } from './progress.ts'
-import type { Credentials } from './register.ts'
-import type { State } from './state.ts'
+import { type Credentials, namesOf } from './register.ts'
+import type { Role } from './role.ts'
 
 export interface ConnectionOptions {
-  readonly state: State
   readonly book: CommandBook
   readonly credentials: Credentials
-  readonly facts: MachineFacts
-  readonly appliance: Appliance
+  readonly role: Role
   readonly feed: ProgressFeed
-  readonly report: () => Promise<Report>
   readonly version: string
   readonly log: Log
   readonly onPoint: OnPoint
@@ -31,9 +26,6 @@ export interface Ended {
   /** True if the gateway has accepted the agent's hello. */
   readonly wasWelcome: boolean
 }
-
-/** The methods that change what the agent reports. */
-const changing: ReadonlySet<string> = new Set<Method>(['service.control', 'service.upgrade', 'distro.upgrade'])
 
 const HELLO_ID = 1
 const DEFAULT_INTERVAL_S = 60
@@ -76,6 +68,7 @@ class AgentConnection {
   readonly #options: ConnectionOptions
   readonly #timers: NodeJS.Timeout[] = []
   #silence: NodeJS.Timeout | null = null
+  #bootId = ''
   #stopListening: () => void = () => {}
   /** The commands whose answers the gateway has got when it answers the next ping. */
   #unconfirmed: string[] = []
@@ -96,15 +89,9 @@ class AgentConnection {
   }
 
   async #sayHello(): Promise<void> {
-    const { state, facts, appliance, report, version } = this.#options
-    const hello = {
-      agent: version,
-      ...facts,
-      distro: await appliance.distro(),
-      methods: appliance.methods,
-      config_sha256: await readConfigSha256(state),
-      report: await report(),
-    }
+    const { role, version } = this.#options
+    this.#bootId = await role.bootId()
+    const hello = { agent: version, ...(await role.hello()) }
     this.#send(encodeCall(HELLO_ID, 'hello', hello))
   }
 
@@ -121,15 +108,16 @@ class AgentConnection {
   /** What the gateway knows of the appliance has to be up to date when it learns that the command has ended. */
   async #execute(id: number, method: string, params: unknown): Promise<void> {
     const answered = await this.#options.book.handle({ id, method, params })
-    if (changing.has(method)) await this.#report()
+    if (this.#options.role.changing.has(method)) await this.#report()
     this.#answer(answered)
+    await this.#reconnectAfterBoot()
   }
 
   #onWelcome(result: unknown): void {
     if (typeof result !== 'object' || result === null || !('interval_s' in result)) return this.#socket.close(1008)
     const intervalS = typeof result.interval_s === 'number' ? result.interval_s : DEFAULT_INTERVAL_S
     this.isWelcome = true
-    this.#options.log('connected', { mxedge_id: this.#options.credentials.mxedge_id })
+    this.#options.log('connected', namesOf(this.#options.credentials))
     const intervalMs = Math.min(3600, Math.max(1, intervalS)) * 1000
     this.#timers.push(setInterval(() => this.#run(this.#report()), intervalMs))
     this.#stopListening = this.#options.feed.listen((progress) => this.#send(encodeNotification('progress', progress)))
@@ -137,7 +125,9 @@ class AgentConnection {
   }
 
   async #report(): Promise<void> {
-    this.#send(encodeNotification('report', await this.#options.report()))
+    // An uptime since another boot than that of the hello would say that the boot changed nothing else.
+    if (await this.#hasBooted()) return
+    this.#send(encodeNotification('report', await this.#options.role.report()))
   }
 
   /** Sends the answers that the gateway may not have got on an earlier connection. */
@@ -145,6 +135,16 @@ class AgentConnection {
     const { book } = this.#options
     if (await book.resume()) await this.#report()
     for (const answered of await book.undelivered()) this.#answer(answered)
+    await this.#reconnectAfterBoot()
+  }
+
+  /** The process survives a reboot in a dry run only, and then has to say hello again. */
+  async #reconnectAfterBoot(): Promise<void> {
+    if (await this.#hasBooted()) this.#socket.close(1001)
+  }
+
+  async #hasBooted(): Promise<boolean> {
+    return (await this.#options.role.bootId()) !== this.#bootId
   }
 
   #answer({ callId, commandId, answer }: AnsweredCall): void {

@@ -51,6 +51,8 @@ export interface Downloads {
    * @throws NotExecuted where it did not begin; Interrupted; Error with the reason. Wrong content leaves no file behind.
    */
   fetch(artifact: Artifact, onPercent: (percent: number) => void): Promise<string>
+  /** Returns the path of a complete and checked file; null where it is not there. */
+  find(sha256: string): Promise<string | null>
   remove(artifact: Pick<Artifact, 'sha256'>): Promise<void>
 }
 
@@ -69,6 +71,10 @@ export function createDownloads(options: DownloadOptions): Downloads {
       if ((await hashFile(complete))?.digest('hex') === sha256) return complete
       await new Download(complete, { artifact, url, onPercent, limits, options }).run()
       return complete
+    },
+    async find(sha256) {
+      const path = pathOf(sha256)
+      return (await hashFile(path))?.digest('hex') === sha256 ? path : null
     },
     async remove({ sha256 }) {
       await rm(pathOf(sha256), { force: true })

@@ -33,19 +33,31 @@ async function readText(path: string): Promise<string | null> {
   return text.trim().slice(0, 1000) || null
 }
 
-/** Returns a function that reports the machine's state; the processor's share is that since the last report. */
+/** Returns a function that reports the machine's state and the services of the appliance. */
 export function createReporter(folder: string, appliance: Appliance): () => Promise<Report> {
-  let last = cpuTimes()
+  const machine = createMachineReporter(folder)
   return async () => {
     const services = await appliance.services()
+    return {
+      uptime_s: Math.round(uptime()),
+      services: services.slice(0, 32),
+      distro: await appliance.distro(),
+      ...(await machine()),
+    }
+  }
+}
+
+type MachineReport = Pick<Report, 'cpu_percent' | 'memory' | 'disk' | 'addresses'>
+
+/** Returns a function that reports the machine's state; the processor's share is that since the last report. */
+export function createMachineReporter(folder: string): () => Promise<MachineReport> {
+  let last = cpuTimes()
+  return async () => {
     const now = cpuTimes()
     const total = now.total - last.total
     const busy = total <= 0 ? null : Math.min(100, Math.max(0, (1 - (now.idle - last.idle) / total) * 100))
     last = now
     return {
-      uptime_s: Math.round(uptime()),
-      services: services.slice(0, 32),
-      distro: await appliance.distro(),
       cpu_percent: busy,
       memory: { total: totalmem(), free: freemem() },
       disk: await readDisk(folder),

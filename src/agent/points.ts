@@ -9,6 +9,8 @@ export type Point =
   | 'part written'
   | 'artifact downloaded'
   | 'package installed'
+  | 'reboot recorded'
+  | 'reboot begun'
   | 'command executed'
   | 'answer recorded'
   | 'answer sent'

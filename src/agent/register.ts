@@ -2,12 +2,16 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { OnPoint } from './points.ts'
+import type { Role } from './role.ts'
 import { signingRequest } from './signing-request.ts'
 import type { State } from './state.ts'
 
 /** What the agent needs to connect. PEM texts. */
 export interface Registration {
-  readonly mxedge_id: string
+  /** Of the edge appliance. */
+  readonly mxedge_id?: string
+  /** Of the router. */
+  readonly device_id?: string
   readonly certificate: string
   readonly ca: string
   readonly gateway: { readonly host: string; readonly port: number }
@@ -17,10 +21,16 @@ export interface Credentials extends Registration {
   readonly key: string
 }
 
+/** Returns what names the agent in its log. */
+export function namesOf({ mxedge_id, device_id }: Registration): Readonly<Record<string, string>> {
+  return { ...(mxedge_id !== undefined && { mxedge_id }), ...(device_id !== undefined && { device_id }) }
+}
+
 export interface RegisterOptions {
   /** The service's address, such as `https://signalbox.example.net`. */
   readonly url: string
   readonly code: string
+  readonly role: Role['registration']
   /** PEM of the CA of an HTTPS server that no public CA has certified. */
   readonly ca?: string
   readonly onPoint: OnPoint
@@ -50,7 +60,7 @@ export async function register(state: State, options: RegisterOptions): Promise<
   const key = (await state.read(KEY)) ?? (await makeKey(state))
   options.onPoint('key written')
   const csr = signingRequest(createPrivateKey(key))
-  const registration = await post(options, { code: options.code, csr })
+  const registration = await post(options, { ...options.role.body, code: options.code, csr })
   await state.write(REGISTRATION, JSON.stringify(registration))
   options.onPoint('registered')
   return { ...registration, key }
@@ -67,8 +77,8 @@ const MAX_ANSWER_BYTES = 64 * 1024
 const TIMEOUT_MS = 30_000
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
 
-async function post({ url, ca }: RegisterOptions, body: object): Promise<Registration> {
-  const target = new URL('/api/v1/mxedges/register', url)
+async function post({ url, ca, role }: RegisterOptions, body: object): Promise<Registration> {
+  const target = new URL(role.path, url)
   // A code that is sent in the clear registers whoever reads it.
   if (target.protocol !== 'https:' && !LOOPBACK.has(target.hostname))
     throw new Error(`The address of the service must begin with https, not ${target.protocol}//`)
@@ -115,6 +125,6 @@ function parse(text: string): unknown {
 
 function isRegistration(answer: unknown): answer is Registration {
   if (typeof answer !== 'object' || answer === null) return false
-  const { mxedge_id: id, certificate, ca, gateway } = answer as Partial<Record<keyof Registration, unknown>>
-  return [id, certificate, ca].every((text) => typeof text === 'string') && typeof gateway === 'object'
+  const { certificate, ca, gateway } = answer as Partial<Record<keyof Registration, unknown>>
+  return [certificate, ca].every((text) => typeof text === 'string') && typeof gateway === 'object'
 }

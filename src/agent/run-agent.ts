@@ -1,23 +1,28 @@
 import type { KeyObject } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Appliance } from './appliance.ts'
 import { createCommandBook } from './command-book.ts'
 import { runConnection } from './connection.ts'
 import { decideNext } from './decide-next.ts'
 import { createDownloads } from './download.ts'
-import { createReporter, readMachineFacts } from './facts.ts'
 import type { Log } from './log.ts'
 import type { OnPoint } from './points.ts'
 import { createProgressFeed } from './progress.ts'
-import { type Credentials, type Registration, deleteCredentials, readCredentials, register } from './register.ts'
+import {
+  type Credentials,
+  type Registration,
+  deleteCredentials,
+  namesOf,
+  readCredentials,
+  register,
+} from './register.ts'
+import type { Role, RoleParts } from './role.ts'
 import { type State, openState } from './state.ts'
-import { createUpgrades } from './upgrades.ts'
 
 export interface AgentOptions {
   /** The folder of the agent's state. */
   readonly folder: string
-  readonly applianceOf: (state: State) => Appliance
+  readonly roleOf: (parts: RoleParts) => Promise<Role>
   /** Needed until the agent has registered. */
   readonly registration?: { readonly url: string; readonly code: string }
   /** PEM of the CA of an HTTPS server that no public CA has certified. */
@@ -30,8 +35,6 @@ export interface AgentOptions {
   readonly log: Log
   readonly signal: AbortSignal
   readonly onPoint?: OnPoint
-  /** Replaces values that several agents on one machine would share. */
-  readonly identity?: Partial<Record<'boot_id' | 'model' | 'serial', string>>
 }
 
 /**
@@ -41,30 +44,28 @@ export interface AgentOptions {
 export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unregistered'> {
   const { folder, log, signal, version, onPoint = () => {} } = options
   const state = await openState(folder)
-  const appliance = options.applianceOf(state)
-  const facts = { ...(await readMachineFacts()), ...options.identity }
-  const credentials = (await readCredentials(state)) ?? (await registerAtLast(state, options, onPoint))
-  const { gateway = credentials.gateway } = options
   const feed = createProgressFeed(() => performance.now())
+  // Known once the agent has registered.
+  const gatewayCa: string[] = []
   const downloads = createDownloads({
     folder: join(folder, 'artifacts'),
-    ca: [credentials.ca, ...(options.ca === undefined ? [] : [options.ca])],
+    ca: gatewayCa,
     publicKey: options.packageKey ?? null,
     signal,
     onPoint,
   })
-  const upgrades = createUpgrades({ appliance, downloads, state, feed, onPoint })
-  const book = createCommandBook({ state, appliance, upgrades, bootId: facts.boot_id, onPoint, signal })
-  const report = createReporter(folder, appliance)
+  const role = await options.roleOf({ state, folder, downloads, feed, onPoint })
+  const known = await readCredentials(state)
+  const credentials = known ?? (await registerAtLast(state, options, { role, onPoint }))
+  gatewayCa.push(credentials.ca, ...(options.ca === undefined ? [] : [options.ca]))
+  const { gateway = credentials.gateway } = options
+  const book = createCommandBook({ state, role, onPoint, signal })
   for (let failures = 0; !signal.aborted;) {
     const connection = {
-      state,
+      role,
       book,
       feed,
       credentials: { ...credentials, gateway },
-      facts,
-      appliance,
-      report,
       version,
       log,
       onPoint,
@@ -87,10 +88,15 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
 async function registerAtLast(
   state: State,
   { registration, ca, log }: AgentOptions,
-  onPoint: OnPoint,
+  { role, onPoint }: { readonly role: Role; readonly onPoint: OnPoint },
 ): Promise<Credentials> {
   if (registration === undefined) throw new Error('The agent is not registered: --url and --code are needed')
-  const credentials = await register(state, { ...registration, ...(ca !== undefined && { ca }), onPoint })
-  log('registered', { mxedge_id: credentials.mxedge_id })
+  const credentials = await register(state, {
+    ...registration,
+    role: role.registration,
+    ...(ca !== undefined && { ca }),
+    onPoint,
+  })
+  log('registered', namesOf(credentials))
   return credentials
 }

@@ -2,19 +2,30 @@ import { type KeyObject, createPublicKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { dryRunAppliance } from '../agent/dry-run.ts'
+import { createEdgeRole } from '../agent/edge-role.ts'
 import { hookAppliance, readHooks } from '../agent/hooks.ts'
 import { consoleLog } from '../agent/log.ts'
+import type { Role, RoleParts } from '../agent/role.ts'
+import { dryRunRouter } from '../agent/router-dry-run.ts'
+import { hookRouter, readRouterHooks } from '../agent/router-hooks.ts'
+import { readRouterIdentity } from '../agent/router-identity.ts'
+import { createRouterRole } from '../agent/router-role.ts'
 import { type AgentOptions, runAgent } from '../agent/run-agent.ts'
 import { version } from '../platform/version.ts'
 
 const usage = `usage: agent --state DIR [options]
 
-The agent of an edge appliance. It registers once and stays connected to the gateway of Signalbox, reports
-the state of the appliance, and executes commands.
+The agent of an edge appliance or an SSR router. It registers once and stays connected to the gateway of
+Signalbox, reports the state of the machine, and executes commands.
 
   --state DIR       folder for its key, its certificate, its configuration and its record of commands
   --url URL         address of Signalbox, to register: https, or http on the same machine
-  --code CODE       registration code of the edge appliance (its "magic"); or in SIGNALBOX_AGENT_CODE
+  --code CODE       registration code of the edge appliance (its "magic") or of the organization of the router;
+                    or in SIGNALBOX_AGENT_CODE
+  --role ROLE       edge (the default): an edge appliance; ssr: an SSR router
+  --mac MAC         of the router, if not the lowest of its interfaces
+  --model MODEL     of the router, such as SSR120, if not what the machine says
+  --serial SERIAL   of the router, if not what the machine says
   --ca FILE         PEM file: the CA of an https server that no public CA has certified
   --gateway H:P     host and port to connect to, if not those that the service said at the registration
   --package-key FILE  PEM file: an Ed25519 public key; only packages that it has signed are installed
@@ -37,6 +48,10 @@ async function main(): Promise<number> {
       'package-key': { type: 'string' },
       hooks: { type: 'string' },
       'dry-run': { type: 'boolean' },
+      role: { type: 'string', default: 'edge' },
+      mac: { type: 'string' },
+      model: { type: 'string' },
+      serial: { type: 'string' },
       help: { type: 'boolean' },
     },
   })
@@ -47,20 +62,21 @@ async function main(): Promise<number> {
   if (values.state === undefined) throw new Error('--state is needed; --help lists the options')
   if ((values.hooks === undefined) === (values['dry-run'] !== true))
     throw new Error('Either --hooks or --dry-run is needed')
-  const { url, hooks: hooksFile } = values
+  const { url, role } = values
+  if (role !== 'edge' && role !== 'ssr') throw new Error(`--role ${role} is neither edge nor ssr`)
   // The environment keeps the code out of the list of processes.
   const code = values.code ?? process.env['SIGNALBOX_AGENT_CODE']
   const ca = values.ca === undefined ? undefined : await readFile(values.ca, 'utf8')
   const keyFile = values['package-key']
   const packageKey = keyFile === undefined ? undefined : await readPackageKey(keyFile)
-  const hooks = hooksFile === undefined ? null : await readHooks(hooksFile)
+  const roleOf = await (role === 'ssr' ? chooseRouter(values) : chooseAppliance(values.hooks))
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
   // The runner that has started this process is gone.
   process.once('disconnect', () => stopping.abort())
   const options: AgentOptions = {
     folder: values.state,
-    applianceOf: hooks === null ? dryRunAppliance : () => hookAppliance(hooks),
+    roleOf,
     ...(url !== undefined && code !== undefined && { registration: { url, code } }),
     ...(ca !== undefined && { ca }),
     ...(packageKey !== undefined && { packageKey }),
@@ -70,6 +86,33 @@ async function main(): Promise<number> {
     signal: stopping.signal,
   }
   return (await runAgent(options)) === 'unregistered' ? UNREGISTERED : 0
+}
+
+type MakeRole = (parts: RoleParts) => Promise<Role>
+
+async function chooseAppliance(hooksFile: string | undefined): Promise<MakeRole> {
+  if (hooksFile === undefined) return (parts) => createEdgeRole(parts, dryRunAppliance(parts.state))
+  const appliance = hookAppliance(await readHooks(hooksFile))
+  return (parts) => createEdgeRole(parts, appliance)
+}
+
+interface RouterValues {
+  readonly hooks?: string | undefined
+  readonly mac?: string | undefined
+  readonly model?: string | undefined
+  readonly serial?: string | undefined
+}
+
+async function chooseRouter({ hooks: hooksFile, mac, model, serial }: RouterValues): Promise<MakeRole> {
+  const identity = await readRouterIdentity({
+    ...(mac !== undefined && { mac }),
+    ...(model !== undefined && { model }),
+    ...(serial !== undefined && { serial }),
+  })
+  if (hooksFile === undefined)
+    return async (parts) => createRouterRole(parts, await dryRunRouter(parts.state), identity)
+  const router = hookRouter(await readRouterHooks(hooksFile))
+  return async (parts) => createRouterRole(parts, router, identity)
 }
 
 /** @throws Error for anything but an Ed25519 public key. */

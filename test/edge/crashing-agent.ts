@@ -1,5 +1,6 @@
 // An agent that kills itself at the given occurrence of a point: FOLDER URL CODE [POINT COUNT]
 import { dryRunAppliance } from '../../src/agent/dry-run.ts'
+import { createEdgeRole } from '../../src/agent/edge-role.ts'
 import { runAgent } from '../../src/agent/run-agent.ts'
 
 const [folder = '', url = '', code = '', crashPoint = '', count = '1'] = process.argv.slice(2)
@@ -7,7 +8,7 @@ let left = Number(count)
 process.once('disconnect', () => process.exit())
 await runAgent({
   folder,
-  applianceOf: dryRunAppliance,
+  roleOf: (parts) => createEdgeRole(parts, dryRunAppliance(parts.state)),
   registration: { url, code },
   version: '0.1.0',
   log: () => {},

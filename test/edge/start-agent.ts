@@ -1,8 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
+import type { Appliance } from '../../src/agent/appliance.ts'
 import { dryRunAppliance, readDryRun } from '../../src/agent/dry-run.ts'
+import { createEdgeRole } from '../../src/agent/edge-role.ts'
 import { type AgentOptions, runAgent } from '../../src/agent/run-agent.ts'
-import { openState } from '../../src/agent/state.ts'
+import { type State, openState } from '../../src/agent/state.ts'
 import { addMxedge } from '../support/mxedges.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -16,17 +18,23 @@ export interface StartedAgent {
   readonly stop: () => Promise<unknown>
 }
 
+export interface StartOptions extends Partial<AgentOptions> {
+  readonly code?: string
+  readonly folder?: string
+  readonly applianceOf?: (state: State) => Appliance
+}
+
 /** Starts a real agent that changes nothing on this machine, in this process. */
 export async function startAgent(
   world: EdgeWorld,
-  { code, folder, ...options }: Partial<AgentOptions> & { readonly code?: string; readonly folder?: string } = {},
+  { code, folder, applianceOf = dryRunAppliance, ...options }: StartOptions = {},
 ): Promise<StartedAgent> {
   const made = code === undefined ? await addMxedge(world) : null
   const place = folder ?? (await temporaryDir())
   const stopping = new AbortController()
   const ended = runAgent({
     folder: place,
-    applianceOf: dryRunAppliance,
+    roleOf: (parts) => createEdgeRole(parts, applianceOf(parts.state)),
     registration: { url: world.url, code: code ?? made?.magic },
     version: '0.1.0',
     log: () => {},

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import { uptime } from 'node:os'
+import { readMachineFacts } from './facts.ts'
+import type { Router, RouterNode } from './router.ts'
+import { type CommandLine, runHook, runHookOrThrow } from './run-hook.ts'
+
+/** What the operator has configured for a router. */
+export interface RouterHooks {
+  /** Prints the version of the firmware that runs. */
+  readonly version: CommandLine
+  /** Gets the path of an image and its version as its last arguments. */
+  readonly install?: CommandLine
+  /** Reboots the whole router. */
+  readonly reboot?: CommandLine
+  /** Gets node0 or node1 as its last argument. */
+  readonly reboot_node?: CommandLine
+  /** The nodes of a router with high availability. */
+  readonly nodes?: readonly RouterNode[]
+}
+
+const INSTALL_TIMEOUT_MS = 1_500_000
+const optional = ['install', 'reboot', 'reboot_node'] as const
+
+/** @throws Error that names the member of the file. */
+export async function readRouterHooks(path: string): Promise<RouterHooks> {
+  const hooks: unknown = JSON.parse(await readFile(path, 'utf8'))
+  if (typeof hooks !== 'object' || hooks === null) throw new Error(`${path}: must be an object`)
+  const members = hooks as Readonly<Record<string, unknown>>
+  for (const name of ['version', ...optional]) {
+    if (members[name] === undefined && name !== 'version') continue
+    if (!isCommandLine(members[name]))
+      throw new Error(`${path}: ${name} must be a list of texts, a program and its arguments`)
+  }
+  const { nodes = [] } = members
+  if (!Array.isArray(nodes) || !nodes.every((node) => node === 'node0' || node === 'node1'))
+    throw new Error(`${path}: nodes must be a list of node0 and node1`)
+  // Every member has just been checked.
+  return hooks as RouterHooks
+}
+
+function isCommandLine(value: unknown): value is CommandLine {
+  return Array.isArray(value) && Boolean(value[0]) && value.every((part) => typeof part === 'string')
+}
+
+/** A router that runs the operator's commands. It offers what the commands allow. */
+export function hookRouter(hooks: RouterHooks): Router {
+  const { install, reboot, reboot_node: rebootNode, nodes = [] } = hooks
+  return {
+    methods: [
+      ...(reboot === undefined ? [] : (['restart'] as const)),
+      ...(reboot === undefined || install === undefined ? [] : (['stage', 'activate'] as const)),
+    ],
+    nodes: rebootNode === undefined ? [] : nodes,
+    bootId: async () => (await readMachineFacts()).boot_id,
+    uptimeS: async () => uptime(),
+    async version() {
+      const { code, output } = await runHook(hooks.version)
+      const version = output.trim()
+      if (code !== 0 || version === '') throw new Error(`${hooks.version[0]} ended with ${code} and printed no version`)
+      return version
+    },
+    async install({ path, version }) {
+      await runHookOrThrow([...need(install, 'install'), path, version], { timeoutMs: INSTALL_TIMEOUT_MS })
+    },
+    async reboot(node) {
+      await runHookOrThrow(node === null ? need(reboot, 'reboot') : [...need(rebootNode, 'reboot_node'), node])
+    },
+  }
+}
+
+function need(commandLine: CommandLine | undefined, name: string): CommandLine {
+  if (commandLine === undefined) throw new Error(`No ${name} is configured on the router`)
+  return commandLine
+}

@@ -1,0 +1,21 @@
+import type { RouterHello, RouterMethod } from '../gateway/edge/router-messages.ts'
+import type { PackageFile } from './appliance.ts'
+
+export type RouterNode = RouterHello['nodes'][number]
+
+/** An SSR router, as far as commands change it. Every method may be called again after a crash. */
+export interface Router {
+  /** The methods that it can execute; the gateway queues no other commands. */
+  readonly methods: readonly RouterMethod[]
+  /** The nodes that can be restarted alone. */
+  readonly nodes: readonly RouterNode[]
+  /** Names the boot; another one after each reboot. */
+  bootId(): Promise<string>
+  uptimeS(): Promise<number>
+  /** Of the firmware that runs. @throws Error where it can't be read. */
+  version(): Promise<string>
+  /** Installs firmware, which runs after a reboot. @throws Error with the reason. */
+  install(image: PackageFile): Promise<void>
+  /** Reboots one node, or the whole router. Resolves when the reboot has begun. @throws Error with the reason. */
+  reboot(node: RouterNode | null): Promise<void>
+}
