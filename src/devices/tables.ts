@@ -85,6 +85,8 @@ export interface DeviceCapabilities {
   readonly restart_members: readonly number[] | 'any'
   /** The nodes of a cluster that can be restarted alone. */
   readonly restart_nodes: readonly ('node0' | 'node1')[]
+  /** What `restore_backup` returns to, if the device says so. */
+  readonly backup_version?: string
   /** Why the device lacks commands that devices of its kind have, for the person who asks for them. */
   readonly refusals?: Readonly<Partial<Record<CommandKind, string>>>
 }
@@ -213,6 +215,8 @@ export interface DeviceCommandTable {
   /** The same instant in service time. */
   sentMs: number | null
   finishedAt: Date | null
+  /** When the effect of a restore was seen, or the wait for it was over. */
+  settledAt: Date | null
 }
 
 /** Maintained by triggers: see migration 9. */

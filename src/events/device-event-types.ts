@@ -15,10 +15,19 @@ export const deviceEvents = {
   DISCONNECTED: { level: 'warn', description: 'The session of the device has ended and no other one has replaced it' },
   RESTARTED: { level: 'notice', description: 'There is evidence that the device has booted' },
   RESTART_BY_USER: { level: 'notice', description: 'A person has requested a restart of the device' },
-  UPGRADE_BY_USER: { level: 'notice', description: 'A person has started an upgrade that includes the device' },
+  UPGRADE_BY_USER: {
+    level: 'notice',
+    description: 'A person has started an upgrade that includes the device, or a restore of its backup version',
+  },
   UPGRADE_PENDING: { level: 'notice', description: 'The upgrade of the device waits for its time or its phase' },
-  UPGRADED: { level: 'notice', description: 'The device runs the version of its upgrade and has stayed up' },
-  UPGRADE_FAILED: { level: 'warn', description: 'The upgrade of the device has ended without the wanted version' },
+  UPGRADED: {
+    level: 'notice',
+    description: 'The device runs the version of its upgrade and has stayed up, or its restored backup version',
+  },
+  UPGRADE_FAILED: {
+    level: 'warn',
+    description: 'The upgrade or restore of the device has ended without the wanted version',
+  },
   CLAIMED: { level: 'notice', description: 'The organization has claimed the device' },
   UNCLAIMED: { level: 'notice', description: 'The organization has given the device up' },
   ASSIGNED: { level: 'notice', description: 'The device has been assigned to a site' },

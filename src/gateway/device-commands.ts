@@ -90,8 +90,9 @@ function orderOf(ctx: Context, command: DeviceCommand, localCertificates: boolea
       const uri = supportUploadUrl(ctx, { orgId: command.orgId, commandId: command.id })
       return { kind: 'support', uri, localCertificates }
     }
-    case 'unlocate':
     case 'restore_backup':
+      return { kind: 'restore_backup', ...command.params }
+    case 'unlocate':
     case 'snapshot':
       return { kind: command.kind }
   }

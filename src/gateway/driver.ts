@@ -16,8 +16,8 @@ export type DriverCommand =
   /** Download, and keep the image for `activate`, which installs it and reboots. */
   | ({ readonly kind: 'stage' } & Download)
   | ({ readonly kind: 'activate' } & Image)
-  /** Boot the firmware that the device ran before. */
-  | { readonly kind: 'restore_backup' }
+  /** Boot the firmware that the device ran before: `version`, if the device said so. */
+  | { readonly kind: 'restore_backup'; readonly version?: string }
   /** Update the recovery system of the device. */
   | { readonly kind: 'snapshot' }
   /** Blinks for a limited time: as long as the driver usually lets it, if `durationS` is absent. */

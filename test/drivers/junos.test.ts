@@ -28,7 +28,7 @@ const facts = (more: Partial<JunosFacts> = {}): JunosFacts => ({
   members: [member(0)],
   nodes: [],
   uptimeS: 60,
-  hasSets: true,
+  backup: { version: '21.4R3.15' },
   ...more,
 })
 const ex = { mac, type: 'switch' as const }
@@ -39,7 +39,7 @@ describeDriver(FAMILY, junosDriver, {
   devices: [
     { device: ex, hello: facts() },
     { device: ex, hello: facts({ members: [0, 1, 2].map((number) => member(number, number < 2)) }) },
-    { device: ex, hello: facts({ model: 'EX2300-24P', hasSets: false }) },
+    { device: ex, hello: facts({ model: 'EX2300-24P', backup: null }) },
     { device: srx, hello: facts({ model: 'SRX345', type: 'gateway', members: [] }) },
     { device: srx, hello: facts({ model: 'SRX345', type: 'gateway', members: [], nodes }), refusesUpgrades: true },
   ],

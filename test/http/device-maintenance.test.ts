@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sweepCommands } from '../../src/devices/commands/record-commands.ts'
 import type { DeviceCapabilities } from '../../src/devices/tables.ts'
 import { addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
@@ -33,6 +34,10 @@ const commandsOf = (id: string) =>
   server.ctx.db.selectFrom('deviceCommand').select(['kind', 'state', 'params']).where('deviceId', '=', id).execute()
 const eventsOf = (id: string) =>
   server.ctx.db.selectFrom('deviceEvent').select('type').where('deviceId', '=', id).orderBy('id').execute()
+async function lastEvent(id: string): Promise<unknown> {
+  const query = server.ctx.db.selectFrom('deviceEvent').select('event').where('deviceId', '=', id)
+  return (await query.orderBy('id', 'desc').executeTakeFirst())?.event
+}
 const path = (id: string, what: string): string => `/sites/${siteId}/devices/${id}/${what}`
 
 describe('a restore of the backup version', () => {
@@ -53,6 +58,43 @@ describe('a restore of the backup version', () => {
     const answer = await server.call('POST', path(device.id, 'restore_backup_version'))
     expect(answer).toMatchObject({ status: 400, body: 'cannot restore backup version on an offline device' })
     expect(await commandsOf(device.id)).toEqual([])
+  })
+
+  test('of a device without a backup version is refused with the reason', async () => {
+    const commands = able.commands.filter((kind) => kind !== 'restore_backup')
+    const refusals = { restore_backup: 'no backup version' }
+    const device = await addDevice({ capabilities: { ...able, commands, refusals } })
+    expect(await server.call('POST', path(device.id, 'restore_backup_version'))).toMatchObject({
+      status: 400,
+      body: 'no backup version',
+    })
+    expect(await commandsOf(device.id)).toEqual([])
+  })
+
+  test('names the version in the command and in the event', async () => {
+    const device = await addDevice({ capabilities: { ...able, backup_version: '21.4R3.15' } })
+    await server.call('POST', path(device.id, 'restore_backup_version'))
+    expect(await commandsOf(device.id)).toMatchObject([{ params: { version: '21.4R3.15' } }])
+    expect(await lastEvent(device.id)).toMatchObject({
+      type: 'SW_UPGRADE_BY_USER',
+      text: 'Restore of the backup version 21.4R3.15',
+      audit_id: expect.any(String),
+    })
+  })
+
+  test('that could not be sent in time has failed', async () => {
+    const device = await addDevice()
+    await server.call('POST', path(device.id, 'restore_backup_version'))
+    await server.ctx.db
+      .updateTable('deviceCommand')
+      .set({ expiresAt: new Date(0) })
+      .where('deviceId', '=', device.id)
+      .execute()
+    await sweepCommands(server.ctx)
+    expect(await lastEvent(device.id)).toMatchObject({
+      type: 'SW_UPGRADE_FAILED',
+      text: 'Restore of the backup version: It could not be sent in time',
+    })
   })
 
   test("of a device that can't do it is refused in the words that clients know", async () => {

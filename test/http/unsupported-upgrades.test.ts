@@ -15,7 +15,7 @@ const capabilities: DeviceCapabilities = junosDriver.capabilitiesOf({
   members: [],
   nodes: (['node0', 'node1'] as const).map((node) => ({ node, serial: node, version: '1.0.0' })),
   uptimeS: null,
-  hasSets: false,
+  backup: null,
 })
 
 let server: TestServer

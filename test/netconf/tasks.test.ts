@@ -107,9 +107,29 @@ describe('a restore', () => {
     const device = deviceOf({ backup: null })
     expect(await command(device, { kind: 'restore_backup' })).toMatchObject({
       code: 'no_backup',
-      text: 'The device has no backup version',
+      text: 'no backup version',
       final: true,
     })
+    expect(device.journal).toEqual([])
+  })
+
+  test('of another version than the one that was asked for is refused', async () => {
+    const device = deviceOf()
+    const order: JunosCommand = { kind: 'restore_backup', version: '20.4R1.12' }
+    expect(await command(device, order)).toMatchObject({
+      code: 'backup_changed',
+      text: 'The backup version is no longer 20.4R1.12 but 21.4R3.15',
+      final: true,
+    })
+    expect(device.journal).toEqual([])
+  })
+
+  test('of members with different backup versions is refused, because they would fall apart', async () => {
+    const device = deviceOf()
+    for (const chassis of device.chassis.slice(2)) chassis.backup = '20.4R1.12'
+    const text = 'the members have different backup versions: 20.4R1.12, 21.4R3.15'
+    expect((await factsOf(device)).backup).toEqual({ refusal: text })
+    expect(await command(device, { kind: 'restore_backup' })).toMatchObject({ code: 'no_backup', text })
     expect(device.journal).toEqual([])
   })
 

@@ -191,7 +191,56 @@ describe('a Junos switch', () => {
     await untilSession(server, mac, epoch)
     expect((await statusOf()).firmware).toBe('21.4R3.15')
     expect(device.journal).toEqual(['package-rollback'])
-    expect(await events()).toContain('SW_RESTARTED')
+    const happened = (await events()).filter((type) => /UPGRADE|RESTARTED/.test(type))
+    expect(happened).toEqual(['SW_UPGRADE_BY_USER', 'SW_RESTARTED', 'SW_UPGRADED'])
+  })
+
+  test('restores a whole Virtual Chassis', async () => {
+    const { device } = await start('virtual_chassis')
+    expect(await server.call('POST', path('restore_backup_version'))).toMatchObject({ status: 200 })
+    await waitUntil('the event', async () => (await events()).includes('SW_UPGRADED'))
+    expect((await statusOf()).members?.map(({ firmware }) => firmware)).toEqual(Array(3).fill('21.4R3.15'))
+    expect(device.journal).toEqual(['package-rollback'])
+  })
+
+  test('without a backup version is refused in the words of the contract, once the service knows it', async () => {
+    const { device } = await start('virtual_chassis')
+    for (const chassis of device.chassis) chassis.backup = null
+    expect(await server.call('POST', path('restore_backup_version'))).toMatchObject({ status: 200 })
+    expect(await ended('restore_backup')).toMatchObject({ state: 'rejected', outcome: { code: 'no_backup' } })
+    await waitUntil('the event', async () => (await events()).includes('SW_UPGRADE_FAILED'))
+    clock.advance(60_000)
+    await waitUntil(
+      'the device is asked again',
+      async () => (await statusOf()).capabilities.backup_version === undefined,
+    )
+    expect(await server.call('POST', path('restore_backup_version'))).toMatchObject({
+      status: 400,
+      body: 'no backup version',
+    })
+    expect(device.journal).toEqual([])
+  })
+
+  test('that does not return with its backup version has failed to restore it', async () => {
+    await start('single', ['old_version'])
+    const { epoch } = await untilSession(server, mac)
+    expect(await server.call('POST', path('restore_backup_version'))).toMatchObject({ status: 200 })
+    expect(await ended('restore_backup')).toMatchObject({ state: 'done' })
+    await untilSession(server, mac, epoch)
+    expect(await events()).not.toContain('SW_UPGRADED')
+    clock.advance(3_700_000)
+    await waitUntil('the event', async () => (await events()).includes('SW_UPGRADE_FAILED'))
+  })
+
+  test('that takes no recovery snapshot on a member says so', async () => {
+    await start('virtual_chassis', ['snapshot_fails'])
+    expect(await server.call('POST', path('snapshot'))).toMatchObject({ status: 200 })
+    expect(await ended('snapshot')).toMatchObject({
+      state: 'rejected',
+      outcome: { text: expect.stringContaining('fpc2: ERROR: Not enough space') },
+    })
+    const snapshots = (await events()).filter((type) => type.includes('SNAPSHOT'))
+    expect(snapshots).toEqual(['SW_RECOVERY_SNAPSHOT_REQUESTED', 'SW_RECOVERY_SNAPSHOT_FAILED'])
   })
 
   test('takes a recovery snapshot on each member', async () => {

@@ -1,30 +1,38 @@
 import { systemScope } from '../../access/scope.ts'
-import { appendDeviceEvents } from '../../events/append.ts'
+import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/db.ts'
 import { deviceOfEvent, listDevicesById } from '../store.ts'
 import type { LossReason } from './command.ts'
+import { type SettledRestore, settleCompletedRestores, settleLateRestores } from './store-restores.ts'
 import { type EndedCommand, markCommandsLost } from './store.ts'
 
-/** Appends the events of commands that have just ended: of recovery snapshots, in the transaction that ends them. */
-export async function appendEndedCommands(tx: Tx, ended: readonly EndedCommand[], at: Date): Promise<void> {
-  const snapshots = ended.filter(({ kind }) => kind === 'snapshot')
-  for (const [orgId, commands] of Map.groupBy(snapshots, (command) => command.orgId)) {
-    const scope = systemScope('gateway', orgId)
-    const devices = await listDevicesById(
-      tx,
-      scope,
-      commands.map(({ deviceId }) => deviceId),
-    )
-    const byId = new Map(devices.map((device) => [device.id, device]))
-    const events = commands.flatMap(({ deviceId, state, outcome }) => {
-      const device = byId.get(deviceId)
-      if (device === undefined) return []
-      const what = state === 'done' ? ('RECOVERY_SNAPSHOT_SUCCEEDED' as const) : ('RECOVERY_SNAPSHOT_FAILED' as const)
-      const text = outcome?.['text'] ?? outcome?.['why']
-      return [{ device: deviceOfEvent(device), what, ...(typeof text === 'string' && { text }) }]
-    })
-    await appendDeviceEvents(tx, scope, events, at)
+type EventOf = Pick<DeviceEventInput, 'what' | 'text'>
+
+/**
+ * Appends the events of commands that have just ended, in the transaction that ends them: of recovery snapshots, and of
+ * restores that did not take place. The end of another restore shows itself when the device is back.
+ */
+export async function appendEndedCommands(
+  tx: Tx,
+  ended: readonly Pick<EndedCommand, 'orgId' | 'deviceId' | 'kind' | 'state' | 'outcome'>[],
+  at: Date,
+): Promise<void> {
+  const happened = ended.flatMap((command) => {
+    const event = eventOf(command)
+    return event === null ? [] : [{ ...command, event }]
+  })
+  await appendEvents(tx, happened, at)
+}
+
+function eventOf({ kind, state, outcome }: Pick<EndedCommand, 'kind' | 'state' | 'outcome'>): EventOf | null {
+  const said = outcome?.['text'] ?? outcome?.['why']
+  const text = typeof said === 'string' ? said : undefined
+  if (kind === 'snapshot') {
+    const what = state === 'done' ? 'RECOVERY_SNAPSHOT_SUCCEEDED' : 'RECOVERY_SNAPSHOT_FAILED'
+    return { what, ...(text !== undefined && { text }) }
   }
+  if (kind !== 'restore_backup' || state === 'done' || state === 'unknown') return null
+  return { what: 'UPGRADE_FAILED', text: `Restore of the backup version: ${text ?? 'it was not executed'}` }
 }
 
 /** Ends the commands in flight on the sessions as markCommandsLost() does, with their events. */
@@ -34,4 +42,59 @@ export async function recordCommandsLost(
   loss: { readonly at: Date; readonly why: LossReason },
 ): Promise<void> {
   await appendEndedCommands(tx, await markCommandsLost(tx, sessions, loss), loss.at)
+}
+
+/** Appends the events of restores that have worked, of the devices whose status has changed. */
+export async function appendCompletedRestores(tx: Tx, deviceIds: readonly string[], at: Date): Promise<void> {
+  const settled = await settleCompletedRestores(tx, deviceIds, at)
+  await appendEvents(
+    tx,
+    settled.map(({ version, ...restore }) => {
+      const text = version === null ? 'Restored the backup version' : `Restored the backup version ${version}`
+      return { ...restore, event: { what: 'UPGRADED', text } as const }
+    }),
+    at,
+  )
+}
+
+/** Longer than a Virtual Chassis takes to return. */
+const RETURN_WITHIN_MS = 3_600_000
+
+/** Appends the events of restores after which the device has not returned with its backup version. */
+export async function appendFailedRestores(tx: Tx, nowMs: number, at: Date): Promise<void> {
+  const settled = await settleLateRestores(tx, nowMs - RETURN_WITHIN_MS, at)
+  await appendEvents(
+    tx,
+    settled.map((restore) => ({ ...restore, event: { what: 'UPGRADE_FAILED', text: failureOf(restore) } as const })),
+    at,
+  )
+}
+
+function failureOf({ version, firmware }: SettledRestore): string {
+  if (version === null) return 'The device has not restarted since it was told to restore its backup version'
+  if (version === firmware) return `Some members did not return with the backup version ${version}`
+  return `The device did not return with the backup version ${version}: it reported ${firmware ?? 'none'} last`
+}
+
+interface Happened {
+  readonly orgId: string
+  readonly deviceId: string
+  readonly event: EventOf
+}
+
+async function appendEvents(tx: Tx, happened: readonly Happened[], at: Date): Promise<void> {
+  for (const [orgId, some] of Map.groupBy(happened, (one) => one.orgId)) {
+    const scope = systemScope('gateway', orgId)
+    const devices = await listDevicesById(
+      tx,
+      scope,
+      some.map(({ deviceId }) => deviceId),
+    )
+    const byId = new Map(devices.map((device) => [device.id, device]))
+    const events = some.flatMap(({ deviceId, event }) => {
+      const device = byId.get(deviceId)
+      return device === undefined ? [] : [{ device: deviceOfEvent(device), ...event }]
+    })
+    await appendDeviceEvents(tx, scope, events, at)
+  }
 }

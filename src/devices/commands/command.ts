@@ -29,14 +29,22 @@ export interface PingParams {
   readonly egress_interface?: string
 }
 
+/** In wire shape, as the row stores it. */
+export interface RestoreParams {
+  /** The version to return to; absent: the device did not say which one it has. */
+  readonly version?: string
+}
+
 export type CommandOrder =
   | { readonly kind: 'restart'; readonly params: RestartParams }
   /** `upgrade` downloads, installs and reboots in one step; `stage` downloads, and `activate` does the rest. */
   | { readonly kind: 'upgrade' | 'stage' | 'activate'; readonly params: UpgradeParams }
   /** `locate` makes the device blink, so that somebody finds it; `unlocate` ends it and takes no duration. */
   | { readonly kind: 'locate' | 'unlocate'; readonly params: LocateParams }
-  /** `restore_backup` boots the firmware that the device ran before; `snapshot` updates its recovery system. */
-  | { readonly kind: 'restore_backup' | 'snapshot'; readonly params: Readonly<Record<string, never>> }
+  /** Boots the firmware that the device ran before. */
+  | { readonly kind: 'restore_backup'; readonly params: RestoreParams }
+  /** Updates the recovery system of the device. */
+  | { readonly kind: 'snapshot'; readonly params: Readonly<Record<string, never>> }
   | { readonly kind: 'ping'; readonly params: PingParams }
   /** The device collects what its maker's support wants to see, and uploads it. */
   | { readonly kind: 'support'; readonly params: Readonly<Record<string, never>> }

@@ -1,5 +1,5 @@
 import type { SiteScope } from '../../access/scope.ts'
-import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
+import { type DeviceEventInput, appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { TextError, notFound } from '../../platform/errors.ts'
@@ -61,7 +61,10 @@ interface QueuedMaintenance {
 }
 
 async function queueMaintenance(tx: Tx, scope: SiteScope, { kind, devices, at }: QueuedMaintenance): Promise<void> {
-  await queueCommands(tx, scope, { devices, order: { kind, params: {} }, at })
+  for (const [version, some] of Map.groupBy(devices, (device) => device.capabilities.backup_version)) {
+    const order = kind === 'snapshot' ? { kind, params: {} } : { kind, params: { ...(version && { version }) } }
+    await queueCommands(tx, scope, { devices: some, order, at })
+  }
   const [device, ...others] = devices
   const single = others.length === 0 ? device : undefined
   const what = single === undefined ? `${devices.length} devices` : `device ${single.name ?? single.mac}`
@@ -72,12 +75,19 @@ async function queueMaintenance(tx: Tx, scope: SiteScope, { kind, devices, at }:
     after: single === undefined ? { macs: devices.map(({ mac }) => mac) } : { mac: single.mac },
     at,
   })
-  if (kind !== 'snapshot') return
-  const requested = 'RECOVERY_SNAPSHOT_REQUESTED' as const
   await appendDeviceEvents(
     tx,
     scope,
-    devices.map((each) => ({ device: deviceOfEvent(each), what: requested, auditId })),
+    devices.map((each) => ({ device: deviceOfEvent(each), auditId, ...requested(kind, each) })),
     at,
   )
+}
+
+/** A restore is a change of firmware that a person has asked for. */
+function requested(
+  kind: MaintenanceKind,
+  { capabilities: { backup_version: version } }: CommandCandidate,
+): Pick<DeviceEventInput, 'what' | 'text'> {
+  if (kind === 'snapshot') return { what: 'RECOVERY_SNAPSHOT_REQUESTED' }
+  return { what: 'UPGRADE_BY_USER', text: `Restore of the backup version${version ? ` ${version}` : ''}` }
 }

@@ -13,7 +13,7 @@ import {
   updateCommandProgress,
 } from './store.ts'
 import { deviceIdOf } from '../device.ts'
-import { appendEndedCommands } from './append-ended.ts'
+import { appendEndedCommands, appendFailedRestores } from './append-ended.ts'
 import { expireCommands } from './store-expiry.ts'
 
 /** Records how commands ended, in one transaction; stale outcomes are ignored. */
@@ -54,13 +54,22 @@ export async function sweepCommands(ctx: Context): Promise<void> {
   const at = ctx.clock.now()
   await inTxByKeys(ctx, async (tx) => {
     await recordExpired(tx, at)
-    await appendEndedCommands(tx, await timeOutCommands(tx, ctx.serviceClock.nowMs() - FORGOTTEN_AFTER_MS, at), at)
+    const nowMs = ctx.serviceClock.nowMs()
+    await appendEndedCommands(tx, await timeOutCommands(tx, nowMs - FORGOTTEN_AFTER_MS, at), at)
+    await appendFailedRestores(tx, nowMs, at)
   })
 }
 
 /** The audit log and its webhook topic tell whoever requested the command that it was never sent. */
 async function recordExpired(tx: Tx, at: Date): Promise<void> {
-  for (const expired of await expireCommands(tx, { at, limit: EXPIRED_PER_SWEEP })) {
+  const commands = await expireCommands(tx, { at, limit: EXPIRED_PER_SWEEP })
+  const outcome = { text: 'It could not be sent in time' }
+  await appendEndedCommands(
+    tx,
+    commands.map(({ orgId, kind, mac }) => ({ orgId, kind, deviceId: deviceIdOf(mac), state: 'expired', outcome })),
+    at,
+  )
+  for (const expired of commands) {
     const { orgId, kind, mac, name, siteId, createdAt, expiresAt } = expired
     const waitedS = Math.round((expiresAt.getTime() - createdAt.getTime()) / 1000)
     await appendAudit(tx, systemScope('gateway', orgId), {

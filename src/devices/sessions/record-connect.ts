@@ -7,7 +7,7 @@ import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
 import { eventDevice, groupByOrg } from './event-device.ts'
 import { listRouterKeys } from '../routers/store.ts'
-import { recordCommandsLost } from '../commands/append-ended.ts'
+import { appendCompletedRestores, recordCommandsLost } from '../commands/append-ended.ts'
 import { deleteOutages } from './store-outages.ts'
 import {
   type ClaimedStatus,
@@ -114,6 +114,11 @@ export async function applyConnections(tx: Tx, connections: readonly Connection[
       at,
     )
   }
+  await appendCompletedRestores(
+    tx,
+    known.map(({ deviceId }) => deviceId),
+    at,
+  )
   wakeAfterCommit(tx, 'commands')
   wakeAfterCommit(
     tx,

@@ -1,4 +1,4 @@
-import type { FwUpdate, VcMember } from '../tables.ts'
+import type { DeviceCapabilities, FwUpdate, VcMember } from '../tables.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { type ProvenBoot, type ReportTime, type ReportedBoot, findNewBoot } from './decide-boot.ts'
 import { progressAt } from './fwupdate.ts'
@@ -19,6 +19,8 @@ export interface Report {
   readonly firmware: FirmwareProgress | null
   /** Its members, if they have changed since it last named them. */
   readonly members?: readonly VcMember[] | null
+  /** What it can do, if that has changed since it connected. */
+  readonly capabilities?: DeviceCapabilities | null
   /** Null: the report says nothing of radios, ports and clients. */
   readonly telemetry: Telemetry | null
 }

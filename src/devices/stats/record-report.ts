@@ -4,11 +4,12 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { ReportTime } from './decide-boot.ts'
-import type { VcMember } from '../tables.ts'
+import type { DeviceCapabilities, VcMember } from '../tables.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { type Report, type ReportDecision, decideReport } from './decide-report.ts'
 import { eventDevice, groupByOrg } from '../sessions/event-device.ts'
 import { recordTelemetry } from '../telemetry/record-telemetry.ts'
+import { appendCompletedRestores } from '../commands/append-ended.ts'
 import { updateReportedStatuses } from './store-reports.ts'
 import { type ClaimedStatus, listConnectReasons, lockClaimedStatuses } from '../sessions/store.ts'
 
@@ -40,13 +41,11 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
       time,
     )
     await appendRestarts(tx, changes, time.at)
+    const idsOf = (some: readonly Change[]): string[] => some.map(({ deviceId }) => deviceId)
     const moved = changes.filter(({ newMembers }) => newMembers !== null)
-    if (moved.length > 0)
-      wakeAfterCommit(
-        tx,
-        'rollouts',
-        moved.map(({ deviceId }) => deviceId),
-      )
+    if (moved.length > 0) wakeAfterCommit(tx, 'rollouts', idsOf(moved))
+    const mayBeRestored = changes.filter(({ newMembers, hasBooted }) => newMembers !== null || hasBooted)
+    if (mayBeRestored.length > 0) await appendCompletedRestores(tx, idsOf(mayBeRestored), time.at)
   })
 }
 
@@ -80,6 +79,8 @@ interface Change extends ReportDecision {
   readonly status: ClaimedStatus
   /** Null: unchanged. */
   readonly newMembers: readonly VcMember[] | null
+  /** Null: unchanged. */
+  readonly newCapabilities: DeviceCapabilities | null
   readonly telemetry: readonly Telemetry[]
   readonly hasBooted: boolean
 }
@@ -94,6 +95,7 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
   const { orgId, deviceId, siteId } = status
   const telemetry = reports.flatMap((report) => report.telemetry ?? [])
   const newMembers = reports.findLast((report) => report.members != null)?.members ?? null
-  const received = { siteId, status, telemetry, newMembers, hasBooted: newBoot !== null }
+  const newCapabilities = reports.findLast((report) => report.capabilities != null)?.capabilities ?? null
+  const received = { siteId, status, telemetry, newMembers, newCapabilities, hasBooted: newBoot !== null }
   return { orgId, deviceId, ...received, load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot }
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../../platform/db.ts'
 import { columnsOf, updateRows } from '../../platform/rows.ts'
-import type { VcMember } from '../tables.ts'
+import type { DeviceCapabilities, VcMember } from '../tables.ts'
 import type { ReportedStatus } from './decide-report.ts'
 
 export interface StatusUpdate extends ReportedStatus {
@@ -9,6 +9,8 @@ export interface StatusUpdate extends ReportedStatus {
   readonly deviceId: string
   /** Null: unchanged. */
   readonly newMembers: readonly VcMember[] | null
+  /** Null: unchanged. */
+  readonly newCapabilities: DeviceCapabilities | null
 }
 
 const reportColumns = columnsOf(
@@ -22,12 +24,13 @@ const reportColumns = columnsOf(
     bootKnownMs: 'float8',
     fwupdate: 'jsonb',
   },
-  { newMembers: 'jsonb' },
+  { newMembers: 'jsonb', newCapabilities: 'jsonb' },
 )
 
 export async function updateReportedStatuses(tx: Tx, updates: readonly StatusUpdate[], at: Date): Promise<void> {
   await updateRows(tx, reportColumns, updates, {
     key: ['orgId', 'deviceId'],
-    set: sql`last_seen_at = ${at}, members = coalesce(new.new_members, device_status.members)`,
+    set: sql`last_seen_at = ${at}, members = coalesce(new.new_members, device_status.members),
+      capabilities = coalesce(new.new_capabilities, device_status.capabilities)`,
   })
 }

@@ -28,19 +28,25 @@ const restoresBackup = /^EX4[014]00/
  */
 const clusterUpgrade = 'the firmware of an SRX cluster is not upgraded from here: upgrade it on the gateway itself'
 
-function capabilitiesOf({ model, type, members, nodes, hasSets }: JunosFacts): DeviceCapabilities {
+function capabilitiesOf({ model, type, members, nodes, backup }: JunosFacts): DeviceCapabilities {
   const isCluster = nodes.length > 0
   const isSwitch = type === 'switch'
+  const known: Partial<Record<'version' | 'refusal', string>> = restoresBackup.test(model) ? { ...backup } : {}
+  const refusals = {
+    ...(isCluster && { upgrade: clusterUpgrade, stage: clusterUpgrade, activate: clusterUpgrade }),
+    ...(known.refusal !== undefined && { restore_backup: known.refusal }),
+  }
   return {
     commands: [
       'restart',
       ...(isCluster ? [] : (['stage', 'activate'] as const)),
-      ...(restoresBackup.test(model) && hasSets ? (['restore_backup'] as const) : []),
+      ...(known.version !== undefined ? (['restore_backup'] as const) : []),
       ...(isSwitch ? (['snapshot'] as const) : []),
     ],
     restart_members: members.filter(({ isPresent }) => isPresent).map(({ member }) => member),
     restart_nodes: nodes.map(({ node }) => node),
-    ...(isCluster && { refusals: { upgrade: clusterUpgrade, stage: clusterUpgrade, activate: clusterUpgrade } }),
+    ...(known.version !== undefined && { backup_version: known.version }),
+    ...(Object.keys(refusals).length > 0 && { refusals }),
   }
 }
 

@@ -3,7 +3,7 @@ import { typeOfModel } from '../../devices/registry/models.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { textOf as boundedText } from '../report-values.ts'
 import { type EnginePart, type RpcReply, partsOf, rpcs } from './rpc.ts'
-import { type SoftwareSet, readSoftwareSets } from './software-sets.ts'
+import { type Backup, type SoftwareSet, decideBackup, readSoftwareSets } from './software-sets.ts'
 import { type Task, waits } from './task.ts'
 import { type XmlElement, findAll, textOf } from './xml.ts'
 
@@ -33,8 +33,8 @@ export interface JunosFacts {
   readonly nodes: readonly ClusterNode[]
   /** The node or member that the gateway talks to reports this uptime. */
   readonly uptimeS: number | null
-  /** True when the device reports its sets of software. */
-  readonly hasSets: boolean
+  /** Null where the device doesn't report its sets of software. */
+  readonly backup: Backup | null
 }
 
 export interface ClusterNode {
@@ -58,10 +58,10 @@ export function* readFacts(): Task<JunosFacts | string> {
 export function* readChanges(before: JunosFacts): Task<JunosFacts> {
   const chassis = before.members.length > 0 ? yield read(rpcs.virtualChassis) : null
   const uptime = yield read(rpcs.uptime)
-  const sets = before.hasSets ? yield* readSoftwareSets() : null
-  const versions = sets ?? []
-  const members = chassis?.kind === 'ok' ? membersOf(chassis.root, versions, before) : before.members
-  return { ...before, members, uptimeS: uptimeOf(uptime) }
+  const sets = before.backup === null ? null : yield* readSoftwareSets()
+  const members = chassis?.kind === 'ok' ? membersOf(chassis.root, sets ?? [], before) : before.members
+  const backup = sets === null ? before.backup : decideBackup(sets)
+  return { ...before, members, uptimeS: uptimeOf(uptime), backup }
 }
 
 interface Replies {
@@ -91,7 +91,7 @@ function composeFacts({ system, macs, chassis, uptime, sets }: Replies): JunosFa
     members,
     nodes: parts.flatMap(nodeOf),
     uptimeS: uptimeOf(uptime),
-    hasSets: sets !== null,
+    backup: sets === null ? null : decideBackup(sets),
   }
 }
 

@@ -87,7 +87,7 @@ export class JunosLink implements DeviceLink {
 
   /** Reports what the device said when it connected. */
   reportUptime(): void {
-    this.#report(this.#facts.uptimeS, null)
+    this.#report(this.#facts.uptimeS, { members: null, capabilities: null })
   }
 
   /** Called when the session has ended; resolves when everything that the device has sent is handled. */
@@ -122,9 +122,11 @@ export class JunosLink implements DeviceLink {
     const before = this.#facts
     const after = await this.#run(readChanges(before))
     if (after === LOST) return
-    const changed = JSON.stringify(membersOf(after)) === JSON.stringify(membersOf(before)) ? null : membersOf(after)
     this.#facts = after
-    this.#report(after.uptimeS, changed)
+    this.#report(after.uptimeS, {
+      members: changed(membersOf(before), membersOf(after)),
+      capabilities: changed(junosDriver.capabilitiesOf(before), junosDriver.capabilitiesOf(after)),
+    })
   }
 
   async #run<Result>(task: Task<Result>, onCall?: (call: TaskCall) => void): Promise<Result | typeof LOST> {
@@ -139,7 +141,7 @@ export class JunosLink implements DeviceLink {
     return next.value
   }
 
-  #report(uptimeS: number | null, members: DeviceFacts['members']): void {
+  #report(uptimeS: number | null, changes: Changes): void {
     // The device is asked once in a while, so nothing has to wait for the report to be written.
     void this.#host.report({
       deviceId: this.deviceId,
@@ -149,9 +151,19 @@ export class JunosLink implements DeviceLink {
       firmware: null,
       load: {},
       telemetry: null,
-      members,
+      ...changes,
     })
   }
+}
+
+/** Null: unchanged. */
+interface Changes {
+  readonly members: DeviceFacts['members']
+  readonly capabilities: DeviceFacts['capabilities'] | null
+}
+
+function changed<T>(before: T, after: T): T | null {
+  return JSON.stringify(before) === JSON.stringify(after) ? null : after
 }
 
 function membersOf({

@@ -45,3 +45,15 @@ function versionIn(element: XmlElement, name: string): string | null {
   const version = boundedText(textOf(element, name)?.replace(/^junos[-:\s]+/i, ''), 64)
   return version === undefined || version === '-' ? null : version
 }
+
+/** What a rollback of the whole device returns to, or why there is no such version. */
+export type Backup = { readonly version: string } | { readonly refusal: string }
+
+/** A Virtual Chassis whose members returned to different versions would fall apart. */
+export function decideBackup(sets: readonly SoftwareSet[]): Backup {
+  const versions = new Set(sets.map(({ backup }) => backup))
+  const [version = null] = versions
+  if (version === null || versions.has(null)) return { refusal: 'no backup version' }
+  if (versions.size === 1) return { version }
+  return { refusal: `the members have different backup versions: ${[...versions].toSorted().join(', ')}` }
+}

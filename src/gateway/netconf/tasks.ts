@@ -2,7 +2,7 @@ import type { CommandProgress } from '../../devices/tables.ts'
 import type { DriverCommand, Rejection } from '../driver.ts'
 import type { JunosFacts } from './facts.ts'
 import { type RpcReply, errorsIn, oneLine, partsOf, rpcs } from './rpc.ts'
-import { type SoftwareSet, readSoftwareSets } from './software-sets.ts'
+import { type Backup, type SoftwareSet, decideBackup, readSoftwareSets } from './software-sets.ts'
 import { type Task, type TaskCall, type TaskResult, rejected, waits } from './task.ts'
 import { findAll, textOf } from './xml.ts'
 
@@ -21,7 +21,7 @@ export function startTask(command: JunosCommand, facts: JunosFacts): Task {
     case 'activate':
       return activate(command, facts)
     case 'restore_backup':
-      return restoreBackup(facts)
+      return restoreBackup(command, facts)
     case 'snapshot':
       return takeSnapshot(facts)
   }
@@ -158,16 +158,17 @@ export function packageFailure(reply: RpcReply): string | null {
   return results.length > 0 ? `the device reports ${results.join(', ')}` : null
 }
 
-function* restoreBackup(facts: JunosFacts): Task {
+function* restoreBackup({ version }: Command<'restore_backup'>, facts: JunosFacts): Task {
   const sets = yield* readSoftwareSets()
-  if (sets === null || sets.some(({ backup }) => backup === null))
-    return rejected('no_backup', 'The device has no backup version', true)
+  const backup: Backup = sets === null ? { refusal: 'no backup version' } : decideBackup(sets)
+  if ('refusal' in backup) return rejected('no_backup', backup.refusal, true)
+  if (version !== undefined && backup.version !== version)
+    return rejected('backup_changed', `The backup version is no longer ${version} but ${backup.version}`, true)
   const rpc = facts.members.length > 1 ? rpcs.rollBack : rpcs.rollBackHere
   const reply = yield { rpc, timeoutMs: waits.rollBack, step: { step: 'roll_back' }, mayBreak: true }
-  const backups = [...new Set(sets.map(({ backup }) => backup))].join(', ')
-  if (reply.kind === 'broken') return { kind: 'done', text: `Returns to ${backups}` }
-  const failure = packageFailure(reply)
-  return failure === null ? { kind: 'done', text: `Returns to ${backups}` } : rejected('restore_failed', failure)
+  const failure = reply.kind === 'broken' ? null : packageFailure(reply)
+  if (failure !== null) return rejected('restore_failed', failure)
+  return { kind: 'done', text: `Returns to ${backup.version}` }
 }
 
 function* takeSnapshot(facts: JunosFacts): Task {

@@ -59,11 +59,22 @@ const answers: Readonly<Record<string, Answerer>> = {
   'file-copy': copyFile,
   'request-package-add': addPackage,
   'request-package-rollback': rollBack,
-  'request-snapshot': (device) => say(device.form === 'single' ? snapshot : perEngine(device, () => snapshot)),
+  'request-snapshot': (device) =>
+    say(
+      device.form === 'single'
+        ? snapshot(device, masterOf(device))
+        : perEngine(device, (each) => snapshot(device, each)),
+    ),
   'request-reboot': reboot,
 }
 
-const snapshot = encodeXml('output', 'NOTICE: Snapshot completed successfully')
+function snapshot({ faults, chassis }: JunosDevice, own: Chassis): string {
+  const fails = faults.has('snapshot_fails') && own === chassis.at(-1)
+  return encodeXml(
+    'output',
+    fails ? 'ERROR: Not enough space for the snapshot' : 'NOTICE: Snapshot completed successfully',
+  )
+}
 
 function say(body: string | null, boots: readonly number[] = []): RpcAnswer {
   return { body, boots }

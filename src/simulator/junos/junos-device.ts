@@ -14,7 +14,8 @@ export type JunosForm = 'single' | 'virtual_chassis' | 'cluster'
 /**
  * What a simulated device does wrong. `never_returns`: it does not boot after a reboot; `old_version`: an installed
  * version never boots; `partial_chassis`: the last member does not boot; `bad_image`: it stores another file than it
- * downloaded; `install_fails`: it refuses packages on its last member; `silent_reboot`: it reboots without a reply.
+ * downloaded; `install_fails`: it refuses packages on its last member; `silent_reboot`: it reboots without a reply;
+ * `snapshot_fails`: its last member has no room for a recovery snapshot.
  */
 export type JunosFault =
   | 'never_returns'
@@ -23,6 +24,7 @@ export type JunosFault =
   | 'bad_image'
   | 'install_fails'
   | 'silent_reboot'
+  | 'snapshot_fails'
 
 /** A simulated device: what survives its reboots, and when it booted. */
 export interface JunosDevice {

@@ -1,0 +1,53 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type Tx, anyOf } from '../../platform/db.ts'
+
+/** A restore of the backup version whose effect is known now. */
+export interface SettledRestore {
+  readonly orgId: string
+  readonly deviceId: string
+  /** The backup version; null where the device did not say which one it has. */
+  readonly version: string | null
+  /** The version that the device reported last. */
+  readonly firmware: string | null
+}
+
+/** The condition of the index `device_command_unsettled_restore`. */
+const isUnsettled = sql`command.kind = 'restore_backup' and command.state in ('done', 'unknown') and command.settled_at is null`
+
+/**
+ * Settles the restores of those of the devices that run their backup version, on every member. A device that did not say
+ * which version that is must have booted since.
+ */
+export function settleCompletedRestores(tx: Tx, deviceIds: readonly string[], at: Date): Promise<SettledRestore[]> {
+  const version = sql`command.params ->> 'version'`
+  return settle(
+    tx,
+    at,
+    sql`command.device_id = ${anyOf(deviceIds)} and status.connected and case
+      when ${version} is null then status.booted_at > command.sent_at
+      else status.firmware = ${version} and not exists (
+        select from jsonb_array_elements(coalesce(status.members, '[]')) member
+        where member ->> 'firmware' <> ${version}) end`,
+  )
+}
+
+/** Settles restores whose last sign of life was before `beforeMs` of service time. */
+export function settleLateRestores(tx: Tx, beforeMs: number, at: Date): Promise<SettledRestore[]> {
+  return settle(tx, at, sql`coalesce(command.progress_ms, command.sent_ms) < ${beforeMs}`)
+}
+
+async function settle(tx: Tx, at: Date, which: RawBuilder<unknown>): Promise<SettledRestore[]> {
+  const settled = await sql<SettledRestore>`
+    with locked as materialized (
+      select command.org_id, command.id, status.firmware
+      from device_command command
+      join device_status status on status.org_id = command.org_id and status.device_id = command.device_id
+      where ${isUnsettled} and ${which}
+      order by command.id for update of command
+    )
+    update device_command command set settled_at = ${at}
+    from locked where command.org_id = locked.org_id and command.id = locked.id
+    returning command.org_id, command.device_id, command.params ->> 'version' as version, locked.firmware
+  `.execute(tx)
+  return settled.rows
+}
