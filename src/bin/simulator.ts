@@ -4,14 +4,18 @@ import { openDeviceCa } from '../gateway/device-ca.ts'
 import { AppError } from '../platform/errors.ts'
 import { createLog, type LogLevel } from '../platform/log.ts'
 import { type FaultPlan, type FaultTargets, parseFaultTargets, parseMac } from '../simulator/faults.ts'
-import { generateFleet, parseFleet, type PlannedDevice } from '../simulator/fleet-plan.ts'
-import { type Fleet, type FleetOptions, startFleet } from '../simulator/fleet.ts'
+import { type FleetPlan, generateFleet, parseFleet } from '../simulator/fleet-plan.ts'
+import { type Fleet, startFleet } from '../simulator/fleet.ts'
+import { type JunosConfig, parseJunosConfig } from '../simulator/junos/junos-config.ts'
+import { type JunosFleet, startJunosFleet } from '../simulator/junos/junos-fleet.ts'
 import { realPace } from '../simulator/pace.ts'
 
 interface Flags {
   readonly gateway: { readonly host: string; readonly port: number }
   readonly ca: string
   readonly fleet?: string
+  readonly junosConfig?: string
+  readonly netconf?: Flags['gateway']
   readonly count: number
   readonly type: 'ap' | 'switch'
   readonly model?: string
@@ -48,7 +52,7 @@ Prints "simulator ready N devices" when each device has connected once.`
 
 function commandLine(): Command {
   return new Command('simulate')
-    .description('Simulated access points and switches that speak to a gateway as real ones do.')
+    .description('Simulated access points, switches and gateways that speak to a gateway as real ones do.')
     .addOption(
       option('--gateway <host:port>', 'gateway to connect to', parseAddress).default(
         { host: '127.0.0.1', port: 15002 },
@@ -58,8 +62,10 @@ function commandLine(): Command {
     .option('--ca <dir>', 'folder with ca.pem and ca.key, which sign device certificates', 'data/device-ca')
     .option(
       '--fleet <file>',
-      'devices, a JSON array of {mac, serial, model, type: ap|switch, firmware, members?: [{mac, serial, model}], cluster?}',
+      'devices, a JSON array of {mac, serial, model, type: ap|switch, firmware, members?: [{mac, serial, model}], cluster?}; with protocol: "junos" and type: switch|gateway, a device that calls home over NETCONF',
     )
+    .option('--junos-config <file>', 'the commands of GET /orgs/{org_id}/ocdevices/outbound_ssh_cmd, for Junos devices')
+    .addOption(option('--netconf <host:port>', '  where they call home, if not as the commands say', parseAddress))
     .addOption(
       option('--count <n>', 'without a file: number of devices that are all alike', wholeFrom(1))
         .default(10)
@@ -165,36 +171,54 @@ function faultsOf(flags: Flags): FaultPlan {
   }
 }
 
-async function plannedDevices(flags: Flags): Promise<readonly PlannedDevice[]> {
+async function planOf(flags: Flags): Promise<FleetPlan> {
   if (flags.fleet !== undefined) return parseFleet(await readFile(flags.fleet, 'utf8'))
   const model = flags.model ?? (flags.type === 'ap' ? 'EAP101' : 'ECS4150-28P')
-  return generateFleet({ ...flags, model })
+  return { devices: generateFleet({ ...flags, model }), junos: [] }
+}
+
+async function junosConfigOf({ junosConfig, netconf }: Flags): Promise<JunosConfig> {
+  if (junosConfig === undefined) throw new AppError('invalid', 'Junos devices need --junos-config')
+  return { ...parseJunosConfig(await readFile(junosConfig, 'utf8')), ...netconf }
 }
 
 async function run(flags: Flags): Promise<void> {
-  const devices = await plannedDevices(flags)
+  const { devices, junos } = await planOf(flags)
   let fleet: Fleet | null = null
-  const stop = (): void => void (fleet?.stop() ?? Promise.resolve()).then(() => process.exit(0))
+  let junosFleet: JunosFleet | null = null
+  const stop = (): void => void Promise.all([fleet?.stop(), junosFleet?.stop()]).then(() => process.exit(0))
+  const onReady = announceWhenReady(devices.length + junos.length)
   // Not `once`: Ctrl-C arrives from the terminal and from the runner.
   process.on('SIGINT', stop).on('SIGTERM', stop)
+  const ca = await openDeviceCa(flags.ca)
+  if (junos.length > 0)
+    junosFleet = startJunosFleet({
+      devices: junos,
+      config: await junosConfigOf(flags),
+      pace: flags,
+      stateDir: flags.stateDir ?? null,
+      downloadCa: ca.certificatePem,
+      onReady,
+    })
   fleet = await startFleet({
     gateway: flags.gateway,
-    ca: await openDeviceCa(flags.ca),
+    ca,
     devices,
     log: createLog(flags.logLevel),
     faults: faultsOf(flags),
     pace: flags,
     ...(flags.report !== undefined && { report: flags.report }),
     ...(flags.stateDir !== undefined && { stateDir: flags.stateDir }),
-    onChange: announceWhenReady(devices.length),
+    onChange(device, change) {
+      if (change === 'connected' && device.connections === 1) onReady()
+    },
   })
 }
 
-/** Counts changes instead of asking all devices at each one. */
-function announceWhenReady(total: number): NonNullable<FleetOptions['onChange']> {
+/** Counts devices that have connected for the first time instead of asking all of them at each change. */
+function announceWhenReady(total: number): () => void {
   let connected = 0
-  return (device, change) => {
-    if (change !== 'connected' || device.connections !== 1) return
+  return () => {
     connected += 1
     if (connected === total) process.stdout.write(`simulator ready ${total} devices\n`)
   }

@@ -5,16 +5,20 @@ export interface DemoDevice {
   readonly mac: string
   readonly serial: string
   readonly model: string
-  readonly type: 'ap' | 'switch'
+  readonly type: 'ap' | 'switch' | 'gateway'
   readonly claim_code: string
   readonly name: string
-  /** Members of a Virtual Chassis; the first is the device itself. */
+  /** Members of a Virtual Chassis, or nodes of a cluster; the first is the device itself. */
   readonly members?: readonly {
     readonly member: number
     readonly mac: string
     readonly serial: string
     readonly model: string
   }[]
+  /** It calls home over NETCONF; the others speak uCentral. */
+  readonly protocol?: 'junos'
+  /** True for a device with two nodes. */
+  readonly cluster?: true
 }
 
 export const demoSites = [
@@ -29,12 +33,16 @@ export const demoVersions = [
   { version: '3.2.0', tag: 'suggested' },
 ] as const
 
-/** The twenty devices of each site. */
+/** What Junos devices return to when their backup version is restored. */
+export const demoBackupVersion = '3.0.0'
+
+/** The twenty devices of each site: with two EX Virtual Chassis of three members, and a cluster of two SRX. */
 const perSite = [
   { model: 'EAP102', type: 'ap', count: 7 },
-  { model: 'EAP104', type: 'ap', count: 7 },
+  { model: 'EAP104', type: 'ap', count: 6 },
+  { model: 'SRX345', type: 'gateway', count: 1, members: 2, protocol: 'junos', cluster: true },
   { model: 'ECS4125-10P', type: 'switch', count: 4 },
-  { model: 'EX4100-48P', type: 'switch', count: 2, members: 3 },
+  { model: 'EX4100-48P', type: 'switch', count: 2, members: 3, protocol: 'junos' },
 ] as const
 
 export const demoModels = perSite.map(({ model, type }) => ({ model, type }))
@@ -56,7 +64,8 @@ export function demoDevices(): DemoDevice[][] {
           ...identity(number, member),
           model: kind.model,
         }))
-        return { ...plain, members }
+        const { protocol } = kind
+        return { ...plain, members, protocol, ...('cluster' in kind && { cluster: kind.cluster }) }
       }),
     )
   })

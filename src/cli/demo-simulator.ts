@@ -4,13 +4,16 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { AppError } from '../platform/errors.ts'
-import type { DemoDevice } from './demo-fleet.ts'
+import { type DemoDevice, demoBackupVersion } from './demo-fleet.ts'
 
 export interface SimulatorOptions {
   readonly fleet: readonly DemoDevice[]
   /** The version that the fleet starts with; later runs keep their versions. */
   readonly firmware: string
   readonly ucentralPort: number
+  readonly netconfPort: number
+  /** The configuration commands of Junos devices. */
+  readonly junosCommands: string
   readonly dataDir: string
 }
 
@@ -21,22 +24,25 @@ const program = fileURLToPath(new URL('../bin/simulator.ts', import.meta.url))
  * once.
  * @throws AppError unavailable when it ends before that.
  */
-export async function runSimulator({ fleet, firmware, ucentralPort, dataDir }: SimulatorOptions): Promise<void> {
+export async function runSimulator({ fleet, firmware, dataDir, ...options }: SimulatorOptions): Promise<void> {
   const fleetFile = join(dataDir, 'demo-fleet.json')
-  const devices = fleet.map(({ mac, serial, model, type, members }) => ({
-    mac,
-    serial,
-    model,
-    type,
+  const junosFile = join(dataDir, 'demo-junos.conf')
+  const planned = fleet.map(({ name: _, claim_code: __, ...device }) => ({
+    ...device,
     firmware,
-    ...(members && { members }),
+    ...(device.protocol === 'junos' && { backup: demoBackupVersion }),
   }))
-  await writeFile(fleetFile, JSON.stringify(devices))
+  await writeFile(fleetFile, JSON.stringify(planned))
+  await writeFile(junosFile, options.junosCommands, { mode: 0o600 })
   const args = [
     '--fleet',
     fleetFile,
     '--gateway',
-    `127.0.0.1:${ucentralPort}`,
+    `127.0.0.1:${options.ucentralPort}`,
+    '--netconf',
+    `127.0.0.1:${options.netconfPort}`,
+    '--junos-config',
+    junosFile,
     '--ca',
     join(dataDir, 'device-ca'),
     '--state-dir',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { writeWhole } from '../platform/storage/files.ts'
@@ -13,6 +14,8 @@ export interface DemoOptions {
   readonly url: string
   readonly operatorKey: string
   readonly ucentralPort: number
+  /** Null: the service takes no Junos devices; the demo needs it to. */
+  readonly netconfPort: number | null
   readonly edgePort: number
   readonly dataDir: string
 }
@@ -50,7 +53,17 @@ export async function runDemo(options: DemoOptions): Promise<void> {
     await ensureMxedges(client, demo.org_id)
   }
   await writeDemo(path, demo)
-  await runSimulator({ fleet: fleet.flat(), firmware: demoVersions[0].version, ...options })
+  const junosCommands = await readJunosCommands(client, demo.org_id)
+  if (options.netconfPort === null) throw new Error('unreachable: the demo listens for Junos devices')
+  const { netconfPort } = options
+  await runSimulator({
+    ...options,
+    netconfPort,
+    junosCommands,
+    fleet: fleet.flat(),
+    firmware: demoVersions[0].version,
+  })
+  await untilConnected(client, demo.org_id, fleet.flat())
   await runAgents(client, { orgId: demo.org_id, ...options })
   for (const [name, value] of Object.entries(demo))
     process.stdout.write(`${name}=${Array.isArray(value) ? value.join(',') : value}\n`)
@@ -98,6 +111,25 @@ async function ensureFirmware(client: Client, orgId: string): Promise<void> {
       const query = new URLSearchParams({ version, models: model, ...(tag !== null && { tag }) })
       await client.upload(`/api/v1/orgs/${orgId}/firmware?${query.toString()}`, demoImage([model], version))
     }
+  }
+}
+
+async function readJunosCommands(client: Client, orgId: string): Promise<string> {
+  const answer = await client.call('GET', `/api/v1/orgs/${orgId}/ocdevices/outbound_ssh_cmd`)
+  return Value.Parse(Type.Object({ cmd: Type.String() }), answer).cmd
+}
+
+const CONNECT_WITHIN_MS = 30_000
+const Connected = Type.Array(Type.Object({ mac: Type.String(), connected: Type.Optional(Type.Boolean()) }))
+
+/** Waits for the Junos devices that the demo still has: the service asks them who they are after they have connected. */
+async function untilConnected(client: Client, orgId: string, fleet: readonly DemoDevice[]): Promise<void> {
+  const macs = new Set(fleet.filter(({ protocol }) => protocol === 'junos').map(({ mac }) => mac))
+  const untilMs = performance.now() + CONNECT_WITHIN_MS
+  while (performance.now() < untilMs) {
+    const listed = Value.Parse(Connected, await client.call('GET', `/api/v1/orgs/${orgId}/inventory?limit=1000`))
+    if (listed.every(({ mac, connected = false }) => connected || !macs.has(mac))) return
+    await delay(200)
   }
 }
 

@@ -7,13 +7,20 @@ const device = { mac: '02:00:00:00:A0:01', serial: 'S1', model: 'EAP101', type: 
 describe('parseFleet', () => {
   it('normalizes MACs and numbers the members', () => {
     const member = { mac: '02-00-00-00-B0-01', serial: 'M', model: 'ECS4150' }
-    const [parsed] = parseFleet(
-      JSON.stringify([{ ...device, type: 'switch', members: [member, { ...member, member: 4 }] }]),
-    )
+    const {
+      devices: [parsed],
+    } = parseFleet(JSON.stringify([{ ...device, type: 'switch', members: [member, { ...member, member: 4 }] }]))
     expect(parsed).toMatchObject({ mac: '02000000a001', members: [{ member: 0, mac: '02000000b001' }, { member: 4 }] })
   })
 
+  it('separates Junos devices', () => {
+    const cluster = { ...device, mac: '02:00:00:00:a0:02', type: 'gateway', protocol: 'junos', cluster: true }
+    const { devices, junos } = parseFleet(JSON.stringify([device, cluster]))
+    expect([devices, junos].map((some) => some.map(({ mac }) => mac))).toEqual([['02000000a001'], ['02000000a002']])
+  })
+
   it.each([
+    [JSON.stringify([{ ...device, protocol: 'junos' }]), /\/0\/type/],
     ['[', /fleet file: .*JSON/],
     ['{}', /fleet file: \/ /],
     ['[]', /fleet file: /],
@@ -34,7 +41,7 @@ describe('generateFleet', () => {
         expect(fleet).toHaveLength(count)
         const macs = fleet.flatMap(({ mac, members: own }) => own?.map((member) => member.mac) ?? [mac])
         expect(new Set(macs).size).toBe(macs.length)
-        expect(parseFleet(JSON.stringify(fleet))).toEqual(fleet)
+        expect(parseFleet(JSON.stringify(fleet))).toEqual({ devices: fleet, junos: [] })
       }),
     )
   })

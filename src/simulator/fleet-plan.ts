@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { AppError } from '../platform/errors.ts'
 import { parseMac } from './faults.ts'
@@ -13,39 +13,65 @@ const PlannedMember = Type.Object({
   model: Text,
 })
 
-const PlannedDevice = Type.Object({
+const common = {
   mac: Text,
   serial: Text,
   model: Text,
-  type: Type.Union([Type.Literal('ap'), Type.Literal('switch')]),
   /** The version before any upgrade. */
   firmware: Text,
   members: Type.Optional(Type.Array(PlannedMember, { maxItems: 10 })),
+  /** True for a device with two nodes. */
   cluster: Type.Optional(Type.Boolean()),
+}
+
+const PlannedDevice = Type.Object({ ...common, type: Type.Union([Type.Literal('ap'), Type.Literal('switch')]) })
+
+const PlannedJunos = Type.Object({
+  ...common,
+  protocol: Type.Literal('junos'),
+  /** The version that it ran before; without it, it has none. */
+  backup: Type.Optional(Text),
+  type: Type.Union([Type.Literal('switch'), Type.Literal('gateway')]),
 })
 
-/** A device in a fleet file. */
+/** A uCentral device in a fleet file. */
 export type PlannedDevice = Static<typeof PlannedDevice>
 
-const Plan = Type.Array(PlannedDevice, { minItems: 1 })
+/** A Junos device in a fleet file. */
+export type PlannedJunos = Static<typeof PlannedJunos>
+
+export interface FleetPlan {
+  readonly devices: readonly PlannedDevice[]
+  readonly junos: readonly PlannedJunos[]
+}
+
+const Plan = Type.Array(Type.Object({}), { minItems: 1 })
 
 /**
  * @param text A JSON array; MACs with or without separators.
  * @throws AppError `invalid` with one line that names the position of the error.
  */
-export function parseFleet(text: string): readonly PlannedDevice[] {
-  const plan = readJson(text)
-  if (!Value.Check(Plan, plan)) {
-    const [first] = Value.Errors(Plan, plan)
-    throw new AppError('invalid', `fleet file: ${first?.instancePath || '/'} ${first?.message ?? "can't be read"}`)
-  }
-  const devices = plan.map(normalize)
+export function parseFleet(text: string): FleetPlan {
+  const plan = check(Plan, readJson(text), '')
+  const devices = plan.map((item, index) =>
+    normalize('protocol' in item ? check(PlannedJunos, item, `/${index}`) : check(PlannedDevice, item, `/${index}`)),
+  )
   const seen = new Set<string>()
   for (const { mac } of devices) {
     if (seen.has(mac)) throw new AppError('invalid', `fleet file: ${mac} is there twice`)
     seen.add(mac)
   }
-  return devices
+  return {
+    devices: devices.flatMap((device) => ('protocol' in device ? [] : [device])),
+    junos: devices.flatMap((device) => ('protocol' in device ? [device] : [])),
+  }
+}
+
+function check<T extends TSchema>(schema: T, value: unknown, place: string): Static<T> {
+  if (Value.Check(schema, value)) return value
+  const [first] = Value.Errors(schema, value)
+  const where = place + (first?.instancePath ?? '') || '/'
+  throw new AppError('invalid', `fleet file: ${where} ${first?.message ?? "can't be read"}`)
 }
 
 function readJson(text: string): unknown {
@@ -56,7 +82,7 @@ function readJson(text: string): unknown {
   }
 }
 
-function normalize(device: PlannedDevice): PlannedDevice {
+function normalize<D extends PlannedDevice | PlannedJunos>(device: D): D {
   const members = device.members?.map((member, i) => ({
     ...member,
     member: member.member ?? i,

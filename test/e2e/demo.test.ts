@@ -8,10 +8,13 @@ import { temporaryDir } from '../support/temporary-dir.ts'
 interface Listed {
   readonly mac: string
   readonly site_id?: string | null
+  readonly connected: boolean
 }
 
 const moved = '02516e000001'
 const unassigned = '02516e000002'
+/** A Virtual Chassis and a cluster, which the service knows by their SSH host keys. */
+const junos = ['02516e000013', '02516e00000e']
 
 it("starts a second demo with the first one's data, as its user left it", { timeout: 120_000 }, async () => {
   const dataDir = join(await temporaryDir(), 'data')
@@ -39,6 +42,8 @@ it("starts a second demo with the first one's data, as its user left it", { time
   const devices = (await after.call('GET', `${inventory}?limit=1000`)) as Listed[] // The specification defines this assignment.
   const siteOf = new Map(devices.map(({ mac, site_id }) => [mac, site_id ?? null]))
   expect(siteOf.size).toBe(60)
+  const connected = new Set(devices.filter((device) => device.connected).map(({ mac }) => mac))
+  expect(junos.filter((mac) => connected.has(mac))).toEqual(junos)
   expect([siteOf.get(moved), siteOf.get(unassigned)]).toEqual([demo.site_ids[1], null])
   const sites = (await after.call('GET', `/api/v1/orgs/${demo.org_id}/sites`)) as { name: string }[]
   expect(sites.map(({ name }) => name)).toEqual(['Berlin', 'Kyoto', 'New York'])

@@ -3,36 +3,57 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { createClient } from '../../src/cli/client.ts'
+import type { AnyJson } from '../support/any-json.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const run = promisify(execFile)
 
+interface CommandsOptions {
+  readonly demo: boolean
+  /** Which of the tested blocks; those after the first run with the exports of the first. */
+  readonly block?: number
+}
+
+/** Returns the commands of a document of the project. */
+async function readCommands(document: string, block: number): Promise<string> {
+  const text = await readFile(new URL(`../../${document}`, import.meta.url), 'utf8')
+  const found = text.matchAll(/<!-- tested: test\/e2e\/readme\.test\.ts[^\n]*-->\n```sh\n(.*?)```/gs)
+  const blocks = [...found].map(([, script = '']) => script)
+  const script = blocks[block]
+  if (script === undefined) throw new Error(`${document} shows no commands`)
+  const exports = block === 0 ? [] : [...(blocks[0] ?? '').matchAll(/^export (?:BASE_URL|ORG_ID|AUTH)=.*$/gm)]
+  return [...exports.map(([line]) => line), script].join('\n')
+}
+
 /**
  * Runs the commands of a document of the project, beside `data`.
- * @returns The output of each curl command at the start of a line.
+ * @returns The output of each curl command at the start of a line, and a client of the demo.
  */
-async function runCommandsOf(document: string, { demo }: { readonly demo: boolean }): Promise<unknown[]> {
-  const text = await readFile(new URL(`../../${document}`, import.meta.url), 'utf8')
-  const [, script] = /<!-- tested: test\/e2e\/readme\.test\.ts[^\n]*-->\n```sh\n(.*?)```/s.exec(text) ?? []
-  if (script === undefined) throw new Error(`${document} shows no commands`)
+async function runCommandsOf(document: string, { demo, block = 0 }: CommandsOptions) {
+  const script = await readCommands(document, block)
   const folder = await temporaryDir()
-  await startServerProcess({ dataDir: join(folder, 'data'), demo })
+  const dataDir = join(folder, 'data')
+  const server = await startServerProcess({ dataDir, demo })
   const commands = script.replaceAll('\\\n', ' ').replaceAll(/^curl(?:[^\n']|'[^']*')*$/gm, '$&; echo')
   const { stdout } = await run('sh', ['-e', '-c', commands], {
     cwd: folder,
     env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` },
   })
-  return stdout
+  const answers = stdout
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as unknown)
+  const call = (path: string): Promise<AnyJson> =>
+    createClient({ url: server.url, authorization: `Token ${server.demo?.api_token}`, dataDir }).call('GET', path)
+  return { answers, call, demo: server.demo }
 }
 
 it('runs the commands of the README', { timeout: 120_000 }, async () => {
-  const [inventory, created, listed, restarted, commands, replaced, ...rest] = await runCommandsOf('README.md', {
-    demo: true,
-  })
+  const { answers } = await runCommandsOf('README.md', { demo: true })
+  const [inventory, created, listed, restarted, commands, replaced, ...rest] = answers
   expect(rest).toEqual([])
   expect(inventory).toHaveLength(3)
   expect(created).toMatchObject({ strategy: 'canary', target_version: '3.2.0', upgrades: [{}, {}, {}] })
@@ -41,8 +62,32 @@ it('runs the commands of the README', { timeout: 120_000 }, async () => {
   expect(commands).toMatchObject([{ kind: 'service', params: { service: 'tunterm', action: 'restart' } }, {}])
 })
 
+it('runs the commands of the README for Junos devices, and they do what it says', { timeout: 240_000 }, async () => {
+  const { answers, call, demo } = await runCommandsOf('README.md', { demo: true, block: 1 })
+  const [member, node, snapshot, restore, commands, upgrade, ...rest] = answers
+  expect(rest).toEqual([])
+  expect([member, node, snapshot, restore]).toEqual([{}, {}, {}, {}])
+  expect(commands).toMatchObject(['restore_backup', 'snapshot', 'restart'].map((kind) => ({ kind })))
+  expect(upgrade).toMatchObject({ status: 'starting' })
+  const site = `/api/v1/sites/${demo?.site_ids[0]}`
+  const idOf = (number: string): string => `00000000-0000-0000-1000-02516e0000${number}`
+  const until = (number: string, version: string) =>
+    waitUntil(
+      `version ${version}`,
+      async () => (await call(`${site}/stats/devices/${idOf(number)}`)).version === version,
+      120_000,
+    )
+  await until('13', '3.0.0')
+  await until('14', '3.2.0')
+  for (const number of ['13', '0e']) {
+    const ended = await call(`${site}/devices/${idOf(number)}/commands`)
+    expect(ended.map(({ status }: AnyJson) => status)).toEqual(ended.map(() => 'done'))
+  }
+})
+
 it('registers with the commands of the operations manual', { timeout: 120_000 }, async () => {
-  const [registered, verified, self, ...rest] = await runCommandsOf('docs/operations.md', { demo: false })
+  const { answers } = await runCommandsOf('docs/operations.md', { demo: false })
+  const [registered, verified, self, ...rest] = answers
   expect(rest).toEqual([])
   expect([registered, verified]).toEqual([{}, {}])
   expect(self).toMatchObject({ email: 'ada@example.com', privileges: [{ org_name: 'Engines', role: 'admin' }] })

@@ -51,6 +51,8 @@ export interface JunosDeviceOptions {
   readonly mac: string
   readonly model: string
   readonly form?: JunosForm
+  /** Of the chassis; their number is that of the chassis. Without them, the form decides. */
+  readonly serials?: readonly string[]
   readonly version?: string
   readonly backup?: string | null
   readonly faults?: readonly JunosFault[]
@@ -60,14 +62,23 @@ export interface JunosDeviceOptions {
 const sizes = { single: 1, cluster: 2, virtual_chassis: 3 } as const satisfies Record<JunosForm, number>
 
 export function createJunosDevice(options: JunosDeviceOptions): JunosDevice {
-  const { mac, model, form = 'single', version = '22.4R3.25', backup = '21.4R3.15', faults = [], nowMs } = options
+  const {
+    mac,
+    model,
+    form = 'single',
+    serials,
+    version = '22.4R3.25',
+    backup = '21.4R3.15',
+    faults = [],
+    nowMs,
+  } = options
   return {
     mac,
     model,
     hostName: `sim-${mac}`,
     form,
-    chassis: Array.from({ length: sizes[form] }, (_, index) => ({
-      serial: `SN${mac.slice(4).toUpperCase()}${index}`,
+    chassis: (serials ?? serialsOf(mac, sizes[form])).map((serial) => ({
+      serial,
       active: version,
       pending: null,
       backup,
@@ -80,6 +91,10 @@ export function createJunosDevice(options: JunosDeviceOptions): JunosDevice {
     master: 0,
     journal: [],
   }
+}
+
+function serialsOf(mac: string, length: number): string[] {
+  return Array.from({ length }, (_, index) => `SN${mac.slice(4).toUpperCase()}${index}`)
 }
 
 /** Boots some chassis: what is pending becomes active. */

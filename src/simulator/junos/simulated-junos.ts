@@ -12,6 +12,16 @@ export interface SimulatedJunosOptions extends Omit<CallHomeOptions, 'onRpc'> {
   readonly bootMs: number
   readonly retryMs: number
   readonly now: () => number
+  /** How long a request that changes something takes. */
+  readonly workMs?: number
+  /** Speed of downloads; 0: no limit. */
+  readonly bytesPerS?: number
+  /** The CAs that it trusts for downloads, PEM; null: the public ones. */
+  readonly downloadCa?: string | null
+  /** Called when the device is asked for something for the first time. */
+  readonly onReady?: () => void
+  /** Called after each change of the device. */
+  readonly onChange?: () => void
 }
 
 /** A device that calls home until it is stopped. */
@@ -23,16 +33,17 @@ export interface SimulatedJunos {
 }
 
 export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJunos {
-  const { device, bootMs, retryMs, now } = options
+  const { device, bootMs, retryMs, now, workMs = 0, downloadCa = null, onChange = () => undefined } = options
   const ending = new AbortController()
-  const dispatcher = new Agent()
+  const dispatcher = new Agent(downloadCa === null ? {} : { connect: { ca: downloadCa } })
+  let isReady = false
   let call: HomeCall | null = null
 
   async function download(uri: string): Promise<{ sha256: string; version: string }> {
     const file = await downloadImage(uri, {
       dispatcher,
       signal: ending.signal,
-      bytesPerS: 0,
+      bytesPerS: options.bytesPerS ?? 0,
       failing: false,
       onProgress: () => undefined,
     })
@@ -43,10 +54,16 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
   let booting: readonly number[] = []
 
   const onRpc: CallHomeOptions['onRpc'] = async (rpc) => {
+    if (!isReady) options.onReady?.()
+    isReady = true
+    if (isWork(rpc.name) && workMs > 0) await pause(workMs, ending.signal)
+    if (ending.signal.aborted) return null
     const { body, boots } = await answerRpc(device, rpc, { nowMs: now(), download })
+    if (isWork(rpc.name)) onChange()
     if (boots.length === 0) return body
     if (!boots.includes(device.master)) {
       bootChassis(device, boots, now())
+      onChange()
       return body
     }
     booting = boots
@@ -64,6 +81,7 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
         if (device.faults.has('never_returns')) return
         await pause(bootMs, ending.signal)
         bootChassis(device, booting, now())
+        onChange()
         booting = []
       } else await pause(retryMs, ending.signal)
     }
@@ -80,6 +98,11 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
       await dispatcher.destroy()
     },
   }
+}
+
+/** The others only look. */
+function isWork(name: string): boolean {
+  return name.startsWith('request-') || name === 'file-copy'
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,64 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import type { JunosDevice } from './junos-device.ts'
+
+const Text = Type.String()
+const Version = Type.Union([Text, Type.Null()])
+const Saved = Type.Object({
+  hostKey: Text,
+  bootedAtMs: Type.Number(),
+  chassis: Type.Array(Type.Object({ active: Text, pending: Version, backup: Version, isPresent: Type.Boolean() })),
+  files: Type.Array(Type.Tuple([Text, Text])),
+  versions: Type.Array(Type.Tuple([Text, Text])),
+  journal: Type.Array(Text),
+})
+type Saved = Type.Static<typeof Saved>
+
+/** What survives the simulator: a device that lost its host key would be a stranger to the service. */
+export interface JunosFile {
+  /** Null for a device that is new. */
+  readonly hostKey: string | null
+  /** Gives the device its former state. */
+  restore(device: JunosDevice): void
+  save(device: JunosDevice, hostKey: string): void
+}
+
+/** Opens the file of the device in the folder; null keeps nothing. */
+export function openJunosFile(stateDir: string | null, mac: string): JunosFile {
+  if (stateDir === null) return { hostKey: null, restore: () => undefined, save: () => undefined }
+  mkdirSync(stateDir, { recursive: true })
+  const path = join(stateDir, `junos-${mac}.json`)
+  const saved = existsSync(path) ? Value.Parse(Saved, JSON.parse(readFileSync(path, 'utf8'))) : null
+  return {
+    hostKey: saved?.hostKey ?? null,
+    restore(device) {
+      if (saved !== null) restoreDevice(device, saved)
+    },
+    save(device, hostKey) {
+      // A rename is whole or not at all, whenever the process dies.
+      writeFileSync(`${path}.new`, JSON.stringify(savedOf(device, hostKey)), { mode: 0o600 })
+      renameSync(`${path}.new`, path)
+    },
+  }
+}
+
+function restoreDevice(device: JunosDevice, saved: Saved): void {
+  device.bootedAtMs = saved.bootedAtMs
+  for (const [index, chassis] of device.chassis.entries()) Object.assign(chassis, saved.chassis[index])
+  for (const [path, sha256] of saved.files) device.files.set(path, sha256)
+  for (const [sha256, version] of saved.versions) device.versions.set(sha256, version)
+  device.journal.push(...saved.journal)
+}
+
+function savedOf(device: JunosDevice, hostKey: string): Saved {
+  return {
+    hostKey,
+    bootedAtMs: device.bootedAtMs,
+    chassis: device.chassis.map(({ active, pending, backup, isPresent }) => ({ active, pending, backup, isPresent })),
+    files: [...device.files],
+    versions: [...device.versions],
+    journal: device.journal,
+  }
+}
