@@ -45,7 +45,7 @@ module.exports = {
       {
         path: '^src/',
         pathNot:
-          '^src/(simulator|platform)/|^src/gateway/(jsonrpc|device-ca|ucentral/messages|netconf/(framing|byte-queue|xml))\\.ts$',
+          '^src/(simulator|platform)/|^src/gateway/(jsonrpc|device-ca|ucentral/(?:extension-)?messages|netconf/(framing|byte-queue|xml))\\.ts$',
       },
     ),
     rule(

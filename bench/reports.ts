@@ -136,7 +136,7 @@ async function measure(
 /** Returns a function that makes the message of the device at a time, as text. */
 function stateOf(mac: string): (nowMs: number) => string {
   const timing = timingOf(realPace, new Set())
-  const traits = { members: [], cluster: false, faults: new Set<never>(), timing }
+  const traits = { members: [], cluster: false, methods: [], faults: new Set<never>(), timing }
   const profile = { ...traits, mac, serial: mac, model: 'EAP104', type: 'ap' } as const
   const device = newDevice(profile, '1.0', Date.now() - 24 * 60 * MINUTE_MS)
   return (nowMs) => JSON.stringify(stateParams(profile, device, nowMs)['state'])

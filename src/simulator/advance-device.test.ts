@@ -16,7 +16,8 @@ import { realPace, timingOf } from './pace.ts'
 const MAC = '02000000a001'
 const OLD = '1.0.0'
 const NEW = '2.0.0'
-const image = { version: NEW, models: ['EAP101', 'ECS4150'] }
+const sha256 = 'ab'.repeat(32)
+const image = { sha256, version: NEW, models: ['EAP101', 'ECS4150'] }
 
 function profileOf(type: 'ap' | 'switch', given: readonly Fault[] = []): Profile {
   const own = new Set(given)
@@ -28,6 +29,7 @@ function profileOf(type: 'ap' | 'switch', given: readonly Fault[] = []): Profile
     type,
     members: [],
     cluster: false,
+    methods: [],
     faults: own,
     timing: timingOf(realPace, own),
   }
@@ -99,7 +101,7 @@ describe('an access point', () => {
       '2: 2 Download failed, curl_rc 22, http_code 404',
     ])
     device.call('upgrade', upgradeParams, 3)
-    expect(replies(device.step({ on: 'downloaded', image: { version: NEW, models: ['WF188'] } }))).toEqual([
+    expect(replies(device.step({ on: 'downloaded', image: { ...image, models: ['WF188'] } }))).toEqual([
       '3: 2 Firmware image validation failed',
     ])
     expect(device.state).toMatchObject({ firmware: OLD, activity: { kind: 'idle' } })
@@ -300,7 +302,7 @@ describe('every device', () => {
     fc.nat(100).map((percent): DeviceInput => ({ on: 'progress', percent })),
     fc
       .constantFrom(null, ['EAP101', 'ECS4150'], ['WF188'])
-      .map((models): DeviceInput => ({ on: 'downloaded', image: { version: NEW, models } })),
+      .map((models): DeviceInput => ({ on: 'downloaded', image: { ...image, models } })),
     fc.constant<DeviceInput>({ on: 'download_failed', text: 'curl_rc 7' }),
     fc
       .record({

@@ -11,6 +11,7 @@ import {
   type Profile,
   type Step,
 } from './device.ts'
+import { type Installing, beginInstall, installEffects, installWaitMs } from './install.ts'
 import { endUpload } from './run-script.ts'
 import { bootEventParams, upgradeEventParams } from './telemetry.ts'
 
@@ -68,6 +69,8 @@ function takeImage(
     return { state: failed.state, effects: [recorded, ...failed.effects] }
   }
   const { version } = image
+  if (state.activity.stages !== undefined)
+    return endStage(profile, received, { activity: state.activity, image, recorded, nowMs })
   if (profile.type === 'ap') {
     const { callId, wipes } = state.activity
     const activity: Activity = { kind: 'triggering', callId, version, ...(wipes && { wipes }) }
@@ -78,16 +81,35 @@ function takeImage(
   return { state: installing, effects: [recorded, ...installEffects(profile), status] }
 }
 
-/** An access point answers the call; a switch answered it earlier and sends an event. */
+interface StagedDownload {
+  readonly activity: Extract<Activity, { kind: 'downloading' }>
+  readonly image: DownloadedImage
+  readonly recorded: Effect
+  readonly nowMs: number
+}
+
+/** The image is kept for its activation if it is the one that was meant. */
+function endStage(profile: Profile, state: DeviceState, { activity, image, recorded, nowMs }: StagedDownload): Step {
+  const { sha256, version } = image
+  if (sha256 !== activity.stages) {
+    const failed = failUpgrade(profile, state, { text: 'Firmware image validation failed', nowMs })
+    return { state: failed.state, effects: [recorded, ...failed.effects] }
+  }
+  const reply: Effect = { do: 'reply', id: activity.callId, error: 0, text: 'Staged' }
+  return { state: { ...state, activity: { kind: 'idle' }, staged: { sha256, version } }, effects: [recorded, reply] }
+}
+
+/** An access point answers the call, as for a stage does each device; a switch answered it earlier and sends an event. */
 function failUpgrade(
   profile: Profile,
   state: DeviceState,
   { text, nowMs }: { readonly text: string; readonly nowMs: number },
 ): Step {
   if (state.activity.kind !== 'downloading') return { state, effects: [] }
-  const { callId } = state.activity
+  const { callId, stages } = state.activity
   const idle: DeviceState = { ...state, activity: { kind: 'idle' } }
-  if (profile.type === 'switch') return { state: idle, effects: [notifyUpgrade(profile, nowMs, { operation: 'fail' })] }
+  if (profile.type === 'switch' && stages === undefined)
+    return { state: idle, effects: [notifyUpgrade(profile, nowMs, { operation: 'fail' })] }
   const reply: Effect = { do: 'reply', id: callId, error: 2, text }
   const { queue: [next, ...queue] = [], ...rest } = idle
   if (next === undefined) return { state: idle, effects: [reply] }
@@ -126,29 +148,6 @@ function reportDownload(
   return { state, effects: [status, { do: 'wait', ms: profile.timing.statusMs }] }
 }
 
-type Installing = Extract<Activity, { kind: 'installing' }>
-
-function beginInstall(
-  profile: Profile,
-  state: DeviceState,
-  { version, wipes }: Pick<Installing, 'version' | 'wipes'>,
-): DeviceState {
-  const activity: Installing = { kind: 'installing', version, remainingMs: profile.timing.flashMs }
-  return { ...state, activity: { ...activity, ...(wipes && { wipes }) } }
-}
-
-function installEffects(profile: Profile): readonly Effect[] {
-  return [
-    { do: 'record', change: 'install' },
-    { do: 'wait', ms: installWaitMs(profile, profile.timing.flashMs) },
-  ]
-}
-
-/** A switch reports progress while it installs; an access point sends nothing until it is back. */
-function installWaitMs({ type, timing }: Profile, remainingMs: number): number {
-  return type === 'switch' ? Math.min(timing.statusMs, remainingMs) : remainingMs
-}
-
 function continueInstall(
   profile: Profile,
   state: DeviceState,
@@ -177,7 +176,7 @@ function finishInstall(
   const flashed: DeviceState = {
     ...state,
     ...(orphaned && { orphaned }),
-    firmware: keepsOld ? state.firmware : activity.version,
+    ...(!keepsOld && { firmware: activity.version, backup: state.firmware }),
     counts: { ...state.counts, flashes: state.counts.flashes + 1 },
   }
   const success: readonly Effect[] =

@@ -1,4 +1,6 @@
 import { type GatewayCall, isGatewayCall } from '../gateway/ucentral/messages.ts'
+import { extensionAnswers, offeredMethods } from './answer-extension.ts'
+import { accept, refuse } from './answers.ts'
 import {
   type Activity,
   type DeviceInput,
@@ -19,7 +21,6 @@ type Answer = (profile: Profile, state: DeviceState, context: { readonly call: C
 const answers: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ['reboot', (profile, state, { call }) => reboot(profile, state, call)],
   ['upgrade', (profile, state, { call, nowMs }) => upgrade(profile, state, { call, nowMs })],
-  ['x-signalbox.reboot', (profile, state, { call }) => rebootPart(profile, state, call)],
   ['leds', (profile, state, { call }) => leds(profile, state, call)],
   ['script', (profile, state, { call }) => runScript(profile, state, call)],
   ['telemetry', (profile, state, { call }) => telemetry(profile, state, call)],
@@ -34,13 +35,11 @@ export const answerCall: Answer = (profile, state, context) => {
   const { call } = context
   if (call.params['serial'] !== profile.mac) return { state, effects: [] }
   const answer = answers.get(call.method)
-  if (answer !== undefined && advertises(profile, call.method)) return answer(profile, state, context)
+  if (answer !== undefined) return answer(profile, state, context)
+  const [, method] = /^x-signalbox\.(.+)$/.exec(call.method) ?? []
+  const offered = offeredMethods(profile).find((name) => name === method)
+  if (offered !== undefined) return extensionAnswers[offered](profile, state, call)
   return { state, effects: profile.type === 'ap' ? [] : [accept(call, 'Success')] }
-}
-
-/** Only a device whose parts can be restarted one by one has the extension. */
-export function advertises(profile: Profile, method: string): boolean {
-  return method !== 'x-signalbox.reboot' || profile.members.length > 0 || profile.cluster
 }
 
 function reboot(profile: Profile, state: DeviceState, call: Call): Step {
@@ -108,28 +107,6 @@ function telemetry(profile: Profile, state: DeviceState, call: Call): Step {
   return { state: { ...state, telemetryS: interval }, effects: [accept(call, 'Success'), report] }
 }
 
-function rebootPart(profile: Profile, state: DeviceState, call: Call): Step {
-  if (!isGatewayCall('x-signalbox.reboot', call.params)) return refuse(state, call, 1, 'Invalid parameters')
-  if (profile.faults.has('refuse')) return refuse(state, call, 1, 'Reboot refused')
-  if (state.activity.kind !== 'idle') return refuse(state, call, 1, 'Device is busy')
-  const { member, node } = call.params
-  if ((member === undefined) === (node === undefined)) return refuse(state, call, 1, 'Invalid parameters')
-  if (node !== undefined && !profile.cluster) return refuse(state, call, 1, `No ${node}`)
-  if (member !== undefined && !profile.members.some((known) => known.member === member)) {
-    return refuse(state, call, 1, `No member ${member}`)
-  }
-  const counts = { ...state.counts, partBoots: state.counts.partBoots + 1 }
-  const effects: readonly Effect[] = [accept(call, 'Rebooting'), { do: 'record', change: 'part_boot' }]
-  // When the part that holds the connection restarts, the others take the connection over.
-  const takeover: readonly Effect[] = holdsConnection(profile, call.params) ? [{ do: 'drop', afterMs: 0 }] : []
-  return { state: { ...state, counts }, effects: [...effects, ...takeover] }
-}
-
-function holdsConnection(profile: Profile, part: GatewayCall<'x-signalbox.reboot'>): boolean {
-  if (part.node !== undefined) return part.node === 'node0'
-  return part.member === Math.min(...profile.members.map((known) => known.member))
-}
-
 /** Without a pattern, an access point's client crashes and restarts. */
 function leds(profile: Profile, state: DeviceState, call: Call): Step {
   const known = typeof call.params['pattern'] === 'string'
@@ -145,12 +122,4 @@ function request(profile: Profile, state: DeviceState, context: { readonly call:
   const params = message === 'state' ? stateParams(profile, state, nowMs) : healthcheckParams(profile)
   const asked: Effect = { do: 'notify', method: message, params: { ...params, request_uuid: requestUuid } }
   return { state, effects: [accept(call, 'Success'), asked] }
-}
-
-function accept(call: Call, text: string): Effect {
-  return { do: 'reply', id: call.id, error: 0, text }
-}
-
-function refuse(state: DeviceState, call: Call, error: number, text: string): Step {
-  return { state, effects: [{ do: 'reply', id: call.id, error, text }] }
 }

@@ -1,3 +1,4 @@
+import type { ExtensionMethod } from '../gateway/ucentral/extension-messages.ts'
 import type { Fault } from './faults.ts'
 
 /** A member of a simulated Virtual Chassis. */
@@ -22,6 +23,8 @@ export interface Profile {
   readonly members: readonly ChassisMember[]
   /** True for a device with two nodes, `node0` and `node1`, that can be restarted one by one. */
   readonly cluster: boolean
+  /** What it offers beyond stock uCentral, apart from the restart of parts. */
+  readonly methods: readonly ExtensionMethod[]
   readonly faults: ReadonlySet<Fault>
   readonly timing: Timing
 }
@@ -51,7 +54,14 @@ export interface Timing {
  */
 export type Activity =
   | { readonly kind: 'idle' }
-  | { readonly kind: 'downloading'; readonly callId: number; readonly percent: number; readonly wipes?: true }
+  | {
+      readonly kind: 'downloading'
+      readonly callId: number
+      readonly percent: number
+      readonly wipes?: true
+      /** The SHA-256 of an image that is only to be kept. */
+      readonly stages?: string
+    }
   | { readonly kind: 'triggering'; readonly callId: number; readonly version: string; readonly wipes?: true }
   | { readonly kind: 'installing'; readonly version: string; readonly remainingMs: number; readonly wipes?: true }
   | { readonly kind: 'restarting' }
@@ -74,6 +84,10 @@ export interface UpgradeOrder {
 
 export interface DeviceState {
   readonly firmware: string
+  /** What it ran before the last upgrade. */
+  readonly backup?: string
+  /** An image that is kept for its activation. */
+  readonly staged?: { readonly sha256: string; readonly version: string }
   readonly activity: Activity
   /** The reason that the next `connect` sends; `recovery`: the watchdog has restarted the client. */
   readonly connectReason: BootReason | 'socket' | 'recovery'
@@ -117,6 +131,8 @@ export type DeviceChange =
 
 /** An image as it came from the network. */
 export interface DownloadedImage {
+  /** Lower-case hex. */
+  readonly sha256: string
   /** The version it holds. */
   readonly version: string
   /** Models that it is built for; null if it does not name them. */

@@ -24,7 +24,21 @@ const common = {
   cluster: Type.Optional(Type.Boolean()),
 }
 
-const PlannedDevice = Type.Object({ ...common, type: Type.Union([Type.Literal('ap'), Type.Literal('switch')]) })
+const PlannedDevice = Type.Object({
+  ...common,
+  type: Type.Union([Type.Literal('ap'), Type.Literal('switch')]),
+  /** What it offers beyond stock uCentral, apart from the restart of members and nodes. */
+  methods: Type.Optional(
+    Type.Array(
+      Type.Union([
+        Type.Literal('stage'),
+        Type.Literal('activate'),
+        Type.Literal('restore_backup'),
+        Type.Literal('snapshot'),
+      ]),
+    ),
+  ),
+})
 
 const PlannedJunos = Type.Object({
   ...common,

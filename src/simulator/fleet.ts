@@ -128,6 +128,7 @@ function profileOf(planned: PlannedDevice, faults: ReadonlySet<Fault>, pace: Pac
     type: planned.type,
     members: members.map(({ member, mac, serial, model }, place) => ({ member: member ?? place, mac, serial, model })),
     cluster: planned.cluster ?? false,
+    methods: planned.methods ?? [],
     faults,
     timing: timingOf(pace, faults),
   }

@@ -16,7 +16,7 @@ describe('readImage', () => {
         fc.uint8Array(),
         (models, version, rest) => {
           const head = Buffer.concat([Buffer.from(imageHeader(models, version)), rest])
-          expect(readImage({ head, sha256, fileName: 'other.bin' })).toEqual({ models, version })
+          expect(readImage({ head, sha256, fileName: 'other.bin' })).toEqual({ sha256, models, version })
         },
       ),
     )
@@ -24,8 +24,16 @@ describe('readImage', () => {
 
   it('uses the file name as the version of an image without header, else the hash', () => {
     const head = Buffer.from([0x7f, 0x45, 0x4c, 0x46])
-    expect(readImage({ head, sha256, fileName: '3.2.1-rc1.bin' })).toEqual({ models: null, version: '3.2.1-rc1' })
-    expect(readImage({ head, sha256, fileName: null })).toEqual({ models: null, version: 'sha256-abababababab' })
+    expect(readImage({ head, sha256, fileName: '3.2.1-rc1.bin' })).toEqual({
+      sha256,
+      models: null,
+      version: '3.2.1-rc1',
+    })
+    expect(readImage({ head, sha256, fileName: null })).toEqual({
+      sha256,
+      models: null,
+      version: 'sha256-abababababab',
+    })
   })
 
   it('accepts any bytes', () => {

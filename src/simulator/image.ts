@@ -28,9 +28,9 @@ export interface ImageFile {
 export function readImage({ head, sha256, fileName }: ImageFile): DownloadedImage {
   const [line = ''] = head.subarray(0, HEADER_BYTES).toString('utf8').split('\n', 1)
   const [, models, version] = headerLine.exec(line) ?? []
-  if (models !== undefined && version !== undefined) return { models: models.split(','), version }
+  if (models !== undefined && version !== undefined) return { sha256, models: models.split(','), version }
   const named = fileName?.replace(/\.(bin|img|itb|tar|tgz|tar\.gz|upgrade)$/i, '') ?? ''
-  return { models: null, version: named === '' ? `sha256-${sha256.slice(0, 12)}` : named }
+  return { sha256, models: null, version: named === '' ? `sha256-${sha256.slice(0, 12)}` : named }
 }
 
 /** Returns the `filename` or `filename*` of a `Content-Disposition` header (RFC 6266). */

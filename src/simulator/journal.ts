@@ -51,9 +51,17 @@ const Saved = Type.Object({
   mac: Type.String(),
   state: Type.Object({
     firmware: Type.String(),
+    backup: Type.Optional(Type.String()),
+    staged: Type.Optional(Type.Object({ sha256: Type.String(), version: Type.String() })),
     activity: Type.Union([
       Type.Object({ kind: Type.Literal('idle') }),
-      Type.Object({ kind: Type.Literal('downloading'), callId: CallId, percent: Type.Number(), wipes: Flag }),
+      Type.Object({
+        kind: Type.Literal('downloading'),
+        callId: CallId,
+        percent: Type.Number(),
+        wipes: Flag,
+        stages: Type.Optional(Type.String()),
+      }),
       Type.Object({ kind: Type.Literal('triggering'), callId: CallId, version: Type.String(), wipes: Flag }),
       Type.Object({
         kind: Type.Literal('installing'),

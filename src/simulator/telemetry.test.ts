@@ -17,6 +17,7 @@ const anyProfile: fc.Arbitrary<Profile> = fc.record({
     maxLength: 10,
   }),
   cluster: fc.boolean(),
+  methods: fc.subarray(['stage', 'activate', 'restore_backup', 'snapshot'] as const).map((methods) => [...methods]),
   faults: fc.constant(none),
   timing: fc.constant(timingOf(realPace, none)),
 })
@@ -84,11 +85,13 @@ describe('telemetry', () => {
     )
   })
 
-  it('advertises the extension only for devices with several parts', () => {
+  it('advertises the extension only for devices with several parts, and with methods of it', () => {
     fc.assert(
       fc.property(anyProfile, (profile) => {
         const { capabilities } = connectParams(profile, newDevice(profile, '1.0.0', 0))
-        expect('x-signalbox' in capabilities).toBe(profile.members.length > 0 || profile.cluster)
+        expect('x-signalbox' in capabilities).toBe(
+          profile.members.length > 0 || profile.cluster || profile.methods.length > 0,
+        )
       }),
     )
   })

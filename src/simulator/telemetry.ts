@@ -1,4 +1,5 @@
 import type { Capabilities, Connect, UpgradeStatus } from '../gateway/ucentral/messages.ts'
+import { offeredMethods } from './answer-extension.ts'
 import { accessPointState } from './access-point-state.ts'
 import { type BootCause, type DeviceState, type Profile, uptimeS } from './device.ts'
 import { switchPower, switchState } from './switch-state.ts'
@@ -17,21 +18,26 @@ export function connectParams(profile: Profile, state: DeviceState): Connect {
     firmware: state.firmware,
     // The switch client sends no reason.
     ...(profile.type === 'ap' && { reason: state.connectReason }),
-    capabilities: capabilities(profile, state.firmware),
+    capabilities: capabilities(profile, state),
   }
 }
 
-function capabilities(profile: Profile, firmware: string): Capabilities & { readonly serial_number: string } {
+function capabilities(
+  profile: Profile,
+  { firmware, backup }: DeviceState,
+): Capabilities & { readonly serial_number: string } {
   const stock = {
     compatible: profile.model,
     model: profile.model,
     platform: profile.type,
     serial_number: profile.serial,
   }
-  if (profile.members.length === 0 && !profile.cluster) return stock
+  const methods = offeredMethods(profile)
+  if (methods.length === 0) return stock
   // All members of a Virtual Chassis run the same version, because an upgrade writes it to all of them.
   const members = profile.members.map((member) => ({ ...member, firmware }))
-  const extension = { protocol: 1 as const, methods: ['reboot'] }
+  const backups = methods.includes('restore_backup') ? { backup_version: backup ?? null } : {}
+  const extension = { protocol: 1 as const, methods, ...backups }
   return { ...stock, 'x-signalbox': members.length > 0 ? { ...extension, members } : extension }
 }
 

@@ -1,3 +1,4 @@
+import { describe } from 'vitest'
 import { FAMILY, ucentralDriver } from '../../src/gateway/ucentral/driver.ts'
 import { defaultLimits } from '../../src/gateway/ucentral/limits.ts'
 import type { Capabilities } from '../../src/gateway/ucentral/messages.ts'
@@ -16,6 +17,13 @@ const hello = (platform: string, extension?: Capabilities['x-signalbox']): Capab
 })
 const member = { member: 1, mac, serial: 's', model: 'm', firmware: '1.0.0' }
 
+const capable = {
+  protocol: 1 as const,
+  methods: ['reboot', 'stage', 'activate', 'restore_backup', 'snapshot'],
+  members: [member],
+  backup_version: '0.9.0',
+}
+
 const statusOf = (error: number, text: string) => ({
   result: { serial: mac, uuid: 1, status: { error, text } },
   error: undefined,
@@ -28,6 +36,8 @@ describeDriver(FAMILY, ucentralDriver, {
     { device: ols, hello: hello('switch', { protocol: 1, methods: ['reboot'] }) },
     { device: ols, hello: hello('switch', { protocol: 1, methods: ['reboot'], members: [member] }) },
     { device: ols, hello: hello('switch', { protocol: 1, methods: ['stage'] }) },
+    { device: ols, hello: hello('switch', capable) },
+    { device: ols, hello: hello('switch', { protocol: 1, methods: ['restore_backup'], backup_version: null }) },
   ],
   success: (text) => statusOf(0, text),
   refusal: (text) => statusOf(1, text),
@@ -38,27 +48,32 @@ describeDriver(FAMILY, ucentralDriver, {
   maxCallBytes: 31 * 1024,
 })
 
-describeProtocol({
-  family: FAMILY,
-  capabilities: stockCapabilities(),
-  helloMs: defaultLimits.helloMs,
-  async open({ port, mac: own, harness }) {
-    const device = await openDevice(port, harness.ca, { mac: own })
-    const callOf = (id: number, text: string): TestCall => ({
-      id,
-      text,
-      accept: () => device.reply(id, { error: 0, text: 'Success' }),
-      refuse: (reason) => device.reply(id, { error: 1, text: reason }),
-    })
-    return {
-      closed: device.closed,
-      hello: () => device.hello(),
-      async nextCall() {
-        const call = await device.nextCall()
-        return callOf(call.id, JSON.stringify(call))
-      },
-      adopt: ({ id, text }) => callOf(id, text),
-      drop: () => device.socket.terminate(),
-    }
-  },
+const peers: readonly { readonly extension?: Capabilities['x-signalbox'] }[] = [{}, { extension: capable }]
+
+describe.each(peers)('with $extension', ({ extension }) => {
+  const capabilities = extension && { ...hello('ap', extension) }
+  describeProtocol({
+    family: FAMILY,
+    capabilities: capabilities === undefined ? stockCapabilities() : ucentralDriver.capabilitiesOf(capabilities),
+    helloMs: defaultLimits.helloMs,
+    async open({ port, mac: own, harness }) {
+      const device = await openDevice(port, harness.ca, { mac: own })
+      const callOf = (id: number, text: string): TestCall => ({
+        id,
+        text,
+        accept: () => device.reply(id, { error: 0, text: 'Success' }),
+        refuse: (reason) => device.reply(id, { error: 1, text: reason }),
+      })
+      return {
+        closed: device.closed,
+        hello: () => device.hello(capabilities && { capabilities }),
+        async nextCall() {
+          const call = await device.nextCall()
+          return callOf(call.id, JSON.stringify(call))
+        },
+        adopt: ({ id, text }) => callOf(id, text),
+        drop: () => device.socket.terminate(),
+      }
+    },
+  })
 })

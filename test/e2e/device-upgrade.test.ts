@@ -46,7 +46,7 @@ async function startService(devices: readonly PlannedDevice[]): Promise<Service>
   const org = `/api/v1/orgs/${made.org_id}`
   const lines = devices.map((device, index) => ({ ...device, claim_code: `CODE1-00000-0000${index}` }))
   await operator.call('POST', '/operator/v1/manifest', {
-    devices: lines.map(({ firmware: _, ...line }) => line),
+    devices: lines.map(({ firmware: _, methods: __, ...line }) => line),
   })
   await client.call(
     'POST',
@@ -116,4 +116,32 @@ it('upgrades single devices, in the loop of published clients', { timeout: 120_0
     ['completed', 1],
     ['completed', 1],
   ])
+})
+
+it('stages, activates, restores and snapshots a switch that offers it', { timeout: 120_000 }, async () => {
+  const capable: PlannedDevice = { ...sw, methods: ['stage', 'activate', 'restore_backup', 'snapshot'] }
+  const service = await startService([capable])
+  const { client, org, site } = service
+  const image = Buffer.from(imageHeader([sw.model], '2.0.0').padEnd(100_000, '.'))
+  await client.upload(`${org}/firmware?version=2.0.0&models=${sw.model}`, image)
+  const id = `00000000-0000-0000-1000-${sw.mac}`
+  const stats = async (): Promise<AnyJson> => (await client.call('GET', `${site}/stats/devices/${id}`)) as AnyJson
+  const isBackWith = (version: string) => async (): Promise<boolean> => {
+    const { status, version: runs } = await stats()
+    return status === 'connected' && runs === version
+  }
+  await waitUntil('it is connected', isBackWith('1.0.0'))
+  const restore = () => client.call('POST', `${site}/devices/${id}/restore_backup_version`)
+  await expect(restore()).rejects.toThrow('no backup version')
+  await upgradeAsClientsDo(service, id)
+  await waitUntil('it is back', isBackWith('2.0.0'))
+  await restore()
+  await waitUntil('it is back with the former version', isBackWith('1.0.0'))
+  await client.call('POST', `${site}/devices/${id}/snapshot`)
+  const events = async (): Promise<string[]> => {
+    const found = (await client.call('GET', `${site}/devices/events/search?limit=100&duration=1h`)) as AnyJson
+    return found.results.map(({ type }: AnyJson) => type)
+  }
+  await waitUntil('the snapshot', async () => (await events()).includes('SW_RECOVERY_SNAPSHOT_SUCCEEDED'))
+  expect((await events()).filter((type) => type === 'SW_UPGRADED')).toHaveLength(2)
 })

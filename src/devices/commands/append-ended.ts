@@ -49,9 +49,9 @@ export async function appendCompletedRestores(tx: Tx, deviceIds: readonly string
   const settled = await settleCompletedRestores(tx, deviceIds, at)
   await appendEvents(
     tx,
-    settled.map(({ version, ...restore }) => {
+    settled.map(({ orgId, deviceId, version }) => {
       const text = version === null ? 'Restored the backup version' : `Restored the backup version ${version}`
-      return { ...restore, event: { what: 'UPGRADED', text } as const }
+      return { orgId, deviceId, event: { what: 'UPGRADED', text } as const }
     }),
     at,
   )
@@ -65,7 +65,10 @@ export async function appendFailedRestores(tx: Tx, nowMs: number, at: Date): Pro
   const settled = await settleLateRestores(tx, nowMs - RETURN_WITHIN_MS, at)
   await appendEvents(
     tx,
-    settled.map((restore) => ({ ...restore, event: { what: 'UPGRADE_FAILED', text: failureOf(restore) } as const })),
+    settled.map((restore) => {
+      const { orgId, deviceId } = restore
+      return { orgId, deviceId, event: { what: 'UPGRADE_FAILED', text: failureOf(restore) } as const }
+    }),
     at,
   )
 }

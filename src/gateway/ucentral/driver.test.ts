@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { DriverCommand, DriverDevice, Outcome, UpgradeStep } from '../driver.ts'
 import { ucentralDriver } from './driver.ts'
-import type { Capabilities } from './messages.ts'
+import { type Capabilities, type GatewayMethod, isGatewayCall } from './messages.ts'
 
 const ap: DriverDevice = { mac: '02aabbccddee', type: 'ap' }
 const ols: DriverDevice = { ...ap, type: 'switch' }
@@ -37,6 +37,7 @@ describe('capabilities', () => {
   const members = [{ member: 1, mac: '02aabbccddef', serial: 's', model: 'm', firmware: '1' }]
   const stock = { restart_members: [], restart_nodes: [] }
   const nodes = ['node0', 'node1']
+  const stockSwitch = ['restart', 'upgrade', 'ping', 'support']
   test.each<[string, Capabilities, unknown]>([
     [
       'an access point',
@@ -57,19 +58,34 @@ describe('capabilities', () => {
     ],
     ['a switch that restarts parts', hello('switch', ['reboot']), { restart_members: 'any', restart_nodes: nodes }],
     ['one that lists them', hello('switch', ['reboot'], members), { restart_members: [1], restart_nodes: nodes }],
-    ['one that offers something else', hello('switch', ['stage'], members), stock],
+    ['one that offers half of an upgrade', hello('switch', ['stage'], members), { ...stock, commands: stockSwitch }],
+    [
+      'one that offers unknown methods',
+      hello('switch', ['explode', 'toString'], members),
+      { ...stock, commands: stockSwitch },
+    ],
+    [
+      'a capable switch',
+      hello('switch', ['reboot', 'stage', 'activate', 'restore_backup', 'snapshot'], members),
+      { commands: [...stockSwitch, 'stage', 'activate', 'restore_backup', 'snapshot'], restart_members: [1] },
+    ],
   ])('of %s', (_, said, expected) => {
     expect(ucentralDriver.capabilitiesOf(said)).toMatchObject(expected as object)
   })
 
-  test('contain only upgrades in one step', () => {
-    for (const command of [
-      { ...upgrade, kind: 'stage' as const },
-      { kind: 'activate' as const, ...image },
-      { kind: 'restore_backup' as const },
-      { kind: 'snapshot' as const },
-    ])
-      expect(ucentralDriver.encode(ap, command)).toMatchObject({ kind: 'rejected', code: 'unsupported', final: true })
+  test('say what a restore returns to, or that there is nothing', () => {
+    const said = (backup: string | null | undefined) =>
+      ucentralDriver.capabilitiesOf({
+        ...hello('switch'),
+        'x-signalbox': {
+          protocol: 1,
+          methods: ['restore_backup'],
+          ...(backup !== undefined && { backup_version: backup }),
+        },
+      })
+    expect(said('1.0.0')).toMatchObject({ commands: [...stockSwitch, 'restore_backup'], backup_version: '1.0.0' })
+    expect(said(undefined)).toEqual({ ...stock, commands: [...stockSwitch, 'restore_backup'] })
+    expect(said(null)).toEqual({ ...stock, commands: stockSwitch, refusals: { restore_backup: 'no backup version' } })
   })
 })
 
@@ -114,6 +130,8 @@ describe('calls', () => {
       fc.property(bad, (evil) => {
         const encoded = ucentralDriver.encode(ap, { ...upgrade, uri: `https://example.test/a${evil}x` })
         expect(encoded).toMatchObject({ kind: 'rejected', code: 'unsafe_uri', final: true })
+        const staged = ucentralDriver.encode(ols, { ...upgrade, kind: 'stage', uri: `https://example.test/a${evil}x` })
+        expect(staged).toEqual(encoded)
       }),
     )
   })
@@ -122,6 +140,27 @@ describe('calls', () => {
     expect(ucentralDriver.encode(ols, { ...restart, member: 1 })).toMatchObject({
       call: { method: 'x-signalbox.reboot', params: { serial: ols.mac, member: 1 } },
     })
+  })
+
+  test.each<[DriverCommand, string, object]>([
+    [{ ...upgrade, kind: 'stage' }, 'stage', { uri, sha256: image.sha256 }],
+    [
+      { ...upgrade, kind: 'stage', localCertificates: true },
+      'stage',
+      { uri, sha256: image.sha256, 'use-local-certificates': true },
+    ],
+    [{ kind: 'activate', ...image }, 'activate', { sha256: image.sha256 }],
+    [{ kind: 'restore_backup' }, 'restore_backup', {}],
+    [{ kind: 'restore_backup', version: '1.0.0' }, 'restore_backup', { version: '1.0.0' }],
+    [{ kind: 'snapshot' }, 'snapshot', {}],
+  ])('of the extension: %o', (command, method, params) => {
+    const encoded = ucentralDriver.encode(ols, command)
+    expect(encoded).toEqual({
+      kind: 'call',
+      call: { method: `x-signalbox.${method}`, params: { serial: ols.mac, ...params } },
+      timeoutMs: 1_800_000,
+    })
+    expect(isGatewayCall(`x-signalbox.${method}` as GatewayMethod, { serial: ols.mac, ...params })).toBe(true)
   })
 
   test('need no certificate for an address without TLS, from which every device can download', () => {

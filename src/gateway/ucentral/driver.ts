@@ -2,6 +2,7 @@ import type { DeviceCapabilities } from '../../devices/tables.ts'
 import type { Call } from '../jsonrpc.ts'
 import { type Capabilities, type GatewayCall, isResult, isRpcError, isUpgradeStatus } from './messages.ts'
 import { deviceText } from '../device-text.ts'
+import { encodeExtension, encodePartRestart, extensionOf } from './extension.ts'
 import { decodePing, decodeSupport, encodePing, encodeSupport } from './scripts.ts'
 import type {
   Address,
@@ -89,24 +90,9 @@ const unsafeAddress: Rejection = {
   final: true,
 }
 
-const twoSteps: Rejection = {
-  kind: 'rejected',
-  code: 'unsupported',
-  text: 'uCentral devices download and install firmware in one step',
-  final: true,
-}
-
-const lacksBackup: Rejection = {
-  kind: 'rejected',
-  code: 'unsupported',
-  text: 'uCentral devices can neither restore firmware nor take snapshots on request',
-  final: true,
-}
-
 /** Only the client of access points has LEDs: that of switches calls the unknown method a success and does nothing. */
 function capabilitiesOf(hello: Capabilities): DeviceCapabilities {
-  const { methods = [], members } = hello['x-signalbox'] ?? {}
-  const restartsParts = methods.includes('reboot')
+  const { commands, ...parts } = extensionOf(hello)
   return {
     commands: [
       'restart',
@@ -114,9 +100,9 @@ function capabilitiesOf(hello: Capabilities): DeviceCapabilities {
       ...(typeOf(hello) === 'ap' ? (['locate', 'unlocate'] as const) : []),
       ...(runsScripts(hello) ? (['ping'] as const) : []),
       'support',
+      ...commands,
     ],
-    restart_members: restartsParts ? (members?.map(({ member }) => member) ?? 'any') : [],
-    restart_nodes: restartsParts ? ['node0', 'node1'] : [],
+    ...parts,
   }
 }
 
@@ -134,11 +120,8 @@ function encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Ca
   const serial = device.mac
   switch (command.kind) {
     case 'restart': {
-      const { kind: _, ...part } = command
-      const call =
-        Object.keys(part).length === 0
-          ? { method: 'reboot', params: { serial, when: NOW } }
-          : { method: 'x-signalbox.reboot', params: { serial, ...part } }
+      if (command.member !== undefined || command.node !== undefined) return encodePartRestart(device, command)
+      const call = { method: 'reboot', params: { serial, when: NOW } }
       return { kind: 'call', call, timeoutMs: REBOOT_TIMEOUT_MS }
     }
     case 'upgrade': {
@@ -148,11 +131,11 @@ function encode(device: DriverDevice, command: DriverCommand): EncodedCommand<Ca
       return { kind: 'call', call: { method: 'upgrade', params: upgradeParams(device, command) }, timeoutMs }
     }
     case 'stage':
+      return unsafeUri.test(command.uri) ? unsafeAddress : encodeExtension(device, command, needsDeviceCa(command))
     case 'activate':
-      return twoSteps
     case 'restore_backup':
     case 'snapshot':
-      return lacksBackup
+      return encodeExtension(device, command, false)
     case 'locate':
     case 'unlocate': {
       // `on` ends the blinking and restores normal operation; `off` would leave the LEDs dark permanently.

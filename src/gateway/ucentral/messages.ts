@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { Extension, extensionCalls, extensionChecks } from './extension-messages.ts'
 import { Script } from './script-messages.ts'
 
 /**
@@ -11,23 +12,6 @@ import { Script } from './script-messages.ts'
 /** A MAC address without separators; some firmwares send upper case. */
 const Serial = Type.String({ pattern: '^[0-9a-fA-F]{12}$' })
 const ShortText = Type.String({ maxLength: 256 })
-
-/** A member of a Virtual Chassis. Stock devices have none. */
-export const Member = Type.Object({
-  member: Type.Integer({ minimum: 0, maximum: 9 }),
-  mac: Type.String({ pattern: '^[0-9a-f]{12}$' }),
-  serial: ShortText,
-  model: ShortText,
-  firmware: ShortText,
-})
-
-/** Capabilities beyond stock uCentral. A call that is not advertised is never sent. */
-export const Extension = Type.Object({
-  protocol: Type.Literal(1),
-  /** Names without the prefix, such as `reboot`. */
-  methods: Type.Array(ShortText, { maxItems: 32 }),
-  members: Type.Optional(Type.Array(Member, { maxItems: 10 })),
-})
 
 export const Capabilities = Type.Object({
   /** The hardware name, such as `edgecore_eap101`: firmware is built for it, and the inventory shows it as the model. */
@@ -160,14 +144,6 @@ export const Upgrade = Type.Object({
 })
 export type Upgrade = Static<typeof Upgrade>
 
-/** Reboots one member of a Virtual Chassis or one node of a cluster; exactly one of the two is present. */
-export const RebootPart = Type.Object({
-  serial: Serial,
-  member: Type.Optional(Type.Integer({ minimum: 0, maximum: 9 })),
-  node: Type.Optional(Type.Union([Type.Literal('node0'), Type.Literal('node1')])),
-})
-export type RebootPart = Static<typeof RebootPart>
-
 export const Leds = Type.Object({
   serial: Serial,
   when: When,
@@ -190,7 +166,7 @@ export type TelemetryOrder = Static<typeof TelemetryOrder>
 export const gatewayCalls = {
   reboot: Reboot,
   upgrade: Upgrade,
-  'x-signalbox.reboot': RebootPart,
+  ...extensionCalls,
   leds: Leds,
   telemetry: TelemetryOrder,
   script: Script,
@@ -229,7 +205,7 @@ const deviceChecks = {
 const gatewayChecks = {
   reboot: Compile(Reboot),
   upgrade: Compile(Upgrade),
-  'x-signalbox.reboot': Compile(RebootPart),
+  ...extensionChecks,
   leds: Compile(Leds),
   telemetry: Compile(TelemetryOrder),
   script: Compile(Script),
