@@ -1,0 +1,211 @@
+import { decodeReply as decodeEdgeReply, encodeOrder } from '../../src/gateway/edge/driver.ts'
+import { isHello, isReport } from '../../src/gateway/edge/messages.ts'
+import {
+  compressParams,
+  decodeFrame,
+  encodeCall,
+  encodeError,
+  encodeNotification,
+  encodeResult,
+} from '../../src/gateway/jsonrpc.ts'
+import { readFacts } from '../../src/gateway/netconf/facts.ts'
+import { FrameDecoder, type Framing, FramingError, encodeMessage } from '../../src/gateway/netconf/framing.ts'
+import { PreambleError, PreambleReader } from '../../src/gateway/netconf/preamble.ts'
+import { type RpcReply, decodeHello, decodeRpcReply } from '../../src/gateway/netconf/rpc.ts'
+import type { Task } from '../../src/gateway/netconf/task.ts'
+import { startTask } from '../../src/gateway/netconf/tasks.ts'
+import { XmlError, parseXml } from '../../src/gateway/netconf/xml.ts'
+import { type DeviceEvent, ucentralDriver } from '../../src/gateway/ucentral/driver.ts'
+import { isDeviceMessage, isDeviceMethod } from '../../src/gateway/ucentral/messages.ts'
+import { decodeState } from '../../src/gateway/ucentral/state/decode-state.ts'
+import * as states from '../../src/gateway/ucentral/state/samples.ts'
+import { answerRpc } from '../../src/simulator/junos/answer-rpc.ts'
+import { type JunosForm, createJunosDevice } from '../../src/simulator/junos/junos-device.ts'
+
+/** How the gateway reads what the devices of a protocol send. */
+export interface Codec {
+  readonly name: string
+  /** What real devices send. */
+  readonly frames: readonly Buffer[]
+  /** Decodes as far as the gateway does before it writes anything, and returns what it would keep. */
+  readonly decode: (bytes: Buffer) => unknown
+  /** The errors by which it says that the bytes make no sense; others are defects. */
+  readonly refusals: readonly (new (...args: never[]) => Error)[]
+}
+
+const mac = '02aabbccddee'
+const id = '0193a1c0-0000-7000-8000-000000000004'
+const kinds = ['restart', 'upgrade', 'stage', 'activate', 'locate', 'ping', 'support', 'snapshot'] as const
+
+const capabilities = {
+  compatible: 'test_model',
+  platform: 'switch',
+  'x-signalbox': { protocol: 1, methods: ['reboot', 'restore_backup'], backup_version: '1.0.0' },
+}
+const upgradeStatus = { type: 'firmware_upgrade_status', payload: { operation: 'download', percentage: 5 } }
+
+const ucentral: Codec = {
+  name: 'uCentral frames',
+  frames: [
+    encodeNotification('connect', { serial: mac, uuid: 1, firmware: '1.0.0', capabilities }),
+    encodeNotification('event', { serial: mac, data: { event: [1, upgradeStatus] } }),
+    encodeNotification('healthcheck', { serial: mac, uuid: 1, sanity: 100, data: {} }),
+    encodeResult(1024, { serial: mac, uuid: 1, status: { error: 0, text: 'Success' } }),
+    encodeError(1025, { code: -32601, message: 'unknown' }),
+    ...Object.values(states).flatMap((state) => [
+      encodeNotification('state', { serial: mac, uuid: 1, state }),
+      encodeNotification('state', compressParams({ serial: mac, uuid: 1, state })),
+    ]),
+  ].map((text) => Buffer.from(text)),
+  decode(bytes) {
+    const frame = decodeFrame(bytes.toString('utf8'))
+    if (frame.kind === 'reply') {
+      const { result, error } = frame
+      const sent = { device: { mac, type: 'switch' as const }, lastStep: null }
+      return kinds.map((kind) => ucentralDriver.decodeReply({ ...sent, kind }, { result, error }))
+    }
+    if (frame.kind !== 'call' || !isDeviceMethod(frame.method)) return frame.kind
+    const { method, params } = frame
+    if (method === 'connect' && isDeviceMessage(method, params))
+      return ucentralDriver.capabilitiesOf(params.capabilities)
+    if (method === 'state' && isDeviceMessage(method, params)) return decodeState(params.state)
+    if (method !== 'event' || !isDeviceMessage(method, params)) return method
+    const event = params.data.event[1] as DeviceEvent
+    return kinds.map((kind) =>
+      ucentralDriver.decodeEvent({ device: { mac, type: 'switch' }, kind, lastStep: null }, event),
+    )
+  },
+  refusals: [],
+}
+
+const report = {
+  uptime_s: 1,
+  services: [{ name: 'tunterm', version: null, state: 'stopped' }],
+  cpu_percent: null,
+  memory: null,
+  disk: { total: 2, free: 1 },
+  addresses: ['192.0.2.1'],
+}
+const hello = { agent: '1', boot_id: 'a', model: null, serial: null, distro: null, methods: ['configure'] }
+const order = {
+  ...{ orgId: id, id, deviceId: id, epoch: '1', callId: 1024, mxedge: { name: 'Edge', model: 'ME-VM', doc: {} } },
+  ...{ kind: 'service' as const, params: { service: 'tunterm', action: 'restart' as const } },
+}
+
+const edge: Codec = {
+  name: 'frames of edge appliances',
+  frames: [
+    encodeCall(1, 'hello', { ...hello, config_sha256: null, report }),
+    encodeCall(2, 'report', report),
+    encodeResult(1024, { command_id: id, boot_id: 'a', repeated: false, text: 'done' }),
+    encodeError(1024, { code: 2, message: 'failed', data: { command_id: id, boot_id: 'a' } }),
+    encodeCall(1024, encodeOrder(order).call.method, encodeOrder(order).call.params),
+  ].map((text) => Buffer.from(text)),
+  decode(bytes) {
+    const frame = decodeFrame(bytes.toString('utf8'))
+    if (frame.kind === 'reply') return decodeEdgeReply(order, frame)
+    if (frame.kind !== 'call') return frame.kind
+    return isHello(frame.params) || isReport(frame.params) ? frame.params : frame.method
+  },
+  refusals: [],
+}
+
+const forms: readonly JunosForm[] = ['single', 'virtual_chassis', 'cluster']
+const requests = [
+  '<get-system-information/>',
+  '<get-chassis-mac-addresses/>',
+  '<get-virtual-chassis-information/>',
+  '<get-system-uptime-information/>',
+  '<get-software-sets-information/>',
+  '<get-sha256-checksum-information><path>/var/tmp/a</path></get-sha256-checksum-information>',
+  '<request-package-add><package-name>/var/tmp/a</package-name></request-package-add>',
+  '<request-package-rollback/>',
+  '<request-snapshot/>',
+  '<request-reboot/>',
+]
+
+async function listReplies(): Promise<string[]> {
+  const download = () => Promise.reject(new Error('unused'))
+  const bodies = forms.flatMap((form) =>
+    requests.map(async (request) => {
+      const device = createJunosDevice({ mac, model: 'ex4100-48p', form, nowMs: 0 })
+      const { body } = await answerRpc(device, parseXml(request), { nowMs: 0, download })
+      return `<rpc-reply xmlns:junos="urn:j" message-id="1">${body ?? ''}</rpc-reply>`
+    }),
+  )
+  return Promise.all(bodies)
+}
+
+const replies = await listReplies()
+const greeting = '<hello><capabilities><capability>urn:ietf:params:netconf:base:1.1</capability></capabilities></hello>'
+
+const framings: readonly Codec[] = (['end_of_message', 'chunked'] as const satisfies Framing[]).map((framing) => ({
+  name: `NETCONF framing ${framing}`,
+  frames: replies.map((reply) => encodeMessage(reply, framing)),
+  decode(bytes) {
+    const decoder = new FrameDecoder(512 * 1024)
+    decoder.setFraming(framing)
+    const texts: string[] = []
+    // The network cuts where it likes.
+    for (let at = 0; at < bytes.length; at += 1000) {
+      decoder.push(bytes.subarray(at, at + 1000))
+      for (let text = decoder.next(); text !== null; text = decoder.next()) texts.push(text)
+    }
+    return texts
+  },
+  refusals: [FramingError],
+}))
+
+const xml: Codec = {
+  name: 'XML',
+  frames: [greeting, ...replies].map((text) => Buffer.from(text)),
+  decode: (bytes) => decodeHello(parseXml(bytes.toString('utf8'))),
+  refusals: [XmlError],
+}
+
+const preamble: Codec = {
+  name: 'the preamble of outbound SSH',
+  frames: [
+    'MSG-ID: DEVICE-CONN-INFO\r\nMSG-VER: V1\r\nDEVICE-ID: a\r\nHOST-KEY: ssh-ed25519 AAAA\r\nHMAC: ab\r\nSSH-2.0-x\r\n',
+    'MSG-ID:: DEVICE-CONN-INFO\n\nDEVICE-ID:: a\nSSH-2.0-x\r\n',
+    'SSH-2.0-OpenSSH_9.6\r\n',
+  ].map((text) => Buffer.from(text)),
+  decode: (bytes) => new PreambleReader().read(bytes),
+  refusals: [PreambleError],
+}
+
+const image = { version: '2.0.0', sha256: 'ab'.repeat(32) }
+const facts = { mac, model: 'EX4100-48P', serial: 'S', version: '1.0.0', type: 'switch', uptimeS: null } as const
+const base = { ...facts, members: [], nodes: [], backup: null }
+
+/** Answers every request of a task with the same reply. No task may ask for ever. */
+function runTask(task: Task<unknown>, reply: RpcReply): unknown {
+  let next = task.next()
+  for (let calls = 0; next.done !== true; calls += 1) {
+    if (calls > 100) throw new Error('a task asks for ever')
+    next = task.next(reply)
+  }
+  return next.value
+}
+
+const junosReplies: Codec = {
+  name: 'replies of Junos',
+  frames: replies.map((text) => Buffer.from(text)),
+  decode(bytes) {
+    const decoded = decodeRpcReply(parseXml(bytes.toString('utf8')))
+    if (decoded === null) return null
+    const tasks = [
+      readFacts(),
+      startTask({ kind: 'restart' }, base),
+      startTask({ kind: 'stage', ...image, uri: 'https://example.test/a', localCertificates: false }, base),
+      startTask({ kind: 'activate', ...image }, base),
+      startTask({ kind: 'restore_backup' }, base),
+      startTask({ kind: 'snapshot' }, base),
+    ]
+    return tasks.map((task) => runTask(task, decoded.reply))
+  },
+  refusals: [XmlError],
+}
+
+/** Every codec of the gateway: a new protocol adds its own. */
+export const codecs: readonly Codec[] = [ucentral, edge, ...framings, xml, preamble, junosReplies]
