@@ -17,7 +17,7 @@ const anyProfile: fc.Arbitrary<Profile> = fc.record({
     maxLength: 10,
   }),
   cluster: fc.boolean(),
-  methods: fc.subarray(['stage', 'activate', 'restore_backup', 'snapshot'] as const).map((methods) => [...methods]),
+  methods: fc.subarray(['stage', 'activate', 'restore_backup', 'snapshot']),
   faults: fc.constant(none),
   timing: fc.constant(timingOf(realPace, none)),
 })

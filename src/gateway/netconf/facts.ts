@@ -10,7 +10,7 @@ import { type XmlElement, findAll, textOf } from './xml.ts'
 export interface ChassisMember {
   readonly member: number
   readonly isPresent: boolean
-  /** True for the member that the gateway talks to. */
+  /** True for the master, whether or not it is the member that the gateway talks to. */
   readonly isMaster: boolean
   readonly serial: string
   readonly model: string
@@ -134,8 +134,10 @@ function membersOf(
     if (!/^\d$/.test(id)) return []
     const member = Number(id)
     const isPresent = textOf(element, 'member-status') === 'Prsnt'
-    const isMaster = /^Master/i.test(textOf(element, 'member-role') ?? '')
-    const set = sets.find((one) => one.member === member || (one.member === null && isMaster))
+    const role = textOf(element, 'member-role') ?? ''
+    const isMaster = /^Master/i.test(role)
+    // The asterisk marks the member that answers; sets without a name of their own are its.
+    const set = sets.find((one) => one.member === member || (one.member === null && role.endsWith('*')))
     return [
       {
         member,

@@ -55,5 +55,6 @@ export function decideBackup(sets: readonly SoftwareSet[]): Backup {
   const [version = null] = versions
   if (version === null || versions.has(null)) return { refusal: 'no backup version' }
   if (versions.size === 1) return { version }
-  return { refusal: `the members have different backup versions: ${[...versions].toSorted().join(', ')}` }
+  const named = [...versions].map(String).toSorted()
+  return { refusal: `the members have different backup versions: ${named.join(', ')}` }
 }

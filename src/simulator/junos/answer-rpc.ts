@@ -122,10 +122,13 @@ function virtualChassis(device: JunosDevice): string {
       'member-serial-number': serial,
       'member-model': device.model,
       'member-priority': 129,
+      'member-mixed-mode': 'N',
+      'member-route-mode': 'VC',
       'member-role': index === device.master ? 'Master*' : index === 1 ? 'Backup' : 'Linecard',
     }),
   )
-  return `<virtual-chassis-information><member-list>${members.join('')}</member-list></virtual-chassis-information>`
+  const id = encodeXml('virtual-chassis-id-information', { 'virtual-chassis-mode': 'Enabled' })
+  return `<virtual-chassis-information>${id}<member-list junos:style="single-slot">${members.join('')}</member-list></virtual-chassis-information>`
 }
 
 function uptime({ bootedAtMs }: JunosDevice, nowMs: number): string {
@@ -180,13 +183,21 @@ function addPackage(device: JunosDevice, rpc: XmlElement): RpcAnswer {
     )
   device.journal.push(`package-add ${index}`)
   chassis.pending = version
-  return say(`${encodeXml('output', 'Install completed')}<package-result>0</package-result>`)
+  // As recorded: white space around the result, and a hint that a lost connection does not end the installation.
+  const cli = '<cli><ignore-signals>\nhup\n</ignore-signals></cli>'
+  return say(`${cli}${encodeXml('output', 'Saving state for rollback ...')}<package-result>\n0\n</package-result>`)
 }
 
 function rollBack(device: JunosDevice): RpcAnswer {
   device.journal.push('package-rollback')
   for (const chassis of device.chassis) chassis.pending = chassis.backup
-  return rebooted(device, allOf(device), '<package-result>0</package-result>')
+  const result = (chassis: Chassis): string =>
+    `${encodeXml('output', `Junos version '${chassis.pending}' will become active at next reboot`)}<package-result>0</package-result>`
+  return rebooted(
+    device,
+    allOf(device),
+    device.form === 'single' ? result(masterOf(device)) : perEngine(device, result),
+  )
 }
 
 function reboot(device: JunosDevice, rpc: XmlElement): RpcAnswer {
@@ -197,7 +208,9 @@ function reboot(device: JunosDevice, rpc: XmlElement): RpcAnswer {
   const part = member ?? node?.slice(-1)
   const indexes = part === undefined ? allOf(device) : [Number(part)]
   device.journal.push(part === undefined ? 'reboot' : `reboot ${part}`)
-  const status = encodeXml('request-reboot-results', { 'request-reboot-status': 'Shutdown at now. [pid 4242]' })
+  // As recorded: the question that a person would be asked precedes the answer.
+  const choice = '<rpc><select-choice><prompt>Reboot the system ? [yes,no] (no) </prompt></select-choice></rpc>'
+  const status = `${choice}<request-reboot-results><request-reboot-status reboot-time="1">\nShutdown NOW!\n[pid 4242]\n</request-reboot-status></request-reboot-results>`
   return rebooted(device, indexes, status)
 }
 

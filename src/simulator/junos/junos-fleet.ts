@@ -53,6 +53,7 @@ function startDevice(planned: PlannedJunos, options: JunosFleetOptions): Simulat
   })
   file.restore(device)
   file.save(device, hostKey)
+  let isReady = false
   return startSimulatedJunos({
     ...place,
     device,
@@ -64,7 +65,10 @@ function startDevice(planned: PlannedJunos, options: JunosFleetOptions): Simulat
     bytesPerS: pace.downloadBytesPerS,
     downloadCa,
     now,
-    onReady: () => onReady(planned.mac),
+    onRequest() {
+      if (!isReady) onReady(planned.mac)
+      isReady = true
+    },
     onChange: () => file.save(device, hostKey),
   })
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent } from 'undici'
+import type { XmlElement } from '../../gateway/netconf/xml.ts'
 import { downloadImage } from '../download.ts'
 import { readImage } from '../image.ts'
 import { answerRpc } from './answer-rpc.ts'
@@ -18,8 +19,8 @@ export interface SimulatedJunosOptions extends Omit<CallHomeOptions, 'onRpc'> {
   readonly bytesPerS?: number
   /** The CAs that it trusts for downloads, PEM; null: the public ones. */
   readonly downloadCa?: string | null
-  /** Called when the device is asked for something for the first time. */
-  readonly onReady?: () => void
+  /** Called when a request arrives, with the name of the operation. */
+  readonly onRequest?: (name: string) => void
   /** Called after each change of the device. */
   readonly onChange?: () => void
 }
@@ -36,7 +37,6 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
   const { device, bootMs, retryMs, now, workMs = 0, downloadCa = null, onChange = () => undefined } = options
   const ending = new AbortController()
   const dispatcher = new Agent(downloadCa === null ? {} : { connect: { ca: downloadCa } })
-  let isReady = false
   let call: HomeCall | null = null
 
   async function download(uri: string): Promise<{ sha256: string; version: string }> {
@@ -53,9 +53,17 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
   /** The chassis that boot once the connection has ended. */
   let booting: readonly number[] = []
 
-  const onRpc: CallHomeOptions['onRpc'] = async (rpc) => {
-    if (!isReady) options.onReady?.()
-    isReady = true
+  /** What the device is doing, whether or not somebody waits for the reply. */
+  let working: Promise<unknown> = Promise.resolve()
+
+  const onRpc: CallHomeOptions['onRpc'] = (rpc) => {
+    options.onRequest?.(rpc.name)
+    const answer = answerAfterWork(rpc)
+    working = answer
+    return answer
+  }
+
+  async function answerAfterWork(rpc: XmlElement): Promise<string | null> {
     if (isWork(rpc.name) && workMs > 0) await pause(workMs, ending.signal)
     if (ending.signal.aborted) return null
     const { body, boots } = await answerRpc(device, rpc, { nowMs: now(), download })
@@ -77,6 +85,7 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
     while (!ending.signal.aborted) {
       call = callHome({ ...options, onRpc })
       await call.closed
+      await working
       if (booting.length > 0) {
         if (device.faults.has('never_returns')) return
         await pause(bootMs, ending.signal)
