@@ -1,4 +1,4 @@
-import { decodeReply as decodeEdgeReply, encodeOrder } from '../../src/gateway/edge/driver.ts'
+import { decodeReply as decodeEdgeReply } from '../../src/gateway/edge/driver.ts'
 import { isHello, isReport } from '../../src/gateway/edge/messages.ts'
 import {
   compressParams,
@@ -99,7 +99,7 @@ const edge: Codec = {
     encodeCall(2, 'report', report),
     encodeResult(1024, { command_id: id, boot_id: 'a', repeated: false, text: 'done' }),
     encodeError(1024, { code: 2, message: 'failed', data: { command_id: id, boot_id: 'a' } }),
-    encodeCall(1024, encodeOrder(order).call.method, encodeOrder(order).call.params),
+    encodeCall(1024, 'service.control', { command_id: id, ...order.params }),
   ].map((text) => Buffer.from(text)),
   decode(bytes) {
     const frame = decodeFrame(bytes.toString('utf8'))
@@ -174,7 +174,7 @@ const preamble: Codec = {
   refusals: [PreambleError],
 }
 
-const image = { version: '2.0.0', sha256: 'ab'.repeat(32) }
+const image = { version: '2.0.0', sha256: 'ab'.repeat(32), sizeBytes: 1000, signature: null }
 const facts = { mac, model: 'EX4100-48P', serial: 'S', version: '1.0.0', type: 'switch', uptimeS: null } as const
 const base = { ...facts, members: [], nodes: [], backup: null }
 
