@@ -17,6 +17,7 @@ const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url
 export interface Service {
   readonly url: string
   readonly ucentralPort: number
+  readonly netconfPort: number
   readonly dataDir: string
   /** The log of all runs of the server. */
   readonly logFile: string
@@ -45,13 +46,14 @@ export async function createService(folder: string, env: Readonly<Record<string,
   const logFile = join(folder, 'server.log')
   await mkdir(dataDir)
   const log = createWriteStream(logFile)
-  const [port, ucentralPort] = await freePorts(2)
+  const [port, ucentralPort, netconfPort] = await freePorts(3)
   const url = `http://127.0.0.1:${port}`
   const settings = {
     SIGNALBOX_DATA_DIR: dataDir,
     SIGNALBOX_PORT: String(port),
     SIGNALBOX_UCENTRAL_PORT: String(ucentralPort),
     SIGNALBOX_EDGE_PORT: '0',
+    SIGNALBOX_NETCONF_PORT: String(netconfPort),
     SIGNALBOX_LOG_LEVEL: 'info',
     ...env,
   }
@@ -66,6 +68,7 @@ export async function createService(folder: string, env: Readonly<Record<string,
   return {
     url,
     ucentralPort: ucentralPort ?? 0,
+    netconfPort: netconfPort ?? 0,
     dataDir,
     logFile,
     start() {
