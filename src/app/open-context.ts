@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.ts'
 import { endPool, openDb, openHotPool, openPool } from '../platform/db.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
-import type { ServiceClock } from '../platform/service-clock.ts'
+import type { ServiceClock, TimeReading } from '../platform/service-clock.ts'
 import { type RunningServiceClock, startServiceClock } from '../platform/start-service-clock.ts'
 import { createWakes } from '../platform/wakes.ts'
 
@@ -28,6 +28,8 @@ export interface OpenContext {
   setAddress(url: string): void
   /** Called when devices can connect: service time stands still until then. */
   listen(): void
+  /** Reads the service time for another thread. */
+  readonly readTime: () => TimeReading
   /** Persists the service time and closes the connections. */
   close(): Promise<void>
 }
@@ -62,6 +64,7 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
       baseUrl ??= url
     },
     listen: () => serviceClock.listen(),
+    readTime: () => serviceClock.read(),
     close: () => serviceClock.stop().finally(closePools),
   }
 }
@@ -71,5 +74,10 @@ async function openServiceClock(
   given: ServiceClock | undefined,
 ): Promise<RunningServiceClock> {
   if (given === undefined) return startServiceClock(base)
-  return { ...given, listen: () => undefined, stop: () => Promise.resolve() }
+  const read = (): TimeReading => ({
+    nowMs: given.nowMs(),
+    listeningSinceMs: given.listeningSinceMs(),
+    takenAtMs: null,
+  })
+  return { ...given, read, listen: () => undefined, stop: () => Promise.resolve() }
 }

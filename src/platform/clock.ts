@@ -5,6 +5,12 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => new Date() }
 
+/** Milliseconds that never go back. All threads of the process have the same ones, unlike `performance.now()`. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1000 + nanoseconds / 1e6
+}
+
 /** The last second of the year 9999, which every calendar can represent. */
 export const MAX_EPOCH_S = 253_402_300_799
 

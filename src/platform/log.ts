@@ -3,12 +3,19 @@ import { type Logger, pino, stdSerializers } from 'pino'
 export type { Logger } from 'pino'
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** Writes JSON lines to standard error: standard output belongs to the results of commands. */
-export function createLog(level: LogLevel): Logger {
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: plainError } },
-    pino.destination({ fd: 2, sync: false }),
-  )
+/** Takes the lines of a log. */
+export interface LogOutput {
+  write(line: string): void
+}
+
+/** Opens standard error: standard output belongs to the results of commands. */
+export function openLogOutput(): LogOutput {
+  return pino.destination({ fd: 2, sync: false })
+}
+
+/** Writes JSON lines. */
+export function createLog(level: LogLevel, output: LogOutput = openLogOutput()): Logger {
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: plainError } }, output)
 }
 
 /** An error of pg carries its whole client, kilobytes of useless state. */

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createServiceClock } from './service-clock.ts'
+import { createFollowingClock, createServiceClock } from './service-clock.ts'
 
 function create(baseMs = 0) {
   let nowMs = 1_000_000
-  const clock = createServiceClock(baseMs, () => nowMs)
-  return { clock, pass: (ms: number) => void (nowMs += ms) }
+  const monotonicMs = (): number => nowMs
+  const clock = createServiceClock(baseMs, monotonicMs)
+  return { clock, monotonicMs, pass: (ms: number) => void (nowMs += ms) }
 }
 
 test('stands still until somebody listens, and goes on from where it was', () => {
@@ -49,6 +50,44 @@ test('never goes back, and never counts more than has passed', () => {
         const nowMs = clock.nowMs()
         expect(nowMs).toBeGreaterThanOrEqual(lastMs)
         expect(nowMs).toBeLessThanOrEqual(passedMs)
+        lastMs = nowMs
+      }
+    }),
+  )
+})
+
+test('another thread continues the time between two readings, and stands still with the clock', () => {
+  const { clock, pass, monotonicMs } = create(500)
+  const follower = createFollowingClock(clock.read(), monotonicMs)
+  pass(60_000)
+  expect(follower.nowMs()).toBe(500)
+  clock.listen()
+  follower.follow(clock.read())
+  pass(1234)
+  expect(follower.nowMs()).toBe(1734)
+  pass(3600_000)
+  expect(follower.nowMs()).toBe(5500)
+  follower.follow(clock.read())
+  expect(follower.nowMs()).toBe(5500)
+  expect(follower.listeningSinceMs()).toBe(clock.listeningSinceMs())
+})
+
+test('another thread is never ahead of the clock, and never goes back', () => {
+  const step = fc.record({ ms: fc.integer({ min: 0, max: 20_000 }), does: fc.constantFrom('look', 'read', 'follow') })
+  fc.assert(
+    fc.property(fc.array(step), (steps) => {
+      const { clock, pass, monotonicMs } = create()
+      const follower = createFollowingClock(clock.read(), monotonicMs)
+      clock.listen()
+      let reading = clock.read()
+      let lastMs = 0
+      for (const { ms, does } of steps) {
+        pass(ms)
+        if (does === 'read') reading = clock.read()
+        if (does === 'follow') follower.follow(reading)
+        const nowMs = follower.nowMs()
+        expect(nowMs).toBeGreaterThanOrEqual(lastMs)
+        if (does === 'look') expect(nowMs).toBeLessThanOrEqual(clock.nowMs())
         lastMs = nowMs
       }
     }),

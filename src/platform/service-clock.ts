@@ -14,7 +14,16 @@ const MAX_STEP_MS = 5000
 /** After a gap this long, devices have given up their connections. */
 const SUSPENDED_MS = 30_000
 
+/** The service time at one moment, by which another thread can continue it. */
+export interface TimeReading {
+  readonly nowMs: number
+  readonly listeningSinceMs: number
+  /** Monotonic milliseconds of the moment; null while the service does not listen. */
+  readonly takenAtMs: number | null
+}
+
 export interface ListeningClock extends ServiceClock {
+  read(): TimeReading
   /** Called when devices can connect. Service time stands still until then. */
   listen(): void
 }
@@ -44,8 +53,37 @@ export function createServiceClock(baseMs: number, monotonicMs: () => number): L
       observe()
       return sinceMs
     },
+    read() {
+      observe()
+      return { nowMs: countedMs, listeningSinceMs: sinceMs, takenAtMs: observedMs }
+    },
     listen() {
       observedMs ??= monotonicMs()
+    },
+  }
+}
+
+/** The service clock of another thread. */
+export interface FollowingClock extends ServiceClock {
+  /** Continues from a newer reading. */
+  follow(reading: TimeReading): void
+}
+
+/**
+ * Continues the last reading of a service clock. It is never ahead of that clock, because it counts no more without a
+ * new reading than that clock would count in one step.
+ * @param monotonicMs That of the other clock.
+ */
+export function createFollowingClock(first: TimeReading, monotonicMs: () => number): FollowingClock {
+  let last = first
+  return {
+    nowMs() {
+      const passedMs = last.takenAtMs === null ? 0 : Math.max(0, monotonicMs() - last.takenAtMs)
+      return last.nowMs + Math.min(passedMs, MAX_STEP_MS)
+    },
+    listeningSinceMs: () => last.listeningSinceMs,
+    follow(reading) {
+      last = reading
     },
   }
 }

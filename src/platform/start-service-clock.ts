@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { monotonicMs } from './clock.ts'
 import type { Context } from './context.ts'
 import { startPoller } from './poller.ts'
 import { type ListeningClock, createServiceClock } from './service-clock.ts'
@@ -17,7 +18,7 @@ export async function startServiceClock(
   ctx: Pick<Context, 'db' | 'wakes' | 'clock' | 'log'>,
 ): Promise<RunningServiceClock> {
   const { ms } = await ctx.db.selectFrom('serviceClock').select('ms').executeTakeFirstOrThrow()
-  const clock = createServiceClock(ms, () => performance.now())
+  const clock = createServiceClock(ms, monotonicMs)
   async function persist(): Promise<void> {
     await ctx.db
       .updateTable('serviceClock')

@@ -1,28 +1,53 @@
 /**
- * In-process hints that there is work in the database. The rows are the truth: every worker also polls, so a lost hint
- * costs one poll interval and no event.
+ * Hints that there is work in the database. The rows are the truth: every worker also polls, so a lost hint costs one
+ * poll interval and no event.
  */
 export type WakeName = 'outbox' | 'deliveries' | 'commands' | 'mxedges' | 'rollouts' | 'thumbnails'
+
+type Listener = (ids: Iterable<string>) => void
 
 export interface Wakes {
   /**
    * Calls `listener` after each wake of `name`, with the ids that the waker named; returns a function that stops it.
    */
-  on(name: WakeName, listener: (ids: Iterable<string>) => void): () => void
+  on(name: WakeName, listener: Listener): () => void
   /** @param ids The changed rows, where the listener can make use of them. */
   wake(name: WakeName, ids?: Iterable<string>): void
+  /** Connects the wakes of another thread: `send` gets each wake that has not come from there. */
+  connect(send: SendWake): WakePeer
+}
+
+export type SendWake = (name: WakeName, ids: readonly string[]) => void
+
+/** The connection to the wakes of another thread. */
+export interface WakePeer {
+  /** Takes a wake that comes from there. */
+  receive: SendWake
+  disconnect(): void
 }
 
 export function createWakes(): Wakes {
-  const listeners = new Map<WakeName, Set<(ids: Iterable<string>) => void>>()
+  const listeners = new Map<WakeName, Set<Listener>>()
+  const peers = new Set<SendWake>()
+
+  function publish(name: WakeName, ids: Iterable<string>, from: SendWake | null): void {
+    for (const listener of listeners.get(name) ?? []) listener(ids)
+    for (const send of peers) if (send !== from) send(name, [...ids])
+  }
+
   return {
     on(name, listener) {
       const set = listeners.get(name) ?? new Set()
       listeners.set(name, set.add(listener))
       return () => set.delete(listener)
     },
-    wake(name, ids = []) {
-      for (const listener of listeners.get(name) ?? []) listener(ids)
+    wake: (name, ids = []) => publish(name, ids, null),
+    connect(send) {
+      peers.add(send)
+      return {
+        receive: (name, ids) => publish(name, ids, send),
+        disconnect: () => void peers.delete(send),
+      }
     },
   }
 }

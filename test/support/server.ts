@@ -29,7 +29,7 @@ import type { AnyJson } from './any-json.ts'
 import { type TestDatabase, createTestDatabase } from './database.ts'
 
 /** A context with a database of its own. */
-export interface TestContext extends Pick<OpenContext, 'setAddress'> {
+export interface TestContext extends Pick<OpenContext, 'setAddress' | 'readTime'> {
   readonly ctx: Context
   readonly database: TestDatabase
   /** An empty folder that `close` removes. */

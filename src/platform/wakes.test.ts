@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { type WakeName, createWakes } from './wakes.ts'
+
+type Heard = [WakeName, string[]][]
+
+function listening() {
+  const wakes = createWakes()
+  const heard: Heard = []
+  for (const name of ['commands', 'rollouts'] as const) wakes.on(name, (ids) => heard.push([name, [...ids]]))
+  return { wakes, heard }
+}
+
+/** Connects two threads by channels that deliver at once. */
+function connect(here: ReturnType<typeof createWakes>, there: ReturnType<typeof createWakes>) {
+  const fromHere = here.connect((name, ids) => fromThere.receive(name, ids))
+  const fromThere = there.connect((name, ids) => fromHere.receive(name, ids))
+  return fromHere
+}
+
+test('a wake reaches the listeners of both threads, once each, with its ids', () => {
+  const here = listening()
+  const there = listening()
+  connect(here.wakes, there.wakes)
+  here.wakes.wake('commands', new Set(['a', 'b']))
+  there.wakes.wake('rollouts')
+  const heard: Heard = [
+    ['commands', ['a', 'b']],
+    ['rollouts', []],
+  ]
+  expect(here.heard).toEqual(heard)
+  expect(there.heard).toEqual(heard)
+})
+
+test('a wake goes on to further threads', () => {
+  const [first, second, third] = [listening(), listening(), listening()]
+  connect(first.wakes, second.wakes)
+  connect(second.wakes, third.wakes)
+  first.wakes.wake('commands', ['a'])
+  third.wakes.wake('rollouts', ['b'])
+  for (const { heard } of [first, second, third])
+    expect(heard).toEqual([
+      ['commands', ['a']],
+      ['rollouts', ['b']],
+    ])
+})
+
+test('hears nothing of a thread that is disconnected', () => {
+  const here = listening()
+  const there = listening()
+  connect(here.wakes, there.wakes).disconnect()
+  here.wakes.wake('commands')
+  expect([here.heard.length, there.heard.length]).toEqual([1, 0])
+})
