@@ -10,7 +10,7 @@ import { sweepSupportFiles } from '../devices/support/support-files.ts'
 import { sweepFirmwareFiles } from '../firmware/storage.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { sweepImages } from '../platform/images/image-files.ts'
-import { type Logger, createLog } from '../platform/log.ts'
+import { type LogOutput, type Logger, createLog, openLogOutput } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { createMailer } from '../platform/mail.ts'
 import { migrate } from '../platform/migrate.ts'
@@ -26,6 +26,7 @@ import { buildHttp } from './http.ts'
 import { filterKnownImages, measureImages } from './images.ts'
 import { listenError } from './listen-error.ts'
 import { openContext } from './open-context.ts'
+import { poolSizes } from './pool-sizes.ts'
 import { openStorage } from './storage.ts'
 import { certificatesOf } from './system-conditions.ts'
 import { gatewayNameOf, openTls } from './tls.ts'
@@ -52,18 +53,28 @@ export interface Running {
  * @throws AppError with one line for the operator; parts that had started are stopped again.
  */
 export async function startServer(config: Config): Promise<Running> {
-  const log = createLog(config.logLevel)
+  const logOutput = openLogOutput()
+  const log = createLog(config.logLevel, logOutput)
   const closing = createClosing()
   const stop = once(() => closing.close((part, error) => log.error({ part, err: error }, 'did not stop cleanly')))
   try {
-    return { ...(await startParts(config, log, closing)), log, stop }
+    return { ...(await startParts(config, { log, logOutput, closing })), log, stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-async function startParts(config: Config, log: Logger, closing: Closing): Promise<Omit<Running, 'log' | 'stop'>> {
+interface StartTools {
+  readonly log: Logger
+  readonly logOutput: LogOutput
+  readonly closing: Closing
+}
+
+async function startParts(
+  config: Config,
+  { log, logOutput, closing }: StartTools,
+): Promise<Omit<Running, 'log' | 'stop'>> {
   await warnOfOpenFilesLimit(log)
   const dataDir = await openDataDir(config.dataDir)
   closing.add('data folder', () => dataDir.giveToOwner().finally(() => dataDir.release()))
@@ -75,7 +86,12 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   })
   const tls = await openTls(config, dataDir.path)
   const { connection } = database
-  const context = await openContext({ connection, log, secrets, baseUrl: config.baseUrl })
+  const context = await openContext({
+    connection: { ...connection, max: poolSizes.server },
+    log,
+    secrets,
+    baseUrl: config.baseUrl,
+  })
   closing.add('context', () => context.close())
   const { ctx } = context
   const storage = openStorage(ctx, dataDir.path, config.storage)
@@ -128,7 +144,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   context.setAddress(url)
   if (config.baseUrl === null && isWildcard(config.host))
     log.warn(`SIGNALBOX_BASE_URL is not set: devices are told to download firmware from ${url}`)
-  const ports = await startWorkers(ctx, {
+  const { ports, failed } = await startWorkers(ctx, {
     config,
     dataDir: dataDir.path,
     connection,
@@ -140,6 +156,8 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
     gatewayTls: tls.gateway,
     edgeTls: tls.edge,
     localCertificates: tls.localCertificates,
+    readTime: () => context.readTime(),
+    logOutput,
     closing,
   })
   listening.netconfPort = ports.netconfPort
@@ -148,7 +166,7 @@ async function startParts(config: Config, log: Logger, closing: Closing): Promis
   await writeServerFile(dataDir.path, url)
   closing.add('server file', () => removeServerFile(dataDir.path))
   await dataDir.giveToOwner()
-  return { url, ...ports, operatorKey, failed: database.lost }
+  return { url, ...ports, operatorKey, failed: Promise.race([database.lost, failed]) }
 }
 
 async function listen(http: FastifyInstance, { host, port }: Config): Promise<number> {

@@ -8,16 +8,16 @@ import { prepareSeries, seriesTasks } from '../devices/telemetry/tasks.ts'
 import type { FirmwareFiles } from '../firmware/firmware.ts'
 import { firmwareTasks } from '../firmware/storage.ts'
 import type { GatewayTls } from '../gateway/device-ca.ts'
-import { createProtocols } from '../gateway/protocols.ts'
-import { startGateway } from '../gateway/start-gateway.ts'
 import { THUMBNAILS, mapTasks } from '../maps/tasks.ts'
 import type { Context } from '../platform/context.ts'
 import type { ImageFiles } from '../platform/images/image-files.ts'
 import { type Jobs, startJobs } from '../platform/jobs.ts'
+import type { LogOutput } from '../platform/log.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { loadOrMake } from '../platform/secrets.ts'
 import { defaultMxedgeUpgradeOptions } from '../mxedges/upgrades/options.ts'
 import { startMxedgeUpgrades } from '../mxedges/upgrades/worker.ts'
+import type { TimeReading } from '../platform/service-clock.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
 import { startRollouts } from '../rollout/worker.ts'
 import { webhookTasks } from '../webhooks/tasks.ts'
@@ -26,7 +26,9 @@ import type { Closing } from './closing.ts'
 import type { Config } from './config.ts'
 import { imageTasks } from './images.ts'
 import { listenError } from './listen-error.ts'
+import { poolSizes } from './pool-sizes.ts'
 import { retentionTasks } from './retention.ts'
+import { type GatewayThread, type GatewayThreadOptions, startGatewayThread } from './start-gateway-thread.ts'
 import { type WatchedParts, conditionTasks } from './system-conditions.ts'
 
 export interface WorkerParts {
@@ -42,18 +44,16 @@ export interface WorkerParts {
   readonly edgeTls: GatewayTls
   /** See TlsMaterial. */
   readonly localCertificates: boolean
+  /** Reads the service time. */
+  readonly readTime: () => TimeReading
+  readonly logOutput: LogOutput
   readonly closing: Closing
 }
 
-export interface GatewayPorts {
-  readonly ucentralPort: number
-  readonly edgePort: number
-  /** Null where Junos devices can't call home. */
-  readonly netconfPort: number | null
-}
+export type Workers = Pick<GatewayThread, 'ports' | 'failed'>
 
 /** Starts everything that runs in the background: chores, deliveries, rollouts, the gateway. */
-export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<GatewayPorts> {
+export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Workers> {
   const { config, closing } = parts
   const jobs = await startJobs({
     connection: parts.connection,
@@ -80,24 +80,29 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Ga
   const edgeUpgrades = startMxedgeUpgrades(ctx, edgeOptions)
   closing.add('upgrades of edge appliances', () => edgeUpgrades.stop())
   await prepareSeries(ctx)
-  const { host, ucentralPort: port, edgePort, netconfPort } = config
-  const gateway = await startGateway(ctx, {
-    protocols: createProtocols({
+  const gateway = await startGatewayThread(ctx, await gatewayOptions(ctx, parts)).catch((error: unknown) => {
+    throw listenErrorOf(error, config)
+  })
+  closing.add('gateway', () => gateway.stop())
+  return gateway
+}
+
+async function gatewayOptions(ctx: Context, parts: WorkerParts): Promise<GatewayThreadOptions> {
+  const { host, ucentralPort: port, edgePort, netconfPort, logLevel } = parts.config
+  return {
+    connection: { ...parts.connection, max: poolSizes.gateway },
+    dataDir: parts.dataDir,
+    logLevel,
+    logOutput: parts.logOutput,
+    readTime: parts.readTime,
+    protocols: {
       ucentral: { host, port, tls: parts.gatewayTls },
       edge: { host, port: edgePort, tls: parts.edgeTls },
       netconf:
         netconfPort === null ? null : { host, port: netconfPort, privateKey: sshUserKey(ctx.secrets).privateKey },
-    }),
+    },
     nodeId: await loadNodeId(parts.dataDir),
     localCertificates: parts.localCertificates,
-  }).catch((error: unknown) => {
-    throw listenErrorOf(error, config)
-  })
-  closing.add('gateway', () => gateway.stop())
-  return {
-    ucentralPort: gateway.portOf('ucentral'),
-    edgePort: gateway.portOf('edge'),
-    netconfPort: netconfPort === null ? null : gateway.portOf('junos'),
   }
 }
 

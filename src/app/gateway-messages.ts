@@ -1,0 +1,46 @@
+import type pg from 'pg'
+import type { Limits } from '../gateway/limits.ts'
+import type { ProtocolOptions } from '../gateway/protocols.ts'
+import type { LogLevel } from '../platform/log.ts'
+import type { TimeReading } from '../platform/service-clock.ts'
+import type { WakeName } from '../platform/wakes.ts'
+
+/** What the thread of the gateway starts with. */
+export interface GatewayThreadData {
+  readonly connection: pg.PoolConfig
+  /** The folder with the key of the installation. */
+  readonly dataDir: string
+  readonly logLevel: LogLevel
+  readonly baseUrl: string
+  readonly time: TimeReading
+  readonly protocols: ProtocolOptions
+  readonly nodeId: string
+  readonly localCertificates: boolean
+  readonly limits?: Partial<Limits>
+}
+
+export interface GatewayPorts {
+  readonly ucentralPort: number
+  readonly edgePort: number
+  /** Null where Junos devices can't call home. */
+  readonly netconfPort: number | null
+}
+
+/** There is work in the database; see Wakes. Both threads send it. */
+interface WakeMessage {
+  readonly kind: 'wake'
+  readonly name: WakeName
+  readonly ids: readonly string[]
+}
+
+export type ToGateway =
+  | WakeMessage
+  | { readonly kind: 'time'; readonly reading: TimeReading }
+  | { readonly kind: 'stop' }
+
+export type FromGateway =
+  | WakeMessage
+  /** Devices can connect. */
+  | { readonly kind: 'listening'; readonly ports: GatewayPorts }
+  /** Lines are written by one thread only, so that those of two threads never mix. */
+  | { readonly kind: 'log'; readonly line: string }

@@ -1,0 +1,56 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { createProtocols } from '../gateway/protocols.ts'
+import { startGateway } from '../gateway/start-gateway.ts'
+import { monotonicMs } from '../platform/clock.ts'
+import { createLog } from '../platform/log.ts'
+import { createSecrets, loadMasterKey } from '../platform/secrets.ts'
+import { createFollowingClock } from '../platform/service-clock.ts'
+import type { FromGateway, GatewayThreadData, ToGateway } from './gateway-messages.ts'
+import { openContext } from './open-context.ts'
+
+// The program of the gateway's thread; start-gateway-thread.ts starts it. An error that nobody handles ends it.
+
+if (parentPort === null) throw new Error('The gateway runs in a thread of the server')
+const port = parentPort
+const data = workerData as GatewayThreadData // start-gateway-thread.ts passes it.
+
+function send(message: FromGateway): void {
+  port.postMessage(message)
+}
+
+const serviceClock = createFollowingClock(data.time, monotonicMs)
+const context = await openContext({
+  connection: data.connection,
+  log: createLog(data.logLevel, { write: (line) => send({ kind: 'log', line }) }),
+  secrets: createSecrets(await loadMasterKey(data.dataDir)),
+  baseUrl: data.baseUrl,
+  serviceClock,
+})
+const wakes = context.ctx.wakes.connect((name, ids) => send({ kind: 'wake', name, ids }))
+const gateway = await startGateway(context.ctx, {
+  protocols: createProtocols(data.protocols),
+  nodeId: data.nodeId,
+  localCertificates: data.localCertificates,
+  ...(data.limits && { limits: data.limits }),
+})
+
+async function stop(): Promise<void> {
+  await gateway.stop()
+  await context.close()
+  // Nothing is left to do; a handle that is still open must not keep the thread.
+  process.exit()
+}
+
+port.on('message', (message: ToGateway) => {
+  if (message.kind === 'wake') wakes.receive(message.name, message.ids)
+  else if (message.kind === 'time') serviceClock.follow(message.reading)
+  else void stop()
+})
+send({
+  kind: 'listening',
+  ports: {
+    ucentralPort: gateway.portOf('ucentral'),
+    edgePort: gateway.portOf('edge'),
+    netconfPort: data.protocols.netconf ? gateway.portOf('junos') : null,
+  },
+})

@@ -1,0 +1,102 @@
+import { Worker } from 'node:worker_threads'
+import type { Context } from '../platform/context.ts'
+import type { LogOutput } from '../platform/log.ts'
+import { pause } from '../platform/pause.ts'
+import type { TimeReading } from '../platform/service-clock.ts'
+import type { FromGateway, GatewayPorts, GatewayThreadData, ToGateway } from './gateway-messages.ts'
+
+export interface GatewayThreadOptions extends Omit<GatewayThreadData, 'time' | 'baseUrl'> {
+  /** Reads the service time, which the thread follows. */
+  readonly readTime: () => TimeReading
+  /** Where the lines of the thread's log go. */
+  readonly logOutput: LogOutput
+}
+
+export interface GatewayThread {
+  readonly ports: GatewayPorts
+  /** Resolves with a sentence when the thread ends by itself. Pending otherwise. */
+  readonly failed: Promise<string>
+  /** Closes all links in order. @throws Error when the thread had to be ended because it took too long. */
+  stop(): Promise<void>
+}
+
+const READ_TIME_MS = 1000
+/** The whole service has 20 s to stop. */
+const STOP_WITHIN_MS = 12_000
+
+/**
+ * Runs the gateway in a thread of its own, so that what devices send never delays an answer to a client; see decision
+ * 47. Resolves when devices can connect.
+ * @throws Error of the thread when it can't start, such as that of a port that is in use.
+ */
+export async function startGatewayThread(ctx: Context, options: GatewayThreadOptions): Promise<GatewayThread> {
+  const { readTime, logOutput, ...data } = options
+  const worker = new Worker(new URL('gateway-thread.ts', import.meta.url), {
+    name: 'gateway',
+    workerData: { ...data, baseUrl: ctx.baseUrl, time: readTime() } satisfies GatewayThreadData,
+  })
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- That is for windows.
+  const send = (message: ToGateway): void => worker.postMessage(message)
+  const wakes = ctx.wakes.connect((name, ids) => send({ kind: 'wake', name, ids }))
+  const timer = setInterval(() => send({ kind: 'time', reading: readTime() }), READ_TIME_MS)
+  const listening = Promise.withResolvers<GatewayPorts>()
+  worker.on('message', (message: FromGateway) => {
+    if (message.kind === 'wake') wakes.receive(message.name, message.ids)
+    else if (message.kind === 'log') logOutput.write(message.line)
+    else listening.resolve(message.ports)
+  })
+  const ended = endOf(worker).finally(() => {
+    clearInterval(timer)
+    wakes.disconnect()
+  })
+  const ports = await Promise.race([listening.promise, ended.then(throwEnd)])
+  let isStopping = false
+  let hasFailed = false
+  const failed = ended.then((end) => {
+    if (isStopping) return new Promise<string>(() => {})
+    hasFailed = true
+    const error = errorOf(end)
+    ctx.log.error({ err: error }, 'the gateway ended')
+    return `the gateway ended: ${error.message}`
+  })
+  return {
+    ports,
+    failed,
+    async stop() {
+      if (hasFailed) return
+      isStopping = true
+      send({ kind: 'stop' })
+      const end = await endWithin(worker, ended)
+      if (end.error !== null) throw end.error
+    },
+  }
+}
+
+interface ThreadEnd {
+  /** What ended it, unless it has exited. */
+  readonly error: Error | null
+  readonly code: number
+}
+
+function endOf(worker: Worker): Promise<ThreadEnd> {
+  let error: Error | null = null
+  worker.on('error', (thrown) => (error = thrown instanceof Error ? thrown : new Error(String(thrown))))
+  return new Promise((resolve) => worker.once('exit', (code) => resolve({ error, code })))
+}
+
+function errorOf({ error, code }: ThreadEnd): Error {
+  return error ?? new Error(`its thread exited with code ${code}`)
+}
+
+function throwEnd(end: ThreadEnd): never {
+  throw errorOf(end)
+}
+
+async function endWithin(worker: Worker, ended: Promise<ThreadEnd>): Promise<ThreadEnd> {
+  const waiting = new AbortController()
+  void ended.then(() => waiting.abort())
+  await pause(STOP_WITHIN_MS, waiting.signal)
+  if (waiting.signal.aborted) return ended
+  await worker.terminate()
+  throw new Error(`The gateway had not stopped after ${STOP_WITHIN_MS / 1000} s`)
+}

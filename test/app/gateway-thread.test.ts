@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { uuidv7 } from 'uuidv7'
+import { systemScope } from '../../src/access/scope.ts'
+import { type GatewayThread, startGatewayThread } from '../../src/app/start-gateway-thread.ts'
+import { insertCommands } from '../../src/devices/commands/store.ts'
+import {
+  type DeviceCa,
+  type GatewayTls,
+  issueDeviceCertificate,
+  issueGatewayTls,
+  makeCa,
+} from '../../src/gateway/device-ca.ts'
+import { addMs } from '../../src/platform/clock.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { claimDevice, newMac, openDevice } from '../gateway/harness.ts'
+import { type TestContext, createTestContext } from '../support/server.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const HOUR_MS = 3600e3
+
+interface World extends TestContext {
+  readonly ca: DeviceCa
+  readonly tls: GatewayTls
+  readonly orgId: string
+  /** The lines that the thread has logged. */
+  readonly lines: string[]
+  readonly start: (ports?: { ucentral?: number }) => Promise<GatewayThread>
+}
+
+async function createWorld(): Promise<World> {
+  const context = await createTestContext()
+  onTestFinished(() => context.close())
+  const { ctx, database, dataDir } = context
+  const ca = await makeCa()
+  const tls = await issueGatewayTls(ca, ['127.0.0.1', 'localhost'])
+  const orgId = randomUUID()
+  const at = ctx.clock.now()
+  await ctx.db.insertInto('org').values({ id: orgId, name: 'Test', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+  const lines: string[] = []
+  return {
+    ...context,
+    ca,
+    tls,
+    orgId,
+    lines,
+    async start({ ucentral = 0 } = {}) {
+      const thread = await startGatewayThread(ctx, {
+        connection: { ...database.connection, max: 4 },
+        dataDir,
+        logLevel: 'debug',
+        protocols: {
+          ucentral: { host: '127.0.0.1', port: ucentral, tls },
+          edge: { host: '127.0.0.1', port: 0, tls },
+        },
+        nodeId: randomUUID(),
+        localCertificates: false,
+        // Only wakes can bring anything in time.
+        limits: { tickMs: HOUR_MS, sweepMs: HOUR_MS },
+        readTime: context.readTime,
+        logOutput: { write: (line) => void lines.push(line) },
+      })
+      onTestFinished(() => thread.stop())
+      return thread
+    },
+  }
+}
+
+it('wakes the other threads when a device connects, and sends a command as soon as it is committed', async () => {
+  const { ctx, ca, orgId, start } = await createWorld()
+  const thread = await start()
+  const mac = newMac()
+  const deviceId = await claimDevice(ctx, orgId, { mac, type: 'ap' })
+  const woken = new Promise<void>((resolve) => ctx.wakes.on('rollouts', () => resolve()))
+  const device = await openDevice(thread.ports.ucentralPort, ca, { mac })
+  device.hello()
+  await woken
+  await device.untilTelemetryCall()
+  const now = ctx.clock.now()
+  const command = {
+    id: uuidv7(),
+    deviceId,
+    siteId: null,
+    siteUpgradeId: null,
+    attempt: 1,
+    createdAt: now,
+    expiresAt: addMs(now, HOUR_MS),
+    kind: 'restart',
+    params: {},
+  } as const
+  await inTx(ctx, (tx) => insertCommands(tx, systemScope('rollout', orgId), [command]))
+  const { id, method } = await device.nextCall()
+  expect(method).toBe('reboot')
+  device.reply(id, { error: 0, text: 'Success' })
+  const state = () =>
+    ctx.db.selectFrom('deviceCommand').select('state').where('id', '=', command.id).executeTakeFirstOrThrow()
+  await waitUntil('the command has ended', async () => (await state()).state === 'done')
+})
+
+it('serves devices while the thread that answers clients is blocked', async () => {
+  const { ca, dataDir, orgId, ctx, start } = await createWorld()
+  const { ports } = await start()
+  const mac = newMac()
+  await claimDevice(ctx, orgId, { mac, type: 'ap' })
+  const place = join(dataDir, 'device.json')
+  const identity = await issueDeviceCertificate(ca, mac)
+  await writeFile(place, JSON.stringify({ port: ports.ucentralPort, ca: ca.certificatePem, mac, ...identity }))
+  const program = fileURLToPath(new URL('../support/one-device.ts', import.meta.url))
+  // Nothing else runs in this thread until the device has ended.
+  const printed = execFileSync(process.execPath, [program, place], { encoding: 'utf8', timeout: 25_000 })
+  expect(printed).toBe('telemetry\n')
+})
+
+it('asks devices to come back when it stops, and leaves no session and no log line behind', async () => {
+  const { ctx, ca, orgId, lines, start } = await createWorld()
+  const thread = await start()
+  const mac = newMac()
+  await claimDevice(ctx, orgId, { mac, type: 'ap' })
+  const device = await openDevice(thread.ports.ucentralPort, ca, { mac })
+  device.hello()
+  await device.untilTelemetryCall()
+  device.send('strange', {})
+  await waitUntil('the line has arrived', () => lines.length > 0)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 40, mac, what: 'unknown_method', msg: expect.any(String) })
+  await thread.stop()
+  expect(await device.closed).toBe(1012)
+  expect(await ctx.db.selectFrom('gatewayNode').select('id').execute()).toEqual([])
+  expect(lines.filter((line) => JSON.parse(line).level > 40)).toEqual([])
+})
+
+it('refuses to start on a port that is in use, with the error of the system', async () => {
+  const { start } = await createWorld()
+  const other = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  await waitUntil('it listens', () => other.listening)
+  const { port } = other.address() as AddressInfo
+  await expect(start({ ucentral: port })).rejects.toMatchObject({ code: 'EADDRINUSE', port })
+})

@@ -1,0 +1,10 @@
+import { existsSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
+
+// Preloaded into every thread of a server. The gateway's ends with an error that nobody handles once the file is there.
+
+const file = process.env['SIGNALBOX_TEST_CRASH_FILE'] ?? ''
+if (!isMainThread)
+  setInterval(() => {
+    if (existsSync(file)) throw new Error('a defect of the test')
+  }, 20)
