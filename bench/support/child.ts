@@ -13,6 +13,7 @@ export interface Child {
   readonly pid: number
   /** What the groups of `ready` matched; the first is the whole match. */
   readonly match: readonly string[]
+  isRunning(): boolean
   send(message: string): void
   /** Resolves with the next message that the child sends. */
   nextMessage(): Promise<unknown>
@@ -38,6 +39,7 @@ export async function startChild({ args, env, ready }: ChildOptions): Promise<Ch
   return {
     pid: child.pid ?? 0,
     match,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
     send: (message) => void child.send(message),
     async nextMessage() {
       const [message]: unknown[] = await once(child, 'message')

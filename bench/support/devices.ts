@@ -5,7 +5,7 @@ export interface BenchDevice {
   readonly mac: string
   readonly serial: string
   readonly model: string
-  readonly type: 'ap'
+  readonly type: 'ap' | 'switch'
 }
 
 /** A device with the key pair that proves its identity. */
@@ -15,11 +15,21 @@ export interface EnrolledDevice extends KeyPairPem {
 
 const CLAIMS_AT_ONCE = 500
 
-/** Creates access points that the organization has claimed and that have never connected. */
-export async function claimDevices({ orgId, call, operate }: Signalbox, count: number): Promise<BenchDevice[]> {
+const kinds = {
+  ap: { firstByte: '02', model: 'EAP101' },
+  switch: { firstByte: '06', model: 'EX4100-48P' },
+} as const
+
+/** Creates devices that the organization has claimed and that have never connected. */
+export async function claimDevices(
+  { orgId, call, operate }: Signalbox,
+  count: number,
+  type: BenchDevice['type'] = 'ap',
+): Promise<BenchDevice[]> {
+  const { firstByte, model } = kinds[type]
   const devices = Array.from({ length: count }, (_, index): BenchDevice => {
-    const mac = `02${index.toString(16).padStart(10, '0')}`
-    return { mac, serial: `B${mac}`, model: 'EAP101', type: 'ap' }
+    const mac = `${firstByte}${index.toString(16).padStart(10, '0')}`
+    return { mac, serial: `B${mac}`, model, type }
   })
   const codeOf = ({ mac }: BenchDevice): string => `BEN${mac.toUpperCase()}`
   for (let from = 0; from < count; from += CLAIMS_AT_ONCE) {

@@ -14,6 +14,9 @@ export interface Signalbox {
   readonly url: string
   readonly pid: number
   readonly ucentralPort: number
+  readonly edgePort: number
+  /** Junos devices can't call home where it is null. */
+  readonly netconfPort: number | null
   readonly dataDir: string
   readonly orgId: string
   /** The full Authorization header of the organization's administrator. */
@@ -27,15 +30,18 @@ export interface Signalbox {
   readonly operate: Call
   /** Stops the server and starts it again after a pause, with its data and ports. */
   restart(pauseMs: number): Promise<void>
+  /** Kills the server and starts it again at once, with its data and ports. */
+  crash(): Promise<void>
   stop(): Promise<void>
 }
 
 const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
-export async function startSignalbox(): Promise<Signalbox> {
+export async function startSignalbox({ netconf = false } = {}): Promise<Signalbox> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
-  const [port, ucentralPort] = [await freePort(), await freePort()]
-  const start = (): Promise<Child> => startServer({ dataDir, port, ucentralPort })
+  const [port, ucentralPort, edgePort] = [await freePort(), await freePort(), await freePort()]
+  const netconfPort = netconf ? await freePort() : null
+  const start = (): Promise<Child> => startServer({ dataDir, port, ucentralPort, edgePort, netconfPort })
   let child = await start()
   const url = child.match[1] ?? ''
   const key = (await readFile(join(dataDir, 'operator.key'), 'utf8')).trim()
@@ -52,6 +58,8 @@ export async function startSignalbox(): Promise<Signalbox> {
       return child.pid
     },
     ucentralPort,
+    edgePort,
+    netconfPort,
     dataDir,
     orgId: made.org_id,
     authorization,
@@ -62,6 +70,10 @@ export async function startSignalbox(): Promise<Signalbox> {
       await delay(pauseMs)
       child = await start()
     },
+    async crash() {
+      await child.kill()
+      child = await start()
+    },
     async stop() {
       await child.stop()
       await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
@@ -69,20 +81,17 @@ export async function startSignalbox(): Promise<Signalbox> {
   }
 }
 
-interface ServerPlace {
-  readonly dataDir: string
-  readonly port: number
-  readonly ucentralPort: number
-}
+type ServerPlace = Pick<Signalbox, 'dataDir' | 'ucentralPort' | 'edgePort' | 'netconfPort'> & { readonly port: number }
 
-function startServer({ dataDir, port, ucentralPort }: ServerPlace): Promise<Child> {
+function startServer({ dataDir, port, ucentralPort, edgePort, netconfPort }: ServerPlace): Promise<Child> {
   return startChild({
     args: [program],
     env: {
       SIGNALBOX_DATA_DIR: dataDir,
       SIGNALBOX_PORT: String(port),
       SIGNALBOX_UCENTRAL_PORT: String(ucentralPort),
-      SIGNALBOX_EDGE_PORT: '0',
+      SIGNALBOX_EDGE_PORT: String(edgePort),
+      ...(netconfPort !== null && { SIGNALBOX_NETCONF_PORT: String(netconfPort) }),
       SIGNALBOX_LOG_LEVEL: 'warn',
       // The rate limit of a token is not part of the measurement.
       SIGNALBOX_REQUESTS_PER_HOUR: '1000000000',
