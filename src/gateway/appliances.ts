@@ -57,7 +57,7 @@ export async function startAppliances(ctx: Context, options: ApplianceOptions): 
   const closer = startPoller({
     name: 'gateway-mxedges',
     ctx,
-    wake: 'mxedges',
+    wake: 'mxedge_registrations',
     intervalMs: sweepMs,
     async work() {
       await closeStaleLinks(ctx, side.links)

@@ -39,7 +39,7 @@ export async function removeMxedge(
   await deleteMxedgeRow(tx, scope, id)
   await releaseMxedge(tx, scope, id)
   // The gateway closes its session.
-  wakeAfterCommit(tx, 'mxedges')
+  wakeAfterCommit(tx, 'mxedge_registrations')
   await recordChange(tx, scope, {
     mxedge,
     message: `Delete ${titleOf(mxedge)}`,

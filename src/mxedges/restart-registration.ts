@@ -23,7 +23,7 @@ export async function restartRegistration(ctx: Context, scope: OrgScope, id: str
     await renewRegistration(tx, scope, { id, code: newClaimCode(), at })
     await cancelAllQueued(tx, scope, { mxedgeId: id, at })
     // The gateway closes the session of the present appliance.
-    wakeAfterCommit(tx, 'mxedges')
+    wakeAfterCommit(tx, 'mxedge_registrations')
     await recordChange(tx, scope, {
       mxedge,
       message: `Restart the registration of ${titleOf(mxedge)}`,

@@ -2,7 +2,14 @@
  * Hints that there is work in the database. The rows are the truth: every worker also polls, so a lost hint costs one
  * poll interval and no event.
  */
-export type WakeName = 'outbox' | 'deliveries' | 'commands' | 'mxedges' | 'rollouts' | 'thumbnails'
+export type WakeName =
+  | 'outbox'
+  | 'deliveries'
+  | 'commands'
+  | 'mxedges'
+  | 'mxedge_registrations'
+  | 'rollouts'
+  | 'thumbnails'
 
 type Listener = (ids: Iterable<string>) => void
 
