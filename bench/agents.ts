@@ -12,6 +12,7 @@ import { residentKb } from './support/process-usage.ts'
 import {
   type CommandRow,
   type SessionKind,
+  claimsOf,
   countSessions,
   figuresOf,
   listCommands,
@@ -64,6 +65,7 @@ export async function run(values: OptionValues): Promise<Figures> {
     return {
       sessions: byKind((kind) => world.fleet[kind].targets.length),
       memory,
+      claimed_ms: byKind((kind) => percentiles(claimsOf(ofKind(quiet, kind)))),
       wire_ms: byKind((kind) => percentiles(waitsOf(ofKind(quiet, kind), arrivals[kind]))),
       after_kill: afterKill,
       commands,

@@ -32,17 +32,20 @@ export interface CommandRow {
   readonly id: string | null
   readonly state: string
   readonly createdMs: number
+  /** When the gateway began to send it; null if it has not. */
+  readonly sentMs: number | null
 }
 
 export async function listCommands(database: pg.Pool): Promise<CommandRow[]> {
   const { rows } = await database.query(`
     select case command.kind when 'locate' then 'ucentral' else 'junos' end as kind, registry.mac as device,
         case command.kind when 'locate' then command.call_id::text end as id, command.state,
-        (1000 * extract(epoch from command.created_at))::double precision as "createdMs"
+        (1000 * extract(epoch from command.created_at))::double precision as "createdMs",
+        (1000 * extract(epoch from command.sent_at))::double precision as "sentMs"
       from device_command command join device_registry registry on registry.id = command.device_id
       where command.kind in ('locate', 'snapshot')
     union all select 'agents', mxedge_id::text, id::text, state,
-        (1000 * extract(epoch from created_at))::double precision
+        (1000 * extract(epoch from created_at))::double precision, (1000 * extract(epoch from sent_at))::double precision
       from mxedge_command where kind <> 'configure'`)
   return rows as CommandRow[]
 }
@@ -71,6 +74,13 @@ export function figuresOf(commands: readonly CommandRow[], arrivals: readonly Ar
   for (const [key, some] of arrivalsOf) doubled += Math.max(0, some.length - (commandsOf.get(key)?.length ?? 0))
   const count = (state: string): number => commands.filter((row) => row.state === state).length
   return { commands: commands.length, done: count('done'), unknown: count('unknown'), lost, doubled }
+}
+
+/** Returns the milliseconds until the gateway began to send each command, in ascending order. */
+export function claimsOf(commands: readonly CommandRow[]): number[] {
+  return commands
+    .flatMap(({ createdMs, sentMs }) => (sentMs === null ? [] : [sentMs - createdMs]))
+    .toSorted((a, b) => a - b)
 }
 
 /** Returns the milliseconds from each command to its first arrival after it, in ascending order. */
