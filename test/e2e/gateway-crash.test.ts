@@ -8,7 +8,7 @@ import { temporaryDir } from '../support/temporary-dir.ts'
 
 it(
   'stops in order, with the reason, when the thread of the gateway ends by an error',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const folder = await temporaryDir()
     const dataDir = join(folder, 'data')
