@@ -3,8 +3,11 @@ import type { Filters } from '../http/filters.ts'
 import { type Column, unreported } from '../http/store-filters.ts'
 import { deviceIdsFrom } from './device.ts'
 
-/** Tables that are joined to `device` only where a column of theirs is needed: device_status, _fact and _summary. */
-export type Joined = 'status' | 'fact' | 'summary'
+/**
+ * Tables that are joined to `device` only where a column of theirs is needed: device_status, _connection, _fact and
+ * _summary.
+ */
+export type Joined = 'status' | 'connection' | 'fact' | 'summary'
 
 /** A column of `device`, or of a joined table, by which devices are filtered, sorted and counted. */
 export interface DeviceColumn extends Column {
@@ -17,10 +20,9 @@ export interface DeviceColumn extends Column {
 export type DeviceFields<F extends Filters> = { readonly [Name in keyof F]: DeviceColumn | typeof unreported }
 
 const name: DeviceColumn = { value: sql`device.name`, folded: sql`device.name_key` }
-const connected: DeviceColumn = {
-  value: sql`case when status.connected then 'connected' else 'disconnected' end`,
-  of: 'status',
-}
+
+/** The few devices that are a Virtual Chassis: only their status contains members. An index has them. */
+export const hasMembers = sql`jsonb_array_length(status.members) > 1`
 
 /**
  * The fields of devices under their names on the wire. A field that devices begin to report takes its column here
@@ -41,9 +43,9 @@ export const deviceFields = {
   managed: { value: sql`coalesce(device.doc ->> 'managed' = 'true', false)` },
   timestamp: { value: sql`device.modified_at`, always: true },
   modified_after: { value: sql`device.modified_at` },
-  disconnected_before: { value: sql`case when not status.connected then status.disconnected_at end`, of: 'status' },
+  disconnected_before: { value: sql`connection.disconnected_at`, of: 'connection' },
   created_time: { value: sql`device.created_at`, always: true },
-  status: connected,
+  status: { value: sql`connection.status`, of: 'connection', always: true },
   version: { value: sql`fact.firmware`, of: 'fact' },
   ip: { value: sql`fact.ip`, of: 'fact' },
   ext_ip: { value: sql`fact.ext_ip`, of: 'fact' },
@@ -53,8 +55,11 @@ export const deviceFields = {
   // No access point has a tunnel or is known to lack power, and no device is known to be fit for a topology.
   mxtunnel_status: { value: sql`case when device.type = 'ap' then 'down' end` },
   power_constrained: { value: sql`case when device.type = 'ap' then false end` },
+  power_opmode: { value: sql`case when device.type = 'ap' then '' end` },
   evpn_unused: { value: sql`false` },
-  clustered: { value: sql`(coalesce(jsonb_array_length(status.members), 1) > 1)`, of: 'status' },
+  clustered: { value: sql`(coalesce(jsonb_array_length(status.members), 1) > 1)`, isAnyOf: areClustered, of: 'status' },
+  vc_mac: { value: sql`case when ${hasMembers} then device.mac end`, of: 'status' },
+  master: { value: sql`case when ${hasMembers} then true end`, of: 'status' },
   cpu: { value: sql`round((status.load ->> 'cpu_percent')::numeric)::text`, of: 'status' },
   eth0_port_speed: inSummary('eth0_port_speed'),
   lldp_port_desc: inSummary('lldp_port_desc'),
@@ -84,6 +89,11 @@ export const deviceFields = {
   lldp_system_desc: inSummary('lldp_system_desc'),
   lldp_system_name: inSummary('lldp_system_name'),
 } satisfies Readonly<Record<string, DeviceColumn | typeof unreported>>
+
+function areClustered(values: readonly string[]): RawBuilder<unknown> {
+  if (values.length > 1) return sql`true`
+  return values.includes('true') ? sql`(${hasMembers})` : sql`((${hasMembers}) is not true)`
+}
 
 /** A column of device_summary. */
 function inSummary(of: string): DeviceColumn {

@@ -1,15 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
-import type { DeviceType } from '../events/device-type.ts'
 import type { Condition, Conditions, Filters } from '../http/filters.ts'
 import { MAX_LIMIT, type Page, type Paged } from '../http/lists.ts'
-import type { Counts } from '../http/search.ts'
 import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import { column, conditionOn, conditionsOn, unreported } from '../http/store-filters.ts'
-import { countsOf, pageOf } from '../http/store-pages.ts'
+import { type List, pageOf } from '../http/store-pages.ts'
 import type { Reader } from '../platform/db.ts'
-import { type DeviceColumn, type DeviceFields, type Joined, deviceFields } from './store-fields.ts'
+import { type DeviceColumn, type DeviceFields, type Joined, deviceFields, hasMembers } from './store-fields.ts'
 
 /** The filters of a list of devices. */
 export interface DeviceFilter {
@@ -22,13 +20,13 @@ export interface DeviceFilter {
   /** Conditions on `device`, and on the joined tables that it needs. */
   readonly more: readonly RawBuilder<unknown>[]
   readonly needs: readonly Joined[]
-  /** Whether all of them are on `fact`, which then knows the length of the list. */
-  readonly onlyFacts: boolean
+  /** The one table that all of them are on, which then knows how many devices match; null where there are several. */
+  readonly onlyOn: 'device' | Joined | null
 }
 
 type CountedName = 'site_id' | 'type' | 'model'
 
-const inCounters: Readonly<Record<CountedName, DeviceColumn>> = {
+export const inCounters: Readonly<Record<CountedName, DeviceColumn>> = {
   type: deviceFields.type,
   model: deviceFields.model,
   site_id: deviceFields.site_id,
@@ -36,7 +34,7 @@ const inCounters: Readonly<Record<CountedName, DeviceColumn>> = {
 
 export type CountedConditions = { readonly [Name in CountedName]?: Condition }
 
-export const everyDevice: DeviceFilter = { counted: {}, onlyUnassigned: false, more: [], needs: [], onlyFacts: false }
+export const everyDevice: DeviceFilter = { counted: {}, onlyUnassigned: false, more: [], needs: [], onlyOn: 'device' }
 
 export interface DeviceSort {
   readonly by: DeviceColumn
@@ -56,8 +54,13 @@ export function deviceFilterOf<F extends Filters>(fields: DeviceFields<F>, condi
     onlyUnassigned: false,
     more: others.map(({ column: on, condition }) => conditionOn(on, condition)),
     needs: others.flatMap(({ column: on }) => on?.of ?? []),
-    onlyFacts: others.length > 0 && others.every(({ column: on }) => on?.of === 'fact'),
+    onlyOn: onlyOneOf(others.map(({ column: on }) => on?.of ?? 'device')),
   }
+}
+
+function onlyOneOf(tables: readonly ('device' | Joined)[]): DeviceFilter['onlyOn'] {
+  const [first = 'device', ...others] = new Set(tables)
+  return others.length === 0 ? first : null
 }
 
 /** Adds conditions to those of a filter. @param needs The joined tables that they are on. */
@@ -67,19 +70,35 @@ export function alsoPassing(
   { needs = [] }: { readonly needs?: readonly Joined[] } = {},
 ): DeviceFilter {
   if (more.length === 0) return filter
-  return { ...filter, more: [...filter.more, ...more], needs: [...filter.needs, ...needs], onlyFacts: false }
+  const tables = [
+    ...(filter.more.length === 0 ? [] : [filter.onlyOn]),
+    ...(needs.length === 0 ? ['device' as const] : needs),
+  ]
+  const onlyOn = tables.includes(null) ? null : onlyOneOf(tables.filter((table) => table !== null))
+  return { ...filter, more: [...filter.more, ...more], needs: [...filter.needs, ...needs], onlyOn }
 }
 
-/** They are missing for a device that never connected. */
+/** Rows are missing for a device that never connected, except in `connection`. */
 const joined: Readonly<Record<Joined, RawBuilder<unknown>>> = {
-  status: sql`left join device_status status on status.org_id = device.org_id and status.device_id = device.id`,
-  fact: sql`left join device_fact fact on fact.org_id = device.org_id and fact.device_id = device.id`,
-  summary: sql`left join device_summary summary on summary.org_id = device.org_id and summary.device_id = device.id`,
+  status: sql`device_status`,
+  connection: sql`device_connection`,
+  fact: sql`device_fact`,
+  summary: sql`device_summary`,
 }
 
-/** The tables of a list: PostgreSQL can merge ordered lists of one table each, but not of joins. */
-export function devicesFor(needs: readonly (Joined | undefined)[]): RawBuilder<unknown> {
-  const tables = [...new Set(needs)].flatMap((name) => (name === undefined ? [] : [joined[name]]))
+/**
+ * The tables of a list: PostgreSQL can merge ordered lists of one table each, but not of joins.
+ * @param oneByOne Looks the rows of joined tables up for each device, for a list of few devices: PostgreSQL would
+ * otherwise read the whole table for a thousand of them.
+ */
+export function devicesFor(needs: readonly (Joined | undefined)[], { oneByOne = false } = {}): RawBuilder<unknown> {
+  const tables = [...new Set(needs)].flatMap((name) => {
+    if (name === undefined) return []
+    const alias = sql.ref(name)
+    const same = sql`${alias}.org_id = device.org_id and ${alias}.device_id = device.id`
+    if (!oneByOne) return [sql`left join ${joined[name]} ${alias} on ${same}`]
+    return [sql`left join lateral (select * from ${joined[name]} ${alias} where ${same} offset 0) ${alias} on true`]
+  })
   return sql.join([sql`device`, ...tables], sql` `)
 }
 
@@ -107,7 +126,7 @@ function alsoOnPage({ orgId }: InOrg, name: keyof typeof lastReport): RawBuilder
 }
 
 /** SQL condition on a row of `device` or `device_count`, under the name `of`: the scope and the filter include it. */
-function counted(
+export function counted(
   scope: SitesScope,
   of: 'device' | 'device_count',
   { counted: conditions, onlyUnassigned }: Pick<DeviceFilter, 'counted' | 'onlyUnassigned'>,
@@ -145,17 +164,59 @@ export function allOf(conditions: readonly RawBuilder<unknown>[]): RawBuilder<un
   return sql.join([...conditions], sql` and `)
 }
 
-/** Returns the number of devices that match, as an expression for pageOf(). */
-export function lengthOf(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> {
-  const { counted: conditions, more, onlyFacts, onlyUnassigned } = filter
+/** The number of devices that match, and how to read them; for pageOf(). */
+export function lengthOf(scope: SitesScope, filter: DeviceFilter): Pick<List, 'total' | 'reading'> {
+  if (filter.more.length === 0)
+    return {
+      total: sql`select coalesce(sum(count), 0) from device_count where ${counted(scope, 'device_count', filter)}`,
+    }
+  const single = onlyTableOf(scope, filter)
+  return single === null
+    ? { reading: 'gathered' }
+    : { total: sql`select count(*) from ${single.rows}`, reading: 'chosen' }
+}
+
+/**
+ * The one table whose rows say which devices match: its rows for them, as a `from` clause. Tables other than `device`
+ * know the type of devices but not their site. Null if there is none.
+ */
+function onlyTableOf(
+  scope: SitesScope,
+  filter: DeviceFilter,
+): { readonly name: 'device' | Joined; readonly rows: RawBuilder<unknown> } | null {
+  const { counted: conditions, more, onlyOn: name, onlyUnassigned } = filter
+  if (name === 'device') return { name, rows: sql`device where ${passes(scope, filter)}` }
   const { type, ...others } = conditions
-  if (onlyFacts && !onlyUnassigned && scope.siteIds === 'all' && Object.keys(others).length === 0) {
-    const ofType = type === undefined ? [] : [conditionOn(column(sql`fact.type`), type)]
-    return sql`select count(*) from device_fact fact
-      where ${allOf([sql`fact.org_id = ${scope.orgId}`, ...ofType, ...more])}`
-  }
-  if (more.length > 0) return sql`select count(*) from hits`
-  return sql`select coalesce(sum(count), 0) from device_count where ${counted(scope, 'device_count', filter)}`
+  const everywhere = scope.siteIds === 'all' && !onlyUnassigned && Object.keys(others).length === 0
+  if (name === null || name === 'status' || !everywhere) return null
+  const named = (column: string): RawBuilder<unknown> => sql.ref(`${name}.${column}`)
+  const ofType = type === undefined ? [] : [conditionOn(column(named('type')), type)]
+  const where = allOf([sql`${named('org_id')} = ${scope.orgId}`, ...ofType, ...more])
+  return { name, rows: sql`${joined[name]} ${sql.ref(name)} where ${where}` }
+}
+
+/**
+ * The tables of a list of few devices that only one table knows: it is read first, and the others row by row. PostgreSQL
+ * would rather read all devices to find a thousand of them.
+ */
+export function fewDevicesFrom(
+  scope: SitesScope,
+  filter: DeviceFilter,
+  needs: readonly (Joined | undefined)[],
+): RawBuilder<unknown> | null {
+  const single = onlyTableOf(scope, filter)
+  if (single === null || single.name === 'device') return null
+  const first = sql.ref(single.name)
+  const others = needs.filter((name) => name !== single.name)
+  return sql`(select ${first}.* from ${single.rows} offset 0) as ${first} cross join lateral (
+      select * from device where device.org_id = ${first}.org_id and device.id = ${first}.device_id offset 0
+    ) as ${devicesFor(others, { oneByOne: true })}`
+}
+
+/** Whether the list is of one site, which has few of the devices of a large organization. */
+export function isOfOneSite(scope: SitesScope, { counted: { site_id: site } }: DeviceFilter): boolean {
+  if (scope.siteIds !== 'all') return scope.siteIds.length === 1
+  return site !== undefined && 'values' in site && site.values.length === 1
 }
 
 export interface DeviceList {
@@ -176,7 +237,8 @@ export async function pageOfDevices<T extends object>(
   { filter: given, sort: { by, direction }, page, columns, sizes, also }: DeviceList,
 ): Promise<Paged<T>> {
   const filter = await withKnownModels(reader, scope, given)
-  const tables = devicesFor([...filter.needs, by.of])
+  const tables = devicesFor([...filter.needs, by.of], { oneByOne: isOfOneSite(scope, filter) })
+  const few = fewDevicesFrom(scope, filter, [...filter.needs, by.of])
   const inIdOrder = by === deviceFields.mac
   // A sort by null would fail, because PostgreSQL takes a constant for the position of a column.
   const sorted = inIdOrder ? sql`` : sql`, ${by.value} as sorted`
@@ -187,7 +249,8 @@ export async function pageOfDevices<T extends object>(
       order: inIdOrder ? ['id'] : ['sorted', 'id'],
       direction,
       nullsLast: by.always !== true,
-      total: lengthOf(scope, filter),
+      ...lengthOf(scope, filter),
+      ...(few !== null && { gather: sql`select device.id ${sorted} from ${few}` }),
       rows: sql`select device.id ${inIdOrder ? sql`` : sql`, page.sorted`}, ${columns}
       from ${devicesOnPage(scope, sql`page.id`)}
         left join site on site.org_id = device.org_id and site.id = device.site_id
@@ -199,7 +262,7 @@ export async function pageOfDevices<T extends object>(
 }
 
 /** The few devices that are a Virtual Chassis: only their status contains members. */
-export const isChassis = sql`jsonb_array_length(status.members) > 1`
+export const isChassis = hasMembers
 
 /**
  * The sizes of lists that return documents of devices. An index contains those of the organization, independently of
@@ -232,35 +295,4 @@ export function sizesOfStats({ orgId }: InOrg): Sizes {
       full join (${largest(sql`report_bytes`, sql`device_summary`, SMALL_REPORT_BYTES)}) as report using (place)`,
     smallBytes: SMALL_DOC_BYTES + SMALL_REPORT_BYTES,
   }
-}
-
-/** Counts the devices for each value of a field, the most frequent first; none for a field that no device reports. */
-export async function countDevicesBy(
-  reader: Reader,
-  scope: SitesScope,
-  count: { readonly filter: DeviceFilter; readonly field: DeviceColumn | typeof unreported; readonly limit: number },
-): Promise<Counts> {
-  const { field, limit } = count
-  if (field === unreported) return { rows: [], total: 0 }
-  const filter = await withKnownModels(reader, scope, count.filter)
-  const [name] = Object.entries(inCounters).find(([, known]) => known === field) ?? []
-  if (filter.more.length === 0 && name !== undefined) {
-    const hits = sql`select * from device_count where ${counted(scope, 'device_count', filter)}`
-    return countsOf(reader, hits, { field: sql`hit.${sql.ref(name)}`, limit, weight: sql`hit.count` })
-  }
-  const tables = devicesFor([...filter.needs, field.of])
-  const hits = sql`select ${field.value} as value from ${tables} where ${passes(scope, filter)}`
-  return countsOf(reader, hits, { field: sql`hit.value`, limit })
-}
-
-/** Counts the devices of each type, with and without a site. */
-export async function countTypes(
-  reader: Reader,
-  scope: SitesScope,
-): Promise<{ type: DeviceType; assigned: boolean; count: number }[]> {
-  const { rows } = await sql<{ type: DeviceType; assigned: boolean; count: string }>`
-    select type, site_id is not null as assigned, sum(count) as count
-    from device_count where ${counted(scope, 'device_count', everyDevice)} group by 1, 2
-  `.execute(reader)
-  return rows.map(({ type, assigned, count }) => ({ type, assigned, count: Number(count) }))
 }

@@ -9,6 +9,7 @@ declare module '../platform/schema.ts' {
     deviceRegistry: DeviceRegistryTable
     device: DeviceTable
     deviceStatus: DeviceStatusTable
+    deviceConnection: DeviceConnectionTable
     deviceFact: DeviceFactTable
     gatewayNode: GatewayNodeTable
     deviceSession: DeviceSessionTable
@@ -122,6 +123,16 @@ export interface DeviceFactTable {
   firmware: string | null
   ip: string | null
   extIp: string | null
+}
+
+/** A copy of what searches need of the connection of each device; triggers of migration 66 maintain it. */
+export interface DeviceConnectionTable {
+  orgId: string
+  deviceId: string
+  type: DeviceType
+  status: 'connected' | 'disconnected'
+  /** Null while it is connected, and before its first connection. */
+  disconnectedAt: Date | null
 }
 
 export interface GatewayNodeTable {
@@ -309,6 +320,8 @@ export interface DeviceReportTable {
 export interface DeviceSummaryTable {
   orgId: string
   deviceId: string
+  /** That of the device, which never changes. */
+  type: DeviceType
   band24Channel: number | null
   band24Bandwidth: number | null
   band24Power: number | null

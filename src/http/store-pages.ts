@@ -2,6 +2,7 @@ import { type Expression, type RawBuilder, sql } from 'kysely'
 import type { Page, Paged } from './lists.ts'
 import type { Counts, ValueCount } from './search.ts'
 import type { Reader } from '../platform/db.ts'
+import { plannedAnew } from '../platform/prepared.ts'
 import { type Sizes, fitOf } from './store-bounds.ts'
 
 export interface List {
@@ -15,6 +16,13 @@ export interface List {
   readonly nullsLast?: boolean
   /** An expression for the number of `hits`, where a table has it: a list of many rows is not read for its length. */
   readonly total?: RawBuilder<unknown>
+  /**
+   * How to read `hits` that filters leave. By default in their order, up to the end of the page. `gathered`: all of them,
+   * once, because nothing else knows their number. `chosen`: by `total`, in the way that reads fewer rows.
+   */
+  readonly reading?: 'gathered' | 'chosen'
+  /** Of a list that is `chosen`: a query for `hits` that is fast for a few, however many PostgreSQL expects. */
+  readonly gather?: RawBuilder<unknown>
   /** A query for further hits, with the columns of `hits`: few, because every page reads all of them. */
   readonly few?: RawBuilder<unknown>
   /** A query that makes rows of the hits in `page`, with the columns of `order`. */
@@ -22,39 +30,17 @@ export interface List {
   readonly sizes: Sizes | null
 }
 
+/** The number of rows for which lists are fast. To find one hit in their order, as many rows per hit are read. */
+const MANY_ROWS = 100_000
+
 /**
  * Reads one page of a list and the number of its rows. One statement, hence one snapshot: whatever commits meanwhile,
- * page, total and all that `rows` adds are of the same moment. Pages behind the middle are read from the end, so that
- * the last costs what the first does.
+ * page, total and all that `rows` adds are of the same moment.
  */
 export async function pageOf<T extends object>(reader: Reader, list: List, page: Page): Promise<Paged<T>> {
-  const { hits, few, rows = sql`select page.* from page`, sizes } = list
-  const total = list.total ?? sql`select count(*) from hits`
-  const forward = orderBy('hit', list)
-  const backward = orderBy('hit', list, 'reversed')
-  /** Supplies a page that ends after `last` hits. PostgreSQL does not see by itself that it needs no more. */
-  const upTo = (order: RawBuilder<unknown>, last: RawBuilder<unknown>): RawBuilder<unknown> =>
-    few === undefined
-      ? sql`hits`
-      : sql`((select * from hits as hit order by ${order} limit ${last}) union all select * from few)`
-  const fromStart = sql`(select case when forward then skip + size else 0 end from counted)`
-  const fromEnd = sql`(select case when forward then 0 else greatest(total - skip, 0) end from counted)`
-  // PostgreSQL does not even begin to read what is limited to nothing. Without its `offset` it would count twice.
+  const { rows = sql`select page.* from page` } = list
   const { rows: found } = await sql<T & Whole & { readonly listHit: boolean | null }>`
-    with hits as not materialized (${hits}), ${few === undefined ? sql`` : sql`few as materialized (${few}),`}
-    ${fitOf(page, sizes)}, counted as materialized (
-      select total, fit.rows as size, skip, skip * 2 <= total as forward
-      from (
-        select (${total})::bigint ${few === undefined ? sql`` : sql`+ (select count(*) from few)`} as total offset 0
-      ) as known cross join fit
-    ), page as materialized (
-      (select * from ${upTo(forward, fromStart)} as hit order by ${forward}
-        limit (select case when forward then size else 0 end from counted) offset (select skip from counted))
-      union all
-      (select * from ${upTo(backward, fromEnd)} as hit order by ${backward}
-        limit (select case when forward then 0 else least(size, greatest(total - skip, 0)) end from counted)
-        offset (select greatest(total - skip - size, 0) from counted))
-    )
+    ${list.reading === undefined || list.few !== undefined ? inOrder(list, page) : filtered(list, page, list.reading)}
     select item.*, item.list_hit, counted.total as list_total, counted.size as list_limit
     from counted left join (select made.*, true as list_hit from (${rows}) as made) as item on true
     order by ${orderBy('item', list)}
@@ -64,6 +50,80 @@ export async function pageOf<T extends object>(reader: Reader, list: List, page:
     total: Number(found[0]?.listTotal ?? 0),
     limit: Number(found[0]?.listLimit ?? 0),
   }
+}
+
+/**
+ * Makes `counted` and `page` by reading in the order of the list. Pages behind the middle are read from the end, so
+ * that the last costs what the first does.
+ */
+function inOrder(list: List, page: Page): RawBuilder<unknown> {
+  const { hits, few, sizes } = list
+  const total = list.total ?? sql`select count(*) from hits`
+  /** Supplies a page that ends after `last` hits. PostgreSQL does not see by itself that it needs no more. */
+  const upTo = (order: RawBuilder<unknown>, last: RawBuilder<unknown>): RawBuilder<unknown> =>
+    few === undefined
+      ? sql`hits`
+      : sql`((select * from hits as hit order by ${order} limit ${last}) union all select * from few)`
+  const fromStart = sql`(select case when forward then skip + size else 0 end from counted)`
+  const fromEnd = sql`(select case when forward then 0 else greatest(total - skip, 0) end from counted)`
+  // Without its `offset`, PostgreSQL would count twice.
+  return sql`with hits as not materialized (${hits}), ${few === undefined ? sql`` : sql`few as materialized (${few}),`}
+    ${fitOf(page, sizes)}, counted as materialized (
+      select total, fit.rows as size, skip, skip * 2 <= total as forward
+      from (
+        select (${total})::bigint ${few === undefined ? sql`` : sql`+ (select count(*) from few)`} as total offset 0
+      ) as known cross join fit
+    ), page as materialized (${walk(list, (order, way) => upTo(order, way === 'forward' ? fromStart : fromEnd))})`
+}
+
+/** Supplies the hits in an order, at least up to the end of the page. */
+type Source = (order: RawBuilder<unknown>, way: 'forward' | 'backward') => RawBuilder<unknown>
+
+/** Reads a page in the order of the list, from its start or from its end; the other half is limited to nothing. */
+function walk(list: List, source: Source): RawBuilder<unknown> {
+  const backward = orderBy('hit', list, 'reversed')
+  // PostgreSQL does not even begin to read what is limited to nothing.
+  return sql`${forwardOf(list, source)} union all
+    (select * from ${source(backward, 'backward')} as hit order by ${backward}
+      limit (select case when not forward then least(size, greatest(total - skip, 0)) else 0 end from counted)
+      offset (select greatest(total - skip - size, 0) from counted))`
+}
+
+/** Reads a page from the start of the list. The first page never needs more. */
+function forwardOf(list: List, source: Source): RawBuilder<unknown> {
+  const forward = orderBy('hit', list)
+  return sql`(select * from ${source(forward, 'forward')} as hit order by ${forward}
+      limit (select case when forward then size else 0 end from counted) offset (select skip from counted))`
+}
+
+/**
+ * Makes `counted` and `page` of hits that filters leave. A few hits are gathered and sorted: in the order of the list,
+ * all other rows would be read to find them. Many are read in that order until the page is full. PostgreSQL can't
+ * choose by itself: it plans before it has counted.
+ */
+function filtered(list: List, page: Page, reading: 'gathered' | 'chosen'): RawBuilder<unknown> {
+  const { hits, total = sql`select count(*) from gathered`, sizes } = list
+  const gathered = sql`select * from gathered as hit order by ${orderBy('hit', list)}
+    limit (select size from counted) offset (select skip from counted)`
+  if (reading === 'gathered')
+    return sql`${plannedAnew} with hits as not materialized (${hits}), gathered as materialized (select * from hits),
+      ${fitOf(page, sizes)}, counted as materialized (select (${total}) as total, rows as size, skip from fit),
+      page as materialized (${gathered})`
+  // The end of the page is known beforehand, so that PostgreSQL plans for a few rows.
+  const last = page.limit * page.page
+  const source: Source = (order, way) =>
+    way === 'backward' ? sql`hits` : sql`(select * from hits as hit order by ${order} limit ${last})`
+  return sql`${plannedAnew} with hits as not materialized (${hits}), ${fitOf(page, sizes)},
+    known as materialized (
+      select total, rows as size, skip,
+        total * total <= least(skip + rows, greatest(total - skip, 0)) * ${MANY_ROWS}::bigint as gathers
+      from (select (${total})::bigint as total offset 0) as length cross join fit
+    ), gathered as materialized (
+      select * from (${list.gather ?? hits}) as hit where (select gathers from known)
+    ), counted as materialized (
+      select total, size, skip, case when not gathers then skip * 2 <= total end as forward from known
+    ),
+    page as materialized ((${gathered}) union all ${page.page === 1 ? forwardOf(list, source) : walk(list, source)})`
 }
 
 /** What every row says of its list; bigints, which pg returns as text. */

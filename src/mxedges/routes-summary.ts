@@ -1,5 +1,5 @@
 import { DevicesSummaryReply, presentSummary } from '../devices/search/wire.ts'
-import { countTypes } from '../devices/store-lists.ts'
+import { countTypes } from '../devices/store-counts.ts'
 import { orgSites } from '../http/at.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { countVisibleMxedges } from './store.ts'

@@ -61,7 +61,7 @@ test('the last report of a device is kept with its time, and its summary is writ
     },
     clients: { wireless: [], wired: [{ mac: 'e263da000b8e' }] },
   })
-  expect(await summary(mac)).toMatchObject({ band24Channel: 6, band5Channel: 100, eth0PortSpeed: 1000 })
+  expect(await summary(mac)).toMatchObject({ type: 'ap', band24Channel: 6, band5Channel: 100, eth0PortSpeed: 1000 })
   const version = () =>
     sql<{ xmin: string }>`select xmin::text from device_summary where device_id = ${deviceIdOf(mac)}`
       .execute(harness.ctx.db)
@@ -87,7 +87,7 @@ test('reports of clients with current firmware and of switches are kept as well'
       currentAccessPoint,
       { band6Channel: 37, band6Bandwidth: 160, lldpSystemName: 'core-1', lldpPortId: 'ge-0/0/7' },
     ],
-    ['switch', olsSwitch, { activePorts: 2, totalPorts: 3, band24Channel: null }],
+    ['switch', olsSwitch, { type: 'switch', activePorts: 2, totalPorts: 3, band24Channel: null }],
   ] as const) {
     const mac = newMac()
     await harness.claim(mac, type)

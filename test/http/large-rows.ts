@@ -138,6 +138,7 @@ async function makeDevices(
   const lldp = sql`repeat('"', 255)`
   await insert(server, 'device_summary', {
     ...device,
+    type: 'ap',
     report_bytes: sql`131072`,
     lldp_system_name: lldp,
     lldp_system_desc: lldp,

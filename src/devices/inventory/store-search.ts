@@ -6,15 +6,9 @@ import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts, Sort } from '../../http/search.ts'
 import { conditionOn } from '../../http/store-filters.ts'
 import type { Reader } from '../../platform/db.ts'
+import { countDevicesBy } from '../store-counts.ts'
 import { deviceFields } from '../store-fields.ts'
-import {
-  alsoPassing,
-  countDevicesBy,
-  deviceFilterOf,
-  isChassis,
-  pageOfDevices,
-  sizesOfChassis,
-} from '../store-lists.ts'
+import { alsoPassing, deviceFilterOf, isChassis, pageOfDevices, sizesOfChassis } from '../store-lists.ts'
 import type { VcMember } from '../tables.ts'
 import type { countFilters, counts, masterFilters, otherFilters, searchFilters, searchSorts } from './filters.ts'
 

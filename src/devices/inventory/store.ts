@@ -72,7 +72,7 @@ export async function listInventory(
     reader,
     {
       hits: own,
-      total: lengthOf(scope, devices),
+      ...lengthOf(scope, devices),
       ...(withMembers && { few: membersOf(scope, filter) }),
       rows: sql`select page.id, device.org_id, device.site_id, coalesce(page.member ->> 'mac', device.mac) as mac,
           coalesce(page.member ->> 'serial', device.serial) as serial,
@@ -128,7 +128,10 @@ function membersOf(scope: SitesScope, { conditions, vcMac, onlyUnassigned }: Inv
       ) as status
       cross join lateral (
         select * from device where device.org_id = status.org_id and device.id = status.device_id offset 0
-      ) as device
+      ) as ${devicesFor(
+        ofChassis.needs.filter((name) => name !== 'status'),
+        { oneByOne: true },
+      )}
       cross join lateral jsonb_array_elements(status.members) as member
     where ${allOf([passes(scope, ofChassis), ...ofMember])}
     order by id, status.connected desc, status.last_seen_at desc nulls last, chassis_id`

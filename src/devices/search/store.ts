@@ -8,7 +8,8 @@ import { smallRows } from '../../http/store-bounds.ts'
 import type { Reader } from '../../platform/db.ts'
 import { deviceFields } from '../store-fields.ts'
 import { summaryFields } from './filters.ts'
-import { alsoPassing, countDevicesBy, deviceFilterOf, pageOfDevices } from '../store-lists.ts'
+import { countDevicesBy } from '../store-counts.ts'
+import { alsoPassing, deviceFilterOf, pageOfDevices } from '../store-lists.ts'
 import type {
   orgCountFilters,
   orgCounts,

@@ -75,6 +75,7 @@ async function appendRestarts(tx: Tx, changes: readonly Change[], at: Date): Pro
 interface Change extends ReportDecision {
   readonly orgId: string
   readonly deviceId: string
+  readonly type: ClaimedStatus['type']
   readonly siteId: string | null
   readonly status: ClaimedStatus
   /** Null: unchanged. */
@@ -92,10 +93,10 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
     return { ...next, newBoot: next.newBoot ?? known.newBoot }
   }, start)
   const { load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot } = end
-  const { orgId, deviceId, siteId } = status
+  const { orgId, deviceId, type, siteId } = status
   const telemetry = reports.flatMap((report) => report.telemetry ?? [])
   const newMembers = reports.findLast((report) => report.members != null)?.members ?? null
   const newCapabilities = reports.findLast((report) => report.capabilities != null)?.capabilities ?? null
-  const received = { siteId, status, telemetry, newMembers, newCapabilities, hasBooted: newBoot !== null }
+  const received = { type, siteId, status, telemetry, newMembers, newCapabilities, hasBooted: newBoot !== null }
   return { orgId, deviceId, ...received, load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot }
 }

@@ -1,3 +1,4 @@
+import type { DeviceType } from '../../events/device-type.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db.ts'
 import { type Bucket, addSample, sampleOf } from './decide-bucket.ts'
@@ -9,6 +10,7 @@ import type { Telemetry } from './telemetry.ts'
 
 /** The telemetry of a device whose status is locked, in the order of its arrival. */
 export interface ReceivedTelemetry extends DeviceKey {
+  readonly type: DeviceType
   readonly siteId: string | null
   readonly telemetry: readonly Telemetry[]
   /** True if the device has started since its last report, so that its counters began at zero. */
@@ -29,12 +31,14 @@ export async function recordTelemetry(tx: Tx, received: readonly ReceivedTelemet
   const known = await listKnownReports(tx, received)
   const reports = received.flatMap((one) => {
     const next = fold(one, known.get(one.deviceId), time)
-    return next === null ? [] : [{ orgId: one.orgId, deviceId: one.deviceId, siteId: one.siteId, ...next }]
+    if (next === null) return []
+    const { orgId, deviceId, type, siteId } = one
+    return [{ orgId, deviceId, type, siteId, ...next }]
   })
   await upsertReports(tx, reports, time)
   await upsertSummaries(
     tx,
-    reports.map(({ orgId, deviceId, telemetry }) => ({ orgId, deviceId, ...summaryOf(telemetry) })),
+    reports.map(({ orgId, deviceId, type, telemetry }) => ({ orgId, deviceId, type, ...summaryOf(telemetry) })),
   )
   const oldest = addMs(time.at, -keptDays.device_series * 24 * 3600e3).getTime() / 1000
   const closed = reports.flatMap(({ orgId, deviceId, closed: buckets }) =>

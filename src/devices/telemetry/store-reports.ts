@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { DeviceType } from '../../events/device-type.ts'
 import { type Tx, json } from '../../platform/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
 import type { Bucket } from './decide-bucket.ts'
@@ -68,6 +69,7 @@ export async function upsertReports(
 const summaryColumns = columnsOf('deviceSummary', {
   orgId: 'uuid',
   deviceId: 'uuid',
+  type: 'text',
   band24Channel: 'integer',
   band24Bandwidth: 'integer',
   band24Power: 'integer',
@@ -89,9 +91,16 @@ const summaryColumns = columnsOf('deviceSummary', {
   reportBytes: 'integer',
 })
 
+export interface NewSummary extends DeviceKey, DeviceSummary {
+  readonly type: DeviceType
+}
+
+/** What never changes of the summary of a device. */
+const fixedColumns: ReadonlySet<string> = new Set(['orgId', 'deviceId', 'type'])
+
 /** Writes the summaries that differ from the known ones. */
-export async function upsertSummaries(tx: Tx, summaries: readonly (DeviceKey & DeviceSummary)[]): Promise<void> {
-  const columns = Object.keys(summaryColumns.types).filter((name) => name !== 'orgId' && name !== 'deviceId')
+export async function upsertSummaries(tx: Tx, summaries: readonly NewSummary[]): Promise<void> {
+  const columns = Object.keys(summaryColumns.types).filter((name) => !fixedColumns.has(name))
   const known = sql.join(columns.map((name) => sql.ref(`deviceSummary.${name}`)))
   const reported = sql.join(columns.map((name) => sql.ref(`excluded.${name}`)))
   const assignments = columns.map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`)

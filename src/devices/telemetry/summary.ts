@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { DeviceSummaryTable } from '../tables.ts'
 import type { Band, Neighbor, Port, Telemetry } from './telemetry.ts'
 
-export type DeviceSummary = Omit<Selectable<DeviceSummaryTable>, 'orgId' | 'deviceId'>
+export type DeviceSummary = Omit<Selectable<DeviceSummaryTable>, 'orgId' | 'deviceId' | 'type'>
 
 /** What searches and metrics need of a report. */
 export function summaryOf(telemetry: Telemetry): DeviceSummary {

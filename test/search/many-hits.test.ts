@@ -1,0 +1,74 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deviceIdOf } from '../../src/devices/device.ts'
+import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
+import { claimNewDevices, connectDevice } from '../support/devices.ts'
+import { seedOrg } from '../support/fleet.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+
+/** So many that a page of one of them is read in the order of the list, and a page of all is gathered. */
+const DEVICES = 700
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer(undefined, { requestsPerHour: 1_000_000 })
+  const { ctx, org } = server
+  await seedOrg(ctx, [{ devices: DEVICES }], org.orgId)
+  await sql`update device_status status set connected = place % 2 = 0, firmware = '1.' || place % 5,
+      disconnected_at = case when place % 2 = 1 then created_at end
+    from (select device.*, row_number() over (order by id) as place from device) as device
+    where status.device_id = device.id`.execute(ctx.db)
+  await sql`insert into device_summary (org_id, device_id, type, band5_channel, lldp_system_name, report_bytes)
+    select org_id, id, type, 36, 'core-' || right(mac, 1), 4096 from device`.execute(ctx.db)
+})
+afterAll(() => server.close())
+
+async function macsOf(query: string): Promise<{ macs: string[]; total: number }> {
+  const { status, body } = await server.call('GET', `/orgs/${server.org.orgId}/${query}`)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return { macs: body.results.map(({ mac }: { mac: string }) => mac), total: body.total }
+}
+
+test.each([
+  'devices/search?hostname=*',
+  'devices/search?version=1.*',
+  'devices/search?version=1.*&sort=mac',
+  'devices/search?version=1.*&sort=-version',
+  'devices/search?band_5_channel=36',
+  'devices/search?lldp_system_name=core*&sort=timestamp',
+  'devices/search?lldp_system_name=*ore*&sort=-lldp_system_name',
+  'devices/search?mac=0*&sort=-model',
+  'inventory/search?magic=*&type=all',
+])('many hits of %s are on the same pages as if there were few', async (query) => {
+  const all = await macsOf(`${query}&limit=1000`)
+  expect(all.total).toBe(all.macs.length)
+  const places = all.total === 0 ? [] : [1, 2, 5, all.total / 2, all.total / 2 + 2, all.total - 1, all.total]
+  for (const page of places)
+    expect(await macsOf(`${query}&limit=1&page=${page}`), `page ${page}`).toEqual({
+      macs: all.macs.slice(page - 1, page),
+      total: all.total,
+    })
+  expect(await macsOf(`${query}&limit=1&page=${all.total + 1}`)).toEqual({ macs: [], total: all.total })
+})
+
+test('searches by connection follow connects, disconnects and claims', async () => {
+  const [device] = await claimNewDevices(server, 1, { model: 'AP77' })
+  const mac = device?.mac ?? ''
+  const found = async (query: string): Promise<boolean> =>
+    (await macsOf(`inventory/search?model=AP77&${query}`)).macs.includes(mac)
+  const state = async () => [
+    await found('status=connected'),
+    await found('status=disconnected'),
+    await found('disconnected_before=99999999999'),
+  ]
+  expect(await state()).toEqual([false, true, false])
+  const session = await connectDevice(server.ctx, mac, { firmware: '7.1' })
+  expect(await state()).toEqual([true, false, false])
+  await recordDisconnects(server.ctx, [session])
+  expect(await state()).toEqual([false, true, true])
+  await connectDevice(server.ctx, mac, { firmware: '7.1' })
+  expect(await state()).toEqual([true, false, false])
+  const { rows } = await sql<{ type: string }>`
+    select type from device_connection where device_id = ${deviceIdOf(mac)}`.execute(server.ctx.db)
+  expect(rows).toEqual([{ type: 'ap' }])
+})
