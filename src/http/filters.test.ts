@@ -47,7 +47,7 @@ describe('a filter', () => {
     ['integers', number(), '6,11', { values: [6, 11] }],
     ['numbers', number({ integer: false }), '-1.5', { values: [-1.5] }],
     ['booleans', flag(), 'True,0', { values: [true, false] }],
-    ['choices', choice(['up', 'down']), 'up,down', { values: ['up', 'down'] }],
+    ['choices in any case', choice(['up', 'down']), 'Up,down', { values: ['up', 'down'] }],
   ])('takes %s', (_what, filter, given, expected) => {
     expect(parse(filter, given)).toMatchObject(expected)
   })

@@ -190,14 +190,15 @@ interface ChoiceOptions {
   readonly default?: string
 }
 
-/** Values of a closed set. */
+/** Values of a closed set, in any case. */
 export function choice(allowed: readonly string[], { about, all, default: usual }: ChoiceOptions = {}): Filter {
   const choices = all === undefined ? allowed : [all, ...allowed]
+  const spellings = new Map(choices.map((value) => [value.toLowerCase(), value]))
   const options = usual === undefined ? {} : { default: usual }
   return {
     schema: schemaOf(Type.Enum([...choices], options), sentence(about, LISTS)),
     parse: (field, given) => {
-      const items = itemsOf(field, given)
+      const items = itemsOf(field, given).map((item) => spellings.get(item.toLowerCase()) ?? item)
       const wrong = items.find((item) => !choices.includes(item))
       if (wrong !== undefined) throw invalidField(field, `${quote(wrong)} must be one of ${choices.join(', ')}`)
       return all !== undefined && items.includes(all) ? null : valuesOf(items)

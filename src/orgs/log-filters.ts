@@ -9,7 +9,7 @@ export const logFilters = {
 }
 
 /** What audit records answer, those of organizations and of accounts alike. */
-export const logSorts = [
+export const selfLogSorts = [
   'timestamp',
   'id',
   'admin_id',
@@ -21,5 +21,7 @@ export const logSorts = [
   'src_ip',
   'user_agent',
 ] as const
+
+export const logSorts = [...selfLogSorts, 'site_name'] as const
 
 export const logCounts = ['admin_id', 'admin_name', 'message', 'site_id'] as const

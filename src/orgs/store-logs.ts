@@ -29,6 +29,7 @@ const columns = {
   admin_name: column(sql`audit_log.admin_name`),
   org_id: column(sql`audit_log.org_id`),
   site_id: column(sql`audit_log.site_id`),
+  site_name: column(sql`audit_log.site_name`),
   for_site: column(sql`audit_log.site_id is not null`),
   message: column(sql`audit_log.message`),
   src_ip: column(sql`audit_log.src_ip`),

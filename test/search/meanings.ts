@@ -39,23 +39,29 @@ const someId = '5b8d4f51-6f4c-4d55-8f3c-2c53ad3d3b2f'
 export const typeOf: ValueOf = (row) => row.type ?? 'ap'
 export const nameOf: ValueOf = (row) => row.last_hostname ?? row.name
 
-const unreported: Meanings = {
+const reported: Meanings = {
   ...Object.fromEntries(
     ['24', '5', '6'].flatMap((band) =>
-      ['bandwidth', 'channel', 'power'].map((what) => [`band_${band}_${what}`, none('6,11')] as const),
+      ['bandwidth', 'channel', 'power'].map(
+        (what) => [`band_${band}_${what}`, choice(`band_${band}_${what}`)] as const,
+      ),
     ),
   ),
+  // Searches do not answer it: the device of this name reported 12.4.
+  cpu: is('1*', (row) => nameOf(row) === 'Lobby'),
+  eth0_port_speed: choice('eth0_port_speed'),
+  lldp_mgmt_addr: whole('lldp_mgmt_addr'),
+  lldp_port_id: whole('lldp_port_id'),
+  lldp_system_desc: { kind: 'whole', of: field('lldp_system_desc'), list: false },
+  lldp_system_name: whole('lldp_system_name'),
+}
+
+const unreported: Meanings = {
   clustered: is('true', (row) => row.num_members > 1),
-  cpu: none('1*'),
-  eth0_port_speed: none('1000'),
   evpntopo_id: none(someId),
   last_config_status: none('ok'),
-  lldp_mgmt_addr: none('10.*'),
-  lldp_port_id: none('ge*'),
   lldp_power_allocated: none('15.4'),
   lldp_power_draw: none('15.4'),
-  lldp_system_desc: none('*switch*'),
-  lldp_system_name: none('core*,edge'),
   mxedge_id: none(someId),
   mxedge_ids: none(`${someId},${someId}`),
   node: none('node0'),
@@ -68,6 +74,7 @@ const unreported: Meanings = {
 }
 
 export const deviceMeanings: Meanings = {
+  ...reported,
   ...unreported,
   hostname: { kind: 'part', of: nameOf },
   last_hostname: { kind: 'part', of: nameOf },
@@ -155,6 +162,8 @@ export const edgeMeanings: Meanings = {
   end: same('now'),
   duration: same('1h'),
 }
+
+export const systemEventMeanings: Meanings = { type: whole('type'), scope: choice('scope') }
 
 export const edgeEventMeanings: Meanings = {
   mxedge_id: id('mxedge_id'),

@@ -9,6 +9,7 @@ import {
   inventoryMeanings,
   logMeanings,
   siteMeanings,
+  systemEventMeanings,
 } from './meanings.ts'
 
 export interface Searched {
@@ -17,6 +18,8 @@ export interface Searched {
   readonly every?: Readonly<Record<string, string>>
   /** What a row is known by. */
   readonly key: string
+  /** Texts that are answered and that no one sorts by. */
+  readonly unsorted?: readonly string[]
   /** Of a count: the search whose rows it counts. */
   readonly rowsOf?: string
 }
@@ -28,8 +31,10 @@ const inventory = { meanings: inventoryMeanings, key: 'mac' }
 const events = { meanings: eventMeanings, key: 'id' }
 const edges = { meanings: edgeMeanings, key: 'id' }
 const logs = { meanings: logMeanings, every: lately, key: 'id' }
-const deliveries = { meanings: deliveryMeanings, key: 'id' }
+const unsorted = ['req_headers', 'req_payload', 'resp_headers', 'resp_body']
+const deliveries = { meanings: deliveryMeanings, key: 'id', unsorted }
 const edgeEvents = { meanings: edgeEventMeanings, key: 'timestamp' }
+const systemEvents = { meanings: systemEventMeanings, key: 'id' }
 const mapId = (row: AnyJson): unknown => row.mapstack_id
 
 /** The model of an event's device is not answered, and neither is the map of a device. */
@@ -63,6 +68,11 @@ export const searched: Readonly<Record<string, Searched>> = {
   searchSiteMistEdgeEvents: edgeEvents,
   countOrgSiteMxEdgeEvents: { ...edgeEvents, rowsOf: 'searchOrgMistEdgeEvents' },
   countSiteMxEdgeEvents: { ...edgeEvents, rowsOf: 'searchSiteMistEdgeEvents' },
+  searchOrgEvents: systemEvents,
+  searchOrgSystemEvents: systemEvents,
+  searchSiteSystemEvents: systemEvents,
+  countOrgSystemEvents: { ...systemEvents, rowsOf: 'searchOrgSystemEvents' },
+  countSiteSystemEvents: { ...systemEvents, rowsOf: 'searchSiteSystemEvents' },
   listOrgAuditLogs: logs,
   searchOrgAuditLogs: logs,
   countOrgAuditLogs: { ...logs, rowsOf: 'listOrgAuditLogs' },
@@ -110,11 +120,6 @@ export const elsewhere: Readonly<Record<string, string>> = {
   searchOrgDeviceLastConfigs: 'Signalbox sends no configurations: nothing is found',
   searchSiteDeviceConfigHistory: 'Signalbox sends no configurations: nothing is found',
   searchSiteDeviceLastConfigs: 'Signalbox sends no configurations: nothing is found',
-  searchOrgEvents: 'test/http/system-events.test.ts',
-  searchOrgSystemEvents: 'test/http/system-events.test.ts',
-  searchSiteSystemEvents: 'test/http/system-events.test.ts',
-  countOrgSystemEvents: 'test/http/system-events.test.ts',
-  countSiteSystemEvents: 'test/http/system-events.test.ts',
   getOrgMxEdgeUpgradeInfo: 'a list of packages',
   listOrgMxEdgeVersions: 'a list of packages',
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptedParameters } from '../../src/http/accepted-parameters.ts'
+import { answeredFields } from '../../scripts/contract/answered-fields.ts'
 import { type Operation, operationsOf } from '../../scripts/contract/openapi.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { documentedForms } from '../support/documented-forms.ts'
@@ -128,6 +129,29 @@ describe.each(Object.entries(searched))('%s', (id, search) => {
       const ordered = values.toSorted((a, b) => (a < b ? -1 : Number(a > b)))
       expect(values, sort).toEqual(sort.startsWith('-') ? ordered.toReversed() : ordered)
       made.sorts += 1
+    }
+  })
+
+  it('sorts by every field that it answers, and loses no row between pages', async () => {
+    const operation = operations.get(id)
+    const sorts: unknown = operation?.query.get('sort')?.['enum']
+    if (!id.startsWith('search') || operation === undefined) return
+    expect(Array.isArray(sorts), `${id} sorts`).toBe(true)
+    const known = new Set(Array.isArray(sorts) ? sorts.map(String) : [])
+    const rows = await read(id, search.every)
+    const answered = rows.flatMap((row) => Object.keys(row).filter((name) => typeof row[name] !== 'object'))
+    const fields = new Set([...answered, ...answeredFields(operation)]).difference(new Set(search.unsorted))
+    expect([...fields].filter((name) => !known.has(name) || !known.has(`-${name}`))).toEqual([])
+    for (const sort of known) {
+      const all = await read(id, { ...search.every, sort })
+      const paged: AnyJson[] = []
+      for (let page = 1; page <= Math.min(all.length, 6); page += 1)
+        paged.push(...(await read(id, { ...search.every, sort, limit: '2', page: String(page) })))
+      const keys = all.map((row) => row[search.key]).slice(0, 12)
+      expect(
+        paged.map((row) => row[search.key]),
+        sort,
+      ).toEqual(keys)
     }
   })
 

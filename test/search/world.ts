@@ -1,8 +1,14 @@
 import { join } from 'node:path'
-import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
+import { systemScope } from '../../src/access/scope.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
+import type { OpenedSession } from '../../src/devices/sessions/store.ts'
+import { recordReports } from '../../src/devices/stats/record-report.ts'
+import { appendSystemEvent } from '../../src/events/append-system.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { decodeState } from '../../src/gateway/ucentral/state/decode-state.ts'
+import { accessPoint, currentAccessPoint } from '../../src/gateway/ucentral/state/samples.ts'
+import { inTx } from '../../src/platform/db.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { addCluster, addMxedge } from '../support/mxedges.ts'
 import type { TestServer } from '../support/server.ts'
@@ -24,6 +30,7 @@ export async function makeWorld(server: TestServer): Promise<World> {
   await put(`/sites/${here}/setting`, { auto_upgrade: auto, rtsa: { enabled: true }, wifi: { enabled: false } })
   const devices = await makeDevices(server, { here, there })
   await makeEdges(server, here)
+  await makeSystemEvents(server, here)
   const stackId = await makeMaps(server, here)
   const webhookId = await makeDeliveries(server)
   await makeCatalog(server)
@@ -54,8 +61,8 @@ async function makeDevices(
     expectDone(await server.call('PUT', `/sites/${siteId}/devices/${device?.id}`, { body: { name, ...place } }))
   }
   const macOf = (device: MadeDevice | undefined): string => device?.mac ?? ''
-  await connectDevice(ctx, macOf(aps[0]), { firmware: '7.1.2', ext_ip: '192.0.2.7' })
-  await connectDevice(ctx, macOf(aps[1]), { firmware: '7.2', ext_ip: '198.51.100.9' })
+  const first = await connectDevice(ctx, macOf(aps[0]), { firmware: '7.1.2', ext_ip: '192.0.2.7' })
+  const second = await connectDevice(ctx, macOf(aps[1]), { firmware: '7.2', ext_ip: '198.51.100.9' })
   const left = await connectDevice(ctx, macOf(others[0]), { firmware: '8.0', ext_ip: '192.0.2.8' })
   const members = [0, 1].map((member) => ({
     member,
@@ -65,11 +72,30 @@ async function makeDevices(
     firmware: '21.2R3',
   }))
   await connectDevice(ctx, macOf(switches[0]), { firmware: '21.2R3', model: 'EX4100-48P', type: 'switch', members })
-  for (const [index, device] of aps.slice(0, 2).entries())
-    await sql`update device_status set load = ${JSON.stringify({ ip: `10.${index}.0.5` })}::jsonb
-      where device_id = ${device.id}`.execute(ctx.db)
+  await recordReports(ctx, [
+    { ...reportOf(first, accessPoint), load: { ip: '10.0.0.5', cpu_percent: 12.4 } },
+    { ...reportOf(second, currentAccessPoint), load: { ip: '10.1.0.5', cpu_percent: 57 } },
+  ])
   await recordDisconnects(ctx, [left])
   return [...aps, ...others, ...switches, ...loose]
+}
+
+function reportOf({ deviceId, epoch }: OpenedSession, state: object) {
+  return { deviceId, epoch, uptimeS: 60, boot: null, firmware: null, telemetry: decodeState(state) }
+}
+
+/** What the service itself has to say. */
+async function makeSystemEvents({ ctx, org }: TestServer, siteId: string): Promise<void> {
+  const scope = systemScope('gateway', org.orgId)
+  const details = { mac: '020000000001', device_type: 'ap', apfw: '1.0.0' }
+  const events = [
+    { type: 'DISK_SPACE_LOW', text: 'The disk is nearly full' },
+    { type: 'WEBHOOK_MESSAGES_DROPPED', text: '12 messages', details: { count: 12 } },
+    { type: 'DEVICE_SENDS_TOO_MUCH', siteId, text: 'Device Hall sends', details, once: 'today' },
+    { type: 'DEVICE_SENDS_TOO_MUCH', siteId, text: 'Device Roof sends', details, once: 'tomorrow' },
+  ] as const
+  const now = ctx.clock.now()
+  for (const event of events) await inTx(ctx, (tx) => appendSystemEvent(tx, scope, event, now))
 }
 
 async function makeEdges(server: TestServer, siteId: string): Promise<void> {

@@ -7,7 +7,7 @@ import { sizesOf } from '../../http/store-bounds.ts'
 import { type Column, type Columns, allHold, column, conditionsOn } from '../../http/store-filters.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { Db } from '../../platform/db.ts'
-import type { logSorts } from '../../orgs/log-filters.ts'
+import type { selfLogSorts } from '../../orgs/log-filters.ts'
 import type { selfLogFilters } from './log-filters.ts'
 import type { LoginFailureTable } from '../tables.ts'
 
@@ -43,7 +43,7 @@ export interface SelfLog {
 
 export interface SelfLogSearch extends Page, TimeRange {
   readonly conditions: Conditions<typeof selfLogFilters>
-  readonly sort: Sort<(typeof logSorts)[number]>
+  readonly sort: Sort<(typeof selfLogSorts)[number]>
 }
 
 const columns = {
@@ -57,7 +57,7 @@ const columns = {
   message: column(sql`entry.message`),
   src_ip: column(sql`entry.src_ip`),
   user_agent: column(sql`entry.user_agent`),
-} satisfies Columns<typeof selfLogFilters> & Record<(typeof logSorts)[number], Column>
+} satisfies Columns<typeof selfLogFilters> & Record<(typeof selfLogSorts)[number], Column>
 
 /**
  * Lists changes of the account, and what the admin did in the organizations that they still belong to. A

@@ -9,7 +9,7 @@ import { epochS } from '../../platform/clock.ts'
 import type { LoginFailureTable } from '../tables.ts'
 import type { RequestUsage } from '../../access/request-limits.ts'
 import type { Person } from './person.ts'
-import { logSorts } from '../../orgs/log-filters.ts'
+import { selfLogSorts } from '../../orgs/log-filters.ts'
 import { selfLogFilters } from './log-filters.ts'
 import type { SelfLog, SelfLogSearch } from './store-history.ts'
 
@@ -63,7 +63,7 @@ export const SelfLogsQuery = Type.Object({
   ...searchQuery,
   ...pageQuery,
   ...filterQuery(selfLogFilters),
-  sort: sortParameter(logSorts, '-timestamp'),
+  sort: sortParameter(selfLogSorts, '-timestamp'),
 })
 
 /** @throws AppError invalid naming the field. */

@@ -34,7 +34,8 @@ export const DeviceConfigReply = named(
   }),
 )
 
-const search = { ...searchQuery, ...pageQuery, sort: sortParameter(['timestamp'], 'timestamp') }
+const configSorts = ['timestamp', 'version', 'channel_24', 'channel_5', 'secpolicy_violated'] as const
+const search = { ...searchQuery, ...pageQuery, sort: sortParameter(configSorts, 'timestamp') }
 const lastFilters = { mac: mac(), name: part(), version: text() }
 const historyFilters = { mac: mac() }
 

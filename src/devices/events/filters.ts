@@ -18,7 +18,13 @@ export const orgEventFilters = {
   device_type: choice(['ap', 'gateway', 'switch'], { all: 'all', default: 'ap' }),
 }
 
-export const eventSorts = ['timestamp', 'id', 'mac', 'ap', 'type', 'device_type', 'org_id', 'site_id', 'text'] as const
+/** What every event answers of its own row. */
+const rowSorts = ['timestamp', 'id', 'mac', 'ap', 'type', 'device_type', 'org_id', 'site_id', 'text'] as const
+
+/** What else an event may have of the members of the topic `device-events`. */
+export const memberSorts = ['ap_name', 'audit_id', 'device_name', 'ev_type', 'reason', 'site_name'] as const
+
+export const eventSorts = [...rowSorts, ...memberSorts] as const
 
 /** Source: contract, `countSiteDeviceEvents`. */
 export const siteCountFilters = { ...common, type_code: text({ about: 'not known of any event: matches none' }) }

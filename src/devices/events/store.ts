@@ -11,6 +11,7 @@ import { countsOf, pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import { deviceIdOf, deviceIdsFrom } from '../device.ts'
 import { allOf } from '../store-lists.ts'
+import { memberSorts } from './filters.ts'
 import type {
   eventSorts,
   orgCountFilters,
@@ -27,6 +28,7 @@ export interface EventFilter extends TimeRange {
   readonly conditions: Conditions<Filters>
 }
 
+type MemberSort = (typeof memberSorts)[number]
 type EventSort = (typeof eventSorts)[number]
 
 export interface EventSearch extends EventFilter {
@@ -50,15 +52,19 @@ const mac: Column = {
   },
 }
 
+const member = (name: string): Column => column(sql`event.event ->> ${sql.lit(name)}`)
+const members = Object.fromEntries(memberSorts.map((name) => [name, member(name)])) as Record<MemberSort, Column>
+
 const fields = {
+  ...members,
   id: column(sql`event.id`),
   org_id: column(sql`event.org_id`),
   site_id: column(sql`event.site_id`),
   mac,
   ap: { ...mac, value: sql`event.event ->> 'ap'` },
   type: column(sql`event.type`),
-  device_type: column(sql`event.event ->> 'device_type'`),
-  text: column(sql`event.event ->> 'text'`),
+  device_type: member('device_type'),
+  text: member('text'),
   timestamp: column(sql`event.created_at`),
   model: column(sql`device.model`),
   apfw: unreported,

@@ -63,6 +63,8 @@ export const searchSorts = [
   'type',
   'status',
   'version',
+  'master',
+  'vc_mac',
 ] as const
 
 export const counts = ['model', 'status', 'site_id', 'sku', 'version'] as const

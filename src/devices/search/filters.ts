@@ -90,6 +90,7 @@ export const searchSorts = [
   'num_members',
   'mxtunnel_status',
   'power_constrained',
+  'power_opmode',
   'clustered',
   ...summaryFields,
 ] as const

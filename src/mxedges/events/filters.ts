@@ -20,6 +20,8 @@ export const eventSorts = [
   'component',
   'package',
   'text',
+  'audit_id',
+  'device_type',
 ] as const
 
 export const counts = ['mxcluster_id', 'mxedge_id', 'package', 'type'] as const

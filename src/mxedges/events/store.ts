@@ -28,6 +28,8 @@ const columns = {
   component: member('component'),
   package: member('package'),
   text: member('text'),
+  audit_id: member('audit_id'),
+  device_type: member('device_type'),
 } satisfies Columns<typeof searchFilters> & Record<EventSort | EventDistinct, Column>
 
 /** The events of a time range that satisfy all conditions. */

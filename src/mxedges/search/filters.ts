@@ -26,6 +26,14 @@ export const searchSorts = [
   'mxcluster_id',
   'created_time',
   'modified_time',
+  'for_site',
+  'status',
+  'last_seen',
+  'uptime',
+  'distro',
+  'mxagent_registered',
+  'tunterm_registered',
+  'fips_enabled',
 ] as const
 
 export const counts = ['distro', 'model', 'mxcluster_id', 'site_id', 'tunterm_version'] as const

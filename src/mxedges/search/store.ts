@@ -14,6 +14,10 @@ import type { countFilters, counts, searchFilters, searchSorts } from './filters
 const session = sql`mxedge_session session where session.org_id = mxedge.org_id and session.mxedge_id = mxedge.id`
 const services = sql`(select jsonb_array_elements(session.report -> 'services') as service from ${session}) reported`
 
+const installed = sql`coalesce((select bool_or(service ->> 'version' is not null) from ${services}
+  where service ->> 'name' = 'tunterm'), false)`
+const fips = sql`mxedge.doc #> '{mxedge_mgmt,fips_enabled}'`
+
 /** `distro` and `tunterm_version` are what the agent of the appliance has reported last. */
 const columns = {
   mxedge_id: column(sql`mxedge.id`),
@@ -25,10 +29,19 @@ const columns = {
   name: column(sql`mxedge.name`),
   hostname: column(sql`mxedge.name`),
   mac: column(sql`mxedge.mac`),
-  serial: column(sql`mxedge.serial`),
+  serial: column(sql`coalesce(mxedge.serial, (select session.facts ->> 'serial' from ${session}))`),
   timestamp: column(sql`mxedge.modified_at`),
   modified_time: column(sql`mxedge.modified_at`),
   created_time: column(sql`mxedge.created_at`),
+  for_site: column(sql`(mxedge.site_id is not null)`),
+  status: column(sql`case when (select session.connected from ${session}) then 'connected' else 'disconnected' end`),
+  last_seen: column(sql`(select session.last_seen_at from ${session})`),
+  // As the answers have it, but for the present time, which is the same in all of them.
+  uptime: column(sql`(select (session.report ->> 'uptime_s')::float8 - extract(epoch from session.last_seen_at)
+    from ${session} and session.connected)`),
+  mxagent_registered: column(sql`(mxedge.registered_at is not null)`),
+  tunterm_registered: column(sql`(mxedge.registered_at is not null and ${installed})`),
+  fips_enabled: column(sql`case when jsonb_typeof(${fips}) = 'boolean' then (${fips})::boolean end`),
   distro: column(sql`(select session.facts ->> 'distro' from ${session})`),
   tunterm_version: column(
     sql`(select service ->> 'version' from ${services} where service ->> 'name' = 'tunterm' limit 1)`,

@@ -35,10 +35,15 @@ function declared(member: 'category' | 'severity'): Column {
   return column(sql`case event.type ${sql.join(byType, sql` `)} end`)
 }
 
+function detail(name: string): Column {
+  return column(sql`event.details ->> ${sql.lit(name)}`)
+}
+
 type EventField = (typeof orgCounts | typeof siteCounts)[number]
 
 const fields = {
   id: column(sql`event.id`),
+  org_id: column(sql`event.org_id`),
   type: column(sql`event.type`),
   text: column(sql`event.text`),
   timestamp: column(sql`event.created_at`),
@@ -46,6 +51,14 @@ const fields = {
   site_id: column(sql`event.site_id`),
   change_cat: declared('category'),
   severity: declared('severity'),
+  metadata: column(sql`event.details::text`),
+  mac: detail('mac'),
+  ap: column(sql`case when event.details ->> 'device_type' = 'ap' then event.details ->> 'mac' end`),
+  apfw: detail('apfw'),
+  device_type: detail('device_type'),
+  count: column(
+    sql`case when jsonb_typeof(event.details -> 'count') = 'number' then (event.details ->> 'count')::numeric end`,
+  ),
 } satisfies Columns<Filters> & Record<EventSort | EventField, Column>
 
 /** Lists events by the field of the sort, and by id among equal ones. */

@@ -48,7 +48,7 @@ export const OrgSystemQuery = Type.Object({
 export const SiteSystemQuery = Type.Object({
   ...range,
   ...filterQuery(eventFilters),
-  sort: sortParameter([...eventSorts, 'change_cat', 'severity'], '-timestamp'),
+  sort: sortParameter(systemSorts, '-timestamp'),
 })
 
 type AnySearch = Static<typeof OrgSystemQuery> | Static<typeof SiteSystemQuery>
