@@ -5,7 +5,7 @@ import { absences, laterAbsences } from '../scripts/contract/absences.ts'
 import { compare } from '../scripts/contract/compare.ts'
 import { outdated, unexplained } from '../scripts/contract/differences.ts'
 import type { Document } from '../scripts/contract/openapi.ts'
-import { furtherRefusals } from '../scripts/contract/refusals.ts'
+import { furtherRefusals } from '../scripts/contract/further-refusals.ts'
 import { makeRefusalsPage } from '../scripts/contract/refusals-page.ts'
 import { hasContract, readContract } from './support/contract.ts'
 

@@ -1,27 +1,31 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { refusedValues, unsetByNull } from '../scripts/contract/refusals.ts'
+import { ignoredFields, refusedValues, unsetByNull } from '../scripts/contract/refusals.ts'
 import { type Resource, makeResources } from './round-trip/resources.ts'
 import type { Source } from './round-trip/schema-values.ts'
-import { type Outcome, createWithValues, writeValues } from './round-trip/write-values.ts'
+import { type Outcome, createWithValues, writeReadOnly, writeValues } from './round-trip/write-values.ts'
 import { hasContract, readAddedProperties, readContract } from './support/contract.ts'
 import { type TestServer, startTestServer } from './support/server.ts'
 import { createTestClock } from './support/test-clock.ts'
 
 let server: TestServer
 let outcomes: readonly Outcome[] = []
+let readOnly: readonly Outcome[] = []
 beforeAll(async () => {
   if (!hasContract) return
   // Invitations are sent again with every change, and then expire later: the time stands still.
   server = await startTestServer(createTestClock(), { requestsPerHour: 1_000_000 })
   const [document, added] = [readContract(), readAddedProperties()]
   const sourceOf = ({ known, beside }: Resource): Source => ({ document, added, known, beside })
+  const resources = await makeResources(server)
   const found = await Promise.all(
-    (await makeResources(server)).map(async (resource) => {
+    resources.map(async (resource) => {
       const written = await writeValues(sourceOf(resource), resource)
       return written.concat(await createWithValues(sourceOf(resource), resource))
     }),
   )
   outcomes = found.flat()
+  const first = resources.filter(({ share }) => share.index === 0)
+  readOnly = (await Promise.all(first.map((resource) => writeReadOnly(sourceOf(resource), resource)))).flat()
 }, 300_000)
 afterAll(async () => {
   if (hasContract) await server.close()
@@ -59,4 +63,14 @@ it.skipIf(!hasContract)('unsets by null only the fields that are declared', () =
     kinds.flatMap((kind) => fields.map((field) => `${kind}: ${field}`)),
   )
   expect([...unset].toSorted()).toEqual(declared.toSorted())
+})
+
+it.skipIf(!hasContract)('refuses another value of a field that only the service sets, by the name of the field', () => {
+  expect(readOnly.length).toBeGreaterThan(120)
+  expect(readOnly.filter(({ result }) => result === 'altered').map(told)).toEqual([])
+  const ignored = readOnly.filter(({ result }) => result === 'ignored').map(named)
+  const declared = ignoredFields.flatMap(({ kinds, fields }) =>
+    kinds.flatMap((kind) => fields.map((field) => `${kind}: ${field}`)),
+  )
+  expect(ignored.toSorted()).toEqual(declared.toSorted())
 })

@@ -1,6 +1,7 @@
 import { absences, laterAbsences } from './absences.ts'
 import { differences } from './differences.ts'
-import { furtherRefusals, refusedValues, unsetByNull } from './refusals.ts'
+import { furtherRefusals } from './further-refusals.ts'
+import { ignoredFields, refusedValues, unsetByNull } from './refusals.ts'
 
 /** Returns docs/refusals.md, which is made from the tables. */
 export function makeRefusalsPage(): string {
@@ -43,6 +44,23 @@ export function makeRefusalsPage(): string {
       ['Object', 'Fields'],
       unsetByNull.map(({ kinds, fields }) => [kinds.join(', '), code(fields)]),
     ),
+    '',
+    '## Fields that only the service sets',
+    '',
+    "Ids, times and what the hardware says can't be written. Clients send whole records back, so an update takes the value",
+    'that answers show, an earlier `modified_time`, and null; another value is refused: "can\'t be changed: the service sets',
+    'it". On creation these fields are those of the new record, whatever a copy of another one says. These fields change',
+    'without a write, so an update ignores what a client sends back:',
+    '',
+    ...table(
+      ['Object', 'Fields', 'Why'],
+      ignoredFields.map(({ kinds, fields, why }) => [kinds.join(', '), code(fields), why]),
+    ),
+    '',
+    '## Fields that no operation knows',
+    '',
+    'Records of sites, maps, devices, settings, webhooks, edge appliances and single sign-on keep fields that the contract',
+    'does not have, and answer them as they were sent. Every other operation refuses them: "is no field of this operation".',
     '',
     '## Differences of operations',
     '',

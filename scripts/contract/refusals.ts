@@ -200,104 +200,20 @@ export const unsetByNull: readonly { readonly kinds: readonly string[]; readonly
   { kinds: ['invitation'], fields: ['name', 'password_modified_time'] },
 ]
 
-/** A refusal of an operation whose objects are not read back, so that no round trip finds it. */
-export interface FurtherRefusal {
-  readonly what: string
-  /** A part of the answer's detail. It stands in the file. */
-  readonly words: string
-  readonly file: string
+/** Fields that only the service sets and that change without a write: whatever a client sends back is ignored. */
+export const ignoredFields: readonly {
+  readonly kinds: readonly string[]
+  readonly fields: readonly string[]
   readonly why: string
-}
-
-export const furtherRefusals: readonly FurtherRefusal[] = [
+}[] = [
   {
-    what: '`PUT /orgs/{org_id}/inventory` with the `op` `upgrade_to_mist` or `downgrade_to_jsi`',
-    words: 'is not supported',
-    file: 'src/devices/inventory/wire.ts',
-    why: 'There is no other service to transfer devices to or from',
+    kinds: ['API token of an organization', 'own API token'],
+    fields: ['last_used'],
+    why: 'It is the time of the last request with the token',
   },
   {
-    what: '`POST /orgs/{org_id}/inventory/replace` with `tunterm_port_config`',
-    words: 'edge appliances are not replaced here',
-    file: 'src/devices/inventory/wire-replace.ts',
-    why: 'An edge appliance is replaced by a new registration',
-  },
-  {
-    what: '`POST /orgs/{org_id}/inventory/reevaluate_auto_assignment`',
-    words: "Devices can't be assigned by rules",
-    file: 'src/devices/inventory/routes.ts',
-    why: 'There are no rules that assign devices',
-  },
-  {
-    what: 'searches of device events with `last_by` or `includes`',
-    words: 'is not supported',
-    file: 'src/devices/events/wire.ts',
-    why: 'Another order or other members would be expected, and not answered',
-  },
-  {
-    what: '`ping` of a device with `node`',
-    words: "the device can't ping from node",
-    file: 'src/devices/commands/wire.ts',
-    why: 'No device offers to ping from one node; the answer would be of another',
-  },
-  {
-    what: '`locate` and `unlocate` of a device with another `mac` than its own',
-    words: 'no part of it can blink alone',
-    file: 'src/devices/commands/locate-device.ts',
-    why: 'Another part would blink than the one that was meant',
-  },
-  {
-    what: '`support` of a device with another `info` than `full`',
-    words: 'is not possible: the device collects everything',
-    file: 'src/devices/support/wire.ts',
-    why: 'Devices collect all they have, which may be more than was meant to leave them',
-  },
-  {
-    what: '`support` of a device with `node`',
-    words: "the device can't collect from one node alone",
-    file: 'src/devices/support/wire.ts',
-    why: 'Devices collect all they have, which may be more than was meant to leave them',
-  },
-  {
-    what: '`support` of a device where the device CA signed the certificate of the HTTPS server',
-    words: "The device can't upload to this server",
-    file: 'src/devices/support/request-support.ts',
-    why: 'Devices trust only public CAs when they upload, so the files would never arrive',
-  },
-  {
-    what: '`support` of an edge appliance',
-    words: "The agent of an edge appliance can't upload support files",
-    file: 'src/mxedges/routes-agent.ts',
-    why: 'The agent has no method for it',
-  },
-  {
-    what: 'settings of an organization with addresses in `api_policy.src_ips`',
-    words: "can't take effect yet",
-    file: 'src/orgs/setting.ts',
-    why: 'A protection that protects nothing must not look like one',
-  },
-  {
-    what: 'import of maps with the `vendor_name` `ibwave`',
-    words: "projects of ibwave can't be read",
-    file: 'src/placement/wire-import.ts',
-    why: 'The format is not public',
-  },
-  {
-    what: 'import of maps with `auto_deviceprofile_assignment`',
-    words: 'there are no device profiles',
-    file: 'src/placement/wire-import.ts',
-    why: 'They would not be assigned',
-  },
-  {
-    what: 'import of wayfinding data with the `vendor_name` `jibestream`',
-    words: "maps of jibestream can't be fetched",
-    file: 'src/maps/wire.ts',
-    why: "The server would have to download them with the customer's credentials",
-  },
-  {
-    what: 'upgrades with `snapshot`, `enable_p2p`, `dry_run` or other than the default values of `rrm_...`',
-    words: 'not supported yet',
-    file: 'src/upgrades/wire-parse.ts',
-    why: 'Nothing carries them out; the upgrade would run without them',
+    kinds: ['edge appliance', 'edge appliance of a site'],
+    fields: ['mxagent_registered', 'tunterm_registered', 'versions'],
+    why: 'They say what the appliance does now',
   },
 ]

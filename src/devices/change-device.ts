@@ -1,12 +1,10 @@
 import { mergeDocument, omitFields } from '../http/documents.ts'
+import { readOnlyOf } from '../http/read-only-fields.ts'
 import { assertImageUrls } from '../platform/images/assert-image-urls.ts'
 import type { Device } from './store.ts'
 
-/** Fields that the service sets itself; a client that sends them back changes nothing. */
-const OWN_FIELDS = [
-  ...['id', 'org_id', 'site_id', 'mac', 'serial', 'model', 'type', 'created_time', 'modified_time'],
-  ...['image1_url', 'image2_url', 'image3_url'],
-]
+/** The pictures have operations of their own. */
+const PICTURES = ['image1_url', 'image2_url', 'image3_url']
 
 export interface DeviceChange {
   /** Documents in wire shape, with `name` in them. */
@@ -28,7 +26,7 @@ export function changeDevice(
 ): DeviceChange {
   assertImageUrls(device.images ?? {}, change)
   const before = { ...device.doc, ...(device.name !== null && { name: device.name }) }
-  const after = mergeDocument(before, omitFields(change, OWN_FIELDS))
+  const after = mergeDocument(before, omitFields(change, [...readOnlyOf('Device'), ...PICTURES]))
   const { name, ...doc } = after
   return { before, after, name: typeof name === 'string' ? name : null, doc }
 }

@@ -97,13 +97,10 @@ function presentImages(
 /** Source: spec, "Device restart request". */
 export const RestartBody = named(
   'DeviceRestart',
-  Type.Object(
-    {
-      member: Type.Optional(Type.Integer({ minimum: 0, maximum: 9, description: 'of a Virtual Chassis' })),
-      node: Type.Optional(Type.Enum(['node0', 'node1'], { description: 'of a cluster; without it, both' })),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    member: Type.Optional(Type.Integer({ minimum: 0, maximum: 9, description: 'of a Virtual Chassis' })),
+    node: Type.Optional(Type.Enum(['node0', 'node1'], { description: 'of a cluster; without it, both' })),
+  }),
 )
 
 export function parseRestart({ member, node }: Static<typeof RestartBody>): RestartParams {

@@ -48,7 +48,7 @@ export interface FormOptions<T> {
   /** Name of the part with the file. */
   readonly file: string
   readonly maxBytes: number
-  /** Names of small parts that are texts, even where a client sends them as files. */
+  /** Names of the other parts: small texts, even where a client sends them as files. */
   readonly texts?: readonly string[]
   /** Reads the file to its end. */
   readonly take: (file: FormFile) => Promise<T>
@@ -70,9 +70,9 @@ export async function readForm<T>(request: FastifyRequest, options: FormOptions<
   try {
     // One byte more than allowed, so that `take` refuses the file, because it knows what the file is.
     for await (const part of request.files({ limits: { fileSize: Math.max(maxBytes, MAX_FIELD_BYTES) + 1 } })) {
-      if (isText(part) || texts.includes(part.fieldname))
-        fields[part.fieldname] = await readText(part.fieldname, part.file)
-      else if (part.fieldname !== file) throw invalidField(part.fieldname, 'no such file is expected')
+      if (texts.includes(part.fieldname)) fields[part.fieldname] = await readText(part.fieldname, part.file)
+      else if (part.fieldname !== file) throw invalidField(part.fieldname, 'is no part of this form')
+      else if (isText(part)) throw invalidField(file, 'must be a file')
       else if (taken !== null) throw invalidField(file, 'is there twice')
       else taken = { file: await options.take({ body: part.file, type: part.mimetype || null }) }
     }

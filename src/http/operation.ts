@@ -1,13 +1,12 @@
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type { FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import type { Context } from '../platform/context.ts'
 import { acceptedQuery } from './accepted-parameters.ts'
 import { type At, type CallerAt, type Location, type ScopeAt, paramsOf } from './at.ts'
-import { takeForms } from './forms.ts'
-import { JsonText } from './json-text.ts'
-import { takeJson } from './json.ts'
-import { ListErrorReply } from './schemas.ts'
-import { takeStreams } from './streams.ts'
+import { assertNoFields, closeBody, withUnsets } from './closed-bodies.ts'
+import type { JsonText } from './json-text.ts'
+import { type RecordName, assertReadOnly, hasReadOnly, isRecordName } from './read-only-fields.ts'
+import { nameOf } from './schemas.ts'
 import type { Tag } from './openapi/tags.ts'
 
 /** An operation of the interface. Its route, its documentation and the access matrix are made from it. */
@@ -33,8 +32,16 @@ export interface Operation {
   }
   /** Schemas of the errors that are declared one by one, by status. */
   readonly errors: Readonly<Record<number, TSchema>>
-  readonly handle: (ctx: Context, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+  /** The record that it updates; null where it updates none that has read-only fields. */
+  readonly updates: { readonly name: RecordName; readonly isReadHere: boolean } | null
+  /**
+   * Authorizes and runs it.
+   * @param read Reads the record that it updates.
+   */
+  readonly run: (...args: [...RequestArgs, read?: (...args: RequestArgs) => Promise<unknown>]) => Promise<unknown>
 }
+
+type RequestArgs = [ctx: Context, request: FastifyRequest, reply: FastifyReply]
 
 // oxlint-disable-next-line typescript/no-empty-object-type -- The properties of an object without any.
 export type None = {}
@@ -105,11 +112,14 @@ export function operation<
     readonly method: HTTPMethods
     /**
      * A form, which `run` reads with readForm(), where its `content` says `multipart/form-data`; a stream, whatever
-     * content type the client declares, where it says `application/octet-stream`.
+     * content type the client declares, where it says `application/octet-stream`. Objects in it that don't say
+     * `additionalProperties` take only the fields that they declare; see closeBody().
      */
     readonly body?: B
     /** The answer with status 200. */
     readonly reply: R
+    /** The record before an update, as answers show it; by default the answer to GET at the same path. */
+    readonly record?: (ctx: Context, call: Call<L, P, Q, B>) => Promise<unknown>
     /** The content type of that answer, if it is a text other than JSON. */
     readonly mediaType?: string
     /** Schemas of that answer by further content types, if `run` sets the type. */
@@ -151,11 +161,15 @@ interface Declared {
   readonly headers?: TProperties
   // oxlint-disable-next-line typescript/no-explicit-any -- `operation` has checked that the parts belong together.
   readonly run: (ctx: Context, call: any) => unknown
+  // oxlint-disable-next-line typescript/no-explicit-any -- As `run`.
+  readonly record?: (ctx: Context, call: any) => Promise<unknown>
 }
 
 function operationAt(place: At<unknown, unknown>, declared: Declared): Operation {
   const { id, summary, tag, method, params, query, body, errors = {}, run } = declared
-  const { reply, mediaType = 'application/json', otherReplies, headers } = declared
+  const { reply, mediaType = 'application/json', otherReplies, headers, record } = declared
+  const name = nameOf(reply)
+  const updates = isRecordName(name) && (method === 'PUT' || record) ? { name, isReadHere: record !== undefined } : null
   const path = paramsOf(place, params ?? {})
   assertParams(id, place.path, Object.keys(path.properties))
   const accepted = acceptedQuery(id)
@@ -169,18 +183,20 @@ function operationAt(place: At<unknown, unknown>, declared: Declared): Operation
     schema: {
       ...(Object.keys(path.properties).length > 0 && { params: path }),
       ...(known !== undefined && { querystring: known }),
-      ...(body !== undefined && { body }),
+      ...(body !== undefined && { body: method === 'POST' ? withUnsets(closeBody(body)) : closeBody(body) }),
     },
     reply: { content: { [mediaType]: reply, ...otherReplies }, ...(headers !== undefined && { headers }) },
     errors,
-    handle: async (ctx, request, answer) => {
+    updates,
+    run: async (ctx, request, answer, read) => {
       const { query, body, url } = request
       const params = request.params as Readonly<Record<string, string>> // as the schema has checked them
       const entered = await place.enter(ctx, place.audience === 'nobody' ? undefined : request.caller, params)
-      const result = await run(ctx, { ...entered, params, query, body, url, request, reply: answer })
-      if (declared.mediaType !== undefined) void answer.type(`${mediaType}; charset=utf-8`)
-      if (result instanceof JsonText) return answer.type('application/json; charset=utf-8').send(result.text)
-      return result === undefined ? {} : result
+      const call = { ...entered, params, query, body, url, request, reply: answer }
+      if (declared.body === undefined && method !== 'GET') assertNoFields(body)
+      if (updates !== null && hasReadOnly(updates.name, body))
+        assertReadOnly(updates.name, body, await (record?.(ctx, call) ?? read?.(ctx, request, answer)))
+      return run(ctx, call)
     },
   }
 }
@@ -191,53 +207,9 @@ function assertParams(id: string, path: string, declared: readonly string[]): vo
     throw new Error(`${id} declares the parameters ${declared.join()}, but its path is ${path}`)
 }
 
-/** Registers operations; under /api/v1. */
-export function serveOperations(ctx: Context, operations: readonly Operation[]): FastifyPluginAsync {
-  return async (http) => {
-    for (const operation of operations) {
-      const { body } = operation.schema
-      const content = body === undefined ? {} : contentOf(body)
-      const [form, stream] = ['multipart/form-data' in content, 'application/octet-stream' in content]
-      if (!form && !stream) addRoute(http, ctx, operation)
-      else
-        await http.register(async (context) => {
-          if (stream) takeStreams(context)
-          if (form) await takeForms(context)
-          if (form && 'application/json' in content) takeJson(context)
-          addRoute(context, ctx, operation)
-        })
-    }
-  }
-}
-
 /** The schemas of a body by content type. */
 export function contentOf(body: TSchema): Readonly<Record<string, TSchema>> {
   if (!('content' in body)) return { 'application/json': body }
   const content = body.content as Readonly<Record<string, { readonly schema: TSchema }>>
   return Object.fromEntries(Object.entries(content).map(([type, { schema }]) => [type, schema]))
-}
-
-/** Returns the schema that is checked before the operation runs, which reads forms and streams itself. */
-function checkedBodyOf(body: TSchema): object | undefined {
-  const { 'application/json': json, ...others } = contentOf(body)
-  if (Object.keys(others).length === 0) return json
-  return json === undefined ? undefined : { content: { 'application/json': { schema: json } } }
-}
-
-function addRoute(http: FastifyInstance, ctx: Context, operation: Operation): void {
-  const { method, at: place, handle } = operation
-  const { body, ...schema } = operation.schema
-  const checked = body === undefined ? undefined : checkedBodyOf(body)
-  http.route({
-    method,
-    url: place.path,
-    // Without a schema nothing would check that there are no parameters.
-    schema: { querystring: Type.Object({}), ...schema, ...(checked !== undefined && { body: checked }) },
-    config: {
-      ...(place.audience === 'nobody' && { public: true }),
-      ...(place.beforeSecondFactor && { beforeSecondFactor: true }),
-      ...(Object.values(operation.errors).includes(ListErrorReply) && { listsErrors: true }),
-    },
-    handler: (request, reply) => handle(ctx, request, reply),
-  })
 }

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type TProperties, type TSchema, Type } from 'typebox'
 
 /** Keyword under which a schema carries the name that the document publishes it by. */
 export const NAME = 'x-name'
@@ -19,6 +19,13 @@ export function named<T extends TSchema>(name: string, schema: T): T {
 export function nameOf(schema: TSchema): string | undefined {
   const name: unknown = Reflect.get(schema, NAME)
   return typeof name === 'string' ? name : undefined
+}
+
+/** Members of a body that clients have read: an update compares them, and a new record has its own. */
+export function asTheyAre(fields: readonly string[]): TProperties {
+  return Object.fromEntries(
+    fields.map((name) => [name, Type.Optional(Type.Unknown({ description: 'as it is; not set by clients' }))]),
+  )
 }
 
 /** Pieces of schemas that every noun's wire.ts uses. */

@@ -5,6 +5,7 @@ import { Value } from 'typebox/value'
 import { type AppError, invalidField } from '../platform/errors.ts'
 import { hasLongIntegers, roundIntegers } from '../platform/exact-json.ts'
 import { assertText } from './body.ts'
+import { UNKNOWN_FIELD } from './closed-bodies.ts'
 import { FILTER } from './filters.ts'
 import { isObject } from '../platform/is-object.ts'
 import { NoSuchPath, isUuidSchema } from './unserved.ts'
@@ -101,17 +102,25 @@ function isNoId(schema: TSchema, errors: readonly FoundError[]): boolean {
 }
 
 interface FoundError {
+  readonly keyword: string
   readonly instancePath: string
   readonly message: string
   readonly params: object
 }
 
+/** True for a field of an object that has only those that its schema declares; see closeBody(). */
+function isUnknownField({ keyword }: FoundError): boolean {
+  return keyword === 'boolean'
+}
+
 function firstError(errors: readonly FoundError[]): AppError {
-  const [error] = errors
+  // Of several alternatives, the one that takes other fields is meant.
+  const error = errors.find(isUnknownField) ?? errors[0]
   if (error === undefined) return invalidField('body', 'does not match its schema')
   const missing = listIn(error.params, 'requiredProperties')
   const allowed = listIn(error.params, 'allowedValues')
   const path = [...error.instancePath.split('/').filter((part) => part !== ''), ...missing.slice(0, 1)]
+  if (isUnknownField(error)) return invalidField(path.join('.').slice(0, 200), UNKNOWN_FIELD)
   return invalidField(path.join('.') || 'body', reason(error.message, missing, allowed))
 }
 

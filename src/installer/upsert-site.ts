@@ -20,6 +20,8 @@ import { AppError, invalidField, notFound } from '../platform/errors.ts'
 export interface SiteDefinition {
   /** As decoded from the path, where some clients write a `+` for a space. */
   readonly siteName: string
+  /** As the client has read it; null if the request has none. */
+  readonly id: string | null
   /** In wire shape; `name` is the site's name from now on. */
   readonly body: Document & { readonly name: string }
   /** Null: the request does not name groups. */
@@ -39,6 +41,8 @@ export async function upsertSite(ctx: Context, installer: Installer, definition:
     await lockSiteNames(tx, scope)
     const at = ctx.clock.now()
     const before = await findSite(tx, installer, definition.siteName)
+    if (definition.id !== null && definition.id !== before?.id)
+      throw invalidField('id', `${definition.id} is not the id of the site ${definition.siteName}`)
     const body = await withGroups(tx, scope, definition)
     if (before === null) await addSite(tx, scope, { definition, body, at })
     else await changeSite(tx, scope, { before, body, at })

@@ -13,18 +13,16 @@ const Name = Type.String({ minLength: 1, maxLength: 200 })
 /** Source: contract, `installer_site`. */
 export const SiteBody = named(
   'InstallerSiteUpdate',
-  Type.Object(
-    {
-      name: Name,
-      address: Type.String({ maxLength: 1000 }),
-      country_code: Type.String({ maxLength: 200 }),
-      latlng: LatLng,
-      timezone: Type.Optional(Type.String({ description: 'IANA zone name, default UTC' })),
-      sitegroup_names: Type.Optional(Type.Array(Name, { maxItems: 1000, description: 'of groups that exist' })),
-      rftemplate_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    id: Type.Optional(Uuid),
+    name: Name,
+    address: Type.String({ maxLength: 1000 }),
+    country_code: Type.String({ maxLength: 200 }),
+    latlng: LatLng,
+    timezone: Type.Optional(Type.String({ description: 'IANA zone name, default UTC' })),
+    sitegroup_names: Type.Optional(Type.Array(Name, { maxItems: 1000, description: 'of groups that exist' })),
+    rftemplate_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
+  }),
 )
 
 /** @throws AppError invalid naming the field. */
@@ -33,6 +31,7 @@ export function parseSite(siteName: string, body: Static<typeof SiteBody>): Site
   const { name, address, country_code, latlng, timezone, sitegroup_names: groupNames } = body
   return {
     siteName,
+    id: body.id ?? null,
     body: { name, address, country_code, latlng, ...(timezone && { timezone }) },
     groupNames: groupNames ?? null,
   }

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { mergeDocument, omitFields } from '../http/documents.ts'
+import { readOnlyOf } from '../http/read-only-fields.ts'
 import { isObject } from '../platform/is-object.ts'
 import type { SiteMapTable } from './tables.ts'
 
@@ -9,15 +10,12 @@ export type SiteMap = Selectable<SiteMapTable>
 /** In wire shape; see wire.ts for its fields. */
 export type MapDocument = Readonly<Record<string, unknown>>
 
-/** Fields that the service sets itself; a client that sends them back changes nothing. */
-const OWN_FIELDS = ['id', 'org_id', 'site_id', 'created_time', 'modified_time', 'for_site', 'url', 'thumbnail_url']
-
 /** A node of a path takes some hundred bytes, and a drawn building has thousands of them. */
 const MAX_MAP_BYTES = 512 * 1024
 
 /** Replaces the top-level fields that `change` names; see mergeDocument(). */
 export function mergeMap(before: MapDocument, change: MapDocument): Record<string, unknown> {
-  return omitFields(mergeDocument(before, keepVendorMap(before, change), MAX_MAP_BYTES), OWN_FIELDS)
+  return omitFields(mergeDocument(before, keepVendorMap(before, change), MAX_MAP_BYTES), readOnlyOf('SiteMap'))
 }
 
 /**

@@ -1,9 +1,11 @@
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
+import type { SiteScope } from '../access/scope.ts'
+import type { Context } from '../platform/context.ts'
 import { installerSite } from '../orgs/installers/at.ts'
 import { upsertMap } from './create-map.ts'
-import { listMaps } from './store.ts'
+import { findMap, listMaps } from './store.ts'
 import { updateMap } from './update-map.ts'
 import { MapBody, MapReply, mapParams as params, presentMap } from './wire.ts'
 
@@ -30,6 +32,7 @@ export const installerMapOperations: Operation[] = [
     params,
     body: MapBody,
     reply: MapReply,
+    record: (ctx, { scope: { site }, params }) => readMap(ctx, site, params.map_id),
     run: async (ctx, { scope: { site }, params, body }) =>
       presentMap(ctx, await upsertMap(ctx, site, { mapId: params.map_id, body })),
   }),
@@ -42,7 +45,13 @@ export const installerMapOperations: Operation[] = [
     params,
     body: MapBody,
     reply: MapReply,
+    record: (ctx, { scope: { site }, params }) => readMap(ctx, site, params.map_id),
     run: async (ctx, { scope: { site }, params, body }) =>
       presentMap(ctx, await updateMap(ctx, site, { mapId: params.map_id, change: body })),
   }),
 ].flat()
+
+async function readMap(ctx: Context, site: SiteScope, mapId: string) {
+  const map = await findMap(ctx.db, site, mapId)
+  return map && presentMap(ctx, map)
+}

@@ -185,10 +185,7 @@ export function presentMap(ctx: Context, map: SiteMap): Static<typeof MapReply> 
 /** Source: contract, `bulkAssignSiteApsToMap`. */
 export const SetMapBody = named(
   'MapPlacement',
-  Type.Object(
-    { macs: Type.Array(Type.String({ maxLength: 17 }), { minItems: 1, maxItems: 1000, uniqueItems: true }) },
-    open,
-  ),
+  Type.Object({ macs: Type.Array(Type.String({ maxLength: 17 }), { minItems: 1, maxItems: 1000, uniqueItems: true }) }),
 )
 export const SetMapReply = named(
   'MapPlacementResult',
@@ -201,15 +198,12 @@ export const SetMapReply = named(
  */
 export const WayfindingImportBody = named(
   'WayfindingImport',
-  Type.Object(
-    {
-      vendor_name: Type.Enum(['micello', 'mapvendor', 'jibestream']),
-      account_key: Type.Optional(Type.String()),
-      default_level_id: Type.Optional(Whole()),
-      map_id: Type.Optional(Uuid),
-    },
-    open,
-  ),
+  Type.Object({
+    vendor_name: Type.Enum(['micello', 'mapvendor', 'jibestream']),
+    account_key: Type.Optional(Type.String()),
+    default_level_id: Type.Optional(Whole()),
+    map_id: Type.Optional(Uuid),
+  }),
 )
 
 /** @throws AppError invalid naming the field. */

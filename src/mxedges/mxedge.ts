@@ -2,6 +2,7 @@ import type { Document } from '../platform/document.ts'
 import type { Selectable } from 'kysely'
 import type { EventMxedge } from '../events/append-mxedge.ts'
 import { assertUnchanged, mergeDocument, omitFields } from '../http/documents.ts'
+import { readOnlyOf } from '../http/read-only-fields.ts'
 import { omitSecrets } from '../orgs/secrets.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { MxedgeTable } from './tables.ts'
@@ -17,24 +18,6 @@ export interface MxedgeContent {
   readonly doc: Document
 }
 
-/** Fields that the service sets itself; a client that sends them back changes nothing. */
-const ownFields = [
-  'id',
-  'org_id',
-  'site_id',
-  'for_site',
-  'magic',
-  'serial',
-  'mxagent_registered',
-  'tunterm_registered',
-  'versions',
-  'image1_url',
-  'image2_url',
-  'image3_url',
-  'created_time',
-  'modified_time',
-]
-
 /**
  * Merges `body` into an appliance; `before` is null on creation.
  * @throws AppError invalid for an appliance without a name or a model.
@@ -45,6 +28,7 @@ export function mergeMxedge(before: (MxedgeContent & Pick<Mxedge, 'mac'>) | null
     why: "can't be changed: it is that of the hardware",
   })
   // A client that changes an appliance right after its claim doesn't know its model yet, and sends an empty text.
+  const ownFields = readOnlyOf('Mxedge')
   const unset = before !== null && body['model'] === '' ? ['model', ...ownFields] : ownFields
   const merged = mergeDocument(before === null ? {} : documentOf(before), omitFields(body, unset))
   const { name, model, mxcluster_id: mxclusterId, mac: _, ...doc } = merged

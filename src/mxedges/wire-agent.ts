@@ -26,15 +26,12 @@ const DEFAULT_HOLD_MS = 1000
 
 export const BouncePortBody = named(
   'MxedgePortBounce',
-  Type.Object(
-    {
-      ports: Type.Array(Port, { minItems: 1, maxItems: 64 }),
-      hold_time: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 600_000, default: DEFAULT_HOLD_MS, description: 'milliseconds' }),
-      ),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    ports: Type.Array(Port, { minItems: 1, maxItems: 64 }),
+    hold_time: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 600_000, default: DEFAULT_HOLD_MS, description: 'milliseconds' }),
+    ),
+  }),
 )
 
 export function parseBouncePort({
@@ -46,10 +43,7 @@ export function parseBouncePort({
 
 export const DisconnectApsBody = named(
   'MxedgeApDisconnect',
-  Type.Object(
-    { macs: Type.Array(Type.String({ maxLength: 20 }), { minItems: 1, maxItems: 200 }) },
-    { additionalProperties: true },
-  ),
+  Type.Object({ macs: Type.Array(Type.String({ maxLength: 20 }), { minItems: 1, maxItems: 200 }) }),
 )
 
 /** @throws AppError invalid naming the entry of `macs`. */

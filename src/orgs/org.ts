@@ -1,14 +1,11 @@
 import type { Document } from '../platform/document.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
+import { readOnlyOf } from '../http/read-only-fields.ts'
 import { invalidField } from '../platform/errors.ts'
 import { omitSecrets } from './secrets.ts'
 import type { Org } from './store.ts'
 import type { Site } from './store-sites.ts'
 import { IANAZone } from 'luxon'
-
-/** Fields that the service sets itself; a client that sends them back changes nothing. */
-const readOnly = ['id', 'org_id', 'created_time', 'modified_time']
-const readOnlyOfOrg = [...readOnly, 'msp_id', 'msp_name', 'msp_logo_url']
 
 /** Fields of a site that no answer shows as null. Clients that send null mean that there is no value. */
 const notNull = ['country_code', 'latlng']
@@ -26,7 +23,7 @@ export interface SiteDocument extends OrgDocument {
 /** Merges a client's body into what is stored; `before` is null on creation. */
 export function mergeOrg(before: Org | null, body: Document): OrgDocument {
   const merged = mergeDocument({ ...before?.doc, name: before?.name }, body)
-  return { name: requireName(merged), doc: omitFields(merged, [...readOnlyOfOrg, 'name']) }
+  return { name: requireName(merged), doc: omitFields(merged, [...readOnlyOf('Org'), 'name']) }
 }
 
 /** As mergeOrg(). @throws AppError invalid for a zone that the IANA database does not have. */
@@ -36,7 +33,7 @@ export function mergeSite(before: Site | null, body: Document): SiteDocument {
   if (typeof timezone !== 'string' || !IANAZone.isValidZone(timezone))
     throw invalidField('timezone', 'is not an IANA zone name')
   const unset = notNull.filter((name) => merged[name] === null)
-  const doc = omitFields(merged, [...readOnly, ...unset, 'name', 'timezone', 'tzoffset'])
+  const doc = omitFields(merged, [...readOnlyOf('Site'), ...unset, 'name', 'timezone'])
   const groups = doc['sitegroup_ids']
   // Privileges are looked up by these ids as text, so all are stored in lower case.
   if (Array.isArray(groups)) doc['sitegroup_ids'] = groups.map((id) => String(id).toLowerCase())

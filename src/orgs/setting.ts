@@ -1,4 +1,5 @@
 import { mergeDocument, omitFields } from '../http/documents.ts'
+import { readOnlyOf } from '../http/read-only-fields.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Document } from '../platform/document.ts'
 import { isObject } from '../platform/is-object.ts'
@@ -25,12 +26,6 @@ export interface SettingDocument {
   }
 }
 
-/** Fields that the service sets itself; a client that sends them back changes nothing. */
-const readOnly = [
-  ...['id', 'org_id', 'site_id', 'msp_id', 'for_site', 'created_time', 'modified_time'],
-  ...['blacklist_url', 'cradlepoint', 'pcap_bucket_verified', 'watched_station_url', 'whitelist_url'],
-]
-
 /**
  * Clients write settings as one document with any number of networks, port profiles, ACL tags and command lists. No
  * list answers such documents, so they may be larger than others.
@@ -42,7 +37,7 @@ const MAX_SETTING_BYTES = 1024 * 1024
  * @throws AppError invalid for a protection that would protect nothing.
  */
 export function mergeSetting(before: Document, body: Document): Record<string, unknown> {
-  const merged = omitFields(mergeDocument(before, body, MAX_SETTING_BYTES), readOnly)
+  const merged = omitFields(mergeDocument(before, body, MAX_SETTING_BYTES), readOnlyOf('OrgSetting'))
   const addresses = memberOf(merged['api_policy'], 'src_ips')
   if (Array.isArray(addresses) && addresses.length > 0)
     throw invalidField(

@@ -25,10 +25,7 @@ export const UpdateOrgBody = named(
   'OrgUpdate',
   Type.Object({ name: Type.Optional(Name), ...orgFields }, { additionalProperties: true }),
 )
-export const CloneOrgBody = named(
-  'OrgClone',
-  Type.Object({ name: Type.Optional(Name) }, { additionalProperties: true }),
-)
+export const CloneOrgBody = named('OrgClone', Type.Object({ name: Type.Optional(Name) }))
 export const OrgReply = named(
   'Org',
   Type.Object(

@@ -98,7 +98,7 @@ async function importBundle(
 ): Promise<Static<typeof ImportReply>> {
   const { file, fields } = await readForm(request, {
     file: 'file',
-    texts: ['csv', 'json'],
+    texts: ['auto_deviceprofile_assignment', 'csv', 'json'],
     maxBytes: MAX_BUNDLE_BYTES,
     // The bundle is discarded when the import ends; only its pictures count towards the quota.
     take: ({ body }) => receiveFile({ ...files, maxBytes: MAX_BUNDLE_BYTES }, { orgId: null, body }),

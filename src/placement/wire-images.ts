@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type FormFields, jsonPart } from '../http/forms.ts'
 import { Binary, named } from '../http/schemas.ts'
+import { closeBody } from '../http/closed-bodies.ts'
 import { check } from '../http/validate.ts'
 import type { MapDocument } from '../maps/map.ts'
 import type { Transform } from './plan-transform.ts'
@@ -25,17 +26,14 @@ const FAR = 1e6
 
 const TransformPart = named(
   'MapTransform',
-  Type.Object(
-    {
-      rotation: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
-      scale: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: FAR })),
-      x: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
-      y: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    rotation: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
+    scale: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: FAR })),
+    x: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
+    y: Type.Optional(Type.Number({ minimum: -FAR, maximum: FAR })),
+  }),
 )
-const ReplacePart = Type.Object({ transform: Type.Optional(TransformPart) }, { additionalProperties: true })
+const ReplacePart = closeBody(Type.Object({ transform: Type.Optional(TransformPart) }))
 
 export const ReplaceForm = {
   content: {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type FormFields, jsonPart } from '../http/forms.ts'
 import { Binary, NO_ID, Uuid, named } from '../http/schemas.ts'
+import { closeBody } from '../http/closed-bodies.ts'
 import { check } from '../http/validate.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { ImportReport, Vendor } from './import/import-maps.ts'
@@ -8,17 +9,16 @@ import { parseMacsCsv } from './import/parse-csv.ts'
 import type { ImportWish } from './import/project.ts'
 
 /** `images` is Signalbox's own: a zip file of pictures only. Source: contract, `map_import_json`. */
-const ImportPart = named(
-  'MapImport',
-  Type.Object(
-    {
+const ImportPart = closeBody(
+  named(
+    'MapImport',
+    Type.Object({
       vendor_name: Type.Enum(['ekahau', 'ibwave', 'images']),
       import_all_floorplans: Type.Optional(Type.Boolean({ description: 'default false: those with access points' })),
       import_height: Type.Optional(Type.Boolean({ description: 'of access points; default true' })),
       import_orientation: Type.Optional(Type.Boolean({ description: 'of access points; default true' })),
       site_id: Type.Optional(Uuid),
-    },
-    { additionalProperties: true },
+    }),
   ),
 )
 

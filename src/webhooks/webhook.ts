@@ -1,5 +1,6 @@
 import type { Document } from '../platform/document.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
+import { readOnlyOf } from '../http/read-only-fields.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { headerFault } from './headers.ts'
@@ -36,9 +37,6 @@ export interface RetiredSecret {
 /** Fields that are stored encrypted and shown only to those who may change them. */
 const secretFields = ['secret', 'splunk_token', 'oauth2_client_secret', 'oauth2_password'] as const
 
-/** Fields that the service sets; values from a client are ignored. */
-const readOnly = ['id', 'org_id', 'site_id', 'for_site', 'created_time', 'modified_time']
-
 /** The types of receivers that deliveries support. */
 export const webhookTypes = ['http-post', 'oauth2', 'splunk'] as const
 
@@ -62,7 +60,7 @@ export function mergeWebhook(
 ): WebhookContent & Addresses {
   const stored =
     before === null ? {} : { ...before.doc, ...before.secrets, enabled: before.enabled, topics: before.topics }
-  const merged = omitFields(mergeDocument(stored, body), readOnly)
+  const merged = omitFields(mergeDocument(stored, body), readOnlyOf('Webhook'))
   const { enabled = true, topics = [], type = 'http-post', headers, url } = merged
   if (typeof enabled !== 'boolean') throw invalidField('enabled', 'must be a boolean')
   if (!webhookTypes.some((known) => known === type))

@@ -211,14 +211,13 @@ describe('an upgrade whose agent', () => {
     const { id: box, agent } = await addPeer(world)
     const site = { name: 'Upgrades', timezone: 'UTC' }
     const { id: siteId } = (await world.call('POST', `/orgs/${world.org.orgId}/sites`, { body: site })).body
-    const move = (verb: string) =>
-      world.call('POST', `/orgs/${world.org.orgId}/mxedges/${verb}`, { body: { mxedge_ids: [box], site_id: siteId } })
-    await move('assign')
+    const mxedges = `/orgs/${world.org.orgId}/mxedges`
+    await world.call('POST', `${mxedges}/assign`, { body: { mxedge_ids: [box], site_id: siteId } })
     const made = await world.call('POST', `/sites/${siteId}/mxedges/upgrade`, {
       body: { mxedge_ids: [box], versions: { mxagent: '3.0.0', tunterm: '2.0.0' } },
     })
     const call = await agent.nextCall()
-    await move('unassign')
+    expect((await world.call('POST', `${mxedges}/unassign`, { body: { mxedge_ids: [box] } })).status).toBe(200)
     agent.notify('report', { ...running('1.0.0'), services: [{ name: 'mxagent', version: '3.0.0', state: 'running' }] })
     agent.succeed(call)
     expect(await untilTarget(made.body.id, box, 'cancelled')).toMatchObject({

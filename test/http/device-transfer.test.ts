@@ -138,10 +138,11 @@ describe('the table of the devices of a site', () => {
   it('has size limits, and must be a form with a file', async () => {
     expect((await importCsv(Buffer.alloc(1024 * 1024 + 1, 0x61))).status).toBe(413)
     expect((await importCsv(Uint8Array.of(0xff, 0xfe))).status).toBe(400)
-    expect(await server.call('POST', `${path}/import`, await encodeForm({ other: 'x' }))).toMatchObject({
-      status: 400,
-      body: { detail: expect.stringContaining('Invalid field file: ') },
-    })
+    for (const name of ['other', 'file'])
+      expect(await server.call('POST', `${path}/import`, await encodeForm({ [name]: 'x' }))).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining(`Invalid field ${name}: `) },
+      })
     const text = { body: 'mac\n', headers: { 'content-type': 'text/csv' } }
     expect((await server.call('POST', `${path}/import`, text)).status).toBe(415)
   })

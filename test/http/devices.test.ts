@@ -62,7 +62,12 @@ describe('devices', () => {
       },
     )
     expect(await put({ led: { brightness: 3 } })).toMatchObject({ name: 'Lobby', led: { brightness: 3 } })
-    const after = await put({ '-led': '', id: randomUUID(), mac: '000000000000', org_id: other.orgId, type: 'switch' })
+    const others = { id: randomUUID(), mac: '000000000000', org_id: other.orgId, type: 'switch' }
+    for (const [field, value] of Object.entries(others))
+      expect(await put({ '-led': '', [field]: value })).toMatchObject({
+        detail: `Invalid field ${field}: can't be changed: the service sets it`,
+      })
+    const after = await put({ '-led': '', id: device.id, mac: device.mac, type: 'ap' })
     expect(after).toMatchObject({ id: device.id, mac: device.mac, type: 'ap', radio_config: { band_5: { power: 7 } } })
     expect(after).not.toHaveProperty('led')
     expect((await put({ name: null })).name).toBe('')

@@ -67,7 +67,7 @@ describe('replacing a device', () => {
     await addImage(old, 2)
     const { image2_url: url } = await document(old)
     const spelled = (fresh.mac.toUpperCase().match(/../g) ?? []).join(':')
-    expect(await replace({ mac: old.mac, inventory_mac: spelled, site_id: siteId, ext: 1 })).toMatchObject({
+    expect(await replace({ mac: old.mac, inventory_mac: spelled, site_id: siteId })).toMatchObject({
       status: 200,
       body: { op: 'assign', success: [spelled], error: [], reason: [] },
     })

@@ -39,7 +39,7 @@ describe('edge appliances', () => {
   it('keep each field that was set, including those of later versions, and unset it by a minus sign', async () => {
     const ports = { upstream_ports: ['0', '1'], separate_upstream_downstream: true, later: { than: [1, null] } }
     const { id } = await addMxedge(server, { tunterm_port_config: ports, services: ['tunterm'], later: 1 })
-    const own = { id: randomUUID(), magic: 'X', mxagent_registered: true, for_site: true, site_id: siteId, mac: null }
+    const own = { id, mxagent_registered: true, for_site: false, site_id: null, mac: null }
     const put = (body: object) => server.call('PUT', `${mxedges}/${id}`, { body })
     const changed = await put({ ...own, notes: 'changed', '-later': '' })
     expect(changed).toMatchObject({
@@ -48,6 +48,11 @@ describe('edge appliances', () => {
     })
     for (const field of ['later', 'mac', 'site_id']) expect(changed.body).not.toHaveProperty(field)
     expect(changed.body).toMatchObject({ mxagent_registered: false })
+    for (const another of [{ id: randomUUID() }, { magic: 'X' }, { for_site: true }, { site_id: siteId }])
+      expect(await put({ ...another, notes: 'lost' })).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining(`Invalid field ${Object.keys(another).join()}: `) },
+      })
     expect(await put({ mac: '020000000001' })).toMatchObject({
       status: 400,
       body: { detail: expect.stringContaining('Invalid field mac: ') },

@@ -24,7 +24,7 @@ describe('settings of an organization', () => {
   it('store and return each field that was set, including those of later versions', async () => {
     const policy = { enabled: true, min_length: 12, requires_special_char: true, later: 1 }
     const unknown = { tags: ['b', 'a'], later: { than: [1, null] } }
-    const first = await put({ password_policy: policy, ...unknown, id: 'x', org_id: 'y' })
+    const first = await put({ password_policy: policy, ...unknown, id: server.org.orgId })
     expect(first).toMatchObject({
       status: 200,
       body: { org_id: server.org.orgId, password_policy: policy, ...unknown },

@@ -41,7 +41,9 @@ describe('settings of a site', () => {
 
   it('store and return each field that was set', async () => {
     const wide = { vars: { b: '1', a: '2' }, wifi: { enabled: false }, ssh_keys: ['b', 'a'], later: [null] }
-    const first = await put({ ...wide, site_id: 'x', for_site: false, org_id: 'y', created_time: 1 })
+    for (const other of [{ site_id: 'x' }, { for_site: false }, { org_id: 'y' }, { created_time: 1 }])
+      expect((await put({ ...wide, ...other })).body.detail).toContain(`Invalid field ${Object.keys(other).join()}: `)
+    const first = await put({ ...wide, site_id: siteId, for_site: true })
     expect(first.body).toMatchObject({ ...wide, site_id: siteId, for_site: true, org_id: server.org.orgId })
     expect(first.body.created_time).toBeGreaterThan(1)
     await put({ device_updown_threshold: 5 })

@@ -115,7 +115,7 @@ describe('an upgrade', () => {
     expect(body.notes).toEqual([{ reason: expect.stringContaining('max_failures') }])
   })
 
-  it('takes an empty body and unknown fields', async () => {
+  it('takes an empty body and fields that are left unset, and refuses unknown ones', async () => {
     expect(
       (
         await harness.server.call('POST', harness.path, {
@@ -124,7 +124,14 @@ describe('an upgrade', () => {
         })
       ).status,
     ).toBe(200)
-    expect((await post({ all_sites: true, surprise: { x: 1 }, '-rules': '' })).status).toBe(200)
+    expect((await post({ all_sites: true, '-rules': '' })).status).toBe(200)
+    expect(await post({ all_sites: true, surprise: { x: 1 } })).toMatchObject({
+      status: 400,
+      body: { detail: 'Invalid field surprise: is no field of this operation' },
+    })
+    expect((await post({ versions: [{ version: '1', '-force': '' }] })).body.detail).toBe(
+      'Invalid field versions.0.-force: is no field of this operation',
+    )
   })
 
   it('takes the defaults of everything, spelled out', async () => {

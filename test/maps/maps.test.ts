@@ -106,13 +106,12 @@ describe('a map', () => {
 
   it('is updated field by field, loses unset fields, and keeps the fields of the service', async () => {
     const id = await add({ name: 'Old', ppm: 10, wall_path: { nodes: [] }, '-ppm': '' })
-    const change = {
-      name: 'New',
-      '-wall_path': '',
-      id: randomUUID(),
-      site_id: randomUUID(),
-      url: 'https://x.test',
-    }
+    const change = { name: 'New', '-wall_path': '', id, site_id: siteId }
+    for (const other of [{ id: randomUUID() }, { site_id: randomUUID() }, { url: 'https://x.test' }])
+      expect(await server.call('PUT', `${path}/${id}`, { body: { ...change, ...other } })).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining(`Invalid field ${Object.keys(other).join()}: `) },
+      })
     const { body } = await server.call('PUT', `${path}/${id}`, { body: change })
     expect(body).toMatchObject({ id, site_id: siteId, name: 'New' })
     for (const gone of ['ppm', 'wall_path', 'url']) expect(body).not.toHaveProperty(gone)

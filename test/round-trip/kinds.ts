@@ -28,6 +28,8 @@ export interface Kind {
   readonly fresh?: () => Readonly<Record<string, unknown>>
   /** Who writes; the server's administrator unless it is given. */
   readonly as?: TestOrg
+  /** False if its objects have only fields that can't be unset. */
+  readonly canUnset?: boolean
   readonly share?: { readonly index: number; readonly of: number }
 }
 
@@ -167,7 +169,7 @@ function privilegesIn({ org, site, groupId }: Ids) {
 
 function accountKinds(ids: Ids, { admin, other }: { readonly admin: TestOrg; readonly other: TestOrg }): Kind[] {
   const { org } = ids
-  const privileges = privilegesIn(ids)
+  const privileges = { ...privilegesIn(ids), canUnset: false }
   const proof = { password: 'correct horse battery' }
   return [
     {
@@ -179,7 +181,7 @@ function accountKinds(ids: Ids, { admin, other }: { readonly admin: TestOrg; rea
       known: { ...privileges.known, src_ips: ['192.0.2.0/24'] },
       proof,
     },
-    { name: 'own API token', schema: 'user_apitoken', list: '/self/apitokens', base: named, proof },
+    { name: 'own API token', schema: 'user_apitoken', list: '/self/apitokens', base: named, canUnset: false, proof },
     {
       ...privileges,
       name: 'admin',
@@ -214,6 +216,7 @@ function ssoKinds(ids: Ids): Kind[] {
     },
     {
       ...privileges,
+      canUnset: false,
       name: 'SSO role',
       schema: 'sso_role_org',
       list: `/orgs/${org}/ssoroles`,

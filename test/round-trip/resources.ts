@@ -3,7 +3,9 @@ import type { Answer, TestServer } from '../support/server.ts'
 import { type Kind, kindsOf } from './kinds.ts'
 
 /** One object of a kind that clients write and read. */
-export interface Resource extends Required<Pick<Kind, 'name' | 'schema' | 'base' | 'known' | 'beside' | 'adds'>> {
+export interface Resource extends Required<
+  Pick<Kind, 'name' | 'schema' | 'base' | 'known' | 'beside' | 'adds' | 'canUnset'>
+> {
   /** The number of the properties that it is used for, so that several objects share a long schema. */
   readonly share: { readonly index: number; readonly of: number }
   write(body: unknown): Promise<Answer>
@@ -20,7 +22,7 @@ export async function makeResources(server: TestServer): Promise<Resource[]> {
 
 async function makeResource(server: TestServer, kind: Kind): Promise<Resource> {
   const { name, schema, list, base = {}, known = {}, beside = {}, adds = [], share = { index: 0, of: 1 } } = kind
-  const { as = server.org } = kind
+  const { as = server.org, canUnset = true } = kind
   const post = (body: object) => server.call('POST', list ?? '', { as, body: { ...kind.proof, ...body } })
   const id = list === null ? '' : idOf(await post(base))
   const pathOf = (created: string): string => kind.path?.(created) ?? `${list ?? ''}/${created}`
@@ -30,7 +32,7 @@ async function makeResource(server: TestServer, kind: Kind): Promise<Resource> {
     return kind.readIn === undefined ? body : body.find((item: AnyJson) => ids.has(item.id ?? item.admin_id))
   }
   return {
-    ...{ name, schema, base, known, beside, adds, share },
+    ...{ name, schema, base, known, beside, adds, canUnset, share },
     write: (body) => server.call('PUT', pathOf(id), { as, body }),
     read: () => read(id),
     create:

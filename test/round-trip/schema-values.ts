@@ -44,6 +44,16 @@ export function propertiesOf(source: Source, schema: string): Property[] {
   return membersOf(source, { ...own, properties }, [])
 }
 
+/** Lists the top-level properties of a schema that only the service sets. */
+export function readOnlyPropertiesOf(source: Source, schema: string): Property[] {
+  const { properties } = resolve(source.document, { $ref: `#/components/schemas/${schema}` })
+  return Object.entries(isSchema(properties) ? properties : {}).flatMap(([name, part]) => {
+    const own = flatten(source.document, part)
+    if (own['readOnly'] !== true) return []
+    return [{ path: [name], schema: own, wrap: (value: unknown) => ({ [name]: value }) }]
+  })
+}
+
 function membersOf(source: Source, schema: Schema, above: readonly string[]): Property[] {
   const { properties } = schema
   if (!isSchema(properties) || above.length >= MAX_DEPTH) return []

@@ -1,20 +1,31 @@
+import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../../src/platform/is-object.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import type { Answer } from '../support/server.ts'
 import type { Resource } from './resources.ts'
-import { EMPTY, type Property, type Source, admits, ownEmpty, propertiesOf, typicalValues } from './schema-values.ts'
+import {
+  EMPTY,
+  type Property,
+  type Source,
+  admits,
+  ownEmpty,
+  propertiesOf,
+  readOnlyPropertiesOf,
+  typicalValues,
+} from './schema-values.ts'
 
 /**
  * What became of one value. `equal`: read as it was sent, and accepted again as it was read; `unset`: a null is read as
- * if the field had never been set; `refused`: a 400 that names the field; `altered`: anything else.
+ * if the field had never been set; `refused`: a 400 that names the field; `ignored`: accepted for a field that only the
+ * service sets, and not read; `altered`: anything else.
  */
 export interface Outcome {
   readonly kind: string
   /** Such as `privileges.[].role`. */
   readonly field: string
   readonly value: unknown
-  readonly result: 'equal' | 'unset' | 'refused' | 'altered'
+  readonly result: 'equal' | 'unset' | 'refused' | 'ignored' | 'altered'
   /** Whether the contract lets clients send the value. */
   readonly isAdmitted: boolean
   /** What the server has answered instead. */
@@ -59,6 +70,30 @@ export async function createWithValues(source: Source, resource: Resource): Prom
   return outcomes
 }
 
+/** Writes another value of each property that only the service sets, with what the object must have. */
+export async function writeReadOnly(source: Source, resource: Resource): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  const initial = await resource.read()
+  for (const property of readOnlyPropertiesOf(source, resource.schema)) {
+    const [top = ''] = property.path
+    const value = anotherThan(initial[top] ?? typicalValues(source, property)[0])
+    const body = { ...resource.base, ...property.wrap(value) }
+    const answer = await resource.write(body)
+    const outcome = outcomeOf({ resource, property, value, body, answer, initial })
+    const isIgnored = outcome.result === 'altered' && answer.status === 200
+    outcomes.push({ ...outcome, ...(isIgnored && { result: 'ignored' }), isAdmitted: false })
+  }
+  return outcomes
+}
+
+/** Another value of the same type. */
+function anotherThan(value: unknown): unknown {
+  if (typeof value === 'boolean') return !value
+  if (typeof value === 'number') return value + 1000
+  if (typeof value !== 'string') return { other: true }
+  return /^[0-9a-f-]{36}$/.test(value) ? randomUUID() : `other${value}`
+}
+
 /** Above this number of properties, a member of an object gets one value, alternately a typical and an empty one. */
 const MANY = 200
 
@@ -77,8 +112,8 @@ function withoutTop(base: Resource['base'], { path: [top = ''] }: Property): Res
   return rest
 }
 
-function unsetting({ path: [top = ''] }: Property, { base }: Resource): Record<string, unknown> {
-  return top in base ? {} : { [`-${top}`]: '' }
+function unsetting({ path: [top = ''] }: Property, { base, canUnset }: Resource): Record<string, unknown> {
+  return top in base || !canUnset ? {} : { [`-${top}`]: '' }
 }
 
 interface Written {

@@ -60,6 +60,8 @@ export function inviteOperations(parts: AccountParts): Operation[] {
       params,
       body: UpdateInviteBody,
       reply: InviteReply,
+      record: async (ctx, { scope, params }) =>
+        presentInvite(await getOrg(ctx.db, scope), await getInvite(ctx.db, scope, params.invite_id)),
       run: async (ctx, { scope, caller, params, body }) => {
         const { invite_id: id } = params
         const document = parseInviteChange(await getInvite(ctx.db, scope, id), body)

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { assertUnchanged } from '../../http/documents.ts'
-import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { readOnlyOf } from '../../http/read-only-fields.ts'
+import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import {
   AdminPrivilegeReply,
@@ -23,7 +24,17 @@ const Hours = Type.Integer({ minimum: 1, maximum: 168, default: 24 })
 export const OWN_ACCOUNT_FIELDS = {
   fields: [
     ...['admin_id', 'compliance_status', 'email', 'enable_two_factor', 'expire_time', 'first_name', 'hours'],
-    ...['last_name', 'name', 'no_tracking', 'password_modified_time', 'phone', 'phone2', 'tags'],
+    ...[
+      'last_name',
+      'name',
+      'no_tracking',
+      'oauth_google',
+      'password_modified_time',
+      'phone',
+      'phone2',
+      'session_expiry',
+    ],
+    ...['tags', 'two_factor_verified', 'via_sso'],
   ],
   why: "can't be changed here: only the owner of the account may",
 }
@@ -31,8 +42,8 @@ export const OWN_ACCOUNT_FIELDS = {
 /** Fields of accounts that an invitation does not have. Source: contract, `admin`. */
 const NOT_INVITED = {
   fields: [
-    ...['compliance_status', 'enable_two_factor', 'name', 'no_tracking', 'password_modified_time', 'phone', 'phone2'],
-    'tags',
+    ...['admin_id', 'compliance_status', 'enable_two_factor', 'name', 'no_tracking', 'oauth_google'],
+    ...['password_modified_time', 'phone', 'phone2', 'session_expiry', 'tags', 'two_factor_verified', 'via_sso'],
   ],
   why: "can't be set: the invited person sets it in their account",
 }
@@ -42,35 +53,31 @@ const FIXED_ADDRESS = { fields: ['email'], why: "can't be changed: another addre
 export const UpdateAdminBody = named(
   'AdminUpdate',
   Type.Object(
-    { privileges: Type.Optional(Privileges) },
-    { additionalProperties: true, description: 'other fields are up to the owner of the account: as they are' },
+    { privileges: Type.Optional(Privileges), ...asTheyAre(OWN_ACCOUNT_FIELDS.fields) },
+    { description: 'other fields are up to the owner of the account' },
   ),
 )
 
 export const CreateInviteBody = named(
   'InviteCreate',
-  Type.Object(
-    {
-      email: Type.String({ minLength: 3, maxLength: 64, pattern: '^[^\\s@<>"]+@[^\\s@<>"]+$' }),
-      privileges: Privileges,
-      first_name: Type.Optional(Name),
-      last_name: Type.Optional(Name),
-      hours: Type.Optional(Hours),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    email: Type.String({ minLength: 3, maxLength: 64, pattern: '^[^\\s@<>"]+@[^\\s@<>"]+$' }),
+    privileges: Privileges,
+    first_name: Type.Optional(Name),
+    last_name: Type.Optional(Name),
+    hours: Type.Optional(Hours),
+    ...asTheyAre([...NOT_INVITED.fields, ...FIXED_EXPIRY.fields]),
+  }),
 )
 export const UpdateInviteBody = named(
   'InviteUpdate',
-  Type.Object(
-    {
-      privileges: Type.Optional(Privileges),
-      first_name: Type.Optional(Name),
-      last_name: Type.Optional(Name),
-      hours: Type.Optional(Hours),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    privileges: Type.Optional(Privileges),
+    first_name: Type.Optional(Name),
+    last_name: Type.Optional(Name),
+    hours: Type.Optional(Hours),
+    ...asTheyAre([...NOT_INVITED.fields, ...FIXED_EXPIRY.fields, ...FIXED_ADDRESS.fields, ...readOnlyOf('Invite')]),
+  }),
 )
 
 export const AdminReply = named(

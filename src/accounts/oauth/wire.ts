@@ -8,14 +8,11 @@ export const ForwardQuery = Type.Object({
   forward: Type.Optional(Type.String({ maxLength: 2048, description: 'where to lead the browser with `?code=`' })),
 })
 
-export const CodeBody = named(
-  'OauthCode',
-  Type.Object({ code: Type.String({ minLength: 1, maxLength: 4096 }) }, { additionalProperties: true }),
-)
+export const CodeBody = named('OauthCode', Type.Object({ code: Type.String({ minLength: 1, maxLength: 4096 }) }))
 
 export const LinkBody = named(
   'OauthLink',
-  Type.Object({ ...CodeBody.properties, password: Type.Optional(PasswordProof) }, { additionalProperties: true }),
+  Type.Object({ ...CodeBody.properties, password: Type.Optional(PasswordProof) }),
 )
 
 /** The query of the provider's redirect, which may have other parameters too. */

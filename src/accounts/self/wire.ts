@@ -121,19 +121,22 @@ const ownFields = {
 
 export const UpdateBody = named(
   'SelfUpdate',
-  Type.Object({
-    ...ownFields,
-    enable_two_factor: Type.Optional(Type.Boolean({ description: 'as it is; see /self/two_factor' })),
-    tags: Type.Optional(Type.Array(Type.String(), { maxItems: 100, description: 'none: accounts have no tags' })),
-    password: Password,
-    old_password: Type.Optional(
-      Type.String({
-        maxLength: 1024,
-        format: 'password',
-        description: 'needed with `password`, unless it was given to log in within the last five minutes',
-      }),
-    ),
-  }),
+  Type.Object(
+    {
+      ...ownFields,
+      enable_two_factor: Type.Optional(Type.Boolean({ description: 'as it is; see /self/two_factor' })),
+      tags: Type.Optional(Type.Array(Type.String(), { maxItems: 100, description: 'none: accounts have no tags' })),
+      password: Password,
+      old_password: Type.Optional(
+        Type.String({
+          maxLength: 1024,
+          format: 'password',
+          description: 'needed with `password`, unless it was given to log in within the last five minutes',
+        }),
+      ),
+    },
+    { additionalProperties: true, description: 'other fields of the account: as they are' },
+  ),
 )
 
 /** Fields that owners can't set, and why. Source: contract, `admin`. */
@@ -154,8 +157,18 @@ const fixed = [
 export function parseSelfChange(body: Static<typeof UpdateBody>, present: Static<typeof SelfReply>): SelfChange {
   for (const { fields, why } of fixed) assertUnchanged(present, body, { fields, why })
   const known = new Set(Object.keys(ownFields))
+  assertKnown(body, { present, known: new Set([...known, 'password', 'old_password']) })
   const fields = Object.entries(body).filter(([name]) => known.has(name.replace(/^-/, '')))
   return { fields: Object.fromEntries(fields), password: body.password, oldPassword: body.old_password }
+}
+
+/** @throws AppError invalid naming a field that an account does not have. */
+function assertKnown(
+  body: Readonly<Record<string, unknown>>,
+  { present, known }: { readonly present: Readonly<Record<string, unknown>>; readonly known: ReadonlySet<string> },
+): void {
+  const others = Object.keys(body).filter((name) => !known.has(name.replace(/^-/, '')))
+  assertUnchanged(present, body, { fields: others, why: 'is no field of an account that its owner may set' })
 }
 
 /** Returns the principal as it is after a change of the account. */

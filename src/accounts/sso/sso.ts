@@ -1,14 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { mergeDocument, omitFields } from '../../http/documents.ts'
+import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { SsoDocument, SsoTable } from '../tables.ts'
 
 export type Sso = Selectable<SsoTable>
-
-/** Fields that the service sets itself; a client that sends them back changes nothing. */
-const ownFields = ['id', 'org_id', 'msp_id', 'site_id', 'domain', 'created_time', 'modified_time']
 
 /**
  * Merges a client's body, whose types have been checked, into the stored document. Signalbox stores the fields for other
@@ -17,7 +15,7 @@ const ownFields = ['id', 'org_id', 'msp_id', 'site_id', 'domain', 'created_time'
  * @throws AppError invalid, which names the field.
  */
 export function mergeSso(before: SsoDocument | null, body: Readonly<Record<string, unknown>>): SsoDocument {
-  const merged = omitFields(mergeDocument({ ...before }, body), ownFields)
+  const merged = omitFields(mergeDocument({ ...before }, body), readOnlyOf('Sso'))
   if (merged['scim_enabled'] === true) throw invalidField('scim_enabled', 'is not supported')
   // The route's schema has checked the type of each field of SsoDocument, in this body and in earlier ones.
   const doc = merged as unknown as SsoDocument

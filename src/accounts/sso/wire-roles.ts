@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { readOnlyOf } from '../../http/read-only-fields.ts'
+import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { OrgPrivilegeReply, PrivilegeBody, parsePrivileges, presentPrivilegeOf } from '../wire-privileges.ts'
 import type { SsoRoleContent } from './sso-roles.ts'
@@ -10,11 +11,15 @@ const Privileges = Type.Array(PrivilegeBody, { minItems: 1, maxItems: 100 })
 
 export const CreateSsoRoleBody = named(
   'SsoRoleCreate',
-  Type.Object({ name: Name, privileges: Privileges }, { additionalProperties: true }),
+  Type.Object({ name: Name, privileges: Privileges, ...asTheyAre(readOnlyOf('SsoRole')) }),
 )
 export const UpdateSsoRoleBody = named(
   'SsoRoleUpdate',
-  Type.Object({ name: Type.Optional(Name), privileges: Type.Optional(Privileges) }, { additionalProperties: true }),
+  Type.Object({
+    name: Type.Optional(Name),
+    privileges: Type.Optional(Privileges),
+    ...asTheyAre(readOnlyOf('SsoRole')),
+  }),
 )
 export const SsoRoleReply = named(
   'SsoRole',

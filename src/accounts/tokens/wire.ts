@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { isAddressRange } from '../../access/src-ips.ts'
-import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { readOnlyOf } from '../../http/read-only-fields.ts'
+import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { PasswordProof } from '../wire-proof.ts'
@@ -23,22 +24,25 @@ const proof = { password: Type.Optional(PasswordProof) }
 
 export const OwnTokenBody = named(
   'ApiTokenUpdate',
-  Type.Object({ name: Type.Optional(Name) }, { additionalProperties: true }),
+  Type.Object({ name: Type.Optional(Name), ...asTheyAre(readOnlyOf('ApiToken')) }),
 )
 export const CreateOwnTokenBody = named(
   'ApiTokenCreate',
-  Type.Object({ name: Type.Optional(Name), ...proof }, { additionalProperties: true }),
+  Type.Object({ name: Type.Optional(Name), ...proof, ...asTheyAre(readOnlyOf('ApiToken')) }),
 )
 export const CreateOrgTokenBody = named(
   'OrgApiTokenCreate',
-  Type.Object({ name: Name, privileges: Privileges, ...srcIps, ...proof }, { additionalProperties: true }),
+  Type.Object({ name: Name, privileges: Privileges, ...srcIps, ...proof, ...asTheyAre(readOnlyOf('OrgApiToken')) }),
 )
 export const UpdateOrgTokenBody = named(
   'OrgApiTokenUpdate',
-  Type.Object(
-    { name: Type.Optional(Name), privileges: Type.Optional(Privileges), ...srcIps },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    name: Type.Optional(Name),
+    privileges: Type.Optional(Privileges),
+    ...srcIps,
+    '-src_ips': Type.Optional(Type.Literal('', { description: 'where there are none' })),
+    ...asTheyAre(readOnlyOf('OrgApiToken')),
+  }),
 )
 
 const shared = {
@@ -81,6 +85,7 @@ export function parseOrgTokenChange(orgId: string, body: Static<typeof UpdateOrg
     ...(name !== undefined && { name }),
     ...(privileges !== undefined && { privileges: parsePrivileges(orgId, privileges) }),
     ...(src_ips !== undefined && { srcIps: parseSrcIps(src_ips) }),
+    ...(body['-src_ips'] !== undefined && { srcIps: [] }),
   }
 }
 

@@ -28,15 +28,12 @@ const MAX_KEYS = 20
 
 export const HostKeysBody = named(
   'DeviceHostKeysUpdate',
-  Type.Object(
-    {
-      keys: Type.Array(
-        Type.String({ maxLength: 2000, description: 'a public key in the format of OpenSSH, or its fingerprint' }),
-        { maxItems: MAX_KEYS },
-      ),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    keys: Type.Array(
+      Type.String({ maxLength: 2000, description: 'a public key in the format of OpenSSH, or its fingerprint' }),
+      { maxItems: MAX_KEYS },
+    ),
+  }),
 )
 
 export const HostKeysReply = named(

@@ -12,15 +12,12 @@ import { OFFLINE, type RestartReport } from './restart-device.ts'
 /** Source: contract, `utils_devices_restart_multi`. */
 export const RestartDevicesBody = named(
   'DevicesRestart',
-  Type.Object(
-    {
-      device_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),
-      node: Type.Optional(
-        Type.String({ maxLength: 20, description: '`node0` or `node1`, of clusters; without it, both' }),
-      ),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    device_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),
+    node: Type.Optional(
+      Type.String({ maxLength: 20, description: '`node0` or `node1`, of clusters; without it, both' }),
+    ),
+  }),
 )
 
 /** @throws AppError invalid naming `node`. */
@@ -36,7 +33,7 @@ export function parseRestartDevices({ device_ids: deviceIds, node }: Static<type
 /** Source: contract notes, 11. */
 export const RestoreDevicesBody = named(
   'DevicesRestore',
-  Type.Object({ device_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }) }, { additionalProperties: true }),
+  Type.Object({ device_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }) }),
 )
 
 export const RestartDevicesReply = named(
@@ -57,15 +54,12 @@ const DEFAULT_LOCATE_MIN = 5
 /** Source: contract, `utils_devices_locate`. */
 export const LocateBody = named(
   'DeviceLocate',
-  Type.Object(
-    {
-      duration: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 120, default: DEFAULT_LOCATE_MIN, description: 'minutes' }),
-      ),
-      mac: Type.Optional(Type.String({ maxLength: 20, description: 'of the part that blinks: that of the device' })),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    duration: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 120, default: DEFAULT_LOCATE_MIN, description: 'minutes' }),
+    ),
+    mac: Type.Optional(Type.String({ maxLength: 20, description: 'of the part that blinks: that of the device' })),
+  }),
 )
 
 /** @throws AppError invalid naming `mac`. */
@@ -81,18 +75,15 @@ const DEFAULT_PING_BYTES = 56
 /** Source: contract, `utils_ping`. */
 export const PingBody = named(
   'DevicePing',
-  Type.Object(
-    {
-      host: Type.String({ minLength: 1, maxLength: 253, description: 'an IP address or a host name' }),
-      count: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: DEFAULT_PINGS })),
-      size: Type.Optional(
-        Type.Integer({ minimum: 56, maximum: 65_535, default: DEFAULT_PING_BYTES, description: 'bytes of data' }),
-      ),
-      egress_interface: Type.Optional(Type.String({ maxLength: 15, description: 'of the device, such as `eth0`' })),
-      node: Type.Optional(Type.Enum(['node0', 'node1'], { description: 'is refused: devices ping as a whole' })),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    host: Type.String({ minLength: 1, maxLength: 253, description: 'an IP address or a host name' }),
+    count: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: DEFAULT_PINGS })),
+    size: Type.Optional(
+      Type.Integer({ minimum: 56, maximum: 65_535, default: DEFAULT_PING_BYTES, description: 'bytes of data' }),
+    ),
+    egress_interface: Type.Optional(Type.String({ maxLength: 15, description: 'of the device, such as `eth0`' })),
+    node: Type.Optional(Type.Enum(['node0', 'node1'], { description: 'is refused: devices ping as a whole' })),
+  }),
 )
 
 /** @throws AppError invalid naming the field. */

@@ -10,21 +10,18 @@ const Mac = Type.String({ maxLength: 17 })
 /** Source: contract, `replace_device`. */
 export const ReplaceBody = named(
   'DeviceReplacement',
-  Type.Object(
-    {
-      mac: Type.String({ ...Mac, description: 'of the device that is replaced' }),
-      inventory_mac: Type.String({ ...Mac, description: 'of the unassigned device that takes its place' }),
-      site_id: Type.Optional(Type.String({ maxLength: 36, description: 'where the replaced device has to be' })),
-      discard: Type.Optional(
-        Type.Array(Type.String({ maxLength: 200 }), {
-          maxItems: 200,
-          description: 'fields of the replaced device that the other one does not take',
-        }),
-      ),
-      tunterm_port_config: Type.Optional(Type.Unknown({ description: 'of edge appliances: not supported' })),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    mac: Type.String({ ...Mac, description: 'of the device that is replaced' }),
+    inventory_mac: Type.String({ ...Mac, description: 'of the unassigned device that takes its place' }),
+    site_id: Type.Optional(Type.String({ maxLength: 36, description: 'where the replaced device has to be' })),
+    discard: Type.Optional(
+      Type.Array(Type.String({ maxLength: 200 }), {
+        maxItems: 200,
+        description: 'fields of the replaced device that the other one does not take',
+      }),
+    ),
+    tunterm_port_config: Type.Optional(Type.Unknown({ description: 'of edge appliances: not supported' })),
+  }),
 )
 
 /** @throws AppError invalid naming the field. */

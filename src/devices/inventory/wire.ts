@@ -137,19 +137,16 @@ const operations = ['assign', 'delete', 'downgrade_to_jsi', 'unassign', 'upgrade
 /** Source: contract, `inventory_update`. */
 export const InventoryUpdateBody = named(
   'InventoryUpdate',
-  Type.Object(
-    {
-      op: Type.Enum(operations),
-      macs: Names,
-      serials: Names,
-      site_id: Type.Optional(Uuid),
-      no_reassign: Type.Optional(Type.Boolean()),
-      managed: Type.Optional(Type.Boolean()),
-      disable_auto_config: Type.Optional(Type.Boolean()),
-      mist_configured: Type.Optional(Type.Boolean()),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    op: Type.Enum(operations),
+    macs: Names,
+    serials: Names,
+    site_id: Type.Optional(Uuid),
+    no_reassign: Type.Optional(Type.Boolean()),
+    managed: Type.Optional(Type.Boolean()),
+    disable_auto_config: Type.Optional(Type.Boolean()),
+    mist_configured: Type.Optional(Type.Boolean()),
+  }),
 )
 
 export type InventoryChange =

@@ -9,21 +9,18 @@ import type { SupportFile } from './store.ts'
 /** Source: contract, `utils_devices_support`. */
 export const SupportBody = named(
   'DeviceSupport',
-  Type.Object(
-    {
-      info: Type.Optional(
-        Type.Enum(['code-dumps', 'full', 'messages', 'outbound-ssh', 'process', 'var-logs'], {
-          default: 'full',
-          description: 'devices collect everything: any other value is refused',
-        }),
-      ),
-      node: Type.Optional(Type.String({ maxLength: 20, description: 'is refused: devices have one collection' })),
-      num_messages_files: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 10, default: 1, description: 'concerns `messages` only' }),
-      ),
-    },
-    { additionalProperties: true },
-  ),
+  Type.Object({
+    info: Type.Optional(
+      Type.Enum(['code-dumps', 'full', 'messages', 'outbound-ssh', 'process', 'var-logs'], {
+        default: 'full',
+        description: 'devices collect everything: any other value is refused',
+      }),
+    ),
+    node: Type.Optional(Type.String({ maxLength: 20, description: 'is refused: devices have one collection' })),
+    num_messages_files: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10, default: 1, description: 'concerns `messages` only' }),
+    ),
+  }),
 )
 
 /** @throws AppError invalid for a part of the collection. */

@@ -1,13 +1,11 @@
 import { mergeDocument, omitFields } from '../../http/documents.ts'
+import { readOnlyOf } from '../../http/read-only-fields.ts'
 import type { Document } from '../../platform/document.ts'
 import type { Cluster } from './store.ts'
 
-/** Fields that the service sets itself; a client that sends them back changes nothing. */
-const ownFields = ['id', 'org_id', 'for_site', 'created_time', 'modified_time']
-
 /** Merges `body` into the document of a cluster. */
 export function mergeCluster(before: Document, body: Document): Document {
-  return mergeDocument(before, omitFields(body, ownFields))
+  return mergeDocument(before, omitFields(body, readOnlyOf('Mxcluster')))
 }
 
 /** Returns the cluster's name for the audit log; clusters need no name. */

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { mergeDocument, omitFields } from '../../http/documents.ts'
+import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { SiteGroupTable } from '../tables.ts'
 import type { Document } from '../../platform/document.ts'
@@ -17,9 +18,6 @@ export interface SiteGroupContent {
   readonly siteIds: readonly string[] | null
 }
 
-/** Fields that the service sets itself; a client that sends them back changes nothing. */
-const readOnly = ['id', 'org_id', 'created_time', 'modified_time']
-
 /** Merges a client's body into what is stored; `before` is null on creation. */
 export function mergeSiteGroup(before: SiteGroup | null, body: Document): SiteGroupContent {
   const merged = mergeDocument({ ...before?.doc, name: before?.name }, body)
@@ -28,7 +26,7 @@ export function mergeSiteGroup(before: SiteGroup | null, body: Document): SiteGr
   return {
     name,
     siteIds: '-site_ids' in body ? [] : idsOf(merged['site_ids']),
-    doc: omitFields(merged, [...readOnly, 'name', 'site_ids']),
+    doc: omitFields(merged, [...readOnlyOf('SiteGroup'), 'name', 'site_ids']),
   }
 }
 

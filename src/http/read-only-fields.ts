@@ -1,0 +1,103 @@
+import { isDeepStrictEqual } from 'node:util'
+import { invalidField } from '../platform/errors.ts'
+import { isObject } from '../platform/is-object.ts'
+
+/** Whether a client may send `sent` to a record that answers show with `present`, which is null where it is not there. */
+type Rule = (sent: unknown, present: unknown) => boolean
+
+const same: Rule = (sent, present) => isDeepStrictEqual(sent, present)
+
+/** A client may write several times what it has read once, and others may write meanwhile. */
+const notLater: Rule = (sent, present) =>
+  typeof sent === 'number' && typeof present === 'number' && sent > 0 && sent <= present
+
+/** It changes without a write, so any value may be what the client has read. */
+const varying: Rule = () => true
+
+/** Answers show it only to some callers. */
+const sameIfShown: Rule = (sent, present) => present === null || sent === present
+
+/** Only the answer that creates a token has the whole key; others show its ends. */
+const keyOrHint: Rule = (sent, present) =>
+  sent === present || (typeof sent === 'string' && `${sent.slice(0, 4)}...${sent.slice(-4)}` === present)
+
+/** The address of one picture differs from hour to hour. */
+const samePicture: Rule = (sent, present) => pictureIn(sent) === pictureIn(present)
+
+function pictureIn(url: unknown): unknown {
+  return typeof url === 'string' ? (/\/images\/([^/]+)\//.exec(url)?.[1] ?? url) : url
+}
+
+const created = { id: same, created_time: same }
+const stored = { ...created, modified_time: notLater }
+const ofOrg = { ...stored, org_id: same }
+const noProvider = { msp_id: same }
+
+/**
+ * The fields that only the service sets, by the names of the replies that show the records. Clients send whole records
+ * back: a value that they have read passes, and another one is refused by name where the record is updated. On creation
+ * they are those of the new record, whatever a copy of another record says.
+ */
+const readOnlyFields = {
+  ApiToken: { ...created, key: keyOrHint, last_used: varying },
+  Device: { ...ofOrg, site_id: same, mac: same, serial: same, model: same, type: same },
+  Invite: { ...created, org_id: same },
+  Mxcluster: { ...ofOrg, for_site: same },
+  Mxedge: {
+    ...ofOrg,
+    ...{ site_id: same, for_site: same, serial: same, magic: sameIfShown },
+    ...{ mxagent_registered: varying, tunterm_registered: varying, versions: varying },
+    ...{ image1_url: samePicture, image2_url: samePicture, image3_url: samePicture },
+  },
+  Org: { ...ofOrg, ...noProvider, msp_name: same, msp_logo_url: same },
+  OrgApiToken: { ...created, org_id: same, created_by: same, key: keyOrHint, last_used: varying },
+  OrgSetting: {
+    ...ofOrg,
+    ...noProvider,
+    ...{ site_id: same, for_site: same, blacklist_url: same, cradlepoint: same, pcap_bucket_verified: same },
+    ...{ watched_station_url: same, whitelist_url: same },
+  },
+  Site: { ...ofOrg, tzoffset: varying },
+  SiteGroup: ofOrg,
+  SiteMap: { ...ofOrg, site_id: same, for_site: same, url: samePicture, thumbnail_url: samePicture },
+  SiteSetting: {
+    ...ofOrg,
+    ...noProvider,
+    ...{ site_id: same, for_site: same, blacklist_url: same, cradlepoint: same, pcap_bucket_verified: same },
+    ...{ watched_station_url: same, whitelist_url: same },
+  },
+  Sso: { ...ofOrg, ...noProvider, site_id: same, domain: same },
+  SsoRole: { ...ofOrg, ...noProvider, site_id: same, for_site: same },
+  Webhook: { ...ofOrg, site_id: same, for_site: same },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, Rule>>>>
+
+export type RecordName = keyof typeof readOnlyFields
+
+export function isRecordName(name: string | undefined): name is RecordName {
+  return name !== undefined && Object.hasOwn(readOnlyFields, name)
+}
+
+export function readOnlyOf(record: RecordName): string[] {
+  return Object.keys(readOnlyFields[record])
+}
+
+/** Whether a body has a read-only field, so that it must be compared with the record. */
+export function hasReadOnly(record: RecordName, body: unknown): boolean {
+  return isObject(body) && readOnlyOf(record).some((field) => field in body || `-${field}` in body)
+}
+
+/**
+ * Asserts that a body has only such values for the read-only fields as a client can have read. Null says nothing.
+ * @param present As answers show the record.
+ * @throws AppError invalid, which names the field.
+ */
+export function assertReadOnly(record: RecordName, body: unknown, present: unknown): void {
+  if (!isObject(body) || !isObject(present)) return
+  const rules: Readonly<Record<string, Rule>> = readOnlyFields[record]
+  for (const [field, isAllowed] of Object.entries(rules)) {
+    const isUnset = `-${field}` in body && isAllowed !== varying
+    const value = body[field] ?? null
+    if (isUnset || (value !== null && !isAllowed(value, present[field] ?? null)))
+      throw invalidField(field, "can't be changed: the service sets it")
+  }
+}

@@ -1,0 +1,71 @@
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { type TSchema, Type } from 'typebox'
+import type { Context } from '../platform/context.ts'
+import { takeForms } from './forms.ts'
+import { JsonText } from './json-text.ts'
+import { takeJson } from './json.ts'
+import { type Operation, contentOf } from './operation.ts'
+import { ListErrorReply } from './schemas.ts'
+import { takeStreams } from './streams.ts'
+
+/** Registers operations; under /api/v1. */
+export function serveOperations(ctx: Context, operations: readonly Operation[]): FastifyPluginAsync {
+  return async (http) => {
+    const readers = new Map(operations.filter(({ method }) => method === 'GET').map(({ at, run }) => [at.path, run]))
+    for (const operation of operations) {
+      const { body } = operation.schema
+      const answer = answering(ctx, operation, readers.get(operation.at.path))
+      const content = body === undefined ? {} : contentOf(body)
+      const [form, stream] = ['multipart/form-data' in content, 'application/octet-stream' in content]
+      if (!form && !stream) addRoute(http, operation, answer)
+      else
+        await http.register(async (context) => {
+          if (stream) takeStreams(context)
+          if (form) await takeForms(context)
+          if (form && 'application/json' in content) takeJson(context)
+          addRoute(context, operation, answer)
+        })
+    }
+  }
+}
+
+/** @param read The operation that reads what this one updates. @throws Error where there is none. */
+function answering(ctx: Context, operation: Operation, read: Operation['run'] | undefined): Answering {
+  const { id, updates, run, reply: declared } = operation
+  if (updates !== null && !updates.isReadHere && read === undefined)
+    throw new Error(`${id} updates a ${updates.name} that nothing reads`)
+  const [mediaType = 'application/json'] = Object.keys(declared.content)
+  return async (request, reply) => {
+    const result = await run(ctx, request, reply, read)
+    if (mediaType !== 'application/json') void reply.type(`${mediaType}; charset=utf-8`)
+    if (result instanceof JsonText) return reply.type('application/json; charset=utf-8').send(result.text)
+    return result === undefined ? {} : result
+  }
+}
+
+/** Returns the schema that is checked before the operation runs, which reads forms and streams itself. */
+function checkedBodyOf(body: TSchema): object | undefined {
+  const { 'application/json': json, ...others } = contentOf(body)
+  if (Object.keys(others).length === 0) return json
+  return json === undefined ? undefined : { content: { 'application/json': { schema: json } } }
+}
+
+type Answering = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+function addRoute(http: FastifyInstance, operation: Operation, answer: Answering): void {
+  const { method, at: place } = operation
+  const { body, ...schema } = operation.schema
+  const checked = body === undefined ? undefined : checkedBodyOf(body)
+  http.route({
+    method,
+    url: place.path,
+    // Without a schema nothing would check that there are no parameters.
+    schema: { querystring: Type.Object({}), ...schema, ...(checked !== undefined && { body: checked }) },
+    config: {
+      ...(place.audience === 'nobody' && { public: true }),
+      ...(place.beforeSecondFactor && { beforeSecondFactor: true }),
+      ...(Object.values(operation.errors).includes(ListErrorReply) && { listsErrors: true }),
+    },
+    handler: answer,
+  })
+}

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Operation, contentOf } from '../../src/http/operation.ts'
+import { isObject } from '../../src/platform/is-object.ts'
+import type { AnyJson } from '../support/any-json.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import type { Areas } from '../tenancy/areas.ts'
+import { makeAreas } from '../tenancy/areas.ts'
+import { callSample } from '../tenancy/call-sample.ts'
+
+let server: TestServer
+let areas: Areas
+beforeAll(async () => {
+  server = await startTestServer(undefined, { requestsPerHour: 1_000_000 })
+  areas = await makeAreas(server)
+}, 60_000)
+afterAll(() => server.close())
+
+const FIELD = 'no_such_field'
+
+/** Null where the operation takes a form, or a file, alone. */
+function bodyOf({ schema, method }: Operation, sample: unknown): unknown {
+  if (String(method) === 'GET') return null
+  if (schema.body !== undefined && !('application/json' in contentOf(schema.body))) return null
+  if (Array.isArray(sample)) return isObject(sample[0]) ? [{ ...sample[0], [FIELD]: 'sent' }] : null
+  return sample === undefined || isObject(sample) ? { ...sample, [FIELD]: 'sent' } : null
+}
+
+async function callWithField(operation: Operation): Promise<Answer | null> {
+  const sample = areas.samples[operation.id]
+  if (sample === undefined) return null
+  const body = bodyOf(operation, sample.body)
+  if (body === null) return null
+  return callSample(server, operation, { sample: { ...sample, body }, ids: { ...areas.ids, ...sample.ids } })
+}
+
+/** Whether the answer names the field as refused, or has it as it was sent. */
+function isExact({ status, body }: Answer): boolean {
+  if (status === 400) return String(body.detail).includes(`${FIELD}`)
+  const [record]: AnyJson[] = Array.isArray(body) ? body : [body]
+  return status === 200 && record?.[FIELD] === 'sent'
+}
+
+it('stores a field that the interface does not know, or refuses it by its name', async () => {
+  const answers = new Map<string, Answer>()
+  // In the order of the samples: those that delete come last.
+  const byId = new Map(server.operations.map((operation) => [operation.id, operation]))
+  for (const id of Object.keys(areas.samples)) {
+    const operation = byId.get(id)
+    const answer = operation === undefined ? null : await callWithField(operation)
+    if (answer !== null) answers.set(id, answer)
+  }
+  const wrong = [...answers]
+    .filter(([, answer]) => !isExact(answer))
+    .map(([id, { status, body }]) => ({ id, status, body }))
+  expect(wrong).toEqual([])
+  expect(answers.get('restartSiteDevice')?.status).toBe(400)
+  expect(answers.get('updateSiteInfo')?.status).toBe(200)
+  expect(answers.size).toBeGreaterThan(80)
+}, 60_000)
