@@ -48,7 +48,7 @@ export function makeRefusalsPage(): string {
     '## Fields that only the service sets',
     '',
     "Ids, times and what the hardware says can't be written. Clients send whole records back, so an update takes the value",
-    'that answers show, an earlier `modified_time`, and null; another value is refused: "can\'t be changed: the service sets',
+    'that answers show, an earlier `modified_time`, null and an empty text; another value is refused: "can\'t be changed: the service sets',
     'it". On creation these fields are those of the new record, whatever a copy of another one says. These fields change',
     'without a write, so an update ignores what a client sends back:',
     '',

@@ -6,15 +6,24 @@ import { isObject } from '../platform/is-object.ts'
 export const UNKNOWN_FIELD = 'is no field of this operation'
 
 /**
- * Clients write `"-field": ""` for a field that they leave unset. Where something is created or done, that says nothing.
+ * Clients write `"-field": ""` for every field that they leave unset. That says nothing where something is created or
+ * done, and in an update nothing of fields that the service sets: the schema takes those.
  */
-export function withUnsets(schema: TSchema): TSchema {
+export function withUnsets(schema: TSchema, isUpdate: boolean): TSchema {
   const { properties, required, additionalProperties } = schema as Readonly<Record<string, unknown>>
   if (!isObject(properties) || additionalProperties !== false) return schema
-  const optional = Object.keys(properties).filter((name) => !Array.isArray(required) || !required.includes(name))
-  if (optional.length === 0) return schema
-  const pattern = `^-(${optional.join('|')})$`
-  return { ...schema, patternProperties: { [pattern]: { const: '', type: 'string' } } }
+  const names = Object.entries(properties)
+    .filter(
+      ([name, property]) =>
+        !(Array.isArray(required) && required.includes(name)) && (!isUpdate || isReadOnly(property)),
+    )
+    .map(([name]) => name)
+  if (names.length === 0) return schema
+  return { ...schema, patternProperties: { [`^-(${names.join('|')})$`]: { const: '', type: 'string' } } }
+}
+
+function isReadOnly(schema: unknown): boolean {
+  return isObject(schema) && schema['readOnly'] === true
 }
 
 /**

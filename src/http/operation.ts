@@ -183,7 +183,7 @@ function operationAt(place: At<unknown, unknown>, declared: Declared): Operation
     schema: {
       ...(Object.keys(path.properties).length > 0 && { params: path }),
       ...(known !== undefined && { querystring: known }),
-      ...(body !== undefined && { body: method === 'POST' ? withUnsets(closeBody(body)) : closeBody(body) }),
+      ...(body !== undefined && { body: withUnsets(closeBody(body), method === 'PUT') }),
     },
     reply: { content: { [mediaType]: reply, ...otherReplies }, ...(headers !== undefined && { headers }) },
     errors,

@@ -83,11 +83,12 @@ export function readOnlyOf(record: RecordName): string[] {
 
 /** Whether a body has a read-only field, so that it must be compared with the record. */
 export function hasReadOnly(record: RecordName, body: unknown): boolean {
-  return isObject(body) && readOnlyOf(record).some((field) => field in body || `-${field}` in body)
+  return isObject(body) && readOnlyOf(record).some((field) => field in body)
 }
 
 /**
- * Asserts that a body has only such values for the read-only fields as a client can have read. Null says nothing.
+ * Asserts that a body has only such values for the read-only fields as a client can have read. Null says nothing, and so
+ * does an empty text: typed clients send one for fields that they require and have not read.
  * @param present As answers show the record.
  * @throws AppError invalid, which names the field.
  */
@@ -95,9 +96,8 @@ export function assertReadOnly(record: RecordName, body: unknown, present: unkno
   if (!isObject(body) || !isObject(present)) return
   const rules: Readonly<Record<string, Rule>> = readOnlyFields[record]
   for (const [field, isAllowed] of Object.entries(rules)) {
-    const isUnset = `-${field}` in body && isAllowed !== varying
-    const value = body[field] ?? null
-    if (isUnset || (value !== null && !isAllowed(value, present[field] ?? null)))
+    const value = body[field] ?? ''
+    if (value !== '' && !isAllowed(value, present[field] ?? null))
       throw invalidField(field, "can't be changed: the service sets it")
   }
 }

@@ -24,7 +24,7 @@ export function nameOf(schema: TSchema): string | undefined {
 /** Members of a body that clients have read: an update compares them, and a new record has its own. */
 export function asTheyAre(fields: readonly string[]): TProperties {
   return Object.fromEntries(
-    fields.map((name) => [name, Type.Optional(Type.Unknown({ description: 'as it is; not set by clients' }))]),
+    fields.map((name) => [name, Type.Optional(Type.Unknown({ readOnly: true, description: 'as it is' }))]),
   )
 }
 

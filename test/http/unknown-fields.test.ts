@@ -57,3 +57,23 @@ it('stores a field that the interface does not know, or refuses it by its name',
   expect(answers.get('updateSiteInfo')?.status).toBe(200)
   expect(answers.size).toBeGreaterThan(80)
 }, 60_000)
+
+it('takes fields that a client leaves unset, also those that only the service sets', async () => {
+  const { orgId } = server.org
+  const privileges = [{ scope: 'org', role: 'read' }]
+  const unset = { '-id': '', '-org_id': '', '-created_time': '' }
+  const writes = [
+    [`/orgs/${orgId}/apitokens`, { name: 'unset', privileges, '-src_ips': '', ...unset }],
+    [`/orgs/${orgId}/ssoroles`, { name: 'unset', privileges, '-site_id': '', ...unset }],
+    [`/orgs/${orgId}/sitegroups`, { name: 'unset', '-site_ids': '', ...unset }],
+  ] as const
+  for (const [path, body] of writes) {
+    const created = await server.call('POST', path, { body })
+    expect(created).toMatchObject({ status: 200, body: { name: 'unset', org_id: orgId } })
+    const one = `${path}/${created.body.id}`
+    expect(await server.call('PUT', one, { body })).toMatchObject({ status: 200, body: { id: created.body.id } })
+  }
+  expect(
+    await server.call('PUT', `/orgs/${orgId}/apitokens/${areas.ids['apitoken_id']}`, { body: { '-name': '' } }),
+  ).toMatchObject({ status: 400, body: { detail: 'Invalid field -name: is no field of this operation' } })
+})
