@@ -11,9 +11,15 @@ export function traitOf({ mac }: Pick<Profile, 'mac'>, below: number, salt = 0):
   return ((Number.parseInt(mac.slice(6), 16) + salt * 7919) * 40_503) % below
 }
 
-/** The MAC address that is `steps` away from the device's and is administered locally, as devices write it. */
-export function localMac({ mac }: Pick<Profile, 'mac'>, steps: number): string {
-  const tail = (Number.parseInt(mac.slice(2), 16) + steps) % 2 ** 40
+const LOCAL_MACS = 4096
+
+/**
+ * A MAC address of the device's own that is administered locally, as devices write it. Fleets have consecutive
+ * addresses, so each device has a block of them.
+ * @param index Below 4096.
+ */
+export function localMac({ mac }: Pick<Profile, 'mac'>, index: number): string {
+  const tail = (Number.parseInt(mac.slice(2), 16) * LOCAL_MACS + index) % 2 ** 40
   const digits = `${(Number.parseInt(mac.slice(0, 2), 16) | 2).toString(16).padStart(2, '0')}${tail.toString(16).padStart(10, '0')}`
   return digits.replaceAll(/..(?!$)/g, '$&:')
 }
