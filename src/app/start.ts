@@ -139,8 +139,9 @@ async function startParts(
   await sweepSupportFiles(ctx, supportFiles)
   await sweepImages(log, imageFiles, (names) => filterKnownImages(ctx.db, names))
   await measureImages(ctx, imageFiles)
-  const port = await listen(http, config)
-  const url = `${tls.http === null ? 'http' : 'https'}://${urlHost(config.host)}:${port}`
+  const scheme = tls.http === null ? 'http' : 'https'
+  const port = await listen(http, config, scheme)
+  const url = `${scheme}://${urlHost(config.host)}:${port}`
   context.setAddress(url)
   if (config.baseUrl === null && isWildcard(config.host))
     log.warn(`SIGNALBOX_BASE_URL is not set: devices are told to download firmware from ${url}`)
@@ -169,9 +170,11 @@ async function startParts(
   return { url, ...ports, operatorKey, failed: Promise.race([database.lost, failed]) }
 }
 
-async function listen(http: FastifyInstance, { host, port }: Config): Promise<number> {
+async function listen(http: FastifyInstance, { host, port }: Config, scheme: string): Promise<number> {
+  // Fastify does not know the scheme of a server that it was given.
+  const listenTextResolver = (address: string) => `Server listening at ${address.replace(/^https?/, scheme)}`
   try {
-    await http.listen({ host, port })
+    await http.listen({ host, port, listenTextResolver })
   } catch (error) {
     throw listenError(error, 'SIGNALBOX_PORT', port)
   }
