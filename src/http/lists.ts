@@ -5,7 +5,14 @@ import { named } from './schemas.ts'
 /** Query of every list. Zero means the default: clients send it for "not set". */
 export const pageQuery = {
   limit: Type.Optional(
-    named('limit', Type.Integer({ minimum: 0, default: 100, description: 'rows of a page, at most 1000' })),
+    named(
+      'limit',
+      Type.Integer({
+        minimum: 0,
+        default: 100,
+        description: 'rows of a page; more than 1000 count as 1000, and 0 as the default',
+      }),
+    ),
   ),
   page: Type.Optional(
     named('page', Type.Integer({ minimum: 0, maximum: 1_000_000, default: 1, description: 'counted from 1' })),

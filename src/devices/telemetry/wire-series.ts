@@ -32,8 +32,14 @@ function wholeOf(text: string | null): number | null {
   return text === null ? null : Number(text)
 }
 
+const RANGE = `the range has at most ${MAX_RANGE_S / (24 * 3600)} days`
+
 export const SeriesQuery = Type.Object({
-  ...searchQuery,
+  start: Type.Optional(Type.String({ description: `epoch seconds, \`now\`, or an offset such as \`-1d\`; ${RANGE}` })),
+  end: searchQuery.end,
+  duration: Type.Optional(
+    Type.String({ default: '1d', description: `before \`end\`, where there is no \`start\`; ${RANGE}` }),
+  ),
   fields: Type.Optional(
     Type.String({ maxLength: 500, description: `some of ${names.join(', ')}, separated by commas; default: all` }),
   ),
