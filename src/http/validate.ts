@@ -64,11 +64,15 @@ interface Checking {
  * @returns Null if the value matches.
  */
 function findErrors(checking: Checking, value: unknown): readonly FoundError[] | null {
-  if (!checking.Check(value)) return checking.Errors(value)
-  if (!hasLongIntegers(value)) return null
+  const isGood = checking.Check(value)
+  if (!hasLongIntegers(value)) return isGood ? null : checking.Errors(value)
   const rounded = roundIntegers(value)
-  return checking.Check(rounded) ? null : checking.Errors(rounded)
+  if (!checking.Check(rounded)) return checking.Errors(rounded)
+  // What is wrong is the length of an integer alone.
+  return isGood ? null : checking.Errors(value).map((error) => ({ ...error, message: WITHIN_SAFE_INTEGERS }))
 }
+
+const WITHIN_SAFE_INTEGERS = `must be a number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`
 
 /**
  * Converts query and path values to the types of their schema. Clients also write booleans as `True` and send unused
@@ -81,10 +85,15 @@ function convertQuery(schema: TSchema, data: unknown): Record<string, unknown> {
     for (const text of Array.isArray(value) ? value : [value]) if (typeof text === 'string') assertText(text)
     if (value === '') continue
     const type: unknown = isObject(types) && isObject(types[name]) ? types[name]['type'] : undefined
+    if (type === 'integer' && typeof value === 'string' && /^-?\d{16,}$/.test(value))
+      throw invalidField(name, `must be a number of at most ${MAX_DIGITS} digits`)
     converted[name] = typeof value === 'string' ? convertText(type, value) : value
   }
   return converted
 }
+
+/** All such numbers are exact. */
+const MAX_DIGITS = 15
 
 function convertText(type: unknown, text: string): unknown {
   if ((type === 'integer' || type === 'number') && /^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text)
@@ -124,7 +133,16 @@ function firstError(errors: readonly FoundError[]): AppError {
   return invalidField(path.join('.') || 'body', reason(error.message, missing, allowed))
 }
 
+const bounds: Readonly<Record<string, string>> = {
+  '<=': 'at most',
+  '>=': 'at least',
+  '<': 'less than',
+  '>': 'more than',
+}
+
 function reason(message: string, missing: readonly string[], allowed: readonly string[]): string {
+  const bound = /^must be (<=|>=|<|>) (\S+)$/.exec(message)
+  if (bound !== null) return `must be ${bounds[bound[1] ?? '']} ${bound[2]}`
   if (missing.length > 0) return 'is required'
   return allowed.length > 0 ? `must be one of ${allowed.join(', ')}` : message
 }

@@ -57,4 +57,26 @@ describe('integers beyond 2^53', () => {
     const body = `{"a": 12345678901234567891, "b": ${'['.repeat(200_000)}${']'.repeat(200_000)}}`
     expect((await server.call('PUT', `/sites/${siteId}`, { body })).status).toBe(400)
   })
+
+  it('are refused with the bounds where a field or a parameter needs a number', async () => {
+    const detailOf = async (method: string, path: string, body?: string) =>
+      JSON.parse((await textOf(method, path, body)).text).detail
+    const org = `/orgs/${server.org.orgId}`
+    expect(await detailOf('PUT', org, '{"session_expiry": 12345678901234567890}')).toBe(
+      'Invalid field session_expiry: must be at most 20160',
+    )
+    expect(await detailOf('PUT', org, '{"session_expiry": 9}')).toBe(
+      'Invalid field session_expiry: must be at least 10',
+    )
+    const site = `/sites/${siteId}`
+    expect(await detailOf('POST', `${site}/maps`, '{"orientation": 12345678901234567890}')).toBe(
+      'Invalid field orientation: must be at most 359',
+    )
+    expect(await detailOf('POST', `${site}/maps`, '{"ppm": 12345678901234567890}')).toMatch(
+      /^Invalid field ppm: must be a number from -9007199254740991 to 9007199254740991$/,
+    )
+    expect(await detailOf('GET', `${org}/sites?limit=${'9'.repeat(20)}`)).toBe(
+      'Invalid field limit: must be a number of at most 15 digits',
+    )
+  })
 })
