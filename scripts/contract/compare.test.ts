@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Finding, compare } from './compare.ts'
-import { lacksOnlyFields, outdated, unexplained } from './differences.ts'
+import { countShortfalls, outdated, unexplained } from './differences.ts'
 import type { Document, Schema } from './openapi.ts'
 
 interface Shapes {
@@ -114,6 +114,14 @@ describe('replies', () => {
     expect(compare(contract(object({})), ours)[0]?.fields).toEqual(['reply.a: not there', 'reply.own: not there'])
   })
 
+  it('takes as always there what the contract makes clients send', () => {
+    const thing = object({ a: text, own: { ...text, readOnly: true } }, { required: ['a', 'own'] })
+    const schema = { $ref: '#/components/schemas/thing' }
+    const contract = { ...documentOf({ body: schema, reply: schema }), components: { schemas: { thing } } }
+    const ours = documentOf({ body: object({}), reply: object({ a: text, own: text }, { additionalProperties: true }) })
+    expect(compare(contract, ours)[0]?.fields).toEqual(['reply.own: not always there'])
+  })
+
   it("compares files with files, and forms with what JSON can't contain", () => {
     const file = { type: 'string', format: 'binary' }
     const csv = { content: { 'text/csv': { schema: text } } }
@@ -158,8 +166,10 @@ describe('the reasons', () => {
   })
 
   it('tell answers without optional fields from refusals', () => {
-    expect(lacksOnlyFields({ ...finding, fields: ['reply.a: not there'] })).toBe(true)
-    expect(lacksOnlyFields({ ...finding, fields: ['reply.a: not always there'] })).toBe(false)
-    expect(lacksOnlyFields({ ...finding, fields: ['query.a: not taken', 'reply.a: not there'] })).toBe(false)
+    const counts = (...fields: string[]) => Object.values(countShortfalls([{ ...finding, fields }]))
+    expect(counts('query.a: not taken', 'reply.a: not there')).toEqual([1, 0, 0])
+    expect(counts('reply.a: not always there', 'reply.b: not there')).toEqual([0, 1, 0])
+    expect(counts('reply.a: not there')).toEqual([0, 0, 1])
+    expect(countShortfalls([{ ...finding, verdict: 'missing' }])).toEqual(countShortfalls([]))
   })
 })

@@ -157,7 +157,10 @@ function walkProperties(
     direction === 'request'
       ? mine['additionalProperties'] !== false
       : direction === 'reply of what was sent' && 'additionalProperties' in mine && !isReadOnly(part, document)
-  const required = listOf((direction === 'request' ? mine : theirs)['required']).map(String)
+  const demanded = listOf((direction === 'request' ? mine : theirs)['required']).map(String)
+  // Clients must send these, and an open reply has what they have sent.
+  const isSent = (name: string): boolean => direction === 'reply of what was sent' && keeps(theirProperties[name])
+  const required = demanded.filter((name) => !isSent(name))
   const promised = new Set(listOf((direction === 'request' ? theirs : mine)['required']).map(String))
   const differences: Difference[] = required
     .filter((name) => !promised.has(name))

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Finding, type Verdict, compare } from './compare.ts'
-import { lacksOnlyFields, unexplained } from './differences.ts'
+import { countShortfalls, unexplained } from './differences.ts'
 import type { Document } from './openapi.ts'
 
 /** Compares the OpenAPI document that the server serves (its committed copy) with a contract file. */
@@ -56,8 +56,11 @@ async function main(): Promise<void> {
     (verdict) => `${inScope.filter((finding) => finding.verdict === verdict).length} ${verdict}`,
   )
   console.log(`${inScope.length} operations: ${counts.join(', ')}`)
-  const lacking = inScope.filter(lacksOnlyFields).length
-  console.log(`of the narrower ones, ${lacking} only lack optional fields of answers`)
+  const { takingLess, answeringOtherwise, lackingFields } = countShortfalls(inScope)
+  console.log(
+    `of the narrower ones, ${takingLess} take less than the contract, ${answeringOtherwise} answer something else, ` +
+      `${lackingFields} only lack optional fields of answers`,
+  )
   if (isCheck && lines.length > 0) process.exitCode = 1
 }
 

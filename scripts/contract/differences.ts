@@ -67,11 +67,6 @@ export const differences: readonly Difference[] = [
     why: 'No event of the service concerns a port',
   },
   {
-    fields: ['sitesurvey_path[].', 'wall_path.', 'wayfinding_path.'].map((path) => `reply.${path}nodes[].`),
-    operations: anywhere,
-    why: 'The specification requires no member of a node; those that were sent are answered',
-  },
-  {
     fields: ['query.sort: only', 'query.sort: sku refused', 'query.desc_sort: sku refused'],
     operations: anywhere,
     why: 'The order is by an answered field; another name would look like an order and have no effect',
@@ -117,7 +112,7 @@ export const differences: readonly Difference[] = [
   {
     fields: ['reply.sitesurvey_path[].id'],
     operations: anywhere,
-    why: 'Paths have no ids; they are read and written with their map',
+    why: 'Paths have no ids; they are answered exactly as they were sent',
   },
   {
     fields: ['reply.sku', 'reply.hw_rev', 'reply.hostname', 'reply.chassis_'],
@@ -229,7 +224,22 @@ export function outdated(findings: readonly Finding[]): string[] {
   ]
 }
 
-/** Whether an operation accepts all that the contract has, and its answers lack only optional fields. */
-export function lacksOnlyFields({ verdict, fields }: Finding): boolean {
-  return verdict === 'narrower' && fields.every((field) => /^reply.*: not there$/.test(field))
+/** What the narrower operations are to clients, in the order of what breaks them. Each is in one group. */
+export interface Shortfalls {
+  /** They take less than the contract: a client's request is refused. */
+  readonly takingLess: number
+  /** They answer something else than the contract has: a field of another type, or one that is not always there. */
+  readonly answeringOtherwise: number
+  /** Their answers lack fields that the contract has as optional: clients decode them without. */
+  readonly lackingFields: number
+}
+
+export function countShortfalls(findings: readonly Finding[]): Shortfalls {
+  const narrower = findings.filter(({ verdict }) => verdict === 'narrower').map(({ fields }) => fields)
+  const takesLess = (fields: readonly string[]): boolean => fields.some((field) => !field.startsWith('reply'))
+  const lacksFields = (fields: readonly string[]): boolean =>
+    fields.every((field) => /^reply.*: not there$/.test(field))
+  const takingLess = narrower.filter(takesLess).length
+  const lackingFields = narrower.filter(lacksFields).length
+  return { takingLess, answeringOtherwise: narrower.length - takingLess - lackingFields, lackingFields }
 }
