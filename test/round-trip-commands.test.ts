@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Property, EMPTY, propertiesOf, typicalValues } from './round-trip/schema-values.ts'
+import { hasContract, readAddedProperties, readContract } from './support/contract.ts'
+import { type Answer, type TestServer, startTestServer } from './support/server.ts'
+import { type Areas, makeAreas } from './tenancy/areas.ts'
+import { callSample } from './tenancy/call-sample.ts'
+
+let server: TestServer
+let areas: Areas
+beforeAll(async () => {
+  if (!hasContract) return
+  server = await startTestServer(undefined, { requestsPerHour: 1_000_000 })
+  areas = await makeAreas(server)
+}, 60_000)
+afterAll(async () => {
+  if (hasContract) await server.close()
+})
+
+/** Of the site that an installer creates. */
+const NAME = 'Somewhere'
+
+/** Operations whose bodies are no record that can be read back, by the contract's schema of the body. */
+const commands: Readonly<Record<string, string>> = {
+  upgradeOrgDevices: 'upgrade_org_devices',
+  upgradeSiteDevices: 'upgrade_site_devices',
+  upgradeDevice: 'device_upgrade',
+  provisionInstallerDevices: 'installer_provision_device',
+  createOrUpdateInstallerSites: 'installer_site',
+  restartSiteDevice: 'utils_devices_restart',
+  startSiteLocateDevice: 'locate_switch',
+  pingFromDevice: 'utils_ping',
+}
+
+/** Fields that a value makes impossible: there is no firmware for the routers, which another type of device selects. */
+const consequences: Readonly<Record<string, string>> = { device_type: 'versions' }
+
+interface Outcome {
+  readonly name: string
+  readonly answer: Answer
+  readonly isNamed: boolean
+}
+
+async function callWith(id: string, { property, value }: Tried): Promise<Outcome> {
+  const operation = server.operations.find((one) => one.id === id)
+  const sample = areas.samples[id]
+  if (operation === undefined || sample === undefined) throw new Error(`no sample of ${id}`)
+  const [top = ''] = property.path
+  const needed = { ...(sample.body as object), ...(id === 'createOrUpdateInstallerSites' && { name: NAME }) }
+  const body = { ...property.wrap(value), ...needed, [top]: property.wrap(value)[top] }
+  const answer = await callSample(server, operation, {
+    sample: { ...sample, body },
+    ids: { ...areas.ids, ...sample.ids, ...(id === 'createOrUpdateInstallerSites' && { site_name: NAME }) },
+  })
+  const { detail, id: missing } = answer.status === 200 ? {} : answer.body
+  return {
+    name: `${id} ${property.path.join('.')} = ${JSON.stringify(value)}`,
+    answer,
+    isNamed:
+      (answer.status === 400 && [top, consequences[top] ?? top].some((field) => detail.includes(field))) ||
+      (answer.status === 404 && missing === value),
+  }
+}
+
+interface Tried {
+  readonly property: Property
+  readonly value: unknown
+}
+
+it.skipIf(!hasContract)(
+  'takes every value of a property of a command, or refuses it by name',
+  async () => {
+    const known = {
+      ...{ site_id: areas.ids['site_id'], site_ids: [areas.ids['site_id']], map_id: areas.ids['map_id'] },
+      ...{ id: null, name: NAME, timezone: 'Europe/Berlin', sitegroup_names: [] },
+    }
+    const source = { document: readContract(), added: readAddedProperties(), known, beside: {} }
+    const outcomes: Outcome[] = []
+    for (const [id, schema] of Object.entries(commands))
+      for (const property of propertiesOf(source, schema))
+        for (const value of [...typicalValues(source, property), ...EMPTY])
+          outcomes.push(await callWith(id, { property, value }))
+    const told = ({ name, answer }: Outcome) => `${name}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 200)}`
+    // One device has only one upgrade at a time: the later ones are understood, and refused for the first.
+    const isTaken = ({ answer: { status, body } }: Outcome) => status === 200 || body.upgrade_id !== undefined
+    const refused = outcomes.filter((outcome) => !isTaken(outcome))
+    expect(refused.filter(({ isNamed }) => !isNamed).map(told)).toEqual([])
+    expect(outcomes.length).toBeGreaterThan(400)
+  },
+  120_000,
+)
