@@ -27,6 +27,24 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
     why: 'There are no rules that assign devices',
   },
   {
+    what: '`PUT /installer/orgs/{org_id}/sites/{site_name}` with an `rftemplate_name`',
+    words: 'there are no RF templates',
+    file: 'src/installer/wire-sites.ts',
+    why: 'It would not be applied',
+  },
+  {
+    what: '`PUT /installer/orgs/{org_id}/devices/{device_mac}` with a `deviceprofile_name`',
+    words: 'there are no device profiles',
+    file: 'src/installer/wire.ts',
+    why: 'It would not be applied',
+  },
+  {
+    what: 'a form with another part than the operation has, such as the picture of a device with `csv`',
+    words: 'is no part of this form',
+    file: 'src/http/forms.ts',
+    why: 'It would be dropped',
+  },
+  {
     what: 'searches of device events with `last_by` or `includes`',
     words: 'is not supported',
     file: 'src/devices/events/wire.ts',
