@@ -69,7 +69,7 @@ function findErrors(checking: Checking, value: unknown): readonly FoundError[] |
   const rounded = roundIntegers(value)
   if (!checking.Check(rounded)) return checking.Errors(rounded)
   // What is wrong is the length of an integer alone.
-  return isGood ? null : checking.Errors(value).map((error) => ({ ...error, message: WITHIN_SAFE_INTEGERS }))
+  return isGood ? null : checking.Errors(value).map((error) => Object.assign(error, { message: WITHIN_SAFE_INTEGERS }))
 }
 
 const WITHIN_SAFE_INTEGERS = `must be a number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`

@@ -35,7 +35,7 @@ async function callWithField(operation: Operation): Promise<Answer | null> {
 
 /** Whether the answer names the field as refused, or has it as it was sent. */
 function isExact({ status, body }: Answer): boolean {
-  if (status === 400) return String(body.detail).includes(`${FIELD}`)
+  if (status === 400) return String(body.detail).includes(FIELD)
   const [record]: AnyJson[] = Array.isArray(body) ? body : [body]
   return status === 200 && record?.[FIELD] === 'sent'
 }
