@@ -1,25 +1,19 @@
-import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
-import { uuidv7 } from 'uuidv7'
-import { type OrgScope, systemScope } from '../src/access/scope.ts'
-import { openContext } from '../src/app/open-context.ts'
-import { appendAudit } from '../src/events/append.ts'
+import type { OptionValues } from '../scripts/run-measurement.ts'
+import type { OrgScope } from '../src/access/scope.ts'
 import type { Context } from '../src/platform/context.ts'
-import { inTx } from '../src/platform/db.ts'
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
-import { createLog } from '../src/platform/log.ts'
-import { migrate } from '../src/platform/migrate.ts'
-import { createOutboundHttp } from '../src/platform/outbound-http.ts'
-import { createSecrets } from '../src/platform/secrets.ts'
-import { createWebhook } from '../src/webhooks/create-webhook.ts'
-import { startWebhookWorkers } from '../src/webhooks/workers.ts'
 import { type Child, startChild } from './support/child.ts'
-import type { ReceiverCommand, ReceiverReport } from './support/receiver.ts'
+import { cpuSecondsWithChildren, residentKb } from './support/process-usage.ts'
+import type { ReceiverCommand } from './support/receiver.ts'
+import { type Engine, addEvent, ask, reportOf, withEngine } from './support/webhook-engine.ts'
+
+/** Measures small portions alone, which takes a minute. */
+export const options = { portions: { type: 'boolean' } } as const
 
 const ORGS = 20
 /** Healthy webhooks per organization. */
@@ -33,94 +27,118 @@ const KILLS = 10
 
 const program = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
+/** Deliveries per second, in small portions. */
+const PORTION_RATES = [200, 1000]
+const PORTION_S = 15
+
 /**
- * Measures deliveries to receivers in another process: how fast a backlog is sent; how long an event takes to healthy
- * receivers while 320 others answer, and while these begin to hang together; and how soon after a kill of the server
- * the first delivery arrives.
+ * Measures deliveries to receivers in another process: what single events at a steady rate cost; how fast a backlog is
+ * sent; how long an event takes to healthy receivers while 320 others answer, and while these begin to hang together; and
+ * how soon after a kill of the server the first delivery arrives.
  */
-export async function run(): Promise<Record<string, unknown>> {
+export async function run(values: OptionValues): Promise<Record<string, unknown>> {
   const receiver = await startChild({
     args: [program('support/receiver.ts')],
     ready: /^receiver ready (\S+)$/,
   })
-  const figures = await withEngine(receiver, async (ctx, orgs) => ({
-    drain: await drain(ctx, orgs, receiver),
-    others_answer: await measure(ctx, orgs, receiver),
-    others_hang: await measure(ctx, orgs, receiver, 'hang'),
+  const portions = await withEngine({ receiver, orgs: ORGS, paths: ['healthy'] }, (engine) =>
+    measurePortions(engine, receiver),
+  )
+  if (values['portions'] === true) {
+    await receiver.stop()
+    return { small_portions: portions }
+  }
+  const paths = [...Array(HEALTHY).fill('healthy'), ...Array(OTHERS).fill('other')]
+  const figures = await withEngine({ receiver, orgs: ORGS, paths }, async (engine) => ({
+    drain: await drain(engine, receiver),
+    others_answer: await measure(engine, receiver),
+    others_hang: await measure(engine, receiver, 'hang'),
   }))
   const afterKill = await killAgainAndAgain(receiver)
   await receiver.stop()
-  return { webhooks: ORGS * (HEALTHY + OTHERS), hanging: ORGS * OTHERS, ...figures, after_kill: afterKill }
+  const scale = { webhooks: ORGS * (HEALTHY + OTHERS), hanging: ORGS * OTHERS }
+  return { ...scale, small_portions: portions, ...figures, after_kill: afterKill }
 }
 
-async function withEngine<T>(receiver: Child, work: (ctx: Context, orgs: OrgScope[]) => Promise<T>): Promise<T> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
-  const log = createLog('error')
-  const postgres = await startEmbeddedPostgres({ dataDir, log })
-  try {
-    await migrate(postgres.connection)
-    const secrets = createSecrets(randomBytes(32))
-    const context = await openContext({ connection: postgres.connection, log, secrets, baseUrl: 'http://127.0.0.1' })
-    context.listen()
-    const { ctx } = context
-    const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
-    const orgs: OrgScope[] = []
-    for (let org = 0; org < ORGS; org += 1) orgs.push(await addOrg(ctx, outbound, receiver.match[1] ?? ''))
-    await ctx.db.deleteFrom('webhookOutbox').execute()
-    const workers = await startWebhookWorkers(ctx, { outbound })
-    const result = await work(ctx, orgs)
-    await workers.stop()
-    await outbound.close()
-    await context.close()
-    return result
-  } finally {
-    await postgres.stop()
-    await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
+async function measurePortions(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
+  const figures: Record<string, unknown> = {}
+  for (const rate of PORTION_RATES) figures[`at_${rate}_per_s`] = await measurePortion(engine, receiver, rate)
+  return { ...figures, engine_rss_mb: Math.round((await residentKb(process.pid)) / 1024) }
+}
+
+/** Each event goes to one receiver. The figures include publishing and receiving. */
+async function measurePortion(engine: Engine, receiver: Child, rate: number): Promise<Record<string, unknown>> {
+  const { ctx, orgs } = engine
+  const eventsPerS = rate / orgs.length
+  await load(ctx, orgs, { eventsPerS, seconds: WARM_UP_S })
+  await untilDrained(ctx)
+  await ask(receiver, 'reset')
+  const before = await usageOf(engine, receiver)
+  const events = await load(ctx, orgs, { eventsPerS, seconds: PORTION_S })
+  await untilDrained(ctx)
+  const after = await usageOf(engine, receiver)
+  const { healthyMs } = await reportOf(receiver)
+  const spent = (part: keyof typeof after): number => after[part] - before[part]
+  const per1000 = (part: 'engine' | 'postgres' | 'receiver'): number => round((spent(part) / events) * 1000)
+  return {
+    deliveries: events,
+    duplicates: healthyMs.length - events,
+    cpu_s_per_1000: round(per1000('engine') + per1000('postgres') + per1000('receiver')),
+    cpu_s_per_1000_of: { engine: per1000('engine'), postgres: per1000('postgres'), receiver: per1000('receiver') },
+    // Publishing commits once per event.
+    commits_each: round(spent('commits') / events - 1),
+    ...percentiles(healthyMs),
   }
 }
 
-async function addOrg(ctx: Context, outbound: ReturnType<typeof createOutboundHttp>, url: string): Promise<OrgScope> {
-  const [id, at] = [uuidv7(), ctx.clock.now()]
-  await ctx.db.insertInto('org').values({ id, name: 'Bench', doc: '{}', createdAt: at, modifiedAt: at }).execute()
-  const scope = systemScope('webhooks', id)
-  const paths = [...Array(HEALTHY).fill('healthy'), ...Array(OTHERS).fill('other')]
-  for (const [index, path] of paths.entries()) {
-    const body = { url: `${url}/${path}/${index}`, topics: ['audits'], secret: 's', single_event_per_message: true }
-    await createWebhook(ctx, scope, { body, outbound })
+async function usageOf(
+  { ctx, postgresPid }: Engine,
+  receiver: Child,
+): Promise<{ engine: number; postgres: number; receiver: number; commits: number }> {
+  const { user, system } = process.cpuUsage()
+  const { rows } = await sql<{ commits: string }>`
+    select pg_stat_force_next_flush(), xact_commit::text as commits from pg_stat_database where datname = current_database()
+  `.execute(ctx.db)
+  return {
+    engine: (user + system) / 1e6,
+    postgres: await cpuSecondsWithChildren(postgresPid),
+    receiver: await cpuSecondsWithChildren(receiver.pid),
+    commits: Number(rows[0]?.commits),
   }
-  return scope
 }
 
-/** Commits an event whose message contains the time of the commit. */
-async function addEvent(ctx: Context, scope: OrgScope): Promise<void> {
-  await inTx(ctx, (tx) => appendAudit(tx, scope, { message: String(Date.now()), at: ctx.clock.now() }))
+function cpuOf({ engine, postgres, receiver }: Awaited<ReturnType<typeof usageOf>>): number {
+  return engine + postgres + receiver
 }
 
-async function ask(receiver: Child, command: ReceiverCommand): Promise<void> {
-  receiver.send(command)
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000
 }
 
-async function reportOf(receiver: Child): Promise<ReceiverReport> {
-  const report = receiver.nextMessage()
-  await ask(receiver, 'report')
-  return (await report) as ReceiverReport
+function percentiles(values: readonly number[]): Record<string, number | undefined> {
+  const inOrder = values.toSorted((a, b) => a - b)
+  const at = (share: number) => inOrder[Math.min(Math.floor(share * inOrder.length), inOrder.length - 1)]
+  return { p50_ms: at(0.5), p90_ms: at(0.9), p99_ms: at(0.99), worst_ms: at(1) }
 }
 
-async function drain(ctx: Context, orgs: readonly OrgScope[], receiver: Child): Promise<Record<string, unknown>> {
+async function drain(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
+  const { ctx, orgs } = engine
   const messages = orgs.length * (HEALTHY + OTHERS) * DRAIN_EVENTS
   await ask(receiver, 'reset')
-  const [began, cpu] = [performance.now(), process.cpuUsage()]
+  const before = await usageOf(engine, receiver)
+  const began = performance.now()
   for (let event = 0; event < DRAIN_EVENTS; event += 1) await Promise.all(orgs.map((scope) => addEvent(ctx, scope)))
   await untilDrained(ctx)
   const tookS = (performance.now() - began) / 1000
-  const { user, system } = process.cpuUsage(cpu)
+  const after = await usageOf(engine, receiver)
   const { received } = await reportOf(receiver)
   return {
     messages,
     duplicates: received - messages,
     per_s: Math.round(messages / tookS),
-    // This process alone: other work on the machine changes this figure less than the rate.
-    cpu_us_each: Math.round((user + system) / messages),
+    // Other work on the machine changes this figure less than the rate.
+    cpu_s_per_1000: round(((cpuOf(after) - cpuOf(before)) * 1000) / messages),
+    cpu_us_each_of_engine: Math.round(((after.engine - before.engine) * 1e6) / messages),
   }
 }
 
@@ -136,36 +154,34 @@ async function untilDrained(ctx: Context): Promise<void> {
 
 /** Runs a steady load; sends `command` to the receiver when the measurement begins. */
 async function measure(
-  ctx: Context,
-  orgs: readonly OrgScope[],
+  { ctx, orgs }: Engine,
   receiver: Child,
   command: ReceiverCommand = 'answer',
 ): Promise<Record<string, unknown>> {
-  await load(ctx, orgs, WARM_UP_S)
+  await load(ctx, orgs, { eventsPerS: EVENTS_PER_S, seconds: WARM_UP_S })
   await ask(receiver, 'reset')
   await ask(receiver, command)
-  const events = await load(ctx, orgs, MEASURE_S)
+  const events = await load(ctx, orgs, { eventsPerS: EVENTS_PER_S, seconds: MEASURE_S })
   const expected = events * HEALTHY
   let { healthyMs } = await reportOf(receiver)
   for (let waits = 0; healthyMs.length < expected && waits < 300; waits += 1) {
     await delay(100)
     ;({ healthyMs } = await reportOf(receiver))
   }
-  const inOrder = healthyMs.toSorted((a, b) => a - b)
-  const at = (share: number) => inOrder[Math.min(Math.floor(share * inOrder.length), inOrder.length - 1)]
   return {
-    healthy: inOrder.length,
-    missing: Math.max(expected - inOrder.length, 0),
-    p50_ms: at(0.5),
-    p90_ms: at(0.9),
-    p99_ms: at(0.99),
-    worst_ms: at(1),
+    healthy: healthyMs.length,
+    missing: Math.max(expected - healthyMs.length, 0),
+    ...percentiles(healthyMs),
   }
 }
 
 /** @returns The number of events. */
-async function load(ctx: Context, orgs: readonly OrgScope[], seconds: number): Promise<number> {
-  const gapMs = 1000 / (orgs.length * EVENTS_PER_S)
+async function load(
+  ctx: Context,
+  orgs: readonly OrgScope[],
+  { eventsPerS, seconds }: { readonly eventsPerS: number; readonly seconds: number },
+): Promise<number> {
+  const gapMs = 1000 / (orgs.length * eventsPerS)
   const began = performance.now()
   let events = 0
   const made: Promise<void>[] = []
@@ -173,7 +189,8 @@ async function load(ctx: Context, orgs: readonly OrgScope[], seconds: number): P
     const scope = orgs[events % orgs.length]
     if (scope !== undefined) made.push(addEvent(ctx, scope))
     events += 1
-    await delay(Math.max(began + events * gapMs - performance.now(), 0))
+    const waitMs = began + events * gapMs - performance.now()
+    if (waitMs > 0) await delay(waitMs)
   }
   await Promise.all(made)
   return events

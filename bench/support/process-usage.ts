@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 
 /** Returns the resident memory of a process. Linux only. */
 export async function residentKb(pid: number): Promise<number> {
@@ -10,8 +10,21 @@ const TICKS_PER_S = 100
 
 /** Returns the processor time that a process has used, in seconds. Linux only. */
 export async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // The name of the process, in parentheses, may contain spaces.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const fields = await statOf(pid)
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S
+}
+
+/** The same with the processes that it has started, including those that have ended. Linux only. */
+export async function cpuSecondsWithChildren(pid: number): Promise<number> {
+  const ids = (await readdir('/proc')).map(Number).filter((id) => id > 0)
+  const all = await Promise.all(ids.map(async (id) => ({ id, fields: await statOf(id).catch(() => []) })))
+  const counted = all.filter(({ id, fields }) => id === pid || Number(fields[1]) === pid)
+  const ticks = counted.map(({ fields }) => fields.slice(11, 15).reduce((sum, value) => sum + Number(value), 0))
+  return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_S
+}
+
+/** Returns the fields of a process after its name, which is in parentheses and may contain spaces. */
+async function statOf(pid: number): Promise<string[]> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { uuidv7 } from 'uuidv7'
+import { type OrgScope, systemScope } from '../../src/access/scope.ts'
+import { openContext } from '../../src/app/open-context.ts'
+import { appendAudit } from '../../src/events/append.ts'
+import type { Context } from '../../src/platform/context.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { migrate } from '../../src/platform/migrate.ts'
+import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
+import { createWebhook } from '../../src/webhooks/create-webhook.ts'
+import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
+import type { Child } from './child.ts'
+import type { ReceiverCommand, ReceiverReport } from './receiver.ts'
+
+/** The engine on a database of its own, in this process. */
+export interface Engine {
+  readonly ctx: Context
+  readonly orgs: readonly OrgScope[]
+  /** Of PostgreSQL's main process. */
+  readonly postgresPid: number
+}
+
+/** @param paths Each organization gets a webhook for each of these paths of the receiver. */
+export async function withEngine<T>(
+  {
+    receiver,
+    orgs: count,
+    paths,
+  }: { readonly receiver: Child; readonly orgs: number; readonly paths: readonly string[] },
+  work: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
+  const log = createLog('error')
+  const postgres = await startEmbeddedPostgres({ dataDir, log })
+  try {
+    await migrate(postgres.connection)
+    const secrets = createSecrets(randomBytes(32))
+    const context = await openContext({ connection: postgres.connection, log, secrets, baseUrl: 'http://127.0.0.1' })
+    context.listen()
+    const { ctx } = context
+    const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
+    const orgs: OrgScope[] = []
+    const urls = paths.map((path) => `${receiver.match[1]}/${path}`)
+    for (let org = 0; org < count; org += 1) orgs.push(await addOrg(ctx, outbound, urls))
+    await ctx.db.deleteFrom('webhookOutbox').execute()
+    const workers = await startWebhookWorkers(ctx, { outbound })
+    const result = await work({ ctx, orgs, postgresPid: await postgresPidOf(ctx) })
+    await workers.stop()
+    await outbound.close()
+    await context.close()
+    return result
+  } finally {
+    await postgres.stop()
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
+  }
+}
+
+async function addOrg(ctx: Context, outbound: OutboundHttp, urls: readonly string[]): Promise<OrgScope> {
+  const [id, at] = [uuidv7(), ctx.clock.now()]
+  await ctx.db.insertInto('org').values({ id, name: 'Bench', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+  const scope = systemScope('webhooks', id)
+  for (const [index, url] of urls.entries()) {
+    const body = { url: `${url}/${index}`, topics: ['audits'], secret: 's', single_event_per_message: true }
+    await createWebhook(ctx, scope, { body, outbound })
+  }
+  return scope
+}
+
+/** Sessions are children of the main process. */
+async function postgresPidOf(ctx: Context): Promise<number> {
+  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(ctx.db)
+  const stat = await readFile(`/proc/${rows[0]?.pid}/stat`, 'utf8')
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+}
+
+/** Commits an event whose message contains the time of the commit. */
+export async function addEvent(ctx: Context, scope: OrgScope): Promise<void> {
+  await inTx(ctx, (tx) => appendAudit(tx, scope, { message: String(Date.now()), at: ctx.clock.now() }))
+}
+
+export async function ask(receiver: Child, command: ReceiverCommand): Promise<void> {
+  receiver.send(command)
+}
+
+export async function reportOf(receiver: Child): Promise<ReceiverReport> {
+  const report = receiver.nextMessage()
+  await ask(receiver, 'report')
+  return (await report) as ReceiverReport
+}
