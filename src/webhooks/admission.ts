@@ -45,11 +45,15 @@ export interface Vacancy {
   readonly exceptWebhookIds: readonly string[]
 }
 
-/** The period for which this process holds a claimed lane. */
+/** The period for which this process holds a lane. */
 export interface Turn {
   /** Returns a slot for a request; null when none is free. */
   start(): Slot | null
-  /** Releases the bytes of the lane's messages. The lane's requests must have ended. */
+  /** Adds a message of this size; false when it does not fit. */
+  add(bytes: number): boolean
+  /** Releases the bytes of a message. */
+  subtract(bytes: number): void
+  /** Releases the bytes of all messages that are left. The lane's requests must have ended. */
   end(): void
 }
 
@@ -72,7 +76,7 @@ export interface Admission {
 interface TurnState {
   readonly orgId: string
   readonly webhookId: string
-  readonly bytes: number
+  bytes: number
   bytePool: Pool
 }
 
@@ -175,9 +179,19 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
       bytePool.add(orgId, bytes)
       return {
         start: () => start(turn),
+        add(more) {
+          if (!turn.bytePool.fits(orgId, more)) return false
+          turn.bytes += more
+          turn.bytePool.add(orgId, more)
+          return true
+        },
+        subtract(less) {
+          turn.bytes -= less
+          turn.bytePool.add(orgId, -less)
+        },
         end() {
           claimedWebhookIds.delete(webhookId)
-          turn.bytePool.add(orgId, -bytes)
+          turn.bytePool.add(orgId, -turn.bytes)
         },
       }
     },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BREAKER_FAILURES, type LaneHealth, decideFollowers, decideHealth } from './decide-lane.ts'
+import { BREAKER_FAILURES, FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth } from './decide-lane.ts'
 
 const now = new Date('2026-11-20T12:00:00Z')
 const healthy: LaneHealth = { failures: 0, openUntil: null }
@@ -32,19 +32,14 @@ describe('decideHealth', () => {
   })
 })
 
-describe('decideFollowers', () => {
-  it('doubles the requests in flight with each round of successes, up to eight', () => {
-    const widths: number[] = []
-    for (let width = 1, round = 0; round < 5; round += 1) {
-      widths.push(width)
-      let next = 0
-      for (let ended = 0; ended < width; ended += 1) next += decideFollowers(true, width - ended - 1 + next)
-      width = next
-    }
-    expect(widths).toEqual([1, 2, 4, 8, 8])
+describe('decideWidth', () => {
+  it('adds a request with each success, up to eight', () => {
+    const widths = [FIRST_WIDTH]
+    for (let ended = 0; ended < 9; ended += 1) widths.push(decideWidth(widths[ended] ?? 0, true))
+    expect(widths).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 8, 8])
   })
 
   it('decreases to one with failures, and never to none', () => {
-    expect([7, 1, 0].map((others) => decideFollowers(false, others))).toEqual([0, 0, 1])
+    expect([8, 2, 1].map((width) => decideWidth(width, false))).toEqual([7, 1, 1])
   })
 })

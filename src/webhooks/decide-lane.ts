@@ -24,13 +24,13 @@ export function decideHealth(before: LaneHealth, succeeded: boolean, now: Date):
 /** How many requests a lane may have in flight. */
 const MAX_WIDTH = 8
 
+/** How many requests a lane has in flight at first. */
+export const FIRST_WIDTH = 1
+
 /**
- * Decides how many requests follow one that has ended. A turn begins with one request, and every success
- * adds one, so a receiver that is down or has just recovered gets few.
- *
- * @param others Requests that the lane still has in flight.
+ * Decides how many requests a lane may have in flight after one has ended. Every success adds one and every failure takes
+ * one, so a receiver that is down or has just recovered gets few.
  */
-export function decideFollowers(succeeded: boolean, others: number): number {
-  if (succeeded) return Math.min(2, MAX_WIDTH - others)
-  return others === 0 ? 1 : 0
+export function decideWidth(width: number, succeeded: boolean): number {
+  return succeeded ? Math.min(width + 1, MAX_WIDTH) : Math.max(width - 1, FIRST_WIDTH)
 }

@@ -2,14 +2,14 @@ import { type PlaceScope, siteIdOf } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
-import { deleteWebhookRow, lockWebhook } from './store.ts'
+import { deleteWebhookRow, lockWebhookAndLane } from './store.ts'
 import { auditDocument, webhookName, webhookOf } from './webhook.ts'
 
 /** Deletes a webhook with its waiting messages. Its delivery records stay until they expire. */
 export async function deleteWebhook(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
-    const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, id))
+    const before = webhookOf(ctx.secrets, await lockWebhookAndLane(tx, scope, id))
     await deleteWebhookRow(tx, scope, id)
     const message = `Delete Webhook "${webhookName(before.doc)}"`
     await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), before: auditDocument(before), at })

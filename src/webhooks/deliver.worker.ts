@@ -4,12 +4,15 @@ import { addMs } from '../platform/clock.ts'
 import { inTx } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import type { PartLimits } from '../platform/split.ts'
-import { type Admission, type Caps, type Vacancy, createAdmission } from './admission.ts'
+import { type Caps, type Vacancy, createAdmission } from './admission.ts'
 import type { WebhookCounters } from './counters.ts'
 import type { DeliverOptions } from './deliver-message.ts'
 import { createFlusher } from './flush.ts'
-import { runLane } from './run-lane.ts'
-import { type Claimed, type ClaimedLane, claimLanes, findNextDue } from './store-deliver.ts'
+import { createHeldLanes } from './held-lanes.ts'
+import { type Claimed, claimLanes, findNextDue } from './store-deliver.ts'
+import type { DirectLane, DirectLease } from './store-enqueue.ts'
+import { releaseStrayLeases } from './store-lanes.ts'
+import type { NewMessage } from './store.ts'
 
 export interface DeliverWorkerOptions extends DeliverOptions {
   /** Identifies this run of the server in its leases. */
@@ -31,51 +34,55 @@ const BUSY_PAUSE_MS = 100
 /** At a stop, requests in flight have this long to end; one that is cut is sent again after the next start. */
 const GRACE_MS = 2000
 
-/** Claims lanes and sends their messages, as many at once as the caps allow. */
-export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions): { stop(): Promise<void> } {
+/** Sends messages that have just been routed, without a claim. Their rows stay the truth: a crash loses nothing. */
+export interface DirectDelivery {
+  /** Returns how to lease idle lanes for their new messages; null while nothing more may be started. */
+  lease(): DirectLease | null
+  /** The time that the lanes which are served now have used. */
+  vtimeFloor(): number
+  /** Takes lanes that enqueueMessages has returned, with the new messages. The transaction must have committed. */
+  take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
+  /** Ends leases that a failed transaction may have left without a holder. */
+  releaseStray(): void
+}
+
+export interface DeliverWorker extends DirectDelivery {
+  stop(): Promise<void>
+}
+
+/** Sends messages, as many at once as the caps allow: those that it is given, and those of the lanes that it claims. */
+export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions): DeliverWorker {
+  const { runId } = options
   const admission = createAdmission({
     caps: options.caps,
     nowMs: () => performance.now(),
     onVacancy: () => ctx.wakes.wake('deliveries'),
   })
   const flusher = createFlusher(ctx, options.counters, options.maxUnwritten)
-  const running = new Set<Promise<void>>()
+  const lanes = createHeldLanes(ctx, { ...options, flusher, admission })
+  let mayHaveStray = false
+  let vtimeFloor = 0
+  let stopping = false
 
-  async function run(lane: ClaimedLane): Promise<void> {
-    const { orgId, webhookId, messages } = lane
-    const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
-    const turn = admission.open({ orgId, webhookId, bytes })
-    try {
-      await runLane(ctx, { ...options, flusher }, { lane, turn })
-    } catch (error) {
-      ctx.log.error({ err: error, orgId, webhookId }, 'lane failed, it is taken up again when its lease ends')
-    } finally {
-      turn.end()
-    }
-  }
-
-  function start(lane: ClaimedLane): void {
-    const turn = run(lane).finally(() => {
-      running.delete(turn)
-      // The lane's turn has ended, so there may be room for another lane.
-      ctx.wakes.wake('deliveries')
-    })
-    running.add(turn)
-  }
-
-  async function claim({ lanes, bytes, ...of }: Vacancy, now: Date): Promise<Claimed> {
-    const limit = Math.min(lanes, MAX_LANES_PER_CLAIM)
+  async function claim({ lanes: count, bytes, ...of }: Vacancy, now: Date): Promise<Claimed> {
+    const limit = Math.min(count, MAX_LANES_PER_CLAIM)
     const maxBytes = Math.min(bytes, MAX_BYTES_PER_CLAIM)
     if (limit === 0 || maxBytes === 0 || of.onlyWebhookIds?.length === 0) return { lanes: [], hasMore: false }
     const leaseUntil = addMs(now, LEASE_MS)
-    const claimed = await inTx(ctx, (tx) =>
-      claimLanes(tx, { now, runId: options.runId, leaseUntil, limit, maxBytes, ...of }),
-    )
-    for (const lane of claimed.lanes) start(lane)
+    const claimed = await inTx(ctx, (tx) => claimLanes(tx, { now, runId, leaseUntil, limit, maxBytes, ...of }))
+    for (const lane of claimed.lanes) {
+      vtimeFloor = Math.max(vtimeFloor, lane.vtime)
+      lanes.hold(lane)
+    }
     return claimed
   }
 
-  async function work(): Promise<boolean | Date | null> {
+  async function work(_signal: AbortSignal, changedIds: ReadonlySet<string>): Promise<boolean | Date | null> {
+    lanes.close(changedIds)
+    if (mayHaveStray) {
+      mayHaveStray = false
+      await inTx(ctx, (tx) => releaseStrayLeases(tx, { ofRunId: runId, exceptWebhookIds: lanes.ids() }))
+    }
     // The end of a lane's turn wakes this worker, so it checks again when there is room.
     if (!flusher.hasRoom()) return null
     const now = ctx.clock.now()
@@ -95,12 +102,24 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     minGapMs: MIN_GAP_MS,
     work,
   })
-  const aging = startAging(ctx, admission)
+  const aging = startAging(ctx, () => {
+    admission.age()
+    lanes.age()
+  })
 
   return {
+    lease: () => (stopping || !flusher.hasRoom() ? null : { runId, until: addMs(ctx.clock.now(), LEASE_MS) }),
+    vtimeFloor: () => vtimeFloor,
+    take: (direct, messages) => lanes.take(direct, messages),
+    releaseStray() {
+      mayHaveStray = true
+      ctx.wakes.wake('deliveries')
+    },
     async stop() {
+      stopping = true
       await poller.stop()
-      const ended = Promise.all(running)
+      lanes.close(lanes.ids())
+      const ended = lanes.ended()
       await Promise.race([ended, delay(GRACE_MS, undefined, { ref: false })])
       admission.stop()
       const written = flusher.stop()
@@ -113,8 +132,8 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
 
 const AGING_MS = 50
 
-/** Ages requests at intervals. */
-function startAging(ctx: Context, admission: Admission): Poller {
+/** Ages requests and lanes at intervals. */
+function startAging(ctx: Context, age: () => void): Poller {
   return startPoller({
     name: 'webhook-aging',
     ctx,
@@ -122,7 +141,7 @@ function startAging(ctx: Context, admission: Admission): Poller {
     async work() {
       // After a pause of the whole process, this lets waiting answers be read before any request is cut.
       await nextTurn()
-      admission.age()
+      age()
       return null
     },
   })

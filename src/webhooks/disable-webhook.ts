@@ -5,7 +5,7 @@ import { AppError } from '../platform/errors.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { ClaimedLane } from './store-deliver.ts'
-import { recountLanes } from './store-lanes.ts'
+import { rescheduleLane } from './store-lanes.ts'
 import { lockWebhook, updateWebhookRow } from './store.ts'
 import { webhookName } from './webhook.ts'
 
@@ -22,13 +22,13 @@ export async function disableGoneWebhook(ctx: Context, lane: ClaimedLane): Promi
       const row = await lockWebhook(tx, scope, lane.webhookId)
       if (!row.enabled) return
       await updateWebhookRow(tx, scope, { ...row, enabled: false, at })
-      await recountLanes(tx, [lane])
       const message = `Disable Webhook "${webhookName(row.doc)}": its receiver answered 410 Gone`
       const name = webhookName(row.doc)
       const text = `Webhook "${name}" has been disabled, because its receiver answered 410 Gone`
       const details = { webhook_id: lane.webhookId }
       await appendSystemEvent(tx, scope, { type: 'WEBHOOK_DISABLED', siteId, text, details }, at)
       await appendAudit(tx, scope, { message, siteId, before: { enabled: true }, after: { enabled: false }, at })
+      await rescheduleLane(tx, lane)
     })
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'not_found')) throw error

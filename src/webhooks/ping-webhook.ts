@@ -6,8 +6,9 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { messageBody } from './plan-messages.ts'
-import { insertMessages, lockWebhook } from './store.ts'
-import { recountLanes } from './store-lanes.ts'
+import { lockWebhook } from './store.ts'
+import { enqueueMessages } from './store-enqueue.ts'
+import { rescheduleLane } from './store-lanes.ts'
 import { webhookName } from './webhook.ts'
 
 /** Queues one test delivery, even for a disabled webhook. The delivery records show its outcome. */
@@ -24,8 +25,10 @@ export async function pingWebhook(ctx: Context, scope: PlaceScope, id: string): 
       timestamp: epochS(at),
     }
     const body = messageBody('ping', [{ json: JSON.stringify(event) }])
-    await insertMessages(tx, [{ orgId, id: uuidv7(), webhookId: id, topic: 'ping', body, eventCount: 1 }], at)
-    await recountLanes(tx, [{ orgId, webhookId: id }])
-    wakeAfterCommit(tx, 'deliveries')
+    const message = { orgId, id: uuidv7(), webhookId: id, topic: 'ping', body, eventCount: 1 }
+    await enqueueMessages(tx, [message], { at, lease: null, vtimeFloor: 0 })
+    // An open breaker does not delay a ping.
+    await rescheduleLane(tx, { orgId, webhookId: id })
+    wakeAfterCommit(tx, 'deliveries', [id])
   })
 }

@@ -15,16 +15,11 @@ import { wakeAfterCommit } from '../platform/wakes.ts'
 import type { WebhookCounters } from './counters.ts'
 import { type RoutedEvent, planMessages } from './plan-messages.ts'
 import { MAX_EVENT_BYTES, type RoundPlan, type RoundStep, planRound } from './plan-round.ts'
-import { insertMessages } from './store.ts'
-import { updatePending, lockLanes } from './store-lanes.ts'
-import {
-  type QueueKey,
-  firstKey,
-  listQueues,
-  listWaitingEvents,
-  lockSubscribers,
-  tryLockRouter,
-} from './store-route.ts'
+import type { DirectDelivery } from './deliver.worker.ts'
+import type { NewMessage } from './store.ts'
+import { type DirectLane, enqueueMessages } from './store-enqueue.ts'
+import { countPerLane } from './store-lanes.ts'
+import { type FoundQueues, type QueueKey, findQueues, firstKey, lockProgress, lockSubscribers } from './store-route.ts'
 
 const INTERVAL_MS = 500
 /** Every commit of an event wakes the router; wake-ups within this time share a round. */
@@ -34,14 +29,19 @@ const MAX_EVENTS = 1000
 const MAX_BYTES = 4 * 1024 * 1024
 const MAX_QUEUES = 200
 
-export function startRouteWorker(ctx: Context, counters: WebhookCounters): Poller {
+/** @param direct Sends what has been routed; null if all messages have to be claimed. */
+export function startRouteWorker(
+  ctx: Context,
+  counters: WebhookCounters,
+  direct: DirectDelivery | null = null,
+): Poller {
   return startPoller({
     name: 'webhook-route',
     ctx,
     wake: 'outbox',
     intervalMs: INTERVAL_MS,
     minGapMs: MIN_GAP_MS,
-    work: createRouter(ctx, counters),
+    work: createRouter(ctx, counters, direct),
   })
 }
 
@@ -53,7 +53,11 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters): Polle
  * The function resolves with true when there may be more to route now, or with the time when the next event
  * will be ripe.
  */
-function createRouter(ctx: Context, counters: WebhookCounters): () => Promise<boolean | Date | null> {
+function createRouter(
+  ctx: Context,
+  counters: WebhookCounters,
+  direct: DirectDelivery | null,
+): () => Promise<boolean | Date | null> {
   let pass = firstPass
   let rounds = 0
 
@@ -73,13 +77,15 @@ function createRouter(ctx: Context, counters: WebhookCounters): () => Promise<bo
   return async () => {
     let maxEvents = MAX_EVENTS
     for (;;) {
-      const round: Round = { pass, now: ctx.clock.now(), maxEvents, turn: (rounds += 1), routing: [] }
+      const round: Round = { pass, now: ctx.clock.now(), maxEvents, turn: (rounds += 1), direct, routing: [] }
       try {
-        const result = await inTx(ctx, (tx) => routeRound(tx, round))
+        const result = await routeRound(ctx, round)
         pass = result.pass
         report(result.oversized)
+        direct?.take(result.lanes, result.messages)
         return result.next
       } catch (error) {
+        direct?.releaseStray()
         const [only, ...others] = round.routing
         if (only === undefined || isPassingError(error)) throw error
         if (others.length === 0) {
@@ -110,35 +116,50 @@ interface Round {
   readonly maxEvents: number
   /** Increases with each round, so that each queue comes first at times: a large event may need a whole round. */
   readonly turn: number
+  readonly direct: DirectDelivery | null
   /** Ids of the events that are being routed; they remain known when the round fails. */
   routing: readonly string[]
 }
 
-interface RoundResult {
+interface Routed {
+  readonly messages: readonly NewMessage[]
+  /** Those of their lanes that the sender holds. */
+  readonly lanes: readonly DirectLane[]
+}
+
+interface RoundResult extends Routed {
   readonly pass: Pass
   readonly next: boolean | Date | null
   readonly oversized: readonly SetAsideEvent[]
 }
 
-async function routeRound(tx: Tx, round: Round): Promise<RoundResult> {
-  const { pass, now, maxEvents, turn } = round
-  if (!(await tryLockRouter(tx))) return { pass: firstPass, next: null, oversized: [] }
-  const queues = await listQueues(tx, { after: pass.after, limit: MAX_QUEUES })
-  const ripe = queues.filter(({ ripeAt }) => ripeAt <= now)
-  const limitEach = Math.ceil(MAX_EVENTS / Math.max(ripe.length, 1))
-  const waiting = rotate(await listWaitingEvents(tx, ripe, limitEach), turn)
-  const subscribers = await lockSubscribers(tx, [...new Set(ripe.map(({ orgId }) => orgId))])
-  const plan = planRound(waiting, subscribers, { bytes: MAX_BYTES, events: maxEvents })
+async function routeRound(ctx: Context, round: Round): Promise<RoundResult> {
+  const { pass, now } = round
+  const found = await findQueues(ctx.db, { after: pass.after, limit: MAX_QUEUES, now, events: MAX_EVENTS })
+  const { complete, ...routed } =
+    found.waiting.length === 0 ? nothing : await inTx(ctx, (tx) => routeFound(tx, round, found))
+  const hasMore = pass.hasMore || !complete || found.hasMore
+  const unripe = found.queues.filter(({ ripeAt }) => ripeAt > now)
+  const ripeAt = earliest([pass.ripeAt, ...unripe.map((queue) => queue.ripeAt)])
+  const last = found.queues.length < MAX_QUEUES ? undefined : found.queues.at(-1)
+  if (last === undefined) return { ...routed, pass: firstPass, next: hasMore ? true : ripeAt }
+  return { ...routed, pass: { after: last, hasMore, ripeAt }, next: true }
+}
+
+const nothing = { complete: true, oversized: [], messages: [], lanes: [] } as const
+
+async function routeFound(
+  tx: Tx,
+  round: Round,
+  { waiting }: FoundQueues,
+): Promise<Omit<RoundResult, 'pass' | 'next'> & { readonly complete: boolean }> {
+  const orgIds = new Set(waiting.flatMap(([first]) => (first === undefined ? [] : [first.orgId])))
+  const subscribers = await lockSubscribers(tx, [...orgIds])
+  const plan = planRound(rotate(waiting, round.turn), subscribers, { bytes: MAX_BYTES, events: round.maxEvents })
   round.routing = plan.steps.map(({ event }) => event.id)
-  const oversized = await applyPlan(tx, plan, now)
-  const hasMore = pass.hasMore || !plan.complete || waiting.some(({ length }) => length === limitEach)
-  const ripeAt = earliest([
-    pass.ripeAt,
-    ...queues.filter((queue) => !ripe.includes(queue)).map((queue) => queue.ripeAt),
-  ])
-  const last = queues.length < MAX_QUEUES ? undefined : queues.at(-1)
-  if (last === undefined) return { pass: firstPass, next: hasMore ? true : ripeAt, oversized }
-  return { pass: { after: last, hasMore, ripeAt }, next: true, oversized }
+  if (plan.unheard.length > 0) await deleteEvents(tx, plan.unheard)
+  const routed = plan.steps.length > 0 ? await routeSteps(tx, plan.steps, round) : nothing
+  return { ...routed, complete: plan.complete, oversized: await setAsideOversized(tx, plan, round.now) }
 }
 
 function rotate<T>(items: readonly T[], by: number): readonly T[] {
@@ -151,13 +172,11 @@ function earliest(dates: readonly (Date | null)[]): Date | null {
 }
 
 /** @returns The events that were too large for a message. */
-async function applyPlan(tx: Tx, plan: RoundPlan, now: Date): Promise<readonly SetAsideEvent[]> {
-  if (plan.unheard.length > 0) await deleteEvents(tx, plan.unheard)
-  if (plan.steps.length > 0) await routeSteps(tx, plan.steps, now)
-  if (plan.oversized.length === 0) return []
+async function setAsideOversized(tx: Tx, { oversized }: RoundPlan, now: Date): Promise<readonly SetAsideEvent[]> {
+  if (oversized.length === 0) return []
   const reasonOf = ({ bytes }: { readonly bytes: number }): string =>
     `The event has ${bytes} bytes, a message may have ${MAX_EVENT_BYTES}`
-  return setAsideAndReport(tx, plan.oversized, { at: now, reasonOf })
+  return setAsideAndReport(tx, oversized, { at: now, reasonOf })
 }
 
 /**
@@ -181,19 +200,29 @@ async function setAsideAndReport(
   return events
 }
 
-async function routeSteps(tx: Tx, steps: readonly RoundStep[], now: Date): Promise<void> {
+async function routeSteps(tx: Tx, planned: readonly RoundStep[], { now, direct }: Round): Promise<Routed> {
+  // Events that this round or an earlier one routes to some of their webhooks only.
+  const inParts = planned.filter(({ event, routedTo }) => event.routedTo !== null || routedTo !== null)
+  const upToDate = await lockProgress(
+    tx,
+    inParts.map(({ event }) => event),
+  )
+  const steps = planned.filter((step) => !inParts.includes(step) || upToDate.has(step.event.id))
   const done = steps.filter(({ routedTo }) => routedTo === null).map(({ event }) => event.id)
   const begun = steps.flatMap(({ event: { id }, routedTo }) => (routedTo === null ? [] : [{ id, routedTo }]))
-  const texts = new Map([...(await consumeEvents(tx, done)), ...(await updateProgress(tx, begun))])
+  const texts = new Map([
+    ...(done.length === 0 ? [] : await consumeEvents(tx, done)),
+    ...(begun.length === 0 ? [] : await updateProgress(tx, begun)),
+  ])
   const routed = steps.flatMap(({ event: { id, orgId, topic }, hearers }): RoutedEvent[] => {
     const json = texts.get(id)
     // The event is missing when its organization is being deleted.
     return json === undefined ? [] : [{ orgId, topic, json, hearers }]
   })
   const messages = planMessages(routed, uuidv7)
-  if (messages.length === 0) return
-  await lockLanes(tx, messages)
-  await insertMessages(tx, messages, now)
-  await updatePending(tx, messages, now)
-  wakeAfterCommit(tx, 'deliveries')
+  if (messages.length === 0) return nothing
+  const lease = direct?.lease() ?? null
+  const lanes = await enqueueMessages(tx, messages, { at: now, lease, vtimeFloor: direct?.vtimeFloor() ?? 0 })
+  if (lanes.length < countPerLane(messages).length) wakeAfterCommit(tx, 'deliveries')
+  return { messages, lanes }
 }

@@ -11,6 +11,10 @@ export interface ClaimedLane extends LaneKey, LaneHealth {
   readonly webhook: LaneWebhook
   /** In the order of delivery. */
   readonly messages: readonly DueMessage[]
+  /** True when the database has no further message of the lane that is due. */
+  readonly hasAll: boolean
+  /** The time that its requests have used so far; the lane with the least is served first. */
+  readonly vtime: number
 }
 
 export interface LaneWebhook {
@@ -62,26 +66,27 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   const admitted = admitLanes(due, claim)
   const messages = await listDueMessages(tx, admitted, { now, maxBytes })
   // A lane without due messages is claimed as well, so that its release corrects the time when it is due.
-  const keys = admitted.filter(({ webhookId }) => messages.get(webhookId)?.length !== 0)
-  const { rows: lanes } = await sql<LaneKey & LaneHealth & { epoch: string } & LaneWebhook>`
+  const keys = admitted.filter(({ webhookId }) => messages.get(webhookId)?.messages.length !== 0)
+  const { rows: lanes } = await sql<LaneKey & LaneHealth & { epoch: string; vtime: number } & LaneWebhook>`
     update webhook_lane l set lease_until = ${leaseUntil}, leased_by = ${runId}, epoch = l.epoch + 1
     from webhook w, ${rowsAs('k', laneKeyColumns, keys)}
     where l.org_id = k.org_id and l.webhook_id = k.webhook_id and w.org_id = k.org_id and w.id = k.webhook_id
-    returning l.org_id, l.webhook_id, l.epoch, l.failures, l.open_until, w.site_id, w.doc, w.secrets
+    returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, w.site_id, w.doc, w.secrets
   `.execute(tx)
   return {
     hasMore: due.length === limit || keys.length < due.length,
-    lanes: lanes.map(({ orgId, webhookId, epoch, failures, openUntil, siteId, doc, secrets }) => ({
-      orgId,
-      webhookId,
-      epoch,
-      failures,
-      openUntil,
-      webhook: { siteId, doc, secrets },
-      messages: messages.get(webhookId) ?? [],
-    })),
+    lanes: lanes.map(({ siteId, doc, secrets, ...lane }) => {
+      const { messages: ofLane, hasAll } = messages.get(lane.webhookId) ?? none
+      // An open breaker admits a single message.
+      const isComplete = hasAll && lane.failures < BREAKER_FAILURES
+      return Object.assign(lane, { webhook: { siteId, doc, secrets }, messages: ofLane, hasAll: isComplete })
+    }),
   }
 }
+
+type LaneMessages = Pick<ClaimedLane, 'messages' | 'hasAll'>
+
+const none: LaneMessages = { messages: [], hasAll: false }
 
 async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<LaneKey[]> {
   const { now, limit, busyOrgIds, onlyWebhookIds, exceptWebhookIds } = claim
@@ -113,35 +118,38 @@ async function listDueMessages(
   tx: Tx,
   lanes: readonly LaneKey[],
   { now, maxBytes }: Pick<LaneClaim, 'now' | 'maxBytes'>,
-): Promise<Map<string, DueMessage[]>> {
+): Promise<Map<string, LaneMessages>> {
   if (lanes.length === 0) return new Map()
   const { rows } = await sql<Omit<DueMessage, 'body'> & { webhookId: string; body: Buffer | null }>`
-    select webhook_id, id, topic, attempt, case when bytes_all <= ${maxBytes} or place = 1 then body end as body
+    select webhook_id, id, topic, attempt,
+      case when fits and (bytes_all <= ${maxBytes} or place = 1) then body end as body
     from (
-      select l.webhook_id, m.id, m.topic, m.attempt, m.body, m.rank,
-        sum(octet_length(m.body)) over each_rank as bytes_all, row_number() over each_rank as place
-      from ${rowsAs('k', laneKeyColumns, lanes, 'lane')}
-        join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
-        join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
-        cross join lateral (
-          select d.*, row_number() over earlier as rank, sum(octet_length(d.body)) over earlier as bytes
-          from webhook_message d
-          where d.org_id = l.org_id and d.webhook_id = l.webhook_id and d.due_at <= ${now}
-            and (d.topic = 'ping' or (w.enabled and (l.open_until is null or l.open_until <= ${now})))
-          window earlier as (order by d.due_at, d.id)
-          order by d.due_at, d.id
-          limit case when l.failures >= ${BREAKER_FAILURES} then 1 else ${MAX_MESSAGES} end) m
-      where m.rank = 1 or m.bytes <= ${MAX_LANE_BYTES}
-      window each_rank as (order by m.rank, k.lane)) sized
+      select m.*, sum(case when m.fits then octet_length(m.body) else 0 end) over each_rank as bytes_all,
+        row_number() over each_rank as place
+      from (
+        select k.lane, l.webhook_id, d.id, d.topic, d.attempt, d.body, d.rank, d.fits
+        from ${rowsAs('k', laneKeyColumns, lanes, 'lane')}
+          join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+          join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
+          cross join lateral (
+            select m.*, row_number() over earlier as rank,
+              row_number() over earlier = 1 or sum(octet_length(m.body)) over earlier <= ${MAX_LANE_BYTES} as fits
+            from webhook_message m
+            where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.due_at <= ${now}
+              and (m.topic = 'ping' or (w.enabled and (l.open_until is null or l.open_until <= ${now})))
+            window earlier as (order by m.due_at, m.id)
+            order by m.due_at, m.id
+            limit case when l.failures >= ${BREAKER_FAILURES} then 1 else ${MAX_MESSAGES} end) d) m
+      window each_rank as (order by m.rank, m.lane)) sized
     order by webhook_id, rank
   `.execute(tx)
-  const messages = new Map<string, DueMessage[]>()
-  for (const { webhookId, body, ...message } of rows) {
-    const ofLane = messages.get(webhookId) ?? []
-    messages.set(webhookId, ofLane)
-    if (body !== null) ofLane.push({ ...message, body })
-  }
-  return messages
+  const ofLanes = Map.groupBy(rows, ({ webhookId }) => webhookId)
+  return new Map([...ofLanes].map(([webhookId, ofLane]) => [webhookId, laneMessages(ofLane)]))
+}
+
+function laneMessages(due: readonly (Omit<DueMessage, 'body'> & { readonly body: Buffer | null })[]): LaneMessages {
+  const messages = due.flatMap(({ id, topic, attempt, body }) => (body === null ? [] : [{ id, topic, attempt, body }]))
+  return { messages, hasAll: messages.length === due.length && due.length < MAX_MESSAGES }
 }
 
 /** Finds when the next unleased lane is due; null when there is none. */

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Reader, Tx } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
-import type { NewMessage } from './store.ts'
 
 export interface LaneKey {
   readonly orgId: string
@@ -13,7 +12,8 @@ export interface LaneChange extends LaneKey {
 }
 
 const keyTypes = { orgId: 'uuid', webhookId: 'uuid' } as const
-const changeColumns = columnsOf('webhookLane', keyTypes, { messages: 'integer' })
+/** Names the changes as rows of `rowsAs`. */
+export const laneChangeColumns = columnsOf('webhookLane', keyTypes, { messages: 'integer' })
 const releaseColumns = columnsOf(
   'webhookLane',
   { ...keyTypes, failures: 'integer', openUntil: 'timestamptz' },
@@ -37,20 +37,6 @@ export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<s
     for update of l
   `.execute(tx)
   return new Map(rows.map(({ webhookId, epoch }) => [webhookId, epoch]))
-}
-
-/** Adds new messages to the counts of their lanes, which must be locked, and makes the lanes due. */
-export async function updatePending(tx: Tx, messages: readonly NewMessage[], now: Date): Promise<void> {
-  // An idle lane starts level with the least served busy lane, so that idling earns no priority.
-  await sql`
-    update webhook_lane l
-    set pending = l.pending + k.messages,
-        next_at = least(l.next_at, greatest(l.open_until, ${now}::timestamptz)),
-        vtime = case when l.pending > 0 then l.vtime
-          else greatest(l.vtime, (select min(vtime) from webhook_lane where pending > 0)) end
-    from ${rowsAs('k', changeColumns, countPerLane(messages))}
-    where l.org_id = k.org_id and l.webhook_id = k.webhook_id
-  `.execute(tx)
 }
 
 export function countPerLane(messages: readonly LaneKey[]): LaneChange[] {
@@ -86,6 +72,15 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
   `.execute(tx)
 }
 
+/** Recomputes when a lane is due after a change of its webhook. It takes two look-ups, however many messages wait. */
+export async function rescheduleLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<void> {
+  await sql`
+    update webhook_lane l set next_at = ${nextAt(sql`l.open_until`)}
+    from webhook w
+    where w.org_id = ${orgId} and w.id = ${webhookId} and l.org_id = w.org_id and l.webhook_id = w.id
+  `.execute(tx)
+}
+
 export interface LaneRelease extends LaneKey {
   readonly failures: number
   readonly openUntil: Date | null
@@ -97,7 +92,7 @@ export interface LaneRelease extends LaneKey {
 export async function subtractFromLanes(tx: Tx, changes: readonly LaneChange[]): Promise<void> {
   await sql`
     update webhook_lane l set pending = l.pending - k.messages
-    from ${rowsAs('k', changeColumns, changes)}
+    from ${rowsAs('k', laneChangeColumns, changes)}
     where l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }
@@ -110,25 +105,36 @@ export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & Lan
   await sql`
     update webhook_lane l
     set lease_until = null, leased_by = null, failures = k.failures, open_until = k.open_until, vtime = l.vtime + k.slot_seconds,
-        pending = l.pending - k.messages, next_at = ${nextAt(sql`k.open_until`)}
+        pending = l.pending - k.messages,
+        next_at = case when l.pending > k.messages then ${nextAt(sql`k.open_until`)} end
     from webhook w, ${rowsAs('k', releaseColumns, releases)}
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }
 
+/** Leases that nobody uses: those of other runs, or those of this run for lanes that it does not hold. */
+export type StrayLeases =
+  | { readonly exceptRunId: string }
+  | { readonly ofRunId: string; readonly exceptWebhookIds: readonly string[] }
+
 /**
- * Ends the leases of other runs of the server. No other run is alive at a start, and otherwise their leases
- * would have to expire first. The new epoch rejects any late write of such a run.
+ * Ends leases that nobody uses, and makes their lanes due; otherwise the leases would have to expire first. No other run
+ * is alive at a start. The new epoch rejects any late write of the holder.
  *
  * @returns How many leases there were.
  */
-export async function releaseLeasesOfOthers(tx: Tx, runId: string): Promise<number> {
+export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<number> {
+  const isStray =
+    'exceptRunId' in stray
+      ? sql`l.leased_by is distinct from ${stray.exceptRunId}::uuid`
+      : sql`l.leased_by = ${stray.ofRunId}::uuid and not l.webhook_id = any(${stray.exceptWebhookIds}::uuid[])`
   const { numAffectedRows } = await sql`
-    update webhook_lane l set lease_until = null, leased_by = null, epoch = l.epoch + 1
-    from (select org_id, webhook_id from webhook_lane
-      where lease_until is not null and leased_by is distinct from ${runId}
-      order by org_id, webhook_id for update) k
-    where l.org_id = k.org_id and l.webhook_id = k.webhook_id
+    update webhook_lane l
+    set lease_until = null, leased_by = null, epoch = l.epoch + 1, next_at = ${nextAt(sql`l.open_until`)}
+    from webhook w, (select l.org_id, l.webhook_id from webhook_lane l
+      where l.lease_until is not null and ${isStray}
+      order by l.org_id, l.webhook_id for update) k
+    where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
   return Number(numAffectedRows ?? 0n)
 }

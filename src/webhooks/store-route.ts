@@ -1,21 +1,8 @@
 import { sql } from 'kysely'
 import { topics } from '../events/topics.ts'
-import { type Tx, anyOf } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { Subscriber, WaitingEvent } from './plan-round.ts'
-
-/** An arbitrary fixed number, so that one router works at a time, in whichever process. */
-const ROUTER_LOCK = 5301942
-
-/** Returns false when another router is at work. The lock ends with `tx`. */
-export async function tryLockRouter(tx: Tx): Promise<boolean> {
-  const { rows } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(${ROUTER_LOCK}::bigint) as locked
-  `.execute(tx)
-  return rows[0]?.locked === true
-}
-
-const lingerMs = new Map(Object.entries(topics).map(([topic, { lingerMs: ms }]) => [topic, ms]))
 
 /** The waiting events of one organization and topic. */
 export interface OutboxQueue {
@@ -31,12 +18,30 @@ export type QueueKey = Pick<OutboxQueue, 'orgId' | 'topic'>
 /** A key before all queues. */
 export const firstKey: QueueKey = { orgId: '00000000-0000-0000-0000-000000000000', topic: '' }
 
-/** Lists queues after `after` in the order of their keys. Each costs one index look-up, however many events it has. */
-export async function listQueues(
-  tx: Tx,
-  { after, limit }: { readonly after: QueueKey; readonly limit: number },
-): Promise<OutboxQueue[]> {
-  const { rows } = await sql<QueueKey & { createdAt: Date }>`
+const lingers = columnsOf('webhookOutbox', { topic: 'text' }, { ms: 'integer' })
+const lingerRows = Object.entries(topics).map(([topic, { lingerMs: ms }]) => ({ topic, ms }))
+
+export interface QueueSearch {
+  readonly after: QueueKey
+  readonly limit: number
+  readonly now: Date
+  /** Limits the events of all queues together; each ripe queue gets an equal share. */
+  readonly events: number
+}
+
+/** Queues in the order of their keys. */
+export interface FoundQueues {
+  readonly queues: readonly OutboxQueue[]
+  /** The oldest events of each ripe queue, in order of id. */
+  readonly waiting: readonly (readonly WaitingEvent[])[]
+  /** True if a queue has more events than its share. */
+  readonly hasMore: boolean
+}
+
+/** Finds queues after `after`, and events without their content. A queue costs one index look-up, however long it is. */
+export async function findQueues(reader: Reader, search: QueueSearch): Promise<FoundQueues> {
+  const { after, limit, now, events } = search
+  const { rows } = await sql<OutboxQueue & WaitingEvent & { id: string | null; place: string; share: number }>`
     with recursive queue as (
       (select org_id, topic, created_at from webhook_outbox
         where set_aside_at is null and (org_id, topic) > (${after.orgId}::uuid, ${after.topic}::text)
@@ -45,34 +50,43 @@ export async function listQueues(
       select next.* from queue cross join lateral (
         select o.org_id, o.topic, o.created_at from webhook_outbox o
         where o.set_aside_at is null and (o.org_id, o.topic) > (queue.org_id, queue.topic)
-        order by o.org_id, o.topic, o.id limit 1) next)
-    select * from queue limit ${limit}
-  `.execute(tx)
-  return rows.map(({ orgId, topic, createdAt }) => ({
-    orgId,
-    topic,
-    ripeAt: new Date(createdAt.getTime() + (lingerMs.get(topic) ?? 0)),
-  }))
+        order by o.org_id, o.topic, o.id limit 1) next
+    ), found as materialized (
+      select q.org_id, q.topic, q.created_at + coalesce(k.ms, 0) * interval '1 ms' as ripe_at, row_number() over () as place
+      from (select * from queue limit ${limit}) q left join ${rowsAs('k', lingers, lingerRows)} on k.topic = q.topic
+    ), share as (
+      select ceil(${events}::float8 / greatest(count(*), 1))::int as events from found where ripe_at <= ${now}
+    )
+    select q.org_id, q.topic, q.ripe_at, q.place, share.events as share, e.id, e.site_id, e.bytes, e.routed_to
+    from found q cross join share left join lateral (
+      select o.id, o.site_id, o.bytes, o.routed_to from webhook_outbox o
+      where q.ripe_at <= ${now} and o.set_aside_at is null and o.org_id = q.org_id and o.topic = q.topic
+      order by o.id limit (select events from share)) e on true
+    order by q.org_id, q.topic, e.id
+  `.execute(reader)
+  const byQueue = [...Map.groupBy(rows, ({ place }) => place).values()]
+  const waiting = byQueue.map((ofQueue) => ofQueue.filter(({ id }) => id !== null)).filter(({ length }) => length > 0)
+  return {
+    queues: byQueue.flatMap(([first]) => (first === undefined ? [] : [first])),
+    waiting,
+    hasMore: waiting.some(({ length }) => length >= (rows[0]?.share ?? 0)),
+  }
 }
 
-const queueColumns = columnsOf('webhookOutbox', { orgId: 'uuid', topic: 'text' })
+const progressColumns = columnsOf('webhookOutbox', { id: 'uuid', routedTo: 'uuid' })
 
-/** Lists the oldest events of each queue without their content, in the order of `queues` and of ids. */
-export async function listWaitingEvents(
+/** Locks events whose routing has progressed no further. @returns The ids of those that were found. */
+export async function lockProgress(
   tx: Tx,
-  queues: readonly QueueKey[],
-  limitEach: number,
-): Promise<WaitingEvent[][]> {
-  const { rows } = await sql<WaitingEvent & { queue: string }>`
-    select k.queue, e.*
-    from ${rowsAs('k', queueColumns, queues, 'queue')}
-      cross join lateral (
-        select o.id, o.org_id, o.site_id, o.topic, o.bytes, o.routed_to from webhook_outbox o
-        where o.set_aside_at is null and o.org_id = k.org_id and o.topic = k.topic
-        order by o.id limit ${limitEach}) e
-    order by k.queue, e.id
+  events: readonly Pick<WaitingEvent, 'id' | 'routedTo'>[],
+): Promise<Set<string>> {
+  if (events.length === 0) return new Set()
+  const { rows } = await sql<{ id: string }>`
+    select o.id from webhook_outbox o join ${rowsAs('k', progressColumns, events)}
+      on o.id = k.id and o.routed_to is not distinct from k.routed_to
+    for update of o
   `.execute(tx)
-  return [...Map.groupBy(rows, ({ queue }) => queue).values()]
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Locks the organizations' enabled webhooks against deletion; returns them in the order of their keys. */

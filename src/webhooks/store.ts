@@ -4,7 +4,7 @@ import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Reader, type Tx, json } from '../platform/db.ts'
-import { columnsOf, insertRows } from '../platform/rows.ts'
+import { columnsOf } from '../platform/rows.ts'
 import { notFound } from '../platform/errors.ts'
 import type { WebhookTable } from './tables.ts'
 
@@ -43,10 +43,20 @@ export async function getWebhook(reader: Reader, scope: PlaceScope, id: string):
 }
 
 /**
- * Locks the webhook, then its lane, until `tx` ends.
+ * Locks the webhook until `tx` ends. The router does not wait for it.
  * @throws AppError not_found.
  */
 export async function lockWebhook(tx: Tx, scope: PlaceScope, id: string): Promise<WebhookRow> {
+  const row = await selectWebhooks(tx, scope).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
+  if (row === undefined) throw notFound(id)
+  return row
+}
+
+/**
+ * Locks the webhook and its lane until `tx` ends, so that nobody adds a message.
+ * @throws AppError not_found.
+ */
+export async function lockWebhookAndLane(tx: Tx, scope: PlaceScope, id: string): Promise<WebhookRow> {
   const row = await selectWebhooks(tx, scope).where('id', '=', id).forUpdate().executeTakeFirst()
   if (row === undefined) throw notFound(id)
   await tx
@@ -93,7 +103,7 @@ function storedColumns({ enabled, topics, doc, secrets, at }: StoredContent) {
   return { enabled, topics: [...topics], doc: json(doc), secrets, modifiedAt: at }
 }
 
-/** Deletes the webhook with its lane and waiting messages. Requires lockWebhook in the same transaction. */
+/** Deletes the webhook with its lane and waiting messages. Requires lockWebhookAndLane in the same transaction. */
 export async function deleteWebhookRow(tx: Tx, scope: InOrg, id: string): Promise<void> {
   await tx.deleteFrom('webhook').where('orgId', '=', scope.orgId).where('id', '=', id).execute()
 }
@@ -107,18 +117,12 @@ export interface NewMessage {
   readonly eventCount: number
 }
 
-const messageColumns = columnsOf('webhookMessage', {
+/** The members of a NewMessage. */
+export const messageColumns = columnsOf('webhookMessage', {
   orgId: 'uuid',
   id: 'uuid',
   webhookId: 'uuid',
   topic: 'text',
   body: 'bytea',
   eventCount: 'integer',
-  dueAt: 'timestamptz',
-  createdAt: 'timestamptz',
 })
-
-/** Inserts messages that are due at once. The lanes must be locked, and updatePending must follow. */
-export async function insertMessages(tx: Tx, messages: readonly NewMessage[], at: Date): Promise<void> {
-  await insertRows(tx, messageColumns, messages, { every: { dueAt: at, createdAt: at } })
-}

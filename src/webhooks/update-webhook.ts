@@ -6,7 +6,7 @@ import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { assertCallable } from './assert-callable.ts'
 import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
-import { recountLanes } from './store-lanes.ts'
+import { rescheduleLane } from './store-lanes.ts'
 import type { Document } from '../platform/document.ts'
 import {
   type Webhook,
@@ -49,8 +49,6 @@ export async function updateWebhook(
       retired: retireSecret(before, content, at),
     })
     const row = await updateWebhookRow(tx, scope, { id, ...content, secrets, at })
-    await recountLanes(tx, [{ orgId: scope.orgId, webhookId: id }])
-    wakeAfterCommit(tx, 'deliveries')
     await appendAudit(tx, scope, {
       message: `Update Webhook "${webhookName(content.doc)}"`,
       siteId,
@@ -58,6 +56,9 @@ export async function updateWebhook(
       after: auditDocument(content),
       at,
     })
+    // Last, because the router waits for the lane from here to the commit.
+    await rescheduleLane(tx, { orgId: scope.orgId, webhookId: id })
+    wakeAfterCommit(tx, 'deliveries', [id])
     return webhookOf(ctx.secrets, row)
   })
 }

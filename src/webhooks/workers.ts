@@ -9,7 +9,7 @@ import { createAccessTokens } from './access-tokens.ts'
 import { createWebhookCounters } from './counters.ts'
 import { startDeliverWorker } from './deliver.worker.ts'
 import { keptDays } from './partitions.ts'
-import { releaseLeasesOfOthers } from './store-lanes.ts'
+import { releaseStrayLeases } from './store-lanes.ts'
 import { defaultMaxUnwritten } from './flush.ts'
 import { startRouteWorker } from './route.worker.ts'
 
@@ -34,12 +34,12 @@ export async function startWebhookWorkers(
   // The daily chore creates them ahead, but a server that was off for days starts without them.
   await preparePartitions(ctx, keptDays)
   const runId = uuidv7()
-  const leases = await inTx(ctx, (tx) => releaseLeasesOfOthers(tx, runId))
+  const leases = await inTx(ctx, (tx) => releaseStrayLeases(tx, { exceptRunId: runId }))
   if (leases > 0) ctx.log.info({ leases }, 'ended the leases of webhook lanes that the previous run held')
   const counters = createWebhookCounters()
-  const router = startRouteWorker(ctx, counters)
   const tokens = createAccessTokens(ctx.clock, options.outbound)
   const deliverer = startDeliverWorker(ctx, { ...defaults, ...options, tokens, runId, counters })
+  const router = startRouteWorker(ctx, counters, deliverer)
   return {
     async stop() {
       await router.stop()

@@ -2,8 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inTx } from '../../src/platform/db.ts'
 import { type Claimed, type LaneClaim, claimLanes } from '../../src/webhooks/store-deliver.ts'
-import { insertMessages } from '../../src/webhooks/store.ts'
-import { recountLanes } from '../../src/webhooks/store-lanes.ts'
+import { enqueueMessages } from '../../src/webhooks/store-enqueue.ts'
 import { type Harness, createHarness } from './harness.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
@@ -27,8 +26,7 @@ async function addLane(...sizes: readonly number[]): Promise<string> {
     eventCount: 1,
   }))
   await inTx(harness.ctx, async (tx) => {
-    await insertMessages(tx, messages, clock.now())
-    await recountLanes(tx, [{ orgId, webhookId }])
+    await enqueueMessages(tx, messages, { at: clock.now(), lease: null, vtimeFloor: 0 })
   })
   return webhookId
 }

@@ -1,0 +1,178 @@
+import type { Context } from '../platform/context.ts'
+import type { Slot, Turn } from './admission.ts'
+import { FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth } from './decide-lane.ts'
+import { type Attempt, type DeliverOptions, deliverMessage, receiverOf } from './deliver-message.ts'
+import { disableGoneWebhook } from './disable-webhook.ts'
+import type { Flusher } from './flush.ts'
+import type { ClaimedLane, DueMessage } from './store-deliver.ts'
+
+/** A lane that this process has leased. Its messages are in memory and in the database. */
+export interface HeldLane {
+  readonly epoch: string
+  /**
+   * Takes messages that were routed after the lease began. They must be taken all, in order: after a message that it
+   * does not take, the lane takes none, and ends soon. Messages that are not taken stay due in the database.
+   */
+  push(messages: readonly DueMessage[]): void
+  /** Starts no further message, because the webhook has changed or has a message that was not routed. */
+  close(): void
+  /** Closes the lane if it has been idle or held for long enough. Must be called often. */
+  age(): void
+  /** Resolves when the lane is released: with true when messages are left that may be due. Rejects if it could not be. */
+  readonly ended: Promise<boolean>
+}
+
+/** After this time a lane starts no further message, so that a change of the webhook takes effect soon. */
+const START_WITHIN_MS = 3000
+/** How long an idle lane waits for a message that is routed to it, which then needs no claim. */
+const IDLE_MS = 500
+/** Limits the messages of a lane that a crash repeats: those in flight and those whose results are not yet written. */
+const MAX_UNDECIDED = 32
+/** Limits the messages that wait in memory; others stay in the database. */
+const MAX_WAITING = 64
+
+interface HoldOptions extends DeliverOptions {
+  readonly flusher: Flusher
+}
+
+/**
+ * Sends the messages of a leased lane in order, and then those that are routed to it. The lane is released when it is idle
+ * or old, when the breaker opens, the receiver is gone, a request was cut, too many results wait for the database, or no
+ * slot is free.
+ */
+export function holdLane(
+  ctx: Context,
+  { flusher, ...options }: HoldOptions,
+  { lane, turn }: { readonly lane: ClaimedLane; readonly turn: Turn },
+): HeldLane {
+  const receiver = receiverOf(ctx, lane)
+  const openedMs = performance.now()
+  const waiting = [...lane.messages]
+  const ended = Promise.withResolvers<boolean>()
+  let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil }
+  let width = FIRST_WIDTH
+  let inFlight = 0
+  let unwritten = 0
+  let slotMs = 0
+  let idleSinceMs = openedMs
+  /** False when the database has messages that may be due and are not in memory. */
+  let hasAll = lane.hasAll
+  let closing = false
+  let releasing = false
+  let gone = false
+  let hasFailedMessage = false
+  let failure: { readonly error: unknown } | null = null
+
+  function fail(error: unknown): void {
+    failure ??= { error }
+    closing = true
+    proceed()
+  }
+
+  function add(attempt: Attempt): void {
+    unwritten += 1
+    flusher.add({ lane, outcome: { attempt } }).then(() => {
+      unwritten -= 1
+      proceed()
+    }, fail)
+  }
+
+  function settle(attempt: Attempt | null, topic: string): void {
+    if (attempt === null) {
+      closing = true
+      return
+    }
+    add(attempt)
+    const isDelivered = attempt.verdict.kind === 'delivered'
+    hasFailedMessage ||= !isDelivered
+    width = decideWidth(width, isDelivered)
+    gone ||= attempt.verdict.kind === 'gone'
+    if (topic !== 'ping') health = decideHealth(health, isDelivered, ctx.clock.now())
+    closing ||= gone || health.openUntil !== null
+  }
+
+  async function send(message: DueMessage, slot: Slot): Promise<void> {
+    const startedMs = performance.now()
+    try {
+      settle(await deliverMessage(ctx, options, { receiver, message, signal: slot.signal }), message.topic)
+    } catch (error) {
+      fail(error)
+    }
+    slot.end()
+    turn.subtract(message.body.length)
+    inFlight -= 1
+    slotMs += performance.now() - startedMs
+    proceed()
+  }
+
+  /** @returns False if the lane may start nothing now. */
+  function startNext(): boolean {
+    const [message] = waiting
+    if (message === undefined || closing || inFlight >= width) return false
+    if (inFlight + unwritten >= MAX_UNDECIDED) {
+      void flusher.flush()
+      return false
+    }
+    const isLate = performance.now() - openedMs >= START_WITHIN_MS
+    const slot = isLate || !flusher.hasRoom() ? null : turn.start()
+    if (slot === null) {
+      closing = isLate || inFlight === 0
+      return false
+    }
+    waiting.shift()
+    inFlight += 1
+    void send(message, slot)
+    return true
+  }
+
+  function proceed(): void {
+    while (startNext());
+    if (inFlight > 0) return
+    if (waiting.length === 0) idleSinceMs = performance.now()
+    if (!hasAll && waiting.length === 0) closing = true
+    if (closing && !releasing) void release()
+  }
+
+  /** True when the lane has messages that may be due soon. */
+  const isLeft = (): boolean => !hasAll || hasFailedMessage || waiting.length > 0
+
+  async function release(): Promise<void> {
+    releasing = true
+    try {
+      if (failure !== null) throw failure.error
+      // This comes before the release of the lane, so that the next claim sees it.
+      if (gone) await disableGoneWebhook(ctx, lane)
+      const released = flusher.add({ lane, outcome: { release: { ...health, slotSeconds: slotMs / 1000 } } })
+      if (isLeft()) void flusher.flush()
+      await released
+      ended.resolve(isLeft())
+    } catch (error) {
+      ended.reject(error)
+    }
+  }
+
+  proceed()
+  return {
+    epoch: lane.epoch,
+    ended: ended.promise,
+    push(messages) {
+      for (const message of messages) {
+        hasAll &&= !closing && waiting.length < MAX_WAITING && turn.add(message.body.length)
+        if (hasAll) waiting.push(message)
+      }
+      proceed()
+    },
+    close() {
+      hasAll = false
+      closing = true
+      proceed()
+    },
+    age() {
+      const now = performance.now()
+      const isIdle = waiting.length === 0 && inFlight === 0 && unwritten === 0 && now - idleSinceMs >= IDLE_MS
+      if (!isIdle && now - openedMs < START_WITHIN_MS) return
+      closing = true
+      proceed()
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import type { Context } from '../platform/context.ts'
+import type { Admission } from './admission.ts'
+import type { DeliverOptions } from './deliver-message.ts'
+import type { Flusher } from './flush.ts'
+import { type HeldLane, holdLane } from './held-lane.ts'
+import type { ClaimedLane } from './store-deliver.ts'
+import type { DirectLane } from './store-enqueue.ts'
+import type { NewMessage } from './store.ts'
+
+/** The lanes that this process has leased, by the ids of their webhooks. */
+export interface HeldLanes {
+  /** Sends the messages of a lane that has just been leased. */
+  hold(lane: ClaimedLane): void
+  /** Sends new messages of lanes: some have just been leased for them, others were held before. */
+  take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
+  ids(): string[]
+  /** Lets the lanes of these webhooks start no further message. */
+  close(ids: Iterable<string>): void
+  age(): void
+  /** Resolves when all lanes have been released. */
+  ended(): Promise<unknown>
+}
+
+interface HoldOptions extends DeliverOptions {
+  readonly flusher: Flusher
+  readonly admission: Admission
+}
+
+export function createHeldLanes(ctx: Context, { admission, ...options }: HoldOptions): HeldLanes {
+  const lanes = new Map<string, HeldLane>()
+  const running = new Set<Promise<void>>()
+  /** Webhooks whose messages were routed while their lane was being claimed, so that the claim may lack them. */
+  const missed = new Set<string>()
+
+  async function run(lane: ClaimedLane): Promise<void> {
+    const { orgId, webhookId, messages } = lane
+    const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
+    const turn = admission.open({ orgId, webhookId, bytes })
+    let isLeft = true
+    try {
+      const held = holdLane(ctx, options, { lane, turn })
+      lanes.set(webhookId, held)
+      isLeft = await held.ended
+    } catch (error) {
+      ctx.log.error({ err: error, orgId, webhookId }, 'lane failed, it is taken up again when its lease ends')
+    } finally {
+      turn.end()
+      lanes.delete(webhookId)
+    }
+    if (isLeft) ctx.wakes.wake('deliveries')
+  }
+
+  function hold(lane: ClaimedLane): void {
+    const ended = run(missed.delete(lane.webhookId) ? { ...lane, hasAll: false } : lane)
+    running.add(ended)
+    void ended.then(() => running.delete(ended))
+  }
+
+  return {
+    hold,
+    take(direct, messages) {
+      const ofWebhooks = Map.groupBy(messages, ({ webhookId }) => webhookId)
+      for (const { webhook, ...lane } of direct) {
+        const added = (ofWebhooks.get(lane.webhookId) ?? []).map(({ id, topic, body }) => ({
+          id,
+          topic,
+          body,
+          attempt: 0,
+        }))
+        const held = lanes.get(lane.webhookId)
+        if (webhook !== null) hold({ ...lane, webhook, messages: added, hasAll: true })
+        else if (held?.epoch === lane.epoch) held.push(added)
+        else {
+          missed.add(lane.webhookId)
+          ctx.wakes.wake('deliveries')
+        }
+      }
+    },
+    ids: () => [...lanes.keys()],
+    close(ids) {
+      for (const id of ids) lanes.get(id)?.close()
+    },
+    age() {
+      for (const lane of lanes.values()) lane.age()
+    },
+    ended: () => Promise.all(running),
+  }
+}
