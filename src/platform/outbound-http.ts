@@ -3,9 +3,11 @@ import { type LookupFunction, isIP } from 'node:net'
 import { callbackify } from 'node:util'
 import type * as undici from 'undici'
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts'
+import { type Deadlines, createDeadlines } from './deadlines.ts'
 import { lazily } from './lazily.ts'
 import type { ResolvedAddress } from './names/hosts.ts'
 import { type NameResolver, type NameResolverOptions, createNameResolver } from './names/name-resolver.ts'
+import { type DispatchResult, dispatchOnce } from './outbound-dispatch.ts'
 
 export interface OutboundOptions extends AddressPolicy {
   readonly names?: NameResolverOptions
@@ -57,13 +59,13 @@ export interface OutboundHttp {
 const CONNECT_TIMEOUT_MS = 10_000
 /** Short, because a request fails on a connection that the other side is just closing. */
 const KEEP_ALIVE_MS = 1000
-const MAX_ANSWER_BYTES = 16 * 1024
 const MAX_HEADER_BYTES = 16 * 1024
 const RESOLVE_WITHIN_MS = 3000
 
 export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   const mayCall = createAddressGuard(options)
   const names = createNameResolver(options.names)
+  const deadlines = createDeadlines()
   // Destroying an agent waits for connections in progress: this ends them.
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
@@ -71,12 +73,12 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
     const loaded = await import('undici')
     const open = (verifyCert: boolean): undici.Agent =>
       createAgent(loaded, guardedConnector(loaded, { mayCall, names, verifyCert, signal: closing.signal }))
-    return { loaded, verifying: open(true), trusting: open(false) }
+    return { verifying: open(true), trusting: open(false) }
   })
   return {
     async send(outbound) {
-      const { loaded, verifying, trusting } = await agents.get()
-      return send({ loaded, agent: outbound.verifyCert ? verifying : trusting, names }, outbound)
+      const { verifying, trusting } = await agents.get()
+      return send({ agent: outbound.verifyCert ? verifying : trusting, names, deadlines }, outbound)
     },
     async findBlockedAddress(url, owner) {
       const host = bare(url.hostname)
@@ -101,7 +103,7 @@ function createAgent({ Agent }: Undici, connect: undici.buildConnector.connector
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // These time-outs measure silence only: the signal of each request bounds the whole.
+    // These time-outs measure silence only: the deadline of each request bounds the whole.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
@@ -177,64 +179,70 @@ function blockedError(address: string): Error {
 }
 
 interface Sender {
-  readonly loaded: Undici
   readonly agent: undici.Agent
   readonly names: NameResolver
+  readonly deadlines: Deadlines
 }
 
-async function send({ loaded, agent, names }: Sender, outbound: OutboundRequest): Promise<OutboundResult> {
-  const { url, method, headers, body, timeoutMs, owner } = outbound
-  const timeout = AbortSignal.timeout(timeoutMs)
-  const signal = outbound.signal === undefined ? timeout : AbortSignal.any([timeout, outbound.signal])
+async function send({ agent, names, deadlines }: Sender, outbound: OutboundRequest): Promise<OutboundResult> {
+  const { method, headers, body, timeoutMs, signal } = outbound
+  const endMs = performance.now() + timeoutMs
   try {
-    // undici notices an abort only once it is connected.
-    const aborted = rejectAtAbort(signal)
-    const host = bare(new URL(url).hostname)
+    const url = new URL(outbound.url)
+    const host = bare(url.hostname)
     // The connection looks it up again, without its owner, and finds the cached answer.
-    if (isIP(host) === 0)
-      await Promise.race([names.resolve(host, owner === undefined ? null : { owner, signal }), aborted])
-    const sent = loaded.request(url, { dispatcher: agent, method, headers, body, signal })
-    const answer = await Promise.race([sent, aborted])
-    return {
-      kind: 'answer',
-      status: answer.statusCode,
-      headers: definedOf(answer.headers),
-      body: await readStart(answer.body),
-    }
+    if (isIP(host) === 0) await resolveFor({ names, deadlines }, host, outbound)
+    const request = { url, method, headers, body, endMs, signal }
+    const first = await dispatchOnce(agent, deadlines, request)
+    const result = lostReusedConnection(first) ? await dispatchOnce(agent, deadlines, request) : first
+    if (result.kind !== 'failed') return result
+    return { kind: 'failed', error: result.error === null ? lateText(timeoutMs) : describe(result.error) }
   } catch (error) {
-    if (outbound.signal?.aborted === true) return { kind: 'aborted' }
-    return { kind: 'failed', error: timeout.aborted ? `no answer within ${timeoutMs} ms` : describe(error) }
+    if (signal?.aborted === true) return { kind: 'aborted' }
+    return { kind: 'failed', error: performance.now() >= endMs ? lateText(timeoutMs) : describe(error) }
   }
+}
+
+function lateText(timeoutMs: number): string {
+  return `no answer within ${timeoutMs} ms`
+}
+
+/** Resolves a name on behalf of the request's owner, until its time-out or its abort. */
+async function resolveFor(
+  { names, deadlines }: Pick<Sender, 'names' | 'deadlines'>,
+  host: string,
+  { owner, timeoutMs, signal }: OutboundRequest,
+): Promise<void> {
+  const stopping = new AbortController()
+  const stop = (): void => stopping.abort()
+  const cancelDeadline = deadlines.add(timeoutMs, stop)
+  signal?.addEventListener('abort', stop, { once: true })
+  if (signal?.aborted === true) stop()
+  try {
+    const resolved = names.resolve(host, owner === undefined ? null : { owner, signal: stopping.signal })
+    await Promise.race([resolved, rejectAtAbort(stopping.signal)])
+  } finally {
+    cancelDeadline()
+    signal?.removeEventListener('abort', stop)
+  }
+}
+
+/**
+ * The other side may close an idle connection just when a request is sent on it. Such a connection has brought an answer
+ * before, so the request is sent once more.
+ */
+function lostReusedConnection(result: DispatchResult): boolean {
+  if (result.kind !== 'failed' || result.error === null) return false
+  const { code, socket } = result.error as Error & { code?: unknown; socket?: { bytesRead?: number } }
+  return code === 'UND_ERR_SOCKET' && (socket?.bytesRead ?? 0) > 0
 }
 
 function rejectAtAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    const fail = (): void => reject(signal.reason)
+    if (signal.aborted) fail()
+    else signal.addEventListener('abort', fail, { once: true })
   })
-}
-
-/** Reads the part worth keeping and drops the connection if there is more. */
-async function readStart(body: AsyncIterable<Buffer>): Promise<Buffer> {
-  const parts: Buffer[] = []
-  let size = 0
-  try {
-    for await (const part of body) {
-      parts.push(part)
-      size += part.length
-      if (size >= MAX_ANSWER_BYTES) break // Leaving the loop destroys the stream.
-    }
-  } catch {
-    // The status is there: a body that breaks off or runs into the time-out changes nothing.
-  }
-  return Buffer.concat(parts).subarray(0, MAX_ANSWER_BYTES)
-}
-
-function definedOf(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): Record<string, string | readonly string[]> {
-  const defined: Record<string, string | readonly string[]> = {}
-  for (const [name, value] of Object.entries(headers)) if (value !== undefined) defined[name] = value
-  return defined
 }
 
 /** One line for people: a failed dual-stack connect has its reasons in its parts only. */

@@ -50,7 +50,8 @@ export function startPoller(options: PollerOptions): Poller {
 
   function wake(more: Iterable<string> = []): void {
     for (const id of more) ids.add(id)
-    woken.abort()
+    // A reason of its own: an exception for each wake would cost more than the wake.
+    woken.abort('woken')
   }
 
   /** @returns How long to wait for a wake. */

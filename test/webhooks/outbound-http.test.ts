@@ -166,6 +166,38 @@ describe('responses of receivers', () => {
   })
 })
 
+describe('connections that are reused', () => {
+  it('repeat a request once on another connection if the first dies without an answer', async () => {
+    let connections = 0
+    let requests = 0
+    const port = await listen(
+      createServer((socket) => {
+        connections += 1
+        let ofSocket = 0
+        socket.on('data', () => {
+          requests += 1
+          ofSocket += 1
+          if (ofSocket === 1) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+          else socket.end()
+        })
+      }),
+    )
+    const outbound = outboundWith()
+    const url = `http://127.0.0.1:${port}/`
+    expect(await post(outbound, url)).toMatchObject({ kind: 'answer', status: 200 })
+    // Lets the connection become free.
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await post(outbound, url)).toMatchObject({ kind: 'answer', status: 200 })
+    expect({ connections, requests }).toEqual({ connections: 2, requests: 3 })
+  })
+
+  it('do not repeat a request on a new connection, whose receiver may have acted on it', async () => {
+    const { url, connections } = await rawServer((socket) => socket.end())
+    expect(await post(outboundWith(), url)).toMatchObject({ kind: 'failed' })
+    expect(connections()).toBe(1)
+  })
+})
+
 describe('blocked addresses', () => {
   const strict = { allowLoopback: false }
   it.each([

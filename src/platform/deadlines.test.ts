@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { type Deadlines, createDeadlines } from './deadlines.ts'
+
+let deadlines: Deadlines
+let expired: string[]
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+  deadlines = createDeadlines()
+  expired = []
+})
+afterEach(() => vi.useRealTimers())
+
+const add = (name: string, ms: number) => deadlines.add(ms, () => expired.push(name))
+
+it('expires each at its time, never early and at most a tick late', () => {
+  add('long', 15_000)
+  add('short', 100)
+  add('middle', 1000)
+  vi.advanceTimersByTime(99)
+  expect(expired).toEqual([])
+  vi.advanceTimersByTime(21)
+  expect(expired).toEqual(['short'])
+  vi.advanceTimersByTime(879)
+  expect(expired).toEqual(['short'])
+  vi.advanceTimersByTime(21)
+  expect(expired).toEqual(['short', 'middle'])
+  vi.advanceTimersByTime(14_000)
+  expect(expired).toEqual(['short', 'middle', 'long'])
+})
+
+it('forgets a time-out that is cancelled, and runs no timer without time-outs', () => {
+  const cancel = add('cancelled', 50)
+  expect(vi.getTimerCount()).toBe(1)
+  cancel()
+  cancel()
+  vi.advanceTimersByTime(1000)
+  expect(expired).toEqual([])
+  expect(vi.getTimerCount()).toBe(0)
+  add('later', 10)
+  vi.advanceTimersByTime(40)
+  expect(expired).toEqual(['later'])
+})
+
+it('takes a time-out that is added while others expire', () => {
+  deadlines.add(30, () => add('next', 0))
+  vi.advanceTimersByTime(100)
+  expect(expired).toEqual(['next'])
+})
+
+it('expires everything after the process was stopped for a while', () => {
+  for (let index = 0; index < 100; index += 1) add(String(index), index * 37)
+  vi.setSystemTime(Date.now() + 60_000)
+  vi.advanceTimersByTime(5000)
+  expect(expired).toHaveLength(100)
+})
