@@ -92,8 +92,9 @@ export const systemEvents = {
     severity: 'critical',
     category: 'webhook',
     display: 'Webhook messages dropped',
-    description: 'Messages that the receiver of a webhook has not taken for a week have been deleted',
-    example: '12 messages of webhook "Alerts" have been deleted, because its receiver has not taken them for a week',
+    description: 'The receiver of a webhook has not taken messages for a week; they can be replayed for another one',
+    example:
+      '12 messages of webhook "Alerts" have not been taken by its receiver for a week, and can be replayed for another one',
   },
   WEBHOOK_EVENT_SET_ASIDE: {
     severity: 'critical',

@@ -104,7 +104,7 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
   /** In the order in which they started. */
   const requests = new Set<Request>()
   const slowWebhookIds = new Set<string>()
-  const claimedWebhookIds = new Set<string>()
+  const claimed = new Map<string, TurnState>()
   let stopped = false
 
   function leavePool({ pool, turn }: Request): void {
@@ -169,13 +169,13 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
         lanesOf: (orgId) => slots.leftOf(orgId),
         busyOrgIds: [...slots.fullOrgIds(), ...bytes.fullOrgIds()],
         onlyWebhookIds: isFast ? null : [...slowWebhookIds],
-        exceptWebhookIds: isFast ? [...claimedWebhookIds, ...slowWebhookIds] : [...claimedWebhookIds],
+        exceptWebhookIds: isFast ? [...claimed.keys(), ...slowWebhookIds] : [...claimed.keys()],
       }
     },
     open({ orgId, webhookId, bytes }) {
       const bytePool = slowWebhookIds.has(webhookId) ? slowBytes : fastBytes
       const turn: TurnState = { orgId, webhookId, bytes, bytePool }
-      claimedWebhookIds.add(webhookId)
+      claimed.set(webhookId, turn)
       bytePool.add(orgId, bytes)
       return {
         start: () => start(turn),
@@ -190,7 +190,8 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
           turn.bytePool.add(orgId, -less)
         },
         end() {
-          claimedWebhookIds.delete(webhookId)
+          // The next turn of the lane may have begun.
+          if (claimed.get(webhookId) === turn) claimed.delete(webhookId)
           turn.bytePool.add(orgId, -turn.bytes)
         },
       }

@@ -1,4 +1,5 @@
 import { uuidv7 } from 'uuidv7'
+import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import type { OutboundHttp, OutboundResult } from '../platform/outbound-http.ts'
 import type { AccessTokens } from './access-tokens.ts'
@@ -33,7 +34,6 @@ export interface Receiver {
 
 export interface Attempt {
   readonly verdict: Verdict
-  readonly durationMs: number
   readonly record: DeliveryRecord
 }
 
@@ -86,7 +86,6 @@ export async function deliverMessage(
   const verdict = decideRetry(asked, options.random())
   return {
     verdict,
-    durationMs: performance.now() - startedMs,
     record: {
       orgId: receiver.orgId,
       id: uuidv7(),
@@ -100,6 +99,9 @@ export async function deliverMessage(
       error: errorOf(result),
       reqUrl: receiver.url,
       createdAt: at,
+      durationMs: Math.round(performance.now() - startedMs),
+      final: verdict.kind === 'delivered' || verdict.kind === 'give_up',
+      nextAttempt: verdict.kind === 'retry' ? addMs(at, verdict.afterMs) : null,
       exchange: {
         reqHeaders: JSON.stringify({ ...headers, ...hidden(receiver.headers) }),
         reqPayload: message.body.toString('utf8'),

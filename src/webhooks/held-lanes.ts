@@ -36,16 +36,18 @@ export function createHeldLanes(ctx: Context, { admission, ...options }: HoldOpt
     const { orgId, webhookId, messages } = lane
     const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
     const turn = admission.open({ orgId, webhookId, bytes })
+    let held: HeldLane | null = null
     let isLeft = true
     try {
-      const held = holdLane(ctx, options, { lane, turn })
+      held = holdLane(ctx, options, { lane, turn })
       lanes.set(webhookId, held)
       isLeft = await held.ended
     } catch (error) {
       ctx.log.error({ err: error, orgId, webhookId }, 'lane failed, it is taken up again when its lease ends')
     } finally {
       turn.end()
-      lanes.delete(webhookId)
+      // The lane may have been leased again as soon as its release was committed.
+      if (lanes.get(webhookId) === held) lanes.delete(webhookId)
     }
     if (isLeft) ctx.wakes.wake('deliveries')
   }

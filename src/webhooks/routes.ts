@@ -9,6 +9,7 @@ import { createWebhook } from './create-webhook.ts'
 import { deleteWebhook } from './delete-webhook.ts'
 import { pingWebhook } from './ping-webhook.ts'
 import { deliveryOperations } from './routes-deliveries.ts'
+import { replayOperations } from './routes-replay.ts'
 import { getWebhook, listWebhooks } from './store.ts'
 import { webhookTopics } from './topics.ts'
 import { updateWebhook } from './update-webhook.ts'
@@ -28,7 +29,13 @@ const params = { webhook_id: Uuid }
 
 /** Webhooks of organizations and of sites, and their topics. Source: spec, "Webhooks", 16 to 18. */
 export function webhookOperations(outbound: OutboundHttp): Operation[] {
-  return [...topicOperations, ...collectionOperations(outbound), ...singleOperations(outbound), ...deliveryOperations]
+  return [
+    ...topicOperations,
+    ...collectionOperations(outbound),
+    ...singleOperations(outbound),
+    ...deliveryOperations,
+    ...replayOperations,
+  ]
 }
 
 /** Source: contract, Constants Definitions. */

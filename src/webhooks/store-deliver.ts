@@ -207,6 +207,9 @@ const deliveryColumns = columnsOf('webhookDelivery', {
   error: 'text',
   reqUrl: 'text',
   createdAt: 'timestamptz',
+  durationMs: 'integer',
+  final: 'boolean',
+  nextAttempt: 'timestamptz',
 })
 
 const bodyColumns = columnsOf('webhookBody', {

@@ -14,20 +14,6 @@ export async function listLanesOlderThan(db: Db, before: Date): Promise<LaneKey[
     .execute()
 }
 
-/**
- * Deletes a lane's messages that were created before `before`. The lane must be locked, and recounted afterwards.
- * @returns How many were deleted.
- */
-export async function deleteMessagesOlderThan(tx: Tx, { orgId, webhookId }: LaneKey, before: Date): Promise<number> {
-  const result = await tx
-    .deleteFrom('webhookMessage')
-    .where('orgId', '=', orgId)
-    .where('webhookId', '=', webhookId)
-    .where('createdAt', '<', before)
-    .executeTakeFirst()
-  return Number(result.numDeletedRows)
-}
-
 /** Finds the place and the name of a lane's webhook. */
 export async function findWebhookOf(
   tx: Tx,

@@ -139,12 +139,15 @@ export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<nu
   return Number(numAffectedRows ?? 0n)
 }
 
-/** Lists lanes whose count is wrong or whose due time is missing or too late. It takes no lock, so recount them. */
-export async function listDoubtfulLanes(reader: Reader, only: LaneKey | null = null): Promise<LaneKey[]> {
+/**
+ * Lists lanes that nobody holds and whose count is wrong or whose due time is missing or too late. It takes no lock, so
+ * recount them.
+ */
+export async function listDoubtfulLanes(reader: Reader, now: Date, only: LaneKey | null = null): Promise<LaneKey[]> {
   const { rows } = await sql<LaneKey>`
     select l.org_id, l.webhook_id
     from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
-    where l.lease_until is null
+    where (l.lease_until is null or l.lease_until <= ${now})
       and (${only?.orgId ?? null}::uuid is null or (l.org_id, l.webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid))
       and (
         l.pending <> (select count(*) from webhook_message m where m.org_id = l.org_id and m.webhook_id = l.webhook_id)

@@ -8,6 +8,7 @@ declare module '../platform/schema.ts' {
     webhookLane: WebhookLaneTable
     webhookDelivery: WebhookDeliveryTable
     webhookBody: WebhookBodyTable
+    webhookParkedMessage: WebhookParkedMessageTable
   }
 }
 
@@ -61,6 +62,9 @@ export interface WebhookDeliveryTable {
   error: string | null
   reqUrl: string
   createdAt: Date
+  durationMs: number | null
+  final: boolean | null
+  nextAttempt: Date | null
 }
 
 export interface WebhookBodyTable {
@@ -71,4 +75,17 @@ export interface WebhookBodyTable {
   respHeaders: string | null
   respBody: string | null
   createdAt: Date
+}
+
+export interface WebhookParkedMessageTable {
+  orgId: string
+  id: string
+  webhookId: string
+  topic: string
+  body: Buffer
+  eventCount: number
+  attempt: number
+  reason: 'exhausted' | 'expired'
+  createdAt: Date
+  parkedAt: Date
 }

@@ -7,7 +7,8 @@ import { preparePartitions } from '../platform/partitions.ts'
 import type { Task } from '../platform/jobs.ts'
 import { keptDays } from './partitions.ts'
 import { deleteEventsSetAsideBefore } from '../events/store-outbox.ts'
-import { deleteMessagesOlderThan, findWebhookOf, listLanesOlderThan } from './store-expiry.ts'
+import { findWebhookOf, listLanesOlderThan } from './store-expiry.ts'
+import { deleteMessagesParkedBefore, parkMessagesOlderThan } from './store-parked.ts'
 import { type LaneKey, listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
 
 /** Returns the chores of webhooks, for startJobs(). */
@@ -26,6 +27,7 @@ export function webhookTasks(ctx: Context): Task[] {
       cron: '20 * * * *',
       run: async () => {
         await expireMessages(ctx)
+        await expireParkedMessages(ctx)
         await expireSetAsideEvents(ctx)
       },
     },
@@ -40,11 +42,11 @@ export function webhookTasks(ctx: Context): Task[] {
  */
 export async function sweepLanes(ctx: Context): Promise<number> {
   let wrong = 0
-  for (const lane of await listDoubtfulLanes(ctx.db)) {
+  for (const lane of await listDoubtfulLanes(ctx.db, ctx.clock.now())) {
     wrong += await inTx(ctx, async (tx) => {
       await lockLanes(tx, [lane])
       // The lane was read without a lock, so another transaction may have been changing it.
-      const [still] = await listDoubtfulLanes(tx, lane)
+      const [still] = await listDoubtfulLanes(tx, ctx.clock.now(), lane)
       if (still === undefined) return 0
       await recountLanes(tx, [lane])
       return 1
@@ -61,29 +63,29 @@ export async function sweepLanes(ctx: Context): Promise<number> {
 const KEPT_MS = 7 * 24 * 3600e3
 
 /**
- * Deletes messages that have waited too long. An open breaker sends fewer messages than may arrive, so without
+ * Parks messages that have waited too long. An open breaker sends fewer messages than may arrive, so without
  * this the messages for a dead receiver would grow without limit.
  *
- * @returns How many were deleted.
+ * @returns How many were parked.
  */
 export async function expireMessages(ctx: Context): Promise<number> {
   const before = addMs(ctx.clock.now(), -KEPT_MS)
-  let dropped = 0
+  let parked = 0
   for (const lane of await listLanesOlderThan(ctx.db, before)) {
     const ofLane = await inTx(ctx, async (tx) => {
       await lockLanes(tx, [lane])
-      const deleted = await deleteMessagesOlderThan(tx, lane, before)
+      const parked = await parkMessagesOlderThan(tx, lane, { before, at: ctx.clock.now() })
       await recountLanes(tx, [lane])
-      if (deleted > 0) await reportDropped(tx, lane, { messages: deleted, at: ctx.clock.now() })
-      return deleted
+      if (parked > 0) await reportParked(tx, lane, { messages: parked, at: ctx.clock.now() })
+      return parked
     })
-    ctx.log.warn({ ...lane, messages: ofLane }, 'webhook messages dropped that nobody took for a week')
-    dropped += ofLane
+    ctx.log.warn({ ...lane, messages: ofLane }, 'webhook messages parked that nobody took for a week')
+    parked += ofLane
   }
-  return dropped
+  return parked
 }
 
-async function reportDropped(
+async function reportParked(
   tx: Tx,
   lane: LaneKey,
   { messages: count, at }: { readonly messages: number; readonly at: Date },
@@ -92,11 +94,20 @@ async function reportDropped(
   if (webhook === undefined) return
   const { orgId, webhookId } = lane
   const { siteId, name } = webhook
-  const [messages, have, them] = count === 1 ? ['1 message', 'has', 'it'] : [`${count} messages`, 'have', 'them']
-  const text = `${messages} of webhook "${name}" ${have} been deleted, because its receiver has not taken ${them} for a week`
+  const [messages, have] = count === 1 ? ['1 message', 'has'] : [`${count} messages`, 'have']
+  const text = `${messages} of webhook "${name}" ${have} not been taken by its receiver for a week, and can be replayed for another one`
   const details = { count, webhook_id: webhookId }
   const event = { type: 'WEBHOOK_MESSAGES_DROPPED', siteId, text, details } as const
   await appendSystemEvent(tx, systemScopeOf('webhooks', { orgId, siteId }), event, at)
+}
+
+/** How long a message that was given up can be replayed. */
+const PARKED_MS = 7 * 24 * 3600e3
+
+/** @returns How many were deleted. */
+export async function expireParkedMessages(ctx: Context): Promise<number> {
+  const before = addMs(ctx.clock.now(), -PARKED_MS)
+  return inTx(ctx, (tx) => deleteMessagesParkedBefore(tx, before))
 }
 
 /** How long events that could not be routed are kept for the operator. */

@@ -34,6 +34,11 @@ export const DeliveryReply = named(
     status: Type.Enum(['success', 'failure']),
     status_code: Type.Optional(Type.Integer()),
     error: Type.Optional(Type.String()),
+    message_id: Type.Optional(Uuid),
+    attempt: Type.Optional(Type.Integer({ description: 'counts from 1' })),
+    final: Type.Optional(Type.Boolean({ description: 'whether no further attempt follows by itself' })),
+    duration_ms: Type.Optional(Type.Integer()),
+    next_attempt: Type.Optional(Timestamp),
     req_url: Type.String(),
     req_headers: Type.String({ description: 'a JSON object' }),
     req_payload: Type.String(),
@@ -65,7 +70,7 @@ export function parseDeliveryCount(
 }
 
 export function presentDelivery(record: DeliveryRecord): Static<typeof DeliveryReply> {
-  const { siteId, statusCode, error, exchange } = record
+  const { siteId, statusCode, error, final, durationMs, nextAttempt, exchange } = record
   return {
     id: record.id,
     webhook_id: record.webhookId,
@@ -76,6 +81,11 @@ export function presentDelivery(record: DeliveryRecord): Static<typeof DeliveryR
     status: record.status,
     ...(statusCode !== null && { status_code: statusCode }),
     ...(error !== null && { error }),
+    message_id: record.messageId,
+    attempt: record.attempt,
+    ...(final !== null && { final }),
+    ...(durationMs !== null && { duration_ms: durationMs }),
+    ...(nextAttempt !== null && { next_attempt: epochS(nextAttempt) }),
     req_url: record.reqUrl,
     req_headers: exchange.reqHeaders,
     req_payload: exchange.reqPayload,

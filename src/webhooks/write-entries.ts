@@ -1,7 +1,7 @@
-import { addMs } from '../platform/clock.ts'
 import { type Transactional, type Tx, inTx } from '../platform/db.ts'
 import type { Attempt } from './deliver-message.ts'
 import { deleteMessages, insertDeliveries, rescheduleMessages } from './store-deliver.ts'
+import { parkMessages } from './store-parked.ts'
 import {
   type LaneChange,
   type LaneKey,
@@ -34,6 +34,9 @@ export function bytesOf({ outcome }: FlushEntry): number {
  */
 export async function writeEntries(ctx: Transactional, entries: readonly FlushEntry[]): Promise<void> {
   await inTx(ctx, async (tx) => {
+    const records = entries.flatMap(({ outcome }) => ('attempt' in outcome ? [outcome.attempt.record] : []))
+    // Before the lanes are locked: the router waits for them.
+    if (records.length > 0) await insertDeliveries(tx, records)
     const epochs = await lockLanes(
       tx,
       entries.map(({ lane }) => lane),
@@ -63,9 +66,14 @@ async function writeAttempts(
   attempts: readonly { readonly lane: LaneKey; readonly attempt: Attempt; readonly held: boolean }[],
 ): Promise<LaneChange[]> {
   if (attempts.length === 0) return []
-  const finished = attempts.filter(
-    ({ attempt: { verdict } }) => verdict.kind === 'delivered' || verdict.kind === 'give_up',
-  )
+  const finished = attempts.filter(({ attempt: { record } }) => record.final)
+  const exhausted = finished.filter(({ attempt: { record } }) => record.status === 'failure' && record.topic !== 'ping')
+  if (exhausted.length > 0)
+    await parkMessages(
+      tx,
+      exhausted.map(({ attempt }) => attempt.record),
+      'exhausted',
+    )
   const deleted =
     finished.length === 0
       ? []
@@ -74,16 +82,12 @@ async function writeAttempts(
           finished.map(({ lane }) => lane.orgId),
           finished.map(({ attempt }) => attempt.record.messageId),
         )
-  const later = attempts.flatMap(({ lane, held, attempt: { verdict, record } }) => {
-    if (!held || verdict.kind === 'delivered' || verdict.kind === 'give_up') return []
+  const later = attempts.flatMap(({ lane, held, attempt: { record } }) => {
+    if (!held || record.final) return []
     // A message whose receiver is gone stays due, in case the webhook is enabled again.
-    const dueAt = addMs(record.createdAt, verdict.kind === 'retry' ? verdict.afterMs : 0)
+    const dueAt = record.nextAttempt ?? record.createdAt
     return [{ orgId: lane.orgId, id: record.messageId, attempt: record.attempt, dueAt }]
   })
   if (later.length > 0) await rescheduleMessages(tx, later)
-  await insertDeliveries(
-    tx,
-    attempts.map(({ attempt }) => attempt.record),
-  )
   return countPerLane(deleted)
 }

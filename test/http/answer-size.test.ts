@@ -31,6 +31,8 @@ const SMALL: Readonly<Record<string, string>> = {
   listOrgSsrUpgrades: 'a version for each model, and counts',
   listOrgMxEdgeCommands: 'parameters of at most 200 addresses; a reason has 500 characters',
   listInstallerSiteGroups: 'ids and names',
+  listOrgWebhookParkedMessages: 'ids, a topic and numbers; bodies are not listed',
+  listSiteWebhookParkedMessages: 'ids, a topic and numbers; bodies are not listed',
   searchOrgDeviceLastConfigs: 'empty',
   searchSiteDeviceLastConfigs: 'empty',
   searchSiteDeviceConfigHistory: 'empty',

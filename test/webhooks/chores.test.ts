@@ -3,7 +3,7 @@ import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { preparePartitions } from '../../src/platform/partitions.ts'
 import { keptDays } from '../../src/webhooks/partitions.ts'
-import { expireMessages, expireSetAsideEvents, sweepLanes } from '../../src/webhooks/tasks.ts'
+import { expireMessages, expireParkedMessages, expireSetAsideEvents, sweepLanes } from '../../src/webhooks/tasks.ts'
 import { type Harness, createHarness } from './harness.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
@@ -121,7 +121,7 @@ describe('sweepLanes', () => {
 })
 
 describe('expireMessages', () => {
-  it('deletes messages that were not delivered for a week, and adjusts their lanes', async () => {
+  it('parks messages that were not delivered for a week, and adjusts their lanes', async () => {
     const siteId = await harness.addSite('Depot')
     const dead = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'], name: 'Dead' }, siteId)
     const alive = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
@@ -136,6 +136,12 @@ describe('expireMessages', () => {
     clock.advance(1)
     expect(await expireMessages(harness.ctx)).toBe(2)
     expect(await harness.waiting()).toEqual({ messages: 2, pending: 2 })
+    const parked = await harness.ctx.db.selectFrom('webhookParkedMessage').select(['webhookId', 'reason']).execute()
+    expect(parked).toEqual(Array(2).fill({ webhookId: dead.id, reason: 'expired' }))
+    clock.advance(7 * DAY_MS)
+    expect(await expireParkedMessages(harness.ctx)).toBe(0)
+    clock.advance(1)
+    expect(await expireParkedMessages(harness.ctx)).toBe(2)
     const events = await harness.ctx.db
       .selectFrom('systemEvent')
       .select(['type', 'siteId', 'text', 'details'])

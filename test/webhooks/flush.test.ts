@@ -44,7 +44,6 @@ function delivered({ orgId, webhookId }: ClaimedLane, messageId: string, reqPayl
   const exchange = { reqHeaders: '{}', reqPayload, respHeaders: null, respBody: null }
   return {
     verdict: { kind: 'delivered' },
-    durationMs: 1,
     record: {
       orgId,
       id: uuidv7(),
@@ -58,6 +57,9 @@ function delivered({ orgId, webhookId }: ClaimedLane, messageId: string, reqPayl
       error: null,
       reqUrl: url,
       createdAt: clock.now(),
+      durationMs: 1,
+      final: true,
+      nextAttempt: null,
       exchange,
     },
   }

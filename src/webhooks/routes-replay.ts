@@ -1,0 +1,78 @@
+import { orgAndSite } from '../http/at.ts'
+import { listOperation } from '../http/list-operation.ts'
+import { presentPage } from '../http/lists.ts'
+import { type Operation, operation } from '../http/operation.ts'
+import { Uuid } from '../http/schemas.ts'
+import { addMs } from '../platform/clock.ts'
+import { notFound } from '../platform/errors.ts'
+import { replayMessages } from './replay-messages.ts'
+import { findActivity } from './store-health.ts'
+import { listParkedMessages } from './store-parked.ts'
+import { getWebhook } from './store.ts'
+import {
+  ParkedMessageReply,
+  ReplayBody,
+  ReplayReply,
+  WebhookHealthReply,
+  parseReplay,
+  presentHealth,
+  presentParked,
+} from './wire-replay.ts'
+
+const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' } as const
+const params = { webhook_id: Uuid }
+const HOUR_MS = 3600e3
+
+/** How a webhook is doing, and the messages that it did not take. */
+export const replayOperations: Operation[] = [
+  operation({
+    id: { org: 'getOrgWebhookHealth', site: 'getSiteWebhookHealth' },
+    summary: {
+      org: 'Get the health of a webhook of an organization',
+      site: 'Get the health of a webhook of a site',
+    },
+    method: 'GET',
+    tag,
+    at: orgAndSite('/webhooks/:webhook_id/health', { needs: 'read' }),
+    params,
+    reply: WebhookHealthReply,
+    run: async (ctx, { scope, params: { webhook_id: id } }) => {
+      const { enabled } = await getWebhook(ctx.db, scope, id)
+      const since = addMs(ctx.clock.now(), -HOUR_MS)
+      const activity = await findActivity(ctx.db, scope, { webhookId: id, since })
+      if (activity === undefined) throw notFound(id)
+      return presentHealth(enabled, activity)
+    },
+  }),
+  listOperation({
+    id: { org: 'listOrgWebhookParkedMessages', site: 'listSiteWebhookParkedMessages' },
+    summary: {
+      org: 'List the messages that a webhook of an organization did not take',
+      site: 'List the messages that a webhook of a site did not take',
+    },
+    tag,
+    at: orgAndSite('/webhooks/:webhook_id/parked', { needs: 'read' }),
+    params,
+    item: ParkedMessageReply,
+    run: async (ctx, { scope, params: { webhook_id: id }, page }) => {
+      await getWebhook(ctx.db, scope, id)
+      return presentPage(await listParkedMessages(ctx.db, scope, id, page), presentParked)
+    },
+  }),
+  operation({
+    id: { org: 'replayOrgWebhookMessages', site: 'replaySiteWebhookMessages' },
+    summary: {
+      org: 'Send messages again that a webhook of an organization did not take',
+      site: 'Send messages again that a webhook of a site did not take',
+    },
+    method: 'POST',
+    tag,
+    at: orgAndSite('/webhooks/:webhook_id/replay', { needs: 'write' }),
+    params,
+    body: ReplayBody,
+    reply: ReplayReply,
+    run: async (ctx, { scope, params: { webhook_id: id }, body }) => ({
+      replayed: await replayMessages(ctx, scope, { id, filter: parseReplay(body) }),
+    }),
+  }),
+].flat()
