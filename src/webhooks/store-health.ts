@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { PlaceScope } from '../access/scope.ts'
+import { type PlaceScope, siteIdOf } from '../access/scope.ts'
 import type { Db } from '../platform/db.ts'
 
 /** What the database knows of a webhook's deliveries. */
@@ -28,9 +28,10 @@ const MAX_PARKED = 10_000
 /** Finds the activity of a webhook that is of this place. */
 export async function findActivity(
   db: Db,
-  { orgId }: PlaceScope,
+  scope: PlaceScope,
   { webhookId, since }: { readonly webhookId: string; readonly since: Date },
 ): Promise<WebhookActivity | undefined> {
+  const { orgId } = scope
   const { rows } = await sql<WebhookActivity>`
     select l.pending, l.failures, l.open_until, l.next_at, recent.*,
       (select min(m.created_at) from (
@@ -49,7 +50,8 @@ export async function findActivity(
         select status, duration_ms from webhook_delivery
         where org_id = ${orgId} and webhook_id = ${webhookId} and created_at >= ${since}
         order by created_at desc, id desc limit ${MAX_ATTEMPTS}) d) recent
-    where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
+    where l.org_id = ${orgId} and l.webhook_id = ${webhookId} and exists (
+      select from webhook where org_id = ${orgId} and id = ${webhookId} and site_id is not distinct from ${siteIdOf(scope)}::uuid)
   `.execute(db)
   return rows[0]
 }

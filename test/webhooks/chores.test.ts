@@ -137,7 +137,7 @@ describe('expireMessages', () => {
     expect(await expireMessages(harness.ctx)).toBe(2)
     expect(await harness.waiting()).toEqual({ messages: 2, pending: 2 })
     const parked = await harness.ctx.db.selectFrom('webhookParkedMessage').select(['webhookId', 'reason']).execute()
-    expect(parked).toEqual(Array(2).fill({ webhookId: dead.id, reason: 'expired' }))
+    expect(parked).toEqual([1, 2].map(() => ({ webhookId: dead.id, reason: 'expired' })))
     clock.advance(7 * DAY_MS)
     expect(await expireParkedMessages(harness.ctx)).toBe(0)
     clock.advance(1)
