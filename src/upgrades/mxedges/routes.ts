@@ -13,6 +13,7 @@ import {
   MxedgeUpgradeItemReply,
   MxedgeUpgradeReply,
   MxedgeUpgradeTargetReply,
+  MxedgeUpgradeUpdateBody,
   presentMxedgeUpgrade,
   presentMxedgeUpgradeItem,
   presentMxedgeUpgradeTarget,
@@ -91,7 +92,7 @@ export const mxedgeUpgradeOperations: Operation[] = [
     tag: { org: tag, site: tag },
     at: orgAndSite(one, { needs: 'write' }),
     params,
-    body: MxedgeUpgradeBody,
+    body: MxedgeUpgradeUpdateBody,
     reply: MxedgeUpgradeReply,
     run: async (ctx, { scope, params: { upgrade_id: id }, body }) => {
       await updateMxedgeUpgrade(ctx, scope, { id, parse: (before) => mergeMxedgeUpgrade(before, body) })

@@ -23,29 +23,30 @@ const Downgrades = Type.Object(
 const MAX_APPLIANCES = 10_000
 
 /** Source: spec, "Edge appliance upgrade request"; the name `distro` is the contract's. */
-export const MxedgeUpgradeBody = named(
-  'MxedgeUpgradeCreate',
-  Type.Object({
-    mxedge_ids: Type.Optional(
-      Type.Array(Uuid, { maxItems: MAX_APPLIANCES, description: 'missing: all edge appliances' }),
-    ),
-    strategy: Type.Optional(Type.Enum(Object.keys(strategies).toSorted(), { default: 'big_bang' })),
-    channel: Type.Optional(Type.Enum([...channels], { default: 'stable' })),
-    versions: Type.Optional(Versions),
-    allow_downgrades: Type.Optional(Downgrades),
-    distro: Type.Optional(
-      Type.String({
-        pattern: CODENAME,
-        description: 'codename of a distribution, or `next`; `versions` have no effect then',
-      }),
-    ),
-    canary_phases,
-    max_failures,
-    max_failure_percentage,
-    start_time: Type.Optional(EpochS),
-  }),
-)
+const fields = {
+  mxedge_ids: Type.Optional(
+    Type.Array(Uuid, { maxItems: MAX_APPLIANCES, description: 'missing: all edge appliances' }),
+  ),
+  strategy: Type.Optional(Type.Enum(Object.keys(strategies).toSorted(), { default: 'big_bang' })),
+  channel: Type.Optional(Type.Enum([...channels], { default: 'stable' })),
+  versions: Type.Optional(Versions),
+  allow_downgrades: Type.Optional(Downgrades),
+  distro: Type.Optional(
+    Type.String({
+      pattern: CODENAME,
+      description: 'codename of a distribution, or `next`; `versions` have no effect then',
+    }),
+  ),
+  canary_phases,
+  max_failures,
+  max_failure_percentage,
+  start_time: Type.Optional(EpochS),
+}
+
+export const MxedgeUpgradeBody = named('MxedgeUpgradeCreate', Type.Object(fields))
 export type MxedgeUpgradeBody = Static<typeof MxedgeUpgradeBody>
+
+export const MxedgeUpgradeUpdateBody = named('MxedgeUpgradeUpdate', Type.Object(fields))
 
 /** `skipped` and `cancelled` are ours: without them the counts would not add up to the total. */
 const Counts = named(
