@@ -16,18 +16,10 @@ export const absences: readonly Absence[] = [
     operations: [
       ...['createInstallerVirtualChassis', 'updateInstallerVirtualChassisMember', 'changeSiteSwitchVcPortMode'],
       ...['createOrgGatewayHaCluster', 'deleteOrgGatewayHaCluster'],
-      ...['getOrg128TRegistrationCommands', 'upgradeOrgJsiDevice'],
+      'upgradeOrgJsiDevice',
     ],
     isPlanned: true,
     why: 'Members are joined on the devices; those that devices report are shown',
-  },
-  {
-    operations: [
-      ...['listOrgSsrUpgrades', 'upgradeOrgSsrs', 'getOrgSsrUpgrade', 'cancelOrgSsrUpgrade'],
-      ...['listOrgAvailableSsrVersions', 'getSiteSsrUpgrade', 'upgradeSsr'],
-    ],
-    isPlanned: true,
-    why: 'Needs the driver for SSR routers; operation 15',
   },
   {
     operations: [
@@ -49,7 +41,7 @@ export const laterAbsences: readonly Absence[] = [
     why: 'They claim a whole order; Signalbox has no orders, and `addOrgInventory` is complete when it answers',
   },
   {
-    operations: ['exportOrgSsrIdTokens', 'getOrgSsrRegistrationCommands', 'setSiteDevicesGbpTag'],
+    operations: ['exportOrgSsrIdTokens', 'setSiteDevicesGbpTag'],
     isPlanned: true,
     why: 'Needs the drivers for SSR routers and Junos',
   },

@@ -95,6 +95,11 @@ export const differences: readonly Difference[] = [
     why: "Only the owner sees these, in GET /self: admins of one organization do not read a person's telephone numbers",
   },
   {
+    fields: ['reply.conductor_cmd'],
+    operations: ['getOrg128TRegistrationCommands'],
+    why: 'Routers register by their agent, without a conductor',
+  },
+  {
     fields: ['reply.scim_base_url'],
     operations: ['getOrgSamlMetadata'],
     why: 'SCIM is not supported',
