@@ -19,6 +19,11 @@ export const deliverySorts = [
   'status_code',
   'error',
   'req_url',
+  'message_id',
+  'attempt',
+  'final',
+  'duration_ms',
+  'next_attempt',
 ] as const
 
 export const deliveryCounts = ['status', 'status_code', 'topic', 'webhook_id'] as const

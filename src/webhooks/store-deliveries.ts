@@ -33,6 +33,11 @@ const columns = {
   status_code: column(sql`d.status_code`),
   error: column(sql`d.error`),
   req_url: column(sql`d.req_url`),
+  message_id: column(sql`d.message_id`),
+  attempt: column(sql`d.attempt`),
+  final: column(sql`d.final`),
+  duration_ms: column(sql`d.duration_ms`),
+  next_attempt: column(sql`d.next_attempt`),
 } satisfies Columns<typeof deliveryFilters> & Record<(typeof deliverySorts)[number] | DeliveryDistinct, Column>
 
 /** Selects deliveries of a webhook of the very place; records of a deleted webhook stay, and match nothing. */

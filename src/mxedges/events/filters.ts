@@ -19,6 +19,8 @@ export const eventSorts = [
   'service',
   'component',
   'package',
+  'from_version',
+  'to_version',
   'text',
   'audit_id',
   'device_type',

@@ -27,6 +27,8 @@ const columns = {
   service: member('service'),
   component: member('component'),
   package: member('package'),
+  from_version: member('from_version'),
+  to_version: member('to_version'),
   text: member('text'),
   audit_id: member('audit_id'),
   device_type: member('device_type'),
