@@ -22,6 +22,8 @@ export interface OutboundRequest {
   /** From start to end, whatever arrives in between. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
+  /** True where the other side recognizes a request that it gets twice. Default: false. */
+  readonly mayArriveTwice?: boolean
   /**
    * The organization for which the request is made: each has only a few names resolved at a time. Without one there is
    * no such limit.
@@ -194,7 +196,8 @@ async function send({ agent, names, deadlines }: Sender, outbound: OutboundReque
     if (isIP(host) === 0) await resolveFor({ names, deadlines }, host, outbound)
     const request = { url, method, headers, body, endMs, signal }
     const first = await dispatchOnce(agent, deadlines, request)
-    const result = lostReusedConnection(first) ? await dispatchOnce(agent, deadlines, request) : first
+    const again = outbound.mayArriveTwice === true && lostReusedConnection(first)
+    const result = again ? await dispatchOnce(agent, deadlines, request) : first
     if (result.kind !== 'failed') return result
     return { kind: 'failed', error: result.error === null ? lateText(timeoutMs) : describe(result.error) }
   } catch (error) {
@@ -229,7 +232,7 @@ async function resolveFor(
 
 /**
  * The other side may close an idle connection just when a request is sent on it. Such a connection has brought an answer
- * before, so the request is sent once more.
+ * before, so a request that may arrive twice is sent once more.
  */
 function lostReusedConnection(result: DispatchResult): boolean {
   if (result.kind !== 'failed' || result.error === null) return false

@@ -128,6 +128,8 @@ async function send(
     verifyCert,
     timeoutMs,
     signal,
+    // Receivers recognize a message by its id.
+    mayArriveTwice: true,
     owner: orgId,
   })
   // The token may have been revoked before its time.
