@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest'
-import ssh2 from 'ssh2'
 import { callHomeSecretOf } from '../../src/devices/call-home/secret.ts'
 import { sshUserKey } from '../../src/devices/call-home/ssh-user.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import type { NetconfLimits } from '../../src/gateway/netconf/limits.ts'
 import { netconf } from '../../src/gateway/netconf/protocol.ts'
 import type { Context } from '../../src/platform/context.ts'
+import { generateHostKey } from '../../src/simulator/junos/host-key.ts'
 import { type JunosDeviceOptions, createJunosDevice } from '../../src/simulator/junos/junos-device.ts'
 import {
   type SimulatedJunos,
@@ -23,7 +23,7 @@ export function testNetconf(ctx: Context, limits: Partial<NetconfLimits> = {}) {
 
 /** Returns a host key in the format of OpenSSH. */
 export function newHostKey(): string {
-  return ssh2.utils.generateKeyPairSync('ed25519').private
+  return generateHostKey().private
 }
 
 export interface TestJunos extends SimulatedJunos {

@@ -7,13 +7,13 @@ import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import ssh2 from 'ssh2'
 import { fingerprintOf } from '../../src/devices/call-home/fingerprint.ts'
 import { Allowance } from '../../src/gateway/allowance.ts'
 import { NetconfSession } from '../../src/gateway/netconf/session.ts'
 import { SshError, type SshOptions, openSsh } from '../../src/gateway/netconf/ssh.ts'
 import { childOf } from '../../src/gateway/netconf/xml.ts'
 import { createTurns } from '../../src/gateway/turns.ts'
+import { generateHostKey } from '../../src/simulator/junos/host-key.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const SSHD = '/usr/sbin/sshd'
@@ -24,8 +24,8 @@ const isInstalled = [SSHD, NETCONFD, SUBSYSTEM].every((path) => existsSync(path)
 describe.skipIf(!isInstalled)(
   'OpenSSH and netconfd, which call home (as root, with openssh-server and netconfd)',
   () => {
-    const hostKey = ssh2.utils.generateKeyPairSync('ed25519')
-    const userKey = ssh2.utils.generateKeyPairSync('ed25519')
+    const hostKey = generateHostKey()
+    const userKey = generateHostKey()
     const hostBlob = hostKey.public.split(' ')[1] ?? ''
     let folder: string
     let devicePort: number
@@ -140,13 +140,13 @@ describe.skipIf(!isInstalled)(
     })
 
     test('are refused when their host key is another one than announced, or unknown', async () => {
-      const other = ssh2.utils.generateKeyPairSync('ed25519').public.split(' ')[1] ?? ''
+      const other = generateHostKey().public.split(' ')[1] ?? ''
       await expect(open({ hostKey: other })).rejects.toMatchObject({ why: 'host_key' })
       await expect(open({ hostKey: null })).rejects.toBeInstanceOf(SshError)
     })
 
     test('let nobody in who has another key', async () => {
-      const { private: privateKey } = ssh2.utils.generateKeyPairSync('ed25519')
+      const { private: privateKey } = generateHostKey()
       await expect(open({ privateKey })).rejects.toMatchObject({ why: 'ssh' })
     })
   },

@@ -1,7 +1,7 @@
-import ssh2 from 'ssh2'
 import type { PlannedJunos } from '../fleet-plan.ts'
 import type { Pace } from '../pace.ts'
 import type { JunosConfig } from './junos-config.ts'
+import { generateHostKey } from './host-key.ts'
 import { createJunosDevice } from './junos-device.ts'
 import { openJunosFile } from './saved-junos.ts'
 import { type SimulatedJunos, startSimulatedJunos } from './simulated-junos.ts'
@@ -40,7 +40,7 @@ function startDevice(planned: PlannedJunos, options: JunosFleetOptions): Simulat
   const { deviceId, secret, ...place } = config
   const now = (): number => Date.now()
   const file = openJunosFile(stateDir, planned.mac)
-  const hostKey = file.hostKey ?? ssh2.utils.generateKeyPairSync('ed25519').private
+  const hostKey = file.hostKey ?? generateHostKey().private
   const members = planned.members ?? []
   const device = createJunosDevice({
     mac: planned.mac,
