@@ -33,6 +33,9 @@ export function rpcError(message: string): string {
   })
 }
 
+/** What a device says to a package while it installs another one. No recording of a real device shows its words. */
+export const busyAnswer = `${encodeXml('output', 'ERROR: another package installation is in progress')}<package-result>1</package-result>`
+
 const answers: Readonly<Record<string, Answerer>> = {
   'get-system-information': (device) =>
     say(

@@ -43,6 +43,8 @@ export interface JunosDevice {
   bootedAtMs: number
   /** Master of the Virtual Chassis. */
   master: number
+  /** The chassis that are about to boot, by their index. */
+  booting: readonly number[]
   /** The requests that the device has executed, oldest first. */
   readonly journal: string[]
 }
@@ -89,6 +91,7 @@ export function createJunosDevice(options: JunosDeviceOptions): JunosDevice {
     faults: new Set(faults),
     bootedAtMs: nowMs - 86_400_000,
     master: 0,
+    booting: [],
     journal: [],
   }
 }

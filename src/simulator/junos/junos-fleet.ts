@@ -24,8 +24,8 @@ export interface JunosFleet {
 
 /** `reconnect-strategy` and `retry` of the configuration make real devices wait as long. */
 const RETRY_MS = 5000
-/** A package is unpacked and checked on each member. */
-const WORKS_PER_FLASH = 4
+/** A cleanup, a download and a package for each of up to ten members: together they take as long as one flash. */
+const WORKS_PER_FLASH = 12
 
 /** Starts Junos devices, which call home until they are stopped. */
 export function startJunosFleet(options: JunosFleetOptions): JunosFleet {

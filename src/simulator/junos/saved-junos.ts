@@ -12,6 +12,8 @@ const Saved = Type.Object({
   chassis: Type.Array(Type.Object({ active: Text, pending: Version, backup: Version, isPresent: Type.Boolean() })),
   files: Type.Array(Type.Tuple([Text, Text])),
   versions: Type.Array(Type.Tuple([Text, Text])),
+  // Files of earlier versions lack it.
+  booting: Type.Optional(Type.Array(Type.Integer())),
   journal: Type.Array(Text),
 })
 type Saved = Type.Static<typeof Saved>
@@ -49,6 +51,7 @@ function restoreDevice(device: JunosDevice, saved: Saved): void {
   for (const [index, chassis] of device.chassis.entries()) Object.assign(chassis, saved.chassis[index])
   for (const [path, sha256] of saved.files) device.files.set(path, sha256)
   for (const [sha256, version] of saved.versions) device.versions.set(sha256, version)
+  device.booting = saved.booting ?? []
   device.journal.push(...saved.journal)
 }
 
@@ -59,6 +62,7 @@ function savedOf(device: JunosDevice, hostKey: string): Saved {
     chassis: device.chassis.map(({ active, pending, backup, isPresent }) => ({ active, pending, backup, isPresent })),
     files: [...device.files],
     versions: [...device.versions],
+    booting: [...device.booting],
     journal: device.journal,
   }
 }

@@ -3,7 +3,7 @@ import { Agent } from 'undici'
 import type { XmlElement } from '../../gateway/netconf/xml.ts'
 import { downloadImage } from '../download.ts'
 import { readImage } from '../image.ts'
-import { answerRpc } from './answer-rpc.ts'
+import { answerRpc, busyAnswer } from './answer-rpc.ts'
 import { type CallHomeOptions, type HomeCall, callHome } from './call-home.ts'
 import { type JunosDevice, bootChassis } from './junos-device.ts'
 
@@ -19,8 +19,8 @@ export interface SimulatedJunosOptions extends Omit<CallHomeOptions, 'onRpc'> {
   readonly bytesPerS?: number
   /** The CAs that it trusts for downloads, PEM; null: the public ones. */
   readonly downloadCa?: string | null
-  /** Called when a request arrives, with the name of the operation. */
-  readonly onRequest?: (name: string) => void
+  /** Called when a request arrives, with the name of the operation. The device works on it when this resolves. */
+  readonly onRequest?: (name: string) => Promise<void> | void
   /** Called after each change of the device. */
   readonly onChange?: () => void
 }
@@ -50,31 +50,34 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
     return { sha256: file.sha256, version: readImage(file).version }
   }
 
-  /** The chassis that boot once the connection has ended. */
-  let booting: readonly number[] = []
+  /** What the device is doing, whether or not a connection waits for the reply. */
+  const working = new Set<Promise<unknown>>()
+  let isInstalling = false
 
-  /** What the device is doing, whether or not somebody waits for the reply. */
-  let working: Promise<unknown> = Promise.resolve()
-
-  const onRpc: CallHomeOptions['onRpc'] = (rpc) => {
-    options.onRequest?.(rpc.name)
+  const onRpc: CallHomeOptions['onRpc'] = async (rpc) => {
+    const isPackage = rpc.name === 'request-package-add'
+    if (isPackage && isInstalling) return busyAnswer
+    if (isPackage) isInstalling = true
     const answer = answerAfterWork(rpc)
-    working = answer
-    return answer
+    working.add(answer)
+    try {
+      return await answer
+    } finally {
+      working.delete(answer)
+      if (isPackage) isInstalling = false
+    }
   }
 
   async function answerAfterWork(rpc: XmlElement): Promise<string | null> {
-    if (isWork(rpc.name) && workMs > 0) await pause(workMs, ending.signal)
+    await options.onRequest?.(rpc.name)
+    if (takesTime(rpc.name) && workMs > 0) await pause(workMs, ending.signal)
     if (ending.signal.aborted) return null
     const { body, boots } = await answerRpc(device, rpc, { nowMs: now(), download })
+    const isOver = boots.includes(device.master)
+    if (isOver) device.booting = boots
+    else bootChassis(device, boots, now())
     if (isWork(rpc.name)) onChange()
-    if (boots.length === 0) return body
-    if (!boots.includes(device.master)) {
-      bootChassis(device, boots, now())
-      onChange()
-      return body
-    }
-    booting = boots
+    if (!isOver) return body
     if (body === null) call?.end()
     // The reply leaves first.
     else setImmediate(() => call?.socket.end())
@@ -83,15 +86,17 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
 
   async function run(): Promise<void> {
     while (!ending.signal.aborted) {
-      call = callHome({ ...options, onRpc })
-      await call.closed
-      await working
-      if (booting.length > 0) {
+      if (device.booting.length === 0) {
+        call = callHome({ ...options, onRpc })
+        await call.closed
+      }
+      if (device.booting.length > 0) {
         if (device.faults.has('never_returns')) return
         await pause(bootMs, ending.signal)
-        bootChassis(device, booting, now())
+        if (ending.signal.aborted) return
+        bootChassis(device, device.booting, now())
+        device.booting = []
         onChange()
-        booting = []
       } else await pause(retryMs, ending.signal)
     }
   }
@@ -104,6 +109,7 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
       ending.abort()
       call?.end()
       await running
+      await Promise.all(working)
       await dispatcher.destroy()
     },
   }
@@ -112,6 +118,11 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
 /** The others only look. */
 function isWork(name: string): boolean {
   return name.startsWith('request-') || name === 'file-copy'
+}
+
+/** A reboot begins at once. */
+function takesTime(name: string): boolean {
+  return isWork(name) && name !== 'request-reboot'
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
