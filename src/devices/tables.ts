@@ -88,6 +88,11 @@ export interface DeviceCapabilities {
   readonly restart_nodes: readonly ('node0' | 'node1')[]
   /** What `restore_backup` returns to, if the device says so. */
   readonly backup_version?: string
+  /**
+   * Commands that may be repeated as soon as the device is back after their connection was lost: they first look at what
+   * is already done, and their progress says `reboot` before they ask the device to reboot.
+   */
+  readonly repeatable?: readonly CommandKind[]
   /** Why the device lacks commands that devices of its kind have, for the person who asks for them. */
   readonly refusals?: Readonly<Partial<Record<CommandKind, string>>>
 }

@@ -31,7 +31,7 @@ export interface Dispatcher<L extends Link, S> {
   /** See LinkSide. */
   onReply(link: L, callId: number, decode: Decode<S>): Promise<boolean>
   /** See LinkSide. */
-  onProgress(link: L, callId: number, step: LinkProgress): void
+  onProgress(link: L, callId: number, step: LinkProgress): Promise<boolean>
   /** See LinkSide. */
   onEvent(link: L, event: LinkEvent<S>): Promise<void>
   /** Drops the link's command; the transaction that ends the session ends the command as well. */
@@ -153,12 +153,17 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     },
     onReply,
     onEvent,
-    onProgress(link, callId, { progress: reached, timeoutMs }) {
+    async onProgress(link, callId, { progress: reached, timeoutMs }) {
       const entry = inFlight.get(link.deviceId)
-      if (entry?.link !== link || entry.command.callId !== callId) return
+      if (entry?.link !== link || entry.command.callId !== callId) return false
       entry.deadlineMs = now() + timeoutMs
       const { orgId, id } = entry.command
-      void progress.add({ orgId, id, callId, progress: reached, progressMs: ctx.serviceClock.nowMs() })
+      const step = { orgId, id, callId, progress: reached, progressMs: ctx.serviceClock.nowMs() }
+      const isWritten = await progress.add(step).then(
+        () => true,
+        () => false,
+      )
+      return isWritten && inFlight.get(link.deviceId) === entry
     },
     onClosed(link) {
       for (const each of all) if (each.get(link.deviceId)?.link === link) each.delete(link.deviceId)

@@ -37,8 +37,11 @@ export interface LinkSide<L extends Link, F, S> {
    * a reply to that call. Never rejects.
    */
   onReply(link: L, callId: number, decode: Decode<S>): Promise<boolean>
-  /** Records a step of the command in flight and renews its time limit. */
-  onProgress(link: L, callId: number, step: LinkProgress): void
+  /**
+   * Renews the time limit of the command in flight and records its step. Resolves when the step is written: with false
+   * if it could not be, or the command has ended meanwhile, so nothing more may be done for it. Never rejects.
+   */
+  onProgress(link: L, callId: number, step: LinkProgress): Promise<boolean>
   /** Applies an event to the command in flight on the link, or to an upgrade whose connection was lost. Never rejects. */
   onEvent(link: L, event: LinkEvent<S>): Promise<void>
   /** Must be called once for each link, after everything that the device has sent is handled. */

@@ -97,6 +97,8 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
 function decideRejected(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {
   const reason = command.refusal ?? 'refused'
   if (command.refusalIsFinal) return { ...fail(reason), failedAttempts: target.failedAttempts + 1 }
+  // The device may be busy with what an attempt asked for whose connection was lost.
+  if (command.refusalIsBusy) return pauseAttempt(target, rules, { reason, costs: false })
   return pauseAttempt(target, rules, { reason, costs: true })
 }
 
@@ -127,22 +129,37 @@ function reconcile(
   { command, rules }: { readonly command: CommandNow; readonly rules: TargetRules },
 ): TargetDecision {
   const { download, imageId } = target
-  // Nothing can keep a device from activating the image that it has.
-  if (command.kind === 'activate') return { kind: 'move', to: 'rebooting' }
-  if (download?.fenced === true) {
-    const { loss } = command
-    // The gateway ended the connection itself, so the device need not wait either.
-    if (loss === 'gateway_lost') return repeatAttempt(target, device, rules)
-    if (loss === 'connection_lost') return pauseAttempt(target, rules, { reason: 'connection_lost', costs: false })
-    // The time that this certainty took was pause enough.
-    return pauseAttempt(target, rules, { reason: 'unresponsive', costs: true, pauseMs: 0 })
+  if (command.kind === 'activate') {
+    if (endedBeforeReboot(command, device)) return repeatLost(target, device, { command, rules })
+    // Nothing can keep a device from activating the image that it has.
+    return { kind: 'move', to: 'rebooting' }
   }
+  if (download?.fenced === true) return repeatLost(target, device, { command, rules })
   if (download?.delivered === true) return { kind: 'move', to: command.kind === 'stage' ? 'downloaded' : 'rebooting' }
   if (download !== null && !rules.stopping) {
     const idleAtMs = download.touchedMs + rules.options.downloadIdleMs
     if (rules.nowMs < idleAtMs) return { kind: 'wait', untilMs: idleAtMs }
   }
   return { kind: 'fence', commandId: command.id, imageId }
+}
+
+/** True if the command ended with its connection before it requested a reboot, and may be repeated. */
+function endedBeforeReboot({ kind, state, loss, mayReboot }: CommandNow, { repeatable }: DeviceNow): boolean {
+  if (state !== 'unknown' || mayReboot || !repeatable.includes(kind)) return false
+  return loss === 'gateway_lost' || loss === 'connection_lost'
+}
+
+/** Repeats a lost command that can't reboot the device any more. */
+function repeatLost(
+  target: TargetNow,
+  device: DeviceNow,
+  { command: { loss }, rules }: { readonly command: CommandNow; readonly rules: TargetRules },
+): TargetDecision {
+  // The gateway ended the connection itself, so the device need not wait either.
+  if (loss === 'gateway_lost') return repeatAttempt(target, device, rules)
+  if (loss === 'connection_lost') return pauseAttempt(target, rules, { reason: 'connection_lost', costs: false })
+  // The time that this certainty took was pause enough.
+  return pauseAttempt(target, rules, { reason: 'unresponsive', costs: true, pauseMs: 0 })
 }
 
 function decideRebooting(target: TargetNow, rules: TargetRules): TargetDecision {
@@ -225,8 +242,10 @@ function hasRebooted({ bootCount, command }: TargetNow, device: DeviceNow, { now
 }
 
 /** Returns how long a device that may be flashing is left alone: a switch stays connected while it installs. */
-function quietTimeMs({ command }: TargetNow, { type }: DeviceNow, options: RolloutOptions): number {
-  const mayInstall = type !== 'ap' && command?.state !== 'done'
+function quietTimeMs({ command }: TargetNow, device: DeviceNow, options: RolloutOptions): number {
+  // Only the answer to its reboot was lost: it has installed, and may be shutting down.
+  if (command?.state === 'unknown' && command.mayReboot) return rebootTimeoutMs(device, options)
+  const mayInstall = device.type !== 'ap' && command?.state !== 'done'
   return mayInstall ? options.installMs : options.notAppliedMs
 }
 

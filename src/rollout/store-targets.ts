@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import type { LossReason } from '../devices/commands/command.ts'
+import { BUSY, type LossReason } from '../devices/commands/command.ts'
 import { type Reader, type Tx, noneOf } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { CommandKind, CommandState, VcMember } from '../devices/tables.ts'
@@ -76,11 +76,14 @@ interface TargetRow {
   readonly members: readonly VcMember[] | null
   readonly commandId: string | null
   readonly commands: readonly CommandKind[] | null
+  readonly repeatable: readonly CommandKind[] | null
   readonly commandKind: UpgradeOrder
   readonly commandState: CommandState
   readonly refusal: string | null
   readonly refusalIsFinal: boolean
+  readonly refusalIsBusy: boolean
   readonly loss: LossReason | null
+  readonly mayReboot: boolean
   readonly sentAt: Date | null
   readonly touchedMs: number | null
   readonly bytesServed: string | null
@@ -147,9 +150,11 @@ export function targetQuery(
       t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
       case when session.connected then session.connected_ms end as connected_ms, s.firmware,
       s.boot_count as device_boot_count, s.booted_at, s.members, s.capabilities->'commands' as commands,
+      s.capabilities->'repeatable' as repeatable,
       c.id as command_id, c.kind as command_kind, c.state as command_state,
       c.outcome->>'text' as refusal, coalesce((c.outcome->>'final')::boolean, false) as refusal_is_final,
-      c.outcome->>'why' as loss, c.sent_at, f.touched_ms, f.bytes_served,
+      coalesce(c.outcome->>'code' = ${BUSY}, false) as refusal_is_busy,
+      c.outcome->>'why' as loss, coalesce(c.progress->>'step' = 'reboot', false) as may_reboot, c.sent_at, f.touched_ms, f.bytes_served,
       f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
     from ${rowsAs('site_upgrade', siteUpgradeColumns, rows)}
     cross join lateral (
@@ -193,12 +198,15 @@ function targetOf(row: TargetRow): LockedTarget {
     bootedAt,
     members,
     commands,
+    repeatable,
     commandId,
     commandKind,
     commandState,
     refusal,
     refusalIsFinal,
+    refusalIsBusy,
     loss,
+    mayReboot,
     sentAt,
     touchedMs,
     bytesServed,
@@ -218,11 +226,22 @@ function targetOf(row: TargetRow): LockedTarget {
       bootedAt,
       memberFirmware,
       commands: commands ?? [],
+      repeatable: repeatable ?? [],
     },
     command:
       commandId === null
         ? null
-        : { id: commandId, kind: commandKind, state: commandState, refusal, refusalIsFinal, loss, sentAt },
+        : {
+            id: commandId,
+            kind: commandKind,
+            state: commandState,
+            refusal,
+            refusalIsFinal,
+            refusalIsBusy,
+            loss,
+            mayReboot,
+            sentAt,
+          },
     download: touchedMs === null ? null : { touchedMs, bytesServed: Number(bytesServed), delivered, fenced },
   }
 }

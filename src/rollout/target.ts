@@ -22,6 +22,8 @@ export interface DeviceNow {
   readonly memberFirmware: readonly string[]
   /** The commands that its driver supports. */
   readonly commands: readonly CommandKind[]
+  /** Those that may be repeated as soon as the device is back: see DeviceCapabilities. */
+  readonly repeatable: readonly CommandKind[]
 }
 
 /** `upgrade` downloads, installs and reboots; `stage` downloads; `activate` installs what was staged, and reboots. */
@@ -36,8 +38,12 @@ export interface CommandNow {
   readonly refusal: string | null
   /** The device refused the content of the request, so a further attempt would be refused as well. */
   readonly refusalIsFinal: boolean
+  /** The device was still executing an earlier command. */
+  readonly refusalIsBusy: boolean
   /** Why its outcome is unknown. */
   readonly loss: LossReason | null
+  /** It has requested the reboot, or was about to. Always false for drivers that don't report their steps. */
+  readonly mayReboot: boolean
   readonly sentAt: Date | null
 }
 

@@ -49,6 +49,7 @@ describe('a device that calls home', () => {
           commands: ['restart', 'stage', 'activate', 'restore_backup', 'snapshot'],
           restart_members: [0, 1, 2],
           restart_nodes: [],
+          repeatable: ['activate'],
         },
       },
     })

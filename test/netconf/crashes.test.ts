@@ -1,4 +1,4 @@
-// The real server is killed while a Virtual Chassis works on a request of its upgrade.
+// The real server is killed while Virtual Chassis work on requests of their upgrades.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { Client } from '../../src/cli/client.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
 import { type JunosConfig, parseJunosConfig } from '../../src/simulator/junos/junos-config.ts'
-import { createJunosDevice } from '../../src/simulator/junos/junos-device.ts'
+import { type JunosDevice, createJunosDevice } from '../../src/simulator/junos/junos-device.ts'
 import { startSimulatedJunos } from '../../src/simulator/junos/simulated-junos.ts'
 import { newMac } from '../gateway/harness.ts'
 import type { AnyJson } from '../support/any-json.ts'
@@ -53,7 +53,7 @@ afterAll(async () => {
 })
 
 /** Claims a Virtual Chassis of three that calls home until the test ends. */
-async function addChassis(onRequest: (name: string) => void) {
+async function addChassis(onRequest: (name: string) => Promise<void>): Promise<JunosDevice> {
   const { operator, client, org, siteId, config } = world
   const mac = newMac()
   const line = { mac, serial: mac, model: MODEL, type: 'switch', claim_code: `COD${mac.toUpperCase()}` }
@@ -70,8 +70,6 @@ async function addChassis(onRequest: (name: string) => void) {
     outboundSsh: { deviceId, secret },
     bootMs: 20,
     retryMs: 100,
-    // The server is dead before the device has done what it was asked for.
-    workMs: 300,
     now,
     onRequest,
   })
@@ -79,51 +77,56 @@ async function addChassis(onRequest: (name: string) => void) {
   const path = `/api/v1/sites/${siteId}/stats/devices/${deviceIdOf(mac)}`
   const stats = async (): Promise<AnyJson> => (await client.call('GET', path)) as AnyJson
   await waitUntil('the connection', async () => (await stats()).status === 'connected')
-  return { device, id: deviceIdOf(mac) }
+  return device
 }
 
 const devices = () => `/api/v1/sites/${world.siteId}/devices`
 
+/** Each is the point at which one Virtual Chassis loses the server: the request that it is working on, and which one. */
 const points = [
   ['file-copy', 1],
   ['get-sha256-checksum-information', 2],
+  ['request-package-add', 1],
+  ['request-package-add', 2],
+  ['request-package-add', 3],
   ['request-reboot', 1],
 ] as const
 
-/** Starts the upgrade of a new Virtual Chassis, kills the server when that request arrives, and starts it again. */
-async function upgradeAndKill([operation, nth]: (typeof points)[number]) {
-  const { service, client } = world
-  let count = 0
-  const killed = Promise.withResolvers<unknown>()
-  const { device, id } = await addChassis((name) => {
-    if (name === operation) count += 1
-    if (count === nth && name === operation) killed.resolve(service.end('SIGKILL'))
-  })
-  const body = { device_ids: [id], version: VERSION, reboot: true }
-  const upgrade = (await client.call('POST', `${devices()}/upgrade`, body)) as AnyJson
-  await killed.promise
-  service.start()
-  expect(await service.ready()).toBe(true)
-  return { device, upgradeId: upgrade.upgrade_id }
-}
-
-// A device that was told to install is left alone for the time of an installation, so those steps are in tasks.test.ts.
 test(
-  'a kill during the download, its verification or the reboot repeats nothing',
-  { timeout: 5 * WITHIN_MS },
+  'a kill during the download, its verification, each installation or the reboot repeats nothing',
+  { timeout: 2 * WITHIN_MS },
   async () => {
-    const upgrades = []
-    for (const point of points) upgrades.push(await upgradeAndKill(point))
-    for (const { device, upgradeId } of upgrades) {
-      await waitUntil(
-        'the upgrade is over',
-        async () => ['completed', 'failed'].includes((await readUpgrade(upgradeId)).status),
-        3 * WITHIN_MS,
-      )
-      expect(await readUpgrade(upgradeId)).toMatchObject({
-        status: 'completed',
-        targets: { upgraded: [device.mac], failed: [] },
-      })
+    const { service, client } = world
+    const killed = Promise.withResolvers<void>()
+    let held = 0
+    const chassis = await Promise.all(
+      points.map(([operation, nth]) => {
+        let count = 0
+        return addChassis(async (name) => {
+          if (name === operation) count += 1
+          if (name !== operation || count !== nth) return
+          held += 1
+          await killed.promise
+        })
+      }),
+    )
+    const body = { device_ids: chassis.map(({ mac }) => deviceIdOf(mac)), version: VERSION, reboot: true }
+    const upgrade = (await client.call('POST', `${devices()}/upgrade`, body)) as AnyJson
+    await waitUntil('all of them to work on their requests', () => held === points.length, WITHIN_MS)
+    await service.end('SIGKILL')
+    killed.resolve()
+    service.start()
+    expect(await service.ready()).toBe(true)
+    const ended = await waitUntil(
+      'the end of the upgrade',
+      async () => {
+        const site = await readUpgrade(upgrade.upgrade_id)
+        return ['completed', 'failed'].includes(site.status) ? site : null
+      },
+      WITHIN_MS,
+    )
+    expect(ended).toMatchObject({ status: 'completed', targets: { failed: [] } })
+    for (const device of chassis) {
       expect(device.journal.toSorted()).toEqual([
         'file-copy',
         'package-add 0',

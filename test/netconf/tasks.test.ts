@@ -5,7 +5,7 @@ import { decodeRpcReply } from '../../src/gateway/netconf/rpc.ts'
 import type { Task } from '../../src/gateway/netconf/task.ts'
 import { type JunosCommand, imagePath, packageFailure, startTask } from '../../src/gateway/netconf/tasks.ts'
 import { encodeXml, parseXml } from '../../src/gateway/netconf/xml.ts'
-import { answerRpc } from '../../src/simulator/junos/answer-rpc.ts'
+import { answerRpc, busyAnswer } from '../../src/simulator/junos/answer-rpc.ts'
 import {
   type JunosDevice,
   type JunosDeviceOptions,
@@ -151,6 +151,7 @@ test.each([
   ['<output>fine</output>', null],
   ['<output>a\nERROR: no space\nb</output><package-result>1</package-result>', 'ERROR: no space'],
   ['<output>ERROR: bad signature</output>', 'ERROR: bad signature'],
+  [busyAnswer, 'ERROR: another package installation is in progress'],
   ['<package-result>0</package-result><package-result>1</package-result>', 'the device reports 0, 1'],
 ])('the result of a package %s', (body, expected) => {
   expect(packageFailure({ kind: 'ok', root: parseXml(`<r>${body}</r>`) })).toBe(expected)

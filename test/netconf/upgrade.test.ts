@@ -14,7 +14,7 @@ import { seedOrg } from '../support/fleet.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type TestJunos, startJunos, testNetconf, untilSession } from './harness.ts'
+import { type JunosStart, type TestJunos, startJunos, testNetconf, untilSession } from './harness.ts'
 
 const MODEL = 'EX4100-48P'
 const OLD = '22.4R3.25'
@@ -59,7 +59,11 @@ afterEach(async () => {
   await server.close()
 })
 
-async function start(form: JunosForm, faults: readonly JunosFault[] = []): Promise<TestJunos> {
+async function start(
+  form: JunosForm,
+  faults: readonly JunosFault[] = [],
+  call: JunosStart['call'] = {},
+): Promise<TestJunos> {
   const gateway = await startGateway(server.ctx, {
     protocols: [testNetconf(server.ctx)],
     nodeId,
@@ -77,6 +81,7 @@ async function start(form: JunosForm, faults: readonly JunosFault[] = []): Promi
     form,
     faults,
     version: OLD,
+    call,
   })
   await untilSession(server, mac)
   return junos
@@ -132,10 +137,40 @@ describe('an upgrade of a Virtual Chassis', () => {
     expect((await commands())[1]?.progress).toEqual({ step: 'reboot' })
   })
 
-  test('that reboots without a reply is upgraded all the same', async () => {
-    await start('virtual_chassis', ['silent_reboot'])
+  test('that reboots without a reply is upgraded all the same, and its reboot was on record before', async () => {
+    let onRecord: unknown = null
+    const onRequest = async (name: string): Promise<void> => {
+      if (name === 'request-reboot') onRecord = (await commands()).at(-1)?.progress
+    }
+    await start('virtual_chassis', ['silent_reboot'], { onRequest })
     const id = await createUpgrade()
     expect(await untilIn(id, 'upgraded')).toMatchObject({ status: 'completed' })
+    expect(onRecord).toEqual({ step: 'reboot' })
+  })
+
+  test('whose connection breaks during an installation is asked again, in vain until that has ended', async () => {
+    const installed = Promise.withResolvers<void>()
+    let packages = 0
+    const onRequest = async (name: string): Promise<void> => {
+      if (name !== 'request-package-add') return
+      packages += 1
+      if (packages !== 1) return
+      junos.drop()
+      await installed.promise
+    }
+    const junos = await start('virtual_chassis', [], { onRequest })
+    const id = await createUpgrade()
+    const refused = await waitUntil('two refusals', async () => {
+      clock.advance(1000)
+      await advanceRollouts(server.ctx, options, new AbortController().signal)
+      const busy = (await commands()).filter(({ state }) => state === 'rejected')
+      return busy.length === 2 ? busy : null
+    })
+    expect(refused[0]?.outcome).toMatchObject({ code: 'busy', final: false })
+    expect(junos.device.journal).toEqual(['file-copy'])
+    installed.resolve()
+    expect(await untilIn(id, 'upgraded')).toMatchObject({ status: 'completed' })
+    expect(junos.device.journal).toEqual(['file-copy', 'package-add 1', 'package-add 2', 'package-add 0', 'reboot'])
   })
 
   test.each<[string, JunosFault]>([

@@ -63,6 +63,7 @@ export function createWorld(
         bootedAt: start,
         memberFirmware: [],
         commands: stages(fate, place) ? ['stage', 'activate'] : ['upgrade'],
+        repeatable: [],
       }
       const target: TargetNow = {
         deviceId: `${index}-${place}`,
@@ -198,7 +199,9 @@ export function round(world: World): RoundResult {
       state: 'queued',
       refusal: null,
       refusalIsFinal: false,
+      refusalIsBusy: false,
       loss: null,
+      mayReboot: false,
       sentAt: null,
     }
     one.download = null

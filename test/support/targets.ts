@@ -17,6 +17,7 @@ export const online: DeviceNow = {
   bootedAt: start,
   memberFirmware: [],
   commands: ['restart', 'upgrade'],
+  repeatable: [],
 }
 export const offline: DeviceNow = { ...online, link: 'absent', connectedMs: null }
 export const expected: DeviceNow = { ...offline, link: 'expected' }
@@ -50,7 +51,9 @@ export function command(state: CommandNow['state'], more: Partial<CommandNow> = 
     state,
     refusal: null,
     refusalIsFinal: false,
+    refusalIsBusy: false,
     loss: null,
+    mayReboot: false,
     sentAt: state === 'queued' ? null : at(1),
     ...more,
   }

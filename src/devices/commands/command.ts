@@ -78,6 +78,9 @@ export type NewCommand = CommandOrder & {
  */
 export type LossReason = 'timeout' | 'connection_lost' | 'gateway_lost'
 
+/** The code of a refusal by a device that is still executing an earlier command. A later attempt may succeed. */
+export const BUSY = 'busy'
+
 /** How a command ended. */
 export type CommandOutcome =
   | { readonly kind: 'done'; readonly text: string | null }

@@ -37,7 +37,7 @@ export function dropMessage<S extends AgentSession<S>>(
 export interface Receivers<S> {
   readonly onHello: (host: LinkHost, session: S, call: DeviceCall) => Promise<void>
   readonly onReport: (host: LinkHost, session: S, call: DeviceCall) => Promise<void>
-  readonly onProgress: (host: LinkHost, session: S, reached: CallProgress) => void
+  readonly onProgress: (host: LinkHost, session: S, reached: CallProgress) => Promise<boolean>
 }
 
 /** A step that the command of a call has reached. */
@@ -112,7 +112,7 @@ function onProgress<S extends AgentSession<S>>(
   if (callId === null) return
   const { step, percent } = params
   const progress = { step, ...(percent !== null && { percent }) }
-  receivers.onProgress(host, session, { callId, step: { progress, timeoutMs: renewedTimeoutMs(params) } })
+  void receivers.onProgress(host, session, { callId, step: { progress, timeoutMs: renewedTimeoutMs(params) } })
 }
 
 function closeEarly<S extends AgentSession<S>>({ ctx, counters }: LinkHost, session: S): void {

@@ -45,6 +45,7 @@ function capabilitiesOf({ model, type, members, nodes, backup }: JunosFacts): De
     ],
     restart_members: members.filter(({ isPresent }) => isPresent).map(({ member }) => member),
     restart_nodes: nodes.map(({ node }) => node),
+    ...(!isCluster && { repeatable: ['activate'] as const }),
     ...(known.version !== undefined && { backup_version: known.version }),
     ...(Object.keys(refusals).length > 0 && { refusals }),
   }

@@ -111,9 +111,11 @@ export class JunosLink implements DeviceLink {
   }
 
   async #execute(callId: number, task: Task): Promise<void> {
-    const result = await this.#run(task, ({ step, timeoutMs }) =>
-      this.#host.onProgress(this, callId, { progress: step, timeoutMs }),
-    )
+    const result = await this.#run(task, async ({ step, timeoutMs, mayBreak = false }) => {
+      const recorded = this.#host.onProgress(this, callId, { progress: step, timeoutMs })
+      // A reboot is on record before it is requested, because a lost command without that record is repeated.
+      return !mayBreak || (await recorded)
+    })
     if (result === LOST) return
     await this.#host.onReply(this, callId, (sent) => junosDriver.decodeReply(sent, result))
   }
@@ -129,11 +131,15 @@ export class JunosLink implements DeviceLink {
     })
   }
 
-  async #run<Result>(task: Task<Result>, onCall?: (call: TaskCall) => void): Promise<Result | typeof LOST> {
+  /** @param mayCall Called before each request; false drops the task. */
+  async #run<Result>(
+    task: Task<Result>,
+    mayCall?: (call: TaskCall) => Promise<boolean>,
+  ): Promise<Result | typeof LOST> {
     let next = task.next()
     while (next.done !== true) {
       const call = next.value
-      onCall?.(call)
+      if ((await mayCall?.(call)) === false || this.#session.isClosed) return LOST
       const reply = await this.#session.request(call)
       if (reply.kind === 'broken' && (call.mayBreak !== true || this.#isEnded)) return LOST
       next = task.next(reply)

@@ -1,3 +1,4 @@
+import { BUSY } from '../../devices/commands/command.ts'
 import type { CommandProgress } from '../../devices/tables.ts'
 import type { DriverCommand, Rejection } from '../driver.ts'
 import type { JunosFacts } from './facts.ts'
@@ -137,6 +138,7 @@ function* install(members: readonly (number | null)[], { path, sha256 }: StagedI
     if (failure === null) results.push(`${nameOf(member)}: installed`)
     else {
       const texts = member === null ? [failure] : [`${nameOf(member)}: ${failure}`, ...results]
+      if (isBusy.test(failure)) return rejected(BUSY, texts.join('; '))
       return rejected('install_failed', texts.join('; '), refusesContent.test(failure))
     }
   }
@@ -145,6 +147,9 @@ function* install(members: readonly (number | null)[], { path, sha256 }: StagedI
 
 /** The words by which a device says that another attempt would fail as well. */
 const refusesContent = /signature|not (?:supported|compatible)|incompatible|verification failed/i
+
+/** The words by which a device says that it is still installing what a lost connection had asked for. */
+const isBusy = /in progress|already (?:running|being)|another (?:install|package|software|upgrade)|\bbusy\b/i
 
 /** Returns why a package was not installed; null if it was. A result other than 0, or none, is looked for in the text. */
 export function packageFailure(reply: RpcReply): string | null {
