@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Client } from './client.ts'
-import { demoMxedges } from './demo-fleet.ts'
+import { demoMxedges, demoRouter } from './demo-fleet.ts'
 
 export interface DemoAgents {
   readonly orgId: string
@@ -18,6 +18,7 @@ export interface DemoAgents {
 const program = fileURLToPath(new URL('../bin/agent.ts', import.meta.url))
 
 const Mxedge = Type.Object({ id: Type.String(), name: Type.String(), magic: Type.Optional(Type.String()) })
+const RegisterCommand = Type.Object({ registration_code: Type.String() })
 
 /** Creates the demo's edge appliances, unless they exist. */
 export async function ensureMxedges(client: Client, orgId: string): Promise<void> {
@@ -28,31 +29,58 @@ export async function ensureMxedges(client: Client, orgId: string): Promise<void
 }
 
 /**
- * Starts a real agent, which changes nothing on this machine, for each edge appliance of the demo that still exists.
- * Resolves when all are connected or have ended: a user may have replaced one of them.
+ * Starts a real agent, which changes nothing on this machine, for each edge appliance and the router of the demo, as far
+ * as they still exist. Resolves when all are connected or have ended: a user may have replaced one of them.
  */
-export async function runAgents(client: Client, { orgId, ...place }: DemoAgents): Promise<void> {
-  const listed = await client.call('GET', `/api/v1/orgs/${orgId}/mxedges?limit=1000`)
-  const there = Value.Parse(Type.Array(Mxedge), listed)
-  await Promise.all(
-    demoMxedges.map(async ({ name }) => {
-      const mxedge = there.find((other) => other.name === name)
-      if (mxedge !== undefined) await runAgent({ ...mxedge, ...place })
-    }),
-  )
+export async function runAgents(client: Client, demo: DemoAgents): Promise<void> {
+  const agents = [...(await listEdgeAgents(client, demo.orgId)), ...(await listRouterAgents(client, demo.orgId))]
+  await Promise.all(agents.map((agent) => runAgent(agent, demo)))
 }
 
-type AgentPlace = Type.Static<typeof Mxedge> & Omit<DemoAgents, 'orgId'>
+interface DemoAgent {
+  /** In its messages. */
+  readonly title: string
+  /** The folder of its state, in that of the service. */
+  readonly folder: string
+  /** By which it registers, unless it has registered before. */
+  readonly code?: string
+  readonly args: readonly string[]
+}
+
+async function listEdgeAgents(client: Client, orgId: string): Promise<DemoAgent[]> {
+  const listed = await client.call('GET', `/api/v1/orgs/${orgId}/mxedges?limit=1000`)
+  const there = Value.Parse(Type.Array(Mxedge), listed)
+  return demoMxedges.flatMap(({ name }) => {
+    const mxedge = there.find((other) => other.name === name)
+    if (mxedge === undefined) return []
+    const { id, magic } = mxedge
+    const title = `edge appliance "${name}"`
+    return [{ title, folder: join('demo-edges', id), ...(magic !== undefined && { code: magic }), args: [] }]
+  })
+}
+
+/** Returns the agent of the router; none if the organization has given the router up. */
+async function listRouterAgents(client: Client, orgId: string): Promise<DemoAgent[]> {
+  const { mac, serial, model, name } = demoRouter
+  const listed = await client.call('GET', `/api/v1/orgs/${orgId}/inventory?mac=${mac}`)
+  if (Value.Parse(Type.Array(Type.Unknown()), listed).length === 0) return []
+  const answer = await client.call('GET', `/api/v1/orgs/${orgId}/ssr/register_cmd`)
+  const { registration_code: code } = Value.Parse(RegisterCommand, answer)
+  const args = ['--role', 'ssr', '--mac', mac, '--serial', serial, '--model', model]
+  return [{ title: `router "${name}"`, folder: 'demo-router', code, args }]
+}
 
 /** The process ends with this one. */
-async function runAgent({ id, name, magic, url, edgePort, dataDir }: AgentPlace): Promise<void> {
-  const state = join(dataDir, 'demo-edges', id)
+async function runAgent({ title, folder, code, args }: DemoAgent, place: Omit<DemoAgents, 'orgId'>): Promise<void> {
+  const { url, edgePort, dataDir } = place
+  const state = join(dataDir, folder)
   await mkdir(state, { recursive: true, mode: 0o700 })
   const ca = url.startsWith('https:') ? ['--ca', join(dataDir, 'device-ca', 'ca.pem')] : []
   // A service with a free port has another one after each start.
   const gateway = ['--gateway', `127.0.0.1:${edgePort}`]
-  const child = spawn(process.execPath, [program, '--state', state, '--url', url, ...gateway, '--dry-run', ...ca], {
-    env: { ...process.env, ...(magic !== undefined && { SIGNALBOX_AGENT_CODE: magic }) },
+  const common = ['--state', state, '--url', url, ...gateway, '--dry-run', ...ca]
+  const child = spawn(process.execPath, [program, ...common, ...args], {
+    env: { ...process.env, ...(code !== undefined && { SIGNALBOX_AGENT_CODE: code }) },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
   if (child.stdout === null) throw new Error('unreachable: its output is a pipe')
@@ -62,9 +90,9 @@ async function runAgent({ id, name, magic, url, edgePort, dataDir }: AgentPlace)
       if (line.includes('"what":"connected"')) resolve()
     })
     child.once('error', () => resolve())
-    child.once('exit', (code) => {
+    child.once('exit', (ended) => {
       resolve()
-      if (code !== 0) process.stderr.write(`signalbox: the agent of edge appliance "${name}" ended (${code})\n`)
+      if (ended !== 0) process.stderr.write(`signalbox: the agent of ${title} ended (${ended})\n`)
     })
   })
 }

@@ -45,9 +45,30 @@ const perSite = [
   { model: 'EX4100-48P', type: 'switch', count: 2, members: 3, protocol: 'junos' },
 ] as const
 
-export const demoModels = perSite.map(({ model, type }) => ({ model, type }))
+/** The SSR router of the first site. It has the agent of Signalbox, which runs in a dry run. */
+export const demoRouter = {
+  mac: '02516eff0001',
+  serial: 'DMSSR000001',
+  model: 'SSR120',
+  type: 'gateway',
+  claim_code: 'DEMO0SSR0100000',
+  name: 'berlin-gateway-ssr120-1',
+} as const satisfies DemoDevice
 
-/** Returns devices by site, in the order of `demoSites`. MACs are locally administered, so no real device has one. */
+/** The router starts with an earlier version than all of these; each one is the newest of its channel. */
+const routerVersions = [
+  { version: '6.2.0', tag: 'stable' },
+  { version: '6.3.0', tag: 'beta' },
+  { version: '7.0.0', tag: 'alpha' },
+] as const
+
+/** The versions of each model in the catalog. */
+export const demoCatalog = [
+  ...perSite.map(({ model, type }) => ({ model, type, versions: demoVersions })),
+  { model: demoRouter.model, type: demoRouter.type, versions: routerVersions },
+]
+
+/** Returns the simulated devices by site, in the order of `demoSites`. MACs are locally administered, so no real device has one. */
 export function demoDevices(): DemoDevice[][] {
   return demoSites.map((site, siteIndex) => {
     let ordinal = 0

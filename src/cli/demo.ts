@@ -7,7 +7,15 @@ import { Value } from 'typebox/value'
 import { writeWhole } from '../platform/storage/files.ts'
 import { type Client, createClient } from './client.ts'
 import { ensureMxedges, runAgents } from './demo-agents.ts'
-import { type DemoDevice, demoDevices, demoImage, demoModels, demoSites, demoVersions } from './demo-fleet.ts'
+import {
+  type DemoDevice,
+  demoCatalog,
+  demoDevices,
+  demoImage,
+  demoRouter,
+  demoSites,
+  demoVersions,
+} from './demo-fleet.ts'
 import { runSimulator } from './demo-simulator.ts'
 
 export interface DemoOptions {
@@ -49,7 +57,8 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   if (demo.site_ids.length === 0) {
     demo.site_ids = await ensureSites(client, demo.org_id)
     await ensureFirmware(client, demo.org_id)
-    await ensureDevices(client, { demo, fleet, options })
+    const [first = [], ...others] = fleet
+    await ensureDevices(client, { demo, fleet: [[...first, demoRouter], ...others], options })
     await ensureMxedges(client, demo.org_id)
   }
   await writeDemo(path, demo)
@@ -103,10 +112,10 @@ async function ensureSites(client: Client, orgId: string): Promise<string[]> {
 }
 
 async function ensureFirmware(client: Client, orgId: string): Promise<void> {
-  for (const { model, type } of demoModels) {
+  for (const { model, type, versions } of demoCatalog) {
     const listed = await client.call('GET', `/api/v1/orgs/${orgId}/devices/versions?type=${type}&model=${model}`)
     const there = new Set(Value.Parse(Versions, listed).map(({ version }) => version))
-    for (const { version, tag } of demoVersions) {
+    for (const { version, tag } of versions) {
       if (there.has(version)) continue
       const query = new URLSearchParams({ version, models: model, ...(tag !== null && { tag }) })
       await client.upload(`/api/v1/orgs/${orgId}/firmware?${query.toString()}`, demoImage([model], version))

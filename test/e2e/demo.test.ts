@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { createClient } from '../../src/cli/client.ts'
+import { type Client, createClient } from '../../src/cli/client.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
@@ -15,6 +15,12 @@ const moved = '02516e000001'
 const unassigned = '02516e000002'
 /** A Virtual Chassis and a cluster, which the service knows by their SSH host keys. */
 const junos = ['02516e000013', '02516e00000e']
+const router = '02516eff0001'
+const channels = [
+  ['stable', '6.2.0'],
+  ['beta', '6.3.0'],
+  ['alpha', '7.0.0'],
+] as const
 
 it("starts a second demo with the first one's data, as its user left it", { timeout: 120_000 }, async () => {
   const dataDir = join(await temporaryDir(), 'data')
@@ -33,6 +39,15 @@ it("starts a second demo with the first one's data, as its user left it", { time
     { name: 'Edge South', status: 'connected' },
   ]
   expect(await before.call('GET', stats)).toMatchObject(edges)
+  const routerOf = async (client: Client) =>
+    client.call('GET', `/api/v1/sites/${demo.site_ids[0]}/stats/devices/00000000-0000-0000-1000-${router}`)
+  const running = { status: 'connected', model: 'SSR120', version: '6.1.0' }
+  expect(await routerOf(before)).toMatchObject(running)
+  for (const [channel, version] of channels)
+    expect(await before.call('GET', `/api/v1/orgs/${demo.org_id}/ssr/versions?channel=${channel}`)).toMatchObject([
+      { package: 'SSR120', version, default: true },
+    ])
+  const registration = await readFile(join(dataDir, 'demo-router', 'registration.json'), 'utf8')
   await first.kill('SIGTERM')
 
   const second = await startServerProcess({ dataDir, demo: true })
@@ -41,11 +56,29 @@ it("starts a second demo with the first one's data, as its user left it", { time
   const after = connect(second)
   const devices = (await after.call('GET', `${inventory}?limit=1000`)) as Listed[] // The specification defines this assignment.
   const siteOf = new Map(devices.map(({ mac, site_id }) => [mac, site_id ?? null]))
-  expect(siteOf.size).toBe(60)
+  expect(siteOf.size).toBe(61)
   const connected = new Set(devices.filter((device) => device.connected).map(({ mac }) => mac))
   expect(junos.filter((mac) => connected.has(mac))).toEqual(junos)
   expect([siteOf.get(moved), siteOf.get(unassigned)]).toEqual([demo.site_ids[1], null])
   const sites = (await after.call('GET', `/api/v1/orgs/${demo.org_id}/sites`)) as { name: string }[]
   expect(sites.map(({ name }) => name)).toEqual(['Berlin', 'Kyoto', 'New York'])
   expect(await after.call('GET', stats)).toMatchObject(edges)
+  expect(await routerOf(after)).toMatchObject(running)
+  expect(await readFile(join(dataDir, 'demo-router', 'registration.json'), 'utf8')).toBe(registration)
+})
+
+it('starts without the router that its user has given up', { timeout: 120_000 }, async () => {
+  const dataDir = join(await temporaryDir(), 'data')
+  const first = await startServerProcess({ dataDir, demo: true })
+  const inventory = `/api/v1/orgs/${first.demo?.org_id}/inventory`
+  const authorization = `Token ${first.demo?.api_token}`
+  await createClient({ url: first.url, authorization, dataDir }).call('PUT', inventory, {
+    op: 'delete',
+    macs: [router],
+  })
+  await first.kill('SIGKILL')
+  const second = await startServerProcess({ dataDir, demo: true })
+  const after = createClient({ url: second.url, authorization, dataDir })
+  expect(await after.call('GET', `${inventory}?mac=${router}`)).toEqual([])
+  expect(await after.call('GET', `${inventory}?limit=1000`)).toHaveLength(60)
 })
