@@ -85,6 +85,29 @@ it('runs the commands of the README for Junos devices, and they do what it says'
   }
 })
 
+it('runs the commands of the README for routers and edge appliances', { timeout: 240_000 }, async () => {
+  const { answers, call, demo } = await runCommandsOf('README.md', { demo: true, block: 2 })
+  const [restart, ssrUpgrade, ssrUpgrades, uploaded, edgeUpgrade, edgeUpgrades, ...rest] = answers as AnyJson[]
+  expect(rest).toEqual([])
+  expect(restart).toEqual({})
+  expect(ssrUpgrade).toMatchObject({ channel: 'beta', versions: { SSR120: '6.3.0' } })
+  expect(ssrUpgrades).toMatchObject([{ id: ssrUpgrade.id }])
+  expect(uploaded.packages).toMatchObject([{ package: 'tunterm', version: '2.0.0' }])
+  expect(edgeUpgrade).toMatchObject({ versions: { tunterm: '2.0.0' }, counts: { total: 2 } })
+  expect(edgeUpgrades).toMatchObject([{ id: edgeUpgrade.id }])
+  const site = `/api/v1/sites/${demo?.site_ids[0]}`
+  const id = '00000000-0000-0000-1000-02516eff0001'
+  await waitUntil('the router runs the version of the channel', async () => {
+    const { version, status } = await call(`${site}/stats/devices/${id}`)
+    return version === '6.3.0' && status === 'connected'
+  })
+  await waitUntil('each edge appliance runs the version of the package', async () => {
+    const edges: AnyJson[] = await call(`/api/v1/orgs/${demo?.org_id}/stats/mxedges`)
+    return edges.every(({ service_stat }) => service_stat.tunterm.package_version === '2.0.0')
+  })
+  expect(await call(`${site}/devices/${id}/commands`)).toMatchObject([{ kind: 'restart', status: 'done' }])
+})
+
 it('registers with the commands of the operations manual', { timeout: 120_000 }, async () => {
   const { answers } = await runCommandsOf('docs/operations.md', { demo: false })
   const [registered, verified, self, ...rest] = answers
