@@ -8,7 +8,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { version } from '../../src/platform/version.ts'
 import { addMxedge } from '../support/mxedges.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { codeOf, newRouterMac, statsOf } from './routers.ts'
 import { doneBy, untilConnected } from './start-agent.ts'
+import { dryRunOf, placeRouter } from './start-router.ts'
 import { type EdgeWorld, startEdgeWorld } from './world.ts'
 
 let world: EdgeWorld
@@ -21,10 +24,15 @@ const run = promisify(execFile)
 const program = fileURLToPath(new URL('../../src/bin/agent.ts', import.meta.url))
 const builder = fileURLToPath(new URL('../../scripts/build-agent.ts', import.meta.url))
 
-test('the agent in one file registers, executes commands and ends when another box replaces it', async () => {
-  const folder = await temporaryDir()
+async function build(folder: string): Promise<string> {
   const file = join(folder, 'agent.mjs')
   await run(process.execPath, [builder, file])
+  return file
+}
+
+test('the agent in one file registers, executes commands and ends when another box replaces it', async () => {
+  const folder = await temporaryDir()
+  const file = await build(folder)
   expect((await run(process.execPath, [file, '--help'], { cwd: folder })).stdout).toContain('usage: agent --state DIR')
 
   const { id, magic } = await addMxedge(world)
@@ -45,6 +53,29 @@ test('the agent in one file registers, executes commands and ends when another b
   expect(await exited).toEqual([3, null])
 })
 
+test('the agent in one file registers a router, and restarts it', async () => {
+  const folder = await temporaryDir()
+  const file = await build(folder)
+  const mac = newRouterMac()
+  const state = join(folder, 'state')
+  await mkdir(state)
+  const identity = ['--role', 'ssr', '--mac', mac, '--model', 'SSR120', '--serial', `S${mac}`]
+  const agent = spawn(process.execPath, [file, '--state', state, '--url', world.url, '--dry-run', ...identity], {
+    cwd: folder,
+    env: { SIGNALBOX_AGENT_CODE: await codeOf(world) },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const exited = once(agent, 'exit')
+  onTestFinished(() => void agent.kill('SIGKILL'))
+  const { siteId, deviceId } = await placeRouter(world, { mac, folder: state })
+  expect(await statsOf(world, { siteId, mac })).toMatchObject({ model: 'SSR120', serial: `S${mac}`, version: '6.1.0' })
+  await world.call('POST', `/sites/${siteId}/devices/${deviceId}/restart`)
+  await waitUntil('the router reboots', async () => (await dryRunOf({ folder: state })).done.length === 1)
+  expect((await dryRunOf({ folder: state })).done).toEqual(['reboot'])
+  agent.kill('SIGTERM')
+  expect(await exited).toEqual([0, null])
+})
+
 test.each([
   [[], '--state is needed'],
   [['--state', '/tmp/none'], 'Either --hooks or --dry-run is needed'],
@@ -54,6 +85,8 @@ test.each([
     ['--state', '/tmp/none', '--dry-run', '--package-key', program],
     `--package-key ${program} is not an Ed25519 public key`,
   ],
+  [['--state', '/tmp/none', '--dry-run', '--role', 'router'], '--role router is neither edge nor ssr'],
+  [['--state', '/tmp/none', '--dry-run', '--role', 'ssr', '--mac', 'here'], '--mac is needed: twelve hex digits'],
   [['--wrong'], "Unknown option '--wrong'"],
 ])('the program ends with a line that explains it, for %j', async (args, reason) => {
   const failure = run(process.execPath, [program, ...args])

@@ -1,0 +1,98 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hookRouter, readRouterHooks } from './router-hooks.ts'
+import type { CommandLine } from './run-hook.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'signalbox-router-hooks-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+/** A command that runs a line of JavaScript. */
+const js = (code: string): CommandLine => [process.execPath, '-e', code]
+/** A command that appends its last arguments to a file of the test. */
+const notes = (name: string): CommandLine =>
+  js(`require('fs').appendFileSync(${JSON.stringify(join(folder, name))}, process.argv.slice(1).join(' ') + ';')`)
+const noted = (name: string): Promise<string> => readFile(join(folder, name), 'utf8')
+
+const version = js(`console.log(' 6.2.0 ')`)
+const nodes = ['node0', 'node1'] as const
+
+describe('the commands of an operator', () => {
+  test('tell the version of the firmware', async () => {
+    expect(await hookRouter({ version }).version()).toBe('6.2.0')
+  })
+
+  test.each([
+    ['fails', js(`console.log('6.2.0'); process.exit(3)`), 'ended with 3 and printed no version'],
+    ['prints nothing', js(''), 'ended with 0 and printed no version'],
+    ['is missing', ['/nonexistent/program'] as const, '/nonexistent/program ended with no start'],
+  ])('give no version where the command %s', async (_, command, reason) => {
+    await expect(hookRouter({ version: command }).version()).rejects.toThrow(reason)
+  })
+
+  test('get the image and its version as their last arguments, and no shell reads them', async () => {
+    const router = hookRouter({ version, install: notes('install') })
+    await router.install({ path: '/tmp/x y', version: '6.2.0; touch /tmp/x $(id)' })
+    expect(await noted('install')).toBe('/tmp/x y 6.2.0; touch /tmp/x $(id);')
+  })
+
+  test('reboot the router, or the node that is their last argument', async () => {
+    const router = hookRouter({ version, reboot: notes('reboot'), reboot_node: notes('reboot-node'), nodes })
+    await router.reboot(null)
+    await router.reboot('node1')
+    expect([await noted('reboot'), await noted('reboot-node')]).toEqual([';', 'node1;'])
+  })
+
+  test('that fail are reported with their last words', async () => {
+    const burns = js(`console.error('it burns'); process.exit(4)`)
+    const router = hookRouter({ version, install: burns, reboot: burns })
+    await expect(router.install({ path: '/tmp/x', version: '1' })).rejects.toThrow('ended with 4: it burns')
+    await expect(router.reboot(null)).rejects.toThrow('ended with 4: it burns')
+  })
+
+  test('decide which methods and nodes the agent announces', () => {
+    const [install, reboot] = [js(''), js('')]
+    expect(hookRouter({ version, nodes })).toMatchObject({ methods: [], nodes: [] })
+    expect(hookRouter({ version, install }).methods).toEqual([])
+    expect(hookRouter({ version, reboot }).methods).toEqual(['restart'])
+    expect(hookRouter({ version, install, reboot }).methods).toEqual(['restart', 'stage', 'activate'])
+    expect(hookRouter({ version, reboot, reboot_node: js(''), nodes }).nodes).toEqual(nodes)
+  })
+
+  test('that are missing execute nothing', async () => {
+    const router = hookRouter({ version })
+    await expect(router.install({ path: '/tmp/x', version: '1' })).rejects.toThrow('No install is configured')
+    await expect(router.reboot(null)).rejects.toThrow('No reboot is configured on the router')
+    await expect(router.reboot('node0')).rejects.toThrow('No reboot_node is configured on the router')
+  })
+})
+
+describe('the file of commands', () => {
+  const write = async (content: unknown): Promise<string> => {
+    const path = join(folder, 'hooks.json')
+    await writeFile(path, JSON.stringify(content))
+    return path
+  }
+
+  test('is read where each command is a program with its arguments', async () => {
+    const hooks = { version, install: ['/usr/local/bin/install', '-y'], reboot: ['/sbin/reboot'], nodes: ['node0'] }
+    expect(await readRouterHooks(await write(hooks))).toEqual(hooks)
+  })
+
+  test.each([
+    [null, 'must be an object'],
+    [{}, 'version must be a list of texts'],
+    [{ version: 'show version' }, 'version must be a list of texts'],
+    [{ version, install: [] }, 'install must be a list of texts'],
+    [{ version, reboot: ['reboot', 1] }, 'reboot must be a list of texts'],
+    [{ version, reboot_node: '/sbin/reboot' }, 'reboot_node must be a list of texts'],
+    [{ version, nodes: 'node0' }, 'nodes must be a list of node0 and node1'],
+    [{ version, nodes: ['node2'] }, 'nodes must be a list of node0 and node1'],
+  ])('%j is refused with the name of the member', async (content, reason) => {
+    await expect(readRouterHooks(await write(content))).rejects.toThrow(reason)
+  })
+})
