@@ -18,6 +18,7 @@ export interface Service {
   readonly url: string
   readonly ucentralPort: number
   readonly netconfPort: number
+  readonly edgePort: number
   readonly dataDir: string
   /** The log of all runs of the server. */
   readonly logFile: string
@@ -46,13 +47,13 @@ export async function createService(folder: string, env: Readonly<Record<string,
   const logFile = join(folder, 'server.log')
   await mkdir(dataDir)
   const log = createWriteStream(logFile)
-  const [port, ucentralPort, netconfPort] = await freePorts(3)
+  const [port, ucentralPort, netconfPort, edgePort] = await freePorts(4)
   const url = `http://127.0.0.1:${port}`
   const settings = {
     SIGNALBOX_DATA_DIR: dataDir,
     SIGNALBOX_PORT: String(port),
     SIGNALBOX_UCENTRAL_PORT: String(ucentralPort),
-    SIGNALBOX_EDGE_PORT: '0',
+    SIGNALBOX_EDGE_PORT: String(edgePort),
     SIGNALBOX_NETCONF_PORT: String(netconfPort),
     SIGNALBOX_LOG_LEVEL: 'info',
     ...env,
@@ -69,6 +70,7 @@ export async function createService(folder: string, env: Readonly<Record<string,
     url,
     ucentralPort: ucentralPort ?? 0,
     netconfPort: netconfPort ?? 0,
+    edgePort: edgePort ?? 0,
     dataDir,
     logFile,
     start() {
