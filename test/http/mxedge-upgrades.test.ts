@@ -313,6 +313,21 @@ describe('PUT', () => {
     ])
     await cancel(id)
   })
+
+  test('of an upgrade of a site covers only the appliances there, also by the path of the organization', async () => {
+    const body = { mxedge_ids: [boxes[6]], site_id: siteId }
+    await world.call('POST', `/orgs/${world.org.orgId}/mxedges/assign`, { body })
+    const versions = { tunterm: 'latest' }
+    const { body: made } = await world.call('POST', `/sites/${siteId}/mxedges/upgrade`, { body: { versions } })
+    const put = (change: object) => world.call('PUT', `${pathOf(world)}/${made.id}`, { body: change })
+    expect((await put({ strategy: 'serial' })).body).toMatchObject({ site_id: siteId, counts: { total: 1 } })
+    expect(await targetsOf(world, made.id)).toMatchObject([{ mxedge_id: boxes[6] }])
+    expect((await put({ mxedge_ids: [boxes[0]] })).body.detail).toBe(
+      `Invalid field mxedge_ids: this site has no edge appliance ${boxes[0]}`,
+    )
+    await cancel(made.id)
+    await world.call('POST', `/orgs/${world.org.orgId}/mxedges/unassign`, { body: { mxedge_ids: [boxes[6]] } })
+  })
 })
 
 describe('every change', () => {

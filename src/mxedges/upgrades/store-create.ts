@@ -13,12 +13,20 @@ import {
   terminalStates,
 } from './upgrade.ts'
 
-/**
- * Lists appliances that the scope covers, locked until `tx` ends, so that two upgrades never plan the same one.
- * @param ids Null: all of them.
- */
-export async function lockCandidates(tx: Tx, scope: SitesScope, ids: readonly string[] | null): Promise<Candidate[]> {
-  const all = selectMxedges(tx, scope).orderBy('id').forUpdate()
+/** Where an upgrade looks for appliances. Null: there is no such limit. */
+export interface CandidateFilter {
+  readonly siteId: string | null
+  readonly ids: readonly string[] | null
+}
+
+/** Lists appliances that the scope covers, locked until `tx` ends, so that two upgrades never plan the same one. */
+export async function lockCandidates(
+  tx: Tx,
+  scope: SitesScope,
+  { siteId, ids }: CandidateFilter,
+): Promise<Candidate[]> {
+  const covered = selectMxedges(tx, scope).orderBy('id').forUpdate()
+  const all = siteId === null ? covered : covered.where('siteId', '=', siteId)
   const mxedges = await (ids === null ? all : all.where('id', '=', anyOf(ids))).execute()
   const found = mxedges.map(({ id }) => id)
   const sessions = new Map((await listSessions(tx, scope, found)).map((session) => [session.mxedgeId, session]))

@@ -34,7 +34,7 @@ export async function createMxedgeUpgrade(
     await shareOrg(tx, scope)
     const siteId = siteIdOf(scope)
     if (siteId !== null && (await shareSiteName(tx, scope, siteId)) === undefined) throw notFound(siteId)
-    const planned = await planUpgrade(tx, scope, { id, request, now: ctx.clock.now() })
+    const planned = await planUpgrade(tx, scope, { id, siteId, request, now: ctx.clock.now() })
     await insertUpgrade(tx, scope, planned.upgrade, { at: ctx.clock.now(), nowMs: ctx.serviceClock.nowMs() })
     await appendRequest(tx, scope, { ...planned, message: 'Upgrade', at: ctx.clock.now() })
   })
@@ -46,26 +46,34 @@ export interface PlannedUpgrade {
   readonly targets: readonly PlannedTarget[]
 }
 
+interface Planning {
+  readonly id: string
+  /** The site whose upgrade it is, also where the caller acts in the whole organization; null: the organization's. */
+  readonly siteId: string | null
+  readonly request: MxedgeUpgradeRequest
+  readonly now: Date
+}
+
 /** Plans the upgrade with this id anew; the appliances that it covers stay locked until `tx` ends. */
 export async function planUpgrade(
   tx: Tx,
   scope: PlaceScope,
-  { id, request, now }: { readonly id: string; readonly request: MxedgeUpgradeRequest; readonly now: Date },
+  { id, siteId, request, now }: Planning,
 ): Promise<PlannedUpgrade> {
   const startAt = request.startAt ?? now
   if (now.getTime() - startAt.getTime() > PAST_TOLERANCE_MS)
     throw invalidField('start_time', `is ${startAt.toISOString()}, more than 5 minutes ago`)
   const catalog = await listPackages(tx, scope)
   refuseUnknownVersions(request, catalog)
-  const candidates = await lockCandidates(tx, scope, request.mxedgeIds)
-  refuseUnknownMxedges(scope, request, candidates)
+  const candidates = await lockCandidates(tx, scope, { siteId, ids: request.mxedgeIds })
+  refuseUnknownMxedges(siteId, request, candidates)
   const chosen = candidates.map((appliance) => Object.assign(planSteps(appliance, request, catalog), { appliance }))
   const { plan, targets, notes } = planMxedgeUpgrade(request, chosen, id)
   await shareImages(tx, scope, targets)
   const skipped = targets.length - plan.planned
   const upgrade = {
     id,
-    siteId: siteIdOf(scope),
+    siteId,
     request: request.document,
     plan,
     counts: { ...noCounts, planned: plan.planned, skipped },
@@ -95,14 +103,14 @@ async function shareImages(tx: Tx, scope: PlaceScope, targets: readonly PlannedT
 const MAX_NAMED = 5
 
 function refuseUnknownMxedges(
-  scope: PlaceScope,
+  siteId: string | null,
   { mxedgeIds }: Pick<MxedgeUpgradeRequest, 'mxedgeIds'>,
   found: readonly Candidate[],
 ): void {
   const known = new Set(found.map(({ id }) => id))
   const unknown = (mxedgeIds ?? []).filter((id) => !known.has(id))
   if (unknown.length === 0) return
-  const place = siteIdOf(scope) === null ? 'organization' : 'site'
+  const place = siteId === null ? 'organization' : 'site'
   const more = unknown.length > MAX_NAMED ? ` and ${unknown.length - MAX_NAMED} more` : ''
   const named = `${unknown.slice(0, MAX_NAMED).join(', ')}${more}`
   throw invalidField('mxedge_ids', `this ${place} has no edge appliance ${named}`)

@@ -27,11 +27,11 @@ export async function updateMxedgeUpgrade(
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
-    const { status, stopping, request: before } = await lockUpgrade(tx, scope, id)
+    const { status, stopping, siteId, request: before } = await lockUpgrade(tx, scope, id)
     if (status !== 'queued' || stopping !== null)
       throw new AppError('conflict', `The upgrade is ${stopping ?? status}; only one that is queued can be changed`)
     await deleteTargets(tx, scope, id)
-    const planned = await planUpgrade(tx, scope, { id, request: parse(before), now: at })
+    const planned = await planUpgrade(tx, scope, { id, siteId, request: parse(before), now: at })
     await replaceUpgrade(tx, scope, planned.upgrade, ctx.serviceClock.nowMs())
     await appendRequest(tx, scope, { ...planned, message: `Change upgrade ${id} to`, at })
   })
