@@ -3,7 +3,6 @@ import { type Appliance, NotExecuted } from './appliance.ts'
 import type { Downloads } from './download.ts'
 import type { OnPoint } from './points.ts'
 import type { ProgressFeed } from './progress.ts'
-import type { State } from './state.ts'
 
 /** Executes the commands that take long, one after the other. Each may be executed again after a crash. */
 export interface Upgrades {
@@ -16,7 +15,6 @@ export interface Upgrades {
 export interface UpgradeOptions {
   readonly appliance: Appliance
   readonly downloads: Downloads
-  readonly state: State
   readonly feed: ProgressFeed
   readonly onPoint: OnPoint
 }
@@ -78,31 +76,24 @@ async function versionOf(appliance: Appliance, name: string): Promise<string | n
   return service.version
 }
 
-const BEFORE = 'distro-upgrade.json'
-
-/** What a crash must not make us forget: after it, the machine may already run the next release. */
-interface Before {
-  readonly command_id: string
-  readonly distro: string | null
-}
-
+/**
+ * An appliance that has left the release `from` is left alone: neither a crash nor a second command, which the gateway
+ * sends where the first one's connection was lost, upgrades by two releases.
+ */
 async function upgradeDistro(
-  { appliance, state, feed, onPoint }: UpgradeOptions,
-  { command_id, codename }: ParamsOf<'distro.upgrade'>,
+  { appliance, feed, onPoint }: UpgradeOptions,
+  { command_id, codename, from }: ParamsOf<'distro.upgrade'>,
 ): Promise<string> {
-  const text = await state.read(BEFORE)
-  const known = text === null ? null : (JSON.parse(text) as Before)
-  const before = known?.command_id === command_id ? known.distro : await appliance.distro()
-  await state.write(BEFORE, JSON.stringify({ command_id, distro: before } satisfies Before))
   const isUpgraded = async () => {
     const distro = await appliance.distro()
-    return codename === 'next' ? distro !== before : distro === codename
+    return codename === 'next' ? distro !== from : distro === codename
   }
   if (!(await isUpgraded())) {
     feed.report({ command_id, step: 'install', percent: null })
     await appliance.upgradeDistro(codename)
     onPoint('package installed')
-    if (!(await isUpgraded())) throw new Error(`The upgrade has ended, but the distribution still is ${before}`)
+    if (!(await isUpgraded()))
+      throw new Error(`The upgrade has ended, but the distribution still is ${await appliance.distro()}`)
   }
   return `the distribution is ${await appliance.distro()}`
 }

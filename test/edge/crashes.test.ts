@@ -124,7 +124,7 @@ test.each([
   const place = await newPlace()
   const { exited } = startProcess(place, crash)
   await untilConnected(world, place.id)
-  await order(world, place.id, { kind: 'upgrade_distro', params: { codename: 'next' } })
+  await order(world, place.id, { kind: 'upgrade_distro', params: { codename: 'next', from: 'bookworm' } })
   expect(await exited).toEqual([null, 'SIGKILL'])
   startProcess(place)
   await untilEnded(world, place.id, 'done')

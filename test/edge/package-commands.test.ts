@@ -97,9 +97,9 @@ describe('the upgrade of a service', () => {
 
 test('the upgrade of a distribution is carried, recorded and reported', async () => {
   const { id, agent } = await connectAgent(world)
-  await order(world, id, { kind: 'upgrade_distro', params: { codename: 'next' } })
+  await order(world, id, { kind: 'upgrade_distro', params: { codename: 'next', from: 'bookworm' } })
   const call = await agent.nextCall()
-  expect(call).toMatchObject({ method: 'distro.upgrade', params: { codename: 'next' } })
+  expect(call).toMatchObject({ method: 'distro.upgrade', params: { codename: 'next', from: 'bookworm' } })
   agent.succeed(call)
   await untilEnded(world, id, 'done')
   expect(await lastEvent(world, id)).toMatchObject({ type: 'ME_DISTRO_UPGRADED' })

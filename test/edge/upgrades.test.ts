@@ -30,6 +30,13 @@ async function start(options: Parameters<typeof startAgent>[1] = {}): Promise<St
   return agent
 }
 
+function untilDone(id: string, commands: number): Promise<boolean> {
+  return waitUntil(`${commands} commands are done`, async () => {
+    const { body } = await world.call('GET', `/orgs/${world.org.orgId}/mxedges/${id}/commands`)
+    return body.filter(({ status }: { readonly status: string }) => status === 'done').length === commands
+  })
+}
+
 describe('the agent', () => {
   test('downloads a package, installs it, and reports the new version before it answers', async () => {
     const { id, folder } = await start()
@@ -82,15 +89,21 @@ describe('the agent', () => {
 
   test('upgrades its distribution, once where it is asked twice for the same one', async () => {
     const { id, folder } = await start()
-    const upgrade = (codename: string) => order(world, id, { kind: 'upgrade_distro', params: { codename } })
+    const upgrade = (codename: string) =>
+      order(world, id, { kind: 'upgrade_distro', params: { codename, from: 'bookworm' } })
     await upgrade('next')
     await untilEnded(world, id, 'done')
     expect((await stats(id)).distro).toBe('trixie')
     await upgrade('trixie')
-    await waitUntil('both done', async () => {
-      const { body } = await world.call('GET', `/orgs/${world.org.orgId}/mxedges/${id}/commands`)
-      return body.filter(({ status }: { readonly status: string }) => status === 'done').length === 3
-    })
+    await untilDone(id, 3)
+    expect(await doneBy(folder)).toEqual(['configure', 'upgrade to trixie'])
+  })
+
+  test('upgrades its distribution by one release where it is told twice to do so', async () => {
+    const { id, folder } = await start()
+    const upgrade = () => order(world, id, { kind: 'upgrade_distro', params: { codename: 'next', from: 'bookworm' } })
+    await Promise.all([upgrade(), upgrade()])
+    await untilDone(id, 3)
     expect(await doneBy(folder)).toEqual(['configure', 'upgrade to trixie'])
   })
 
@@ -99,7 +112,7 @@ describe('the agent', () => {
     [{ distro: 'changes_nothing' }, 'The upgrade has ended, but the distribution still is bookworm'],
   ])('says why the upgrade of the distribution with %j failed', async (faults, reason) => {
     const { id } = await start({ applianceOf: (state: State) => dryRunAppliance(state, faults) })
-    await order(world, id, { kind: 'upgrade_distro', params: { codename: 'next' } })
+    await order(world, id, { kind: 'upgrade_distro', params: { codename: 'next', from: 'bookworm' } })
     expect(await untilEnded(world, id, 'rejected')).toMatchObject({ reason })
     expect(await lastEvent(world, id)).toMatchObject({ type: 'ME_DISTRO_UPGRADE_FAILED', text: reason })
   })

@@ -215,6 +215,13 @@ describe('an appliance', () => {
     await world.call('DELETE', `/orgs/${world.org.orgId}/mxedges/${id}`)
   })
 
+  test('that does not report its distribution is skipped by an upgrade of it', async () => {
+    const id = await addBox(world, { facts: { distro: null } })
+    const { record } = await plan({ mxedge_ids: [id], distro: 'next' })
+    expect(record.notes).toEqual([{ mxedge_id: id, reason: 'skipped: it does not report its distribution' }])
+    await world.call('DELETE', `/orgs/${world.org.orgId}/mxedges/${id}`)
+  })
+
   test('is in at most one upgrade', async () => {
     const first = await upgrade(world, tunterm('latest'))
     const { record } = await plan({ mxedge_ids: [boxes[0], boxes[1]], versions: { tunterm: 'latest' } })

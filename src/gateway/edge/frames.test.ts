@@ -18,7 +18,7 @@ const orders: readonly MxedgeCommandToSend[] = [
     kind: 'upgrade_service',
     params: { service: 'tunterm', version: '2:1.0~rc1+b-2', image_id: id, from_version: null },
   },
-  { ...row, kind: 'upgrade_distro', params: { codename: 'next' } },
+  { ...row, kind: 'upgrade_distro', params: { codename: 'next', from: 'bookworm' } },
 ]
 const image = {
   uri: 'https://signalbox.example/firmware/a',
@@ -83,7 +83,7 @@ test.each([
   ['service.upgrade', { service: 'tunterm', version: '--force' }],
   ['service.upgrade', { service: 'tunterm', version: '1 2' }],
   ['service.upgrade', { service: '../x', version: '1' }],
-  ['distro.upgrade', { codename: '-y' }],
+  ['distro.upgrade', { codename: '-y', from: null }],
   ['stage', {}],
 ] as const)(
   '%s with %j is refused, because the operator has to get arguments that are no options',

@@ -81,8 +81,8 @@ export const calls = {
   /** Download the image and keep it. */
   stage: Type.Object({ ...command, artifact: Artifact }),
   'service.upgrade': Type.Object({ ...command, service: Name, version: Version, artifact: Artifact }),
-  /** `next` is the release that follows the present one. */
-  'distro.upgrade': Type.Object({ ...command, codename: Type.String({ pattern: CODENAME }) }),
+  /** `next` is the release that follows `from`, so that a second such command does not upgrade once more. */
+  'distro.upgrade': Type.Object({ ...command, codename: Type.String({ pattern: CODENAME }), from: Nullable(Text) }),
 } as const
 
 export type Method = keyof typeof calls

@@ -10,8 +10,7 @@ export type MxedgeOrder =
   | { readonly kind: 'configure'; readonly params: Readonly<Record<string, never>> }
   /** Install the image, a package of the service. */
   | { readonly kind: 'upgrade_service'; readonly params: ServiceUpgrade }
-  /** Upgrade the distribution; `next` is the release that follows the present one. */
-  | { readonly kind: 'upgrade_distro'; readonly params: { readonly codename: string } }
+  | { readonly kind: 'upgrade_distro'; readonly params: DistroUpgrade }
 
 export interface ServiceUpgrade {
   readonly service: string
@@ -21,6 +20,13 @@ export interface ServiceUpgrade {
   readonly image_id: string
   /** What the service reported when the command was queued; null: it was not installed. */
   readonly from_version: string | null
+}
+
+export interface DistroUpgrade {
+  /** Of a release; `next`: the one that follows `from`. */
+  readonly codename: string
+  /** The release that the appliance reported when the command was queued; null: it reported none. */
+  readonly from: string | null
 }
 
 export type MxedgeCommandKind = MxedgeOrder['kind']

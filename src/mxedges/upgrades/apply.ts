@@ -63,7 +63,7 @@ function commandOf(
 }
 
 function orderOf(step: MxedgeStep): MxedgeOrder {
-  if ('distro' in step) return { kind: 'upgrade_distro', params: { codename: step.to } }
+  if ('distro' in step) return { kind: 'upgrade_distro', params: { codename: step.to, from: step.from } }
   const { service, to: version, from: from_version, image_id } = step
   return { kind: 'upgrade_service', params: { service, version, image_id, from_version } }
 }

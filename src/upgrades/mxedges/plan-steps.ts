@@ -23,6 +23,7 @@ export function planSteps(appliance: Candidate, wanted: Wanted, catalog: readonl
   const method = wanted.distro === null ? 'service.upgrade' : 'distro.upgrade'
   if (!reported.methods.includes(method)) return skip(`its agent has no method ${method}`)
   if (wanted.distro !== null) {
+    if (reported.distro === null) return skip('it does not report its distribution')
     if (reported.distro === wanted.distro) return skip(`it runs the distribution ${wanted.distro} already`)
     return { steps: [{ distro: true, from: reported.distro, to: wanted.distro }], reasons: [] }
   }
