@@ -179,7 +179,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...mapOperations,
     ...placementOperations(storage.imageFiles),
     ...mxedgeUpgradeOperations,
-    ...mxedgeOperations(storage.imageFiles),
+    ...mxedgeOperations(storage.imageFiles, parts.agents),
     ...agentRegistrationOperations(ctx.clock, parts.agents),
     ...webhookOperations(outbound),
   ]

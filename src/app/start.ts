@@ -127,7 +127,10 @@ async function startParts(
     tls: tls.http,
     trustedProxies: config.trustedProxies,
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
-    agents: agentGateway(dataDir.path, () => ({ host: tls.gatewayHost, port: edgePort })),
+    agents: agentGateway(dataDir.path, {
+      address: () => ({ host: tls.gatewayHost, port: edgePort }),
+      httpCa: tls.httpCa,
+    }),
     storage,
     localCertificates: tls.localCertificates,
     outbound,

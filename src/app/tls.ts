@@ -21,6 +21,8 @@ export interface TlsMaterial {
    * public one.
    */
   readonly localCertificates: boolean
+  /** PEM of the CA that signed the HTTPS server's certificate; null where no CA of this service did. */
+  readonly httpCa: string | null
 }
 
 /**
@@ -40,6 +42,7 @@ export async function openTls(config: Config, dataDir: string): Promise<TlsMater
     edge,
     gatewayHost: name,
     localCertificates: http !== null && isIssuedBy(http.cert, gateway.ca),
+    httpCa: (http !== null && [edge.ca, gateway.ca].find((ca) => isIssuedBy(http.cert, ca))) || null,
   }
 }
 

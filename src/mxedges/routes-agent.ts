@@ -7,6 +7,8 @@ import { type Operation, operation } from '../http/operation.ts'
 import { Empty, Uuid } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
+import type { AgentGateway } from '../devices/routers/certificates.ts'
+import { revealsSecrets } from '../orgs/reveal.ts'
 import { queueMxedgeCommand } from './commands/queue-command.ts'
 import { listMxedgeCommands } from './commands/store.ts'
 import { getMxedge } from './store.ts'
@@ -115,33 +117,37 @@ const versionOperations: Operation[] = [
 )
 
 /** Operations that need the agent of an appliance. Source: contract, Orgs MxEdges and Sites MxEdges. */
-export const agentOperations: Operation[] = [
-  ...commandOperations,
-  listOperation({
-    id: 'listOrgMxEdgeCommands',
-    summary: 'List the commands to an edge appliance, the newest first',
-    tag,
-    at: orgSites(`${single}/commands`, { needs: 'read' }),
-    params,
-    item: MxedgeCommandReply,
-    run: async (ctx, { scope, params: { mxedge_id: mxedgeId }, page }) => {
-      await getMxedge(ctx.db, scope, mxedgeId)
-      return presentPage(await listMxedgeCommands(ctx.db, scope, { mxedgeId, page }), presentMxedgeCommand)
-    },
-  }),
-  ...versionOperations,
-  operation({
-    id: 'getOrgMxEdgeVmParams',
-    summary: 'Get what a virtual edge appliance is set up with',
-    method: 'GET',
-    tag,
-    at: orgSites(`${single}/vm_params`, { needs: 'read' }),
-    params,
-    reply: VmParamsReply,
-    run: async (ctx, { scope, params }) => {
-      const presented = presentVmParams(await getMxedge(ctx.db, scope, params.mxedge_id))
-      if (presented === null) throw new AppError('invalid', 'The edge appliance is no virtual machine')
-      return presented
-    },
-  }),
-].flat()
+export function agentOperations(agents: AgentGateway): Operation[] {
+  return [
+    ...commandOperations,
+    listOperation({
+      id: 'listOrgMxEdgeCommands',
+      summary: 'List the commands to an edge appliance, the newest first',
+      tag,
+      at: orgSites(`${single}/commands`, { needs: 'read' }),
+      params,
+      item: MxedgeCommandReply,
+      run: async (ctx, { scope, params: { mxedge_id: mxedgeId }, page }) => {
+        await getMxedge(ctx.db, scope, mxedgeId)
+        return presentPage(await listMxedgeCommands(ctx.db, scope, { mxedgeId, page }), presentMxedgeCommand)
+      },
+    }),
+    ...versionOperations,
+    operation({
+      id: 'getOrgMxEdgeVmParams',
+      summary: 'Get what a virtual edge appliance is set up with',
+      method: 'GET',
+      tag,
+      at: orgSites(`${single}/vm_params`, { needs: 'read' }),
+      params,
+      reply: VmParamsReply,
+      run: async (ctx, { scope, caller, params }) => {
+        const mxedge = await getMxedge(ctx.db, scope, params.mxedge_id)
+        const isShown = await revealsSecrets(ctx, caller, scope)
+        const presented = presentVmParams(mxedge, isShown ? { url: ctx.baseUrl, ca: agents.httpCa } : null)
+        if (presented === null) throw new AppError('invalid', 'The edge appliance is no virtual machine')
+        return presented
+      },
+    }),
+  ].flat()
+}

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/authorize.ts'
 import type { InOrg } from '../access/scope.ts'
+import type { AgentGateway } from '../devices/routers/certificates.ts'
 import { org, orgAndSite, orgSites, orgSitesAndSite, site } from '../http/at.ts'
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
@@ -30,11 +31,11 @@ import { updateMxedge } from './update-mxedge.ts'
 import { CreateMxedgeBody, MxedgeReply, MxedgesQuery, UpdateMxedgeBody, parseForSite, presentMxedge } from './wire.ts'
 
 /** Edge appliances and what belongs to them. Source: contract, Orgs MxEdges, Sites MxEdges, Orgs MxClusters. */
-export function mxedgeOperations(files: ImageFiles): Operation[] {
+export function mxedgeOperations(files: ImageFiles, agents: AgentGateway): Operation[] {
   return [
     ...collectionOperations,
     ...singleOperations(files),
-    ...agentOperations,
+    ...agentOperations(agents),
     ...clusterOperations,
     ...inventoryChangeOperations(files),
     ...mxedgeConstOperations,

@@ -9,6 +9,7 @@ import type { PersonOrder } from './commands/queue-command.ts'
 import type { MxedgeCommand } from './commands/store.ts'
 import { isVirtual } from './models.ts'
 import type { Mxedge } from './mxedge.ts'
+import { type AgentStart, userDataOf } from './user-data.ts'
 
 export const serviceParams = {
   mxedge_id: Uuid,
@@ -131,9 +132,27 @@ function presentVersion({ package: name, version, distro, isDefault }: CatalogPa
   return { package: name, version, ...(distro !== null && { distro }), default: isDefault }
 }
 
-export const VmParamsReply = named('MxedgeVmParams', Type.Object({ name: Type.String(), model: Type.String() }))
+export const VmParamsReply = named(
+  'MxedgeVmParams',
+  Type.Object({
+    name: Type.String(),
+    model: Type.String(),
+    user_data: Type.Optional(
+      Type.String({
+        description: 'for cloud-init, with the `magic` of the appliance; only for callers who see `magic`',
+      }),
+    ),
+  }),
+)
 
-/** Null for an appliance that is no virtual machine. */
-export function presentVmParams({ name, model }: Mxedge): Static<typeof VmParamsReply> | null {
-  return isVirtual(model) ? { name, model } : null
+/**
+ * Returns null for an appliance that is no virtual machine.
+ * @param origin Null for a caller who doesn't see secrets: the user data contains the registration code.
+ */
+export function presentVmParams(
+  { name, model, registrationCode: code }: Mxedge,
+  origin: Omit<AgentStart, 'code'> | null,
+): Static<typeof VmParamsReply> | null {
+  if (!isVirtual(model)) return null
+  return { name, model, ...(origin !== null && { user_data: userDataOf({ ...origin, code }) }) }
 }

@@ -22,6 +22,18 @@ it('the self-signed certificate has the further names, and is replaced when they
   expect(await namesWith(['other.example.net'])).toContain('DNS:other.example.net')
 })
 
+it('agents are told of the CA of the HTTPS server if it is one of this service, and of no other', async () => {
+  const dataDir = await temporaryDir()
+  const httpCa = async (changed: Partial<Config>) => (await openTls({ ...parseConfig({}), ...changed }, dataDir)).httpCa
+  const own = (await loadDeviceCa(dataDir)).certificatePem
+  const operators = await issueGatewayTls(await makeCa(), ['signalbox.example.net'])
+  expect(await httpCa({ tls: 'self-signed' })).toBe(own)
+  expect(await httpCa({ tls: 'self-signed', ucentralTls: operators })).toBe(own)
+  expect(await httpCa({ tls: operators, ucentralTls: operators })).toBe(operators.ca)
+  expect(await httpCa({ tls: operators })).toBeNull()
+  expect(await httpCa({ tls: 'off' })).toBeNull()
+})
+
 describe('access points verify downloads by their own CA', () => {
   it('if the built-in CA signed the self-signed certificate of the HTTPS server', async () => {
     expect(await usesLocalCertificates({ tls: 'self-signed' })).toBe(true)

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -72,6 +72,44 @@ test('the agent in one file registers a router, and restarts it', async () => {
   await world.call('POST', `/sites/${siteId}/devices/${deviceId}/restart`)
   await waitUntil('the router reboots', async () => (await dryRunOf({ folder: state })).done.length === 1)
   expect((await dryRunOf({ folder: state })).done).toEqual(['reboot'])
+  agent.kill('SIGTERM')
+  expect(await exited).toEqual([0, null])
+})
+
+test('the user data of a virtual machine starts the agent, which registers', async () => {
+  const { id } = await addMxedge(world)
+  const { body } = await world.call('GET', `/orgs/${world.org.orgId}/mxedges/${id}/vm_params`)
+  const folder = await temporaryDir()
+  // Everything that names a place on the machine names one in the folder instead.
+  const text = body.user_data.replaceAll(/(?<=[ "=])\/(?=etc|usr\/local|var\/lib)/g, `${folder}/`)
+  expect(text.startsWith('#cloud-config\n')).toBe(true)
+  const config = JSON.parse(text.slice(text.indexOf('\n')))
+  const contents = new Map<string, string>()
+  for (const { path, content } of config.write_files) {
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, content)
+    contents.set(basename(path), content)
+  }
+  const [[shell, ...shellArgs], ...systemctl] = config.runcmd
+  await run(shell, shellArgs)
+  expect(systemctl.flat().filter((word: string) => word === 'systemctl')).toHaveLength(systemctl.length)
+
+  const unit = contents.get('signalbox-agent.service') ?? ''
+  const [, environmentFile = ''] = /^EnvironmentFile=(.+)$/m.exec(unit) ?? []
+  const [name, code] = (await readFile(environmentFile, 'utf8')).trim().split('=')
+  const [, commandLine = ''] = /^ExecStart=(.+)$/m.exec(unit) ?? []
+  const [program = '', ...args] = commandLine.split(' ')
+  const file = args.find((word) => word.endsWith('.mjs')) ?? ''
+  await mkdir(dirname(join(folder, 'var/lib/x')), { recursive: true })
+  await run(process.execPath, [builder, file])
+  const agent = spawn(program, args, {
+    cwd: folder,
+    env: { PATH: dirname(process.execPath), [name ?? '']: code },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const exited = once(agent, 'exit')
+  onTestFinished(() => void agent.kill('SIGKILL'))
+  await untilConnected(world, id)
   agent.kill('SIGTERM')
   expect(await exited).toEqual([0, null])
 })

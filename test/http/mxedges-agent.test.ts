@@ -63,9 +63,24 @@ it('the list of package versions is empty', async () => {
 })
 
 it('the name and model of a virtual machine are returned, and other hardware is refused', async () => {
-  expect((await server.call('GET', `${mxedges}/${id}/vm_params`)).body).toEqual({ name: 'Edge', model: 'ME-VM' })
+  expect((await server.call('GET', `${mxedges}/${id}/vm_params`)).body).toMatchObject({ name: 'Edge', model: 'ME-VM' })
   const vm = await addMxedge(server, { model: 'VM' })
-  expect((await server.call('GET', `${mxedges}/${vm.id}/vm_params`)).body).toEqual({ name: 'Edge', model: 'VM' })
+  expect((await server.call('GET', `${mxedges}/${vm.id}/vm_params`)).body).toMatchObject({ name: 'Edge', model: 'VM' })
   const box = await addMxedge(server, { model: 'ME-X5' })
   expect((await server.call('GET', `${mxedges}/${box.id}/vm_params`)).status).toBe(400)
+})
+
+it('the user data of a virtual machine is shown to those who see its registration code', async () => {
+  const { id: vm, magic } = await addMxedge(server)
+  const path = `${mxedges}/${vm}/vm_params`
+  const { body } = await server.call('GET', path)
+  expect(body.user_data).toContain(`SIGNALBOX_AGENT_CODE=${magic}`)
+  for (const role of ['helpdesk', 'read'] as const) {
+    const reader = await addPerson(server, [{ scope: 'org', role }])
+    expect((await server.call('GET', path, { as: reader })).body).toEqual({ name: 'Edge', model: 'ME-VM' })
+  }
+  const setting = `/orgs/${server.org.orgId}/setting`
+  await server.call('PUT', setting, { body: { api_policy: { no_reveal: true } } })
+  expect((await server.call('GET', path)).body).not.toHaveProperty('user_data')
+  await server.call('PUT', setting, { body: { api_policy: { no_reveal: false } } })
 })

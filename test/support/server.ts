@@ -168,7 +168,10 @@ export async function startTestServer(
     // The proxy is on another address of this machine.
     trustedProxies: ['127.0.0.2/32'],
     deviceCaDir: context.dataDir,
-    agents: agentGateway(context.dataDir, () => ({ host: '127.0.0.1', port: edge.port })),
+    agents: agentGateway(context.dataDir, {
+      address: () => ({ host: '127.0.0.1', port: edge.port }),
+      httpCa: null,
+    }),
     storage: { ...opened, imageFiles },
     localCertificates: false,
     outbound,

@@ -17,6 +17,8 @@ export interface AgentCertificate {
 export interface AgentGateway {
   /** @throws AppError invalid naming `csr`. */
   checkRequest(csrPem: string): Promise<CheckedRequest>
+  /** PEM of the CA that agents need to register over HTTPS; null: the service's certificate is another CA's, or none. */
+  readonly httpCa: string | null
   /** Where agents connect: a host and a port. */
   address(): { readonly host: string; readonly port: number }
 }
