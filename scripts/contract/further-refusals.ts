@@ -81,10 +81,10 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
     why: 'Devices trust only public CAs when they upload, so the files would never arrive',
   },
   {
-    what: '`support` of an edge appliance',
-    words: "The agent of an edge appliance can't upload support files",
-    file: 'src/mxedges/routes-agent.ts',
-    why: 'The agent has no method for it',
+    what: '`support` of an edge appliance whose hooks have none',
+    words: "The agent of the edge appliance can't collect support files",
+    file: 'src/mxedges/commands/find-refusal.ts',
+    why: 'What the files contain, and how they are collected, depends on the operator',
   },
   {
     what: 'settings of an organization with addresses in `api_policy.src_ips`',

@@ -33,6 +33,8 @@ export interface Appliance {
    * @throws Error with the reason.
    */
   upgradeDistro(codename: string): Promise<void>
+  /** Writes support files, as one archive, to a new file at the path. @throws Error with the reason. */
+  collectSupport(path: string): Promise<void>
   /** @throws Error with the reason. */
   configure(configuration: Readonly<Record<string, unknown>>): Promise<void>
 }

@@ -29,6 +29,7 @@ function appliance(changes: Partial<Appliance> = {}): Appliance & { readonly don
     bouncePorts: async () => {},
     disconnectAps: async () => {},
     configure: async () => {},
+    collectSupport: async () => {},
     install: async () => {},
     distro: async () => null,
     upgradeDistro: async () => {},
@@ -40,7 +41,7 @@ const never = () => Promise.reject(new Error('No upgrade is expected'))
 const none: Upgrades = { stage: never, upgradeService: never, upgradeDistro: never }
 const running = new AbortController().signal
 const roleOf = (machine: Appliance, state: State, bootId: string) => ({
-  executor: edgeExecutor({ appliance: machine, upgrades: none, state }),
+  executor: edgeExecutor({ appliance: machine, upgrades: none, support: never, state }),
   bootId: async () => bootId,
 })
 const bookOf = (machine: Appliance, state = memoryState(), bootId = 'boot-1', signal = running) =>

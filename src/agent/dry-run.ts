@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { stat, writeFile } from 'node:fs/promises'
 import { calls, isMethod } from '../gateway/edge/messages.ts'
 import { type Appliance, NotExecuted, type Service } from './appliance.ts'
 import type { State } from './state.ts'
@@ -54,6 +54,11 @@ export function dryRunAppliance(state: State, faults: Faults = {}): Appliance {
     bouncePorts: (ports) => note(`bounce ${ports.join(' ')}`),
     disconnectAps: (macs) => note(`disconnect ${macs.join(' ')}`),
     configure: () => note('configure'),
+    async collectSupport(path) {
+      const text = JSON.stringify(await readDryRun(state))
+      await writeFile(path, text, { mode: 0o600 })
+      await note('collect support files')
+    },
     async install(name, { path, version }) {
       const { install } = faults
       if (install === 'never_finishes') await new Promise(() => {})

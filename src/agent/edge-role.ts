@@ -3,6 +3,7 @@ import { type Appliance, NotExecuted } from './appliance.ts'
 import { createReporter, readMachineFacts } from './facts.ts'
 import type { Executor, Order, Role, RoleParts } from './role.ts'
 import type { State } from './state.ts'
+import { uploadSupport } from './support.ts'
 import { type Upgrades, createUpgrades } from './upgrades.ts'
 
 /** Replaces values that several agents on one machine would share. */
@@ -19,7 +20,12 @@ export async function createEdgeRole(
   const report = createReporter(folder, appliance)
   return {
     registration: { path: '/api/v1/mxedges/register', body: {} },
-    executor: edgeExecutor({ appliance, upgrades: createUpgrades({ ...parts, appliance }), state }),
+    executor: edgeExecutor({
+      appliance,
+      upgrades: createUpgrades({ ...parts, appliance }),
+      support: (params) => uploadSupport(parts, appliance, params),
+      state,
+    }),
     bootId: async () => facts.boot_id,
     hello: async () => ({
       ...facts,
@@ -44,6 +50,8 @@ async function readConfigSha256(state: State): Promise<string | null> {
 export interface EdgeMachine {
   readonly appliance: Appliance
   readonly upgrades: Upgrades
+  /** Collects support files and uploads them. */
+  readonly support: (params: ParamsOf<'support'>) => Promise<string>
   readonly state: State
 }
 
@@ -57,7 +65,7 @@ export function edgeExecutor(machine: EdgeMachine): Executor {
   }
 }
 
-async function run({ appliance, upgrades, state }: EdgeMachine, { method, params }: Order): Promise<string> {
+async function run({ appliance, upgrades, support, state }: EdgeMachine, { method, params }: Order): Promise<string> {
   if (isParamsOf('service.control', params) && method === 'service.control') {
     await appliance.control(params.service, params.action)
     return `${params.action} ${params.service}`
@@ -78,5 +86,6 @@ async function run({ appliance, upgrades, state }: EdgeMachine, { method, params
   if (isParamsOf('stage', params) && method === 'stage') return upgrades.stage(params)
   if (isParamsOf('service.upgrade', params) && method === 'service.upgrade') return upgrades.upgradeService(params)
   if (isParamsOf('distro.upgrade', params) && method === 'distro.upgrade') return upgrades.upgradeDistro(params)
+  if (isParamsOf('support', params) && method === 'support') return support(params)
   throw new NotExecuted(`The agent has no method ${method}`)
 }

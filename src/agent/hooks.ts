@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Method } from '../gateway/edge/messages.ts'
 import { type Appliance, NotExecuted, type Service, type ServiceAction } from './appliance.ts'
 import { readDistro } from './facts.ts'
+import { collectOutput } from './collect.ts'
 import { type CommandLine, runHook, runHookOrThrow } from './run-hook.ts'
 
 /** The commands of a service. `version` prints its version; `status` ends with 0 while it runs. */
@@ -22,13 +23,18 @@ export interface Hooks {
   readonly disconnect_aps?: CommandLine
   readonly configure?: CommandLine
   readonly distro_upgrade?: CommandLine
+  /** Prints an archive. */
+  readonly support?: CommandLine
 }
 
 const INSTALL_TIMEOUT_MS = 900_000
 const DISTRO_TIMEOUT_MS = 3_600_000
+const SUPPORT_TIMEOUT_MS = 600_000
+/** The server takes no more. */
+const MAX_SUPPORT_BYTES = 64 * 1024 * 1024
 
 const serviceHooks = ['version', 'status', 'start', 'stop', 'restart'] as const
-const otherHooks = ['port_down', 'port_up', 'disconnect_aps', 'configure', 'distro_upgrade'] as const
+const otherHooks = ['port_down', 'port_up', 'disconnect_aps', 'configure', 'distro_upgrade', 'support'] as const
 
 /** @throws Error that names the member of the file. */
 export async function readHooks(path: string): Promise<Hooks> {
@@ -88,13 +94,17 @@ export function hookAppliance(hooks: Hooks): Appliance {
     async upgradeDistro(codename) {
       await runHookOrThrow([...need(hooks, 'distro_upgrade'), codename], { timeoutMs: DISTRO_TIMEOUT_MS })
     },
+    async collectSupport(path) {
+      const limits = { maxBytes: MAX_SUPPORT_BYTES, timeoutMs: SUPPORT_TIMEOUT_MS }
+      await collectOutput(need(hooks, 'support'), { path, ...limits })
+    },
     async configure(configuration) {
       if (hooks.configure !== undefined) await runHookOrThrow(hooks.configure, { input: configuration })
     },
   }
 }
 
-function methodsOf({ services, port_down, port_up, disconnect_aps, distro_upgrade }: Hooks): Method[] {
+function methodsOf({ services, port_down, port_up, disconnect_aps, distro_upgrade, support }: Hooks): Method[] {
   return [
     ...(Object.keys(services).length > 0 ? (['service.control'] as const) : []),
     ...(port_down !== undefined && port_up !== undefined ? (['port.bounce'] as const) : []),
@@ -104,6 +114,7 @@ function methodsOf({ services, port_down, port_up, disconnect_aps, distro_upgrad
     'stage',
     ...(Object.values(services).some(({ install }) => install !== undefined) ? (['service.upgrade'] as const) : []),
     ...(distro_upgrade !== undefined ? (['distro.upgrade'] as const) : []),
+    ...(support !== undefined ? (['support'] as const) : []),
   ]
 }
 

@@ -11,6 +11,8 @@ export type Point =
   | 'package installed'
   | 'reboot recorded'
   | 'reboot begun'
+  | 'support collected'
+  | 'support uploaded'
   | 'command executed'
   | 'answer recorded'
   | 'answer sent'

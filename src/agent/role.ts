@@ -3,6 +3,7 @@ import type { State } from './state.ts'
 import type { Downloads } from './download.ts'
 import type { OnPoint } from './points.ts'
 import type { ProgressFeed } from './progress.ts'
+import type { Upload } from './upload.ts'
 
 /** A command as the gateway sent it. */
 export interface Order {
@@ -38,6 +39,7 @@ export interface RoleParts {
   /** The folder of the agent's state. */
   readonly folder: string
   readonly downloads: Downloads
+  readonly upload: Upload
   readonly feed: ProgressFeed
   readonly onPoint: OnPoint
 }

@@ -16,6 +16,7 @@ import {
   readCredentials,
   register,
 } from './register.ts'
+import { createUpload } from './upload.ts'
 import type { Role, RoleParts } from './role.ts'
 import { type State, openState } from './state.ts'
 
@@ -54,7 +55,8 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
     signal,
     onPoint,
   })
-  const role = await options.roleOf({ state, folder, downloads, feed, onPoint })
+  const upload = createUpload({ ca: gatewayCa, signal })
+  const role = await options.roleOf({ state, folder, downloads, upload, feed, onPoint })
   const known = await readCredentials(state)
   const credentials = known ?? (await registerAtLast(state, options, { role, onPoint }))
   gatewayCa.push(credentials.ca, ...(options.ca === undefined ? [] : [options.ca]))

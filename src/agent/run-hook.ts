@@ -59,7 +59,8 @@ export async function runHookOrThrow(commandLine: CommandLine, options?: RunOpti
   if (code !== 0) throw new Error(`${commandLine[0]} ended with ${code}: ${output.trim().slice(-300)}`)
 }
 
-function killGroup(pid: number | undefined): void {
+/** Kills a program with the programs that it has started. */
+export function killGroup(pid: number | undefined): void {
   if (pid === undefined) return
   try {
     process.kill(-pid, 'SIGKILL')

@@ -40,6 +40,7 @@ import { deviceSearchOperations } from '../devices/search/routes.ts'
 import { deviceStatsOperations } from '../devices/stats/routes.ts'
 import { telemetryOperations } from '../devices/telemetry/routes.ts'
 import { supportOperations } from '../devices/support/routes.ts'
+import { deviceSupport } from '../devices/support/store.ts'
 import { supportFileRoutes } from '../devices/support/routes-files.ts'
 import { deviceTransferOperations } from '../devices/transfer/routes.ts'
 import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
@@ -68,6 +69,7 @@ import { agentRegistrationOperations } from '../mxedges/registration/routes.ts'
 import { isImageOfRunningMxedgeUpgrade } from '../mxedges/upgrades/store-records.ts'
 import { mxedgeUpgradeOperations } from '../upgrades/mxedges/routes.ts'
 import { mxedgeOperations } from '../mxedges/routes.ts'
+import { mxedgeSupport } from '../mxedges/support/store.ts'
 import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
 import { upgradeOperations } from '../upgrades/routes.ts'
@@ -110,7 +112,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   await http.register(recoveryPageRoutes)
   await http.register(emailPageRoutes)
   await http.register(firmwareDownloadRoutes(ctx, parts.storage.firmwareFiles))
-  await http.register(supportFileRoutes(ctx, parts.storage.supportFiles))
+  await http.register(supportFileRoutes(ctx, parts.storage.supportFiles, [deviceSupport, mxedgeSupport]))
   await http.register(imageRoutes(ctx, parts.storage.imageFiles))
   await http.register(invitePageRoutes)
   await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
@@ -179,7 +181,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...mapOperations,
     ...placementOperations(storage.imageFiles),
     ...mxedgeUpgradeOperations,
-    ...mxedgeOperations(storage.imageFiles, parts.agents),
+    ...mxedgeOperations(parts.agents, storage.imageFiles, storage.supportFiles),
     ...agentRegistrationOperations(ctx.clock, parts.agents),
     ...webhookOperations(outbound),
   ]

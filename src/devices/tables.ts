@@ -307,6 +307,10 @@ export interface SupportFileTable {
   /** A bigint: pg returns it as text. */
   bytes: string
   createdAt: Date
+  /** True: the command is one to an edge appliance. */
+  ofMxedge: Generated<boolean>
+  deviceCommandId: GeneratedAlways<string | null>
+  mxedgeCommandId: GeneratedAlways<string | null>
 }
 
 /** See migration 41. */

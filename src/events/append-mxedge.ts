@@ -88,6 +88,10 @@ const mxedgeEvents = {
     display: 'Distribution upgrade failed',
     description: 'The edge appliance could not upgrade its Linux distribution, or could not be reached in time',
   },
+  ME_SUPPORT_FILES_UPLOADED: {
+    display: 'Support files uploaded',
+    description: 'The edge appliance has collected support files and uploaded them on request',
+  },
   ME_COMMAND_FAILED: {
     display: 'Command failed',
     description: 'The edge appliance has not executed a command, or could not be reached in time',

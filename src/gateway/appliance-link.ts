@@ -10,11 +10,18 @@ export interface ProvenIdentity extends AgentIdentity {
   readonly keySha256: string
 }
 
+/** What a command needs besides its row. */
+export interface OrderAddresses {
+  /** Null for a command that has none, and for one whose image no longer exists. */
+  readonly image: Artifact | null
+  /** Signs the address to which the appliance uploads the support files of this command. */
+  readonly uploadUri: () => string
+}
+
 /** A link of an edge appliance; `deviceId` is the id of the appliance. */
 export interface ApplianceLink extends Link {
   readonly identity: ProvenIdentity
-  /** @param image Null for a command that has none, and for one whose image no longer exists. */
-  send(command: MxedgeCommandToSend, image: Artifact | null): SendResult
+  send(command: MxedgeCommandToSend, addresses: OrderAddresses): SendResult
 }
 
 /** What an agent says when it connects. */

@@ -1,3 +1,4 @@
+import { supportUploadUrl } from '../devices/support/file-url.ts'
 import {
   recordMxedgeCommandsSent,
   recordMxedgeCommandsUnsent,
@@ -17,7 +18,7 @@ import { listStaleSessions } from '../mxedges/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
 import { gatherAnswers } from '../platform/gather-answers.ts'
 import { startPoller } from '../platform/poller.ts'
-import type { ApplianceHello, ApplianceLink } from './appliance-link.ts'
+import type { ApplianceHello, ApplianceLink, OrderAddresses } from './appliance-link.ts'
 import { type WithImage, addImages, artifactOf } from './artifacts.ts'
 import type { CommandRows } from './command-rows.ts'
 import { batchOf } from './limits.ts'
@@ -145,8 +146,16 @@ function applianceCommands(
     finish: (finished) => recordMxedgeOutcomes(ctx, finished),
     requeue: (commands) => recordMxedgeCommandsUnsent(ctx, commands),
     listUnanswered: (calls) => listUnansweredCommands(ctx.db, calls),
-    send: (link, command) => link.send(command, artifactOf(ctx, command, URL_LIFE_MS)),
+    send: (link, command) => link.send(command, addressesOf(ctx, command)),
     sentOf: (command) => command,
+  }
+}
+
+function addressesOf(ctx: Context, command: WithImage<MxedgeCommandToSend>): OrderAddresses {
+  const { orgId, id: commandId } = command
+  return {
+    image: artifactOf(ctx, command, URL_LIFE_MS),
+    uploadUri: () => supportUploadUrl(ctx, { orgId, commandId }),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { SitesScope } from '../access/scope.ts'
-import { org, orgAndSite, orgSites } from '../http/at.ts'
+import { org, orgSites } from '../http/at.ts'
 import { listPackages } from '../firmware/packages/store.ts'
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
@@ -65,30 +65,11 @@ const commandOperations: Operation[] = [
     run: (ctx, { scope, params: { mxedge_id: id, name: service, action } }) =>
       queue(ctx, scope, { id, order: { kind: 'service', params: { service, action } } }),
   }),
-  operation({
-    id: { org: 'uploadOrgMxEdgeSupportFiles', site: 'uploadSiteMxEdgeSupportFiles' },
-    summary: {
-      org: 'Let an edge appliance of an organization upload its support files',
-      site: 'Let an edge appliance of a site upload its support files',
-    },
-    method: 'POST',
-    tag: { org: tag, site: 'Sites MxEdges' },
-    at: orgAndSite(`${single}/support`, { needs: 'operate' }),
-    params,
-    reply: Empty,
-    run: (ctx, { scope, params }) => refuseSupport(ctx, scope, params.mxedge_id),
-  }),
 ].flat()
 
 async function queue(ctx: Context, scope: SitesScope, command: Parameters<typeof queueMxedgeCommand>[2]) {
   await queueMxedgeCommand(ctx, scope, command)
   return {}
-}
-
-/** @throws AppError not_found; invalid, because agents have no method for it. */
-async function refuseSupport(ctx: Context, scope: SitesScope, id: string): Promise<never> {
-  await getMxedge(ctx.db, scope, id)
-  throw new AppError('invalid', "The agent of an edge appliance can't upload support files")
 }
 
 /** Older clients use the first path, newer ones the second. */

@@ -1,6 +1,7 @@
 import type { Caller } from '../access/authorize.ts'
 import type { InOrg } from '../access/scope.ts'
 import type { AgentGateway } from '../devices/routers/certificates.ts'
+import type { SupportFiles } from '../devices/support/support-files.ts'
 import { org, orgAndSite, orgSites, orgSitesAndSite, site } from '../http/at.ts'
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
@@ -27,11 +28,12 @@ import { summaryOperations } from './routes-summary.ts'
 import { mxedgeSearchOperations } from './search/routes.ts'
 import { mxedgeStatsOperations } from './stats/routes.ts'
 import { getMxedge, listMxedges } from './store.ts'
+import { mxedgeSupportOperations } from './support/routes.ts'
 import { updateMxedge } from './update-mxedge.ts'
 import { CreateMxedgeBody, MxedgeReply, MxedgesQuery, UpdateMxedgeBody, parseForSite, presentMxedge } from './wire.ts'
 
 /** Edge appliances and what belongs to them. Source: contract, Orgs MxEdges, Sites MxEdges, Orgs MxClusters. */
-export function mxedgeOperations(files: ImageFiles, agents: AgentGateway): Operation[] {
+export function mxedgeOperations(agents: AgentGateway, files: ImageFiles, supportFiles: SupportFiles): Operation[] {
   return [
     ...collectionOperations,
     ...singleOperations(files),
@@ -43,6 +45,7 @@ export function mxedgeOperations(files: ImageFiles, agents: AgentGateway): Opera
     ...mxedgeImageOperations(files),
     ...mxedgeSearchOperations,
     ...mxedgeStatsOperations,
+    ...mxedgeSupportOperations(supportFiles),
     ...registrationOperations,
     ...summaryOperations,
   ]

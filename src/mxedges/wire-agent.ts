@@ -70,7 +70,15 @@ export const MxedgeCommandReply = named(
   Type.Object({
     id: Uuid,
     mxedge_id: Uuid,
-    kind: Type.Enum(['service', 'bounce_port', 'disconnect_aps', 'configure', 'upgrade_service', 'upgrade_distro']),
+    kind: Type.Enum([
+      'service',
+      'bounce_port',
+      'disconnect_aps',
+      'configure',
+      'upgrade_service',
+      'upgrade_distro',
+      'support',
+    ]),
     params: Type.Record(Type.String(), Type.Unknown()),
     status: Type.Enum(['queued', 'sent', 'done', 'rejected', 'unknown', 'expired', 'cancelled'], {
       description: '`unknown`: the appliance may have done it, but its answer was not received',

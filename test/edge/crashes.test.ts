@@ -117,6 +117,29 @@ test.each([
 )
 
 test.each([
+  ['support collected', 1],
+  ['support uploaded', 1],
+  ['command executed', 2],
+  ['answer recorded', 2],
+] as const)(
+  'an agent that is killed at "%s" completes the upload of support files, of which one stays',
+  async (...crash) => {
+    const place = await newPlace()
+    const { exited } = startProcess(place, crash)
+    await untilConnected(world, place.id)
+    const path = `/orgs/${world.org.orgId}/mxedges/${place.id}/support`
+    expect((await world.call('POST', path)).status).toBe(200)
+    expect(await exited).toEqual([null, 'SIGKILL'])
+    startProcess(place)
+    await waitUntil('the command is done', async () =>
+      (await eventTypes(world, place.id)).includes('ME_SUPPORT_FILES_UPLOADED'),
+    )
+    expect((await world.call('GET', path)).body).toHaveLength(1)
+    expect((await readdir(place.folder)).filter((name) => name.startsWith('support'))).toEqual([])
+  },
+)
+
+test.each([
   ['command recorded', 2],
   ['package installed', 1],
   ['command executed', 2],

@@ -22,10 +22,13 @@ export interface EdgeWorld extends TestServer {
   advance(ms: number): void
 }
 
-export async function startEdgeWorld(limits: Partial<EdgeLimits> = {}): Promise<EdgeWorld> {
+export async function startEdgeWorld(
+  limits: Partial<EdgeLimits> = {},
+  bounds: Parameters<typeof startTestServer>[3] = {},
+): Promise<EdgeWorld> {
   const startMs = Date.now()
   let passedMs = 0
-  const server = await startTestServer({ now: () => new Date(startMs + passedMs) })
+  const server = await startTestServer({ now: () => new Date(startMs + passedMs) }, {}, null, bounds)
   await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
   const tls = await openGatewayTls({ dataDir: server.dataDir, hosts: ['127.0.0.1', 'localhost'], now: new Date() })
   const address = { host: '127.0.0.1', port: 0, tls }

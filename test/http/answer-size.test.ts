@@ -25,6 +25,8 @@ const SMALL: Readonly<Record<string, string>> = {
   listSiteMxEdgeUpgradeTargets: 'at most five steps; a version has 100 characters, a reason of an agent 500',
   listSiteDeviceCommands: 'without the output of commands; a reason has 500 characters',
   listSiteDeviceSupportFiles: 'ids and addresses',
+  listOrgMxEdgeSupportFiles: 'ids and addresses',
+  listSiteMxEdgeSupportFiles: 'ids and addresses',
   searchOrgEvents: 'texts of 500 characters',
   searchOrgSystemEvents: 'texts of 500 characters',
   searchSiteSystemEvents: 'texts of 500 characters',

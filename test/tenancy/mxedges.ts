@@ -2,11 +2,12 @@ import { picture } from '../maps/pictures.ts'
 import { encodeForm } from '../support/forms.ts'
 import { makeMxedge } from '../support/mxedges.ts'
 import type { TestServer } from '../support/server.ts'
+import { addSupportFile } from '../support/support-files.ts'
 import { type Area, type Ids, create } from './area.ts'
 
 const body = { name: 'Edge', model: 'ME-VM' }
 
-export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: siteId }: Ids): Promise<Area> {
+export async function makeMxedges(server: TestServer, { org_id: orgId = '', site_id: siteId }: Ids): Promise<Area> {
   const path = `/orgs/${orgId}/mxedges`
   const cluster = await create(server, `/orgs/${orgId}/mxclusters`, { name: 'Cluster' })
   const mxedge = await create(server, path, body)
@@ -20,8 +21,9 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
   const one = { ids: { upgrade_id: upgrade } }
   const oneAtSite = { ids: { upgrade_id: upgradeAtSite } }
   const offline = { refusal: 'The edge appliance is not connected' }
-  const noSupport = { refusal: "The agent of an edge appliance can't upload support files" }
   const ofSite = { ids: { mxedge_id: atSite } }
+  const file = { ids: { file_id: await addSupportFile(server, { orgId, mxedgeId: mxedge }) } }
+  const fileAtSite = { ids: { mxedge_id: atSite, file_id: await addSupportFile(server, { orgId, mxedgeId: atSite }) } }
   return {
     ids: { mxedge_id: mxedge, mxcluster_id: cluster },
     samples: {
@@ -52,8 +54,12 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
       controlOrgMxEdgeServices: { ...offline, ids: { name: 'tunterm', action: 'restart' } },
       bounceOrgMxEdgeDataPorts: { ...offline, body: { ports: ['0'] } },
       disconnectOrgMxEdgeTuntermAps: { ...offline, body: { macs: ['aabbccddeeff'] } },
-      uploadOrgMxEdgeSupportFiles: noSupport,
-      uploadSiteMxEdgeSupportFiles: { ...noSupport, ...ofSite },
+      uploadOrgMxEdgeSupportFiles: offline,
+      listOrgMxEdgeSupportFiles: {},
+      getOrgMxEdgeSupportFile: file,
+      listSiteMxEdgeSupportFiles: ofSite,
+      getSiteMxEdgeSupportFile: fileAtSite,
+      uploadSiteMxEdgeSupportFiles: { ...offline, ...ofSite },
       listSiteMxEdges: {},
       searchSiteMistEdgeEvents: {},
       countSiteMxEdgeEvents: {},
@@ -79,6 +85,8 @@ export async function makeMxedges(server: TestServer, { org_id: orgId, site_id: 
       cancelSiteMxEdgeUpgrade: oneAtSite,
     },
     removals: {
+      deleteOrgMxEdgeSupportFile: file,
+      deleteSiteMxEdgeSupportFile: fileAtSite,
       deleteOrgMxEdgeImage: { ids: { image_number: '1' } },
       deleteSiteMxEdge: ofSite,
       deleteOrgMxEdge: {},

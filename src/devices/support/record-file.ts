@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type SiteScope, systemScope } from '../../access/scope.ts'
+import { type PlaceScope, systemScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -9,31 +9,49 @@ import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { type ReceivedFile, discardImage, keepImageFor } from '../../platform/images/image-files.ts'
 import type { CommandState } from '../tables.ts'
 import type { SupportTicket } from './file-url.ts'
-import {
-  type SupportCommand,
-  type SupportFileKey,
-  deleteSupportFileRow,
-  findSupportCommand,
-  insertSupportFile,
-} from './store.ts'
+import type { SupportCommand, SupportSource } from './source.ts'
+import { type FilesOf, deleteSupportFileRow, insertSupportFile } from './store.ts'
 import type { SupportFiles } from './support-files.ts'
 
-/** The states of a command whose device may be uploading: it may go on after its connection was lost. */
+/** The command of an upload, and where it is. */
+export interface AwaitedCommand extends SupportCommand {
+  readonly source: SupportSource
+}
+
+async function getCommand(
+  ctx: Context,
+  sources: readonly SupportSource[],
+  { orgId, commandId }: SupportTicket,
+): Promise<AwaitedCommand> {
+  for (const source of sources) {
+    const command = await source.findCommand(ctx.db, systemScope('gateway', orgId), commandId)
+    if (command !== undefined) return { ...command, source }
+  }
+  throw notFound(commandId)
+}
+
+/** The states of a command whose machine may be uploading: it may go on after its connection was lost. */
 const uploading: ReadonlySet<CommandState> = new Set(['sent', 'done', 'unknown'])
 
 /**
  * Returns the command of an upload, before the file is read.
- * @throws AppError not_found where the command is gone or not sent; forbidden where it has its file already.
+ * @throws AppError not_found where the command is gone or not sent; forbidden where it has its file already, and its
+ *   machine does not repeat commands.
  */
-export async function getAwaitedCommand(ctx: Context, { orgId, commandId }: SupportTicket): Promise<SupportCommand> {
-  const command = await findSupportCommand(ctx.db, systemScope('gateway', orgId), commandId)
-  if (command === undefined || !uploading.has(command.state)) throw notFound(commandId)
-  if (command.file !== null) throw usedUp()
+export async function getAwaitedCommand(
+  ctx: Context,
+  sources: readonly SupportSource[],
+  ticket: SupportTicket,
+): Promise<AwaitedCommand> {
+  const command = await getCommand(ctx, sources, ticket)
+  if (!uploading.has(command.state)) throw notFound(ticket.commandId)
+  if (command.file !== null && !command.source.mayRepeat) throw usedUp()
   return command
 }
 
 /**
- * Stores the file that a device has uploaded, with an audit record. The file is gone when this throws.
+ * Stores the file that a machine has uploaded, with an audit record. The file is gone when this throws, and when the
+ * command has its file already.
  * @throws AppError invalid (empty); forbidden where another upload was faster, or the command is gone by now.
  */
 export async function recordSupportFile(
@@ -45,27 +63,29 @@ export async function recordSupportFile(
     received,
   }: {
     readonly files: SupportFiles
-    readonly command: SupportCommand
+    readonly command: AwaitedCommand
     readonly received: ReceivedFile
   },
 ): Promise<void> {
   const { orgId, commandId } = ticket
+  const { source, machine, title, siteId, deviceId } = command
   const { sizeBytes: bytes } = received
-  if (bytes === 0) {
-    await discardImage(received)
-    throw invalidField('data', 'is empty')
-  }
+  if (bytes === 0 || command.file !== null) await discardImage(received)
+  if (bytes === 0) throw invalidField('data', 'is empty')
+  if (command.file !== null) return
   const name = randomUUID()
   const scope = systemScope('gateway', orgId)
   await keepImageFor(files, { ...received, name }, () =>
     inTx(ctx, async (tx) => {
       const at = ctx.clock.now()
-      if (!(await insertSupportFile(tx, scope, { commandId, name, bytes, at }))) throw usedUp()
+      const isThere = await source.shareCommand(tx, scope, commandId)
+      const file = { commandId, ofMxedge: source.ofMxedge, name, bytes, at }
+      if (!isThere || !(await insertSupportFile(tx, scope, file))) throw usedUp()
       await appendAudit(tx, scope, {
-        message: `Device ${command.name ?? command.mac} has uploaded support files`,
-        siteId: command.siteId,
-        deviceId: command.deviceId,
-        after: { mac: command.mac, id: commandId, bytes },
+        message: `${title} has uploaded support files`,
+        siteId,
+        ...(deviceId !== null && { deviceId }),
+        after: { ...(deviceId !== null && { mac: machine }), id: commandId, bytes },
         at,
       })
     }),
@@ -75,43 +95,48 @@ export async function recordSupportFile(
 export interface OpenSupportFile {
   /** The caller closes it. */
   readonly handle: FileHandle
-  readonly mac: string
+  readonly machine: string
   readonly bytes: number
 }
 
 /** @throws AppError not_found where the command or its file is gone. */
 export async function openSupportFile(
   ctx: Context,
-  { dir }: Pick<SupportFiles, 'dir'>,
-  { orgId, commandId }: SupportTicket,
+  { files, sources }: { readonly files: Pick<SupportFiles, 'dir'>; readonly sources: readonly SupportSource[] },
+  ticket: SupportTicket,
 ): Promise<OpenSupportFile> {
-  const command = await findSupportCommand(ctx.db, systemScope('gateway', orgId), commandId)
-  if (command === undefined || command.file === null || command.bytes === null) throw notFound(commandId)
-  const handle = await open(join(dir, command.file), 'r').catch((error: NodeJS.ErrnoException) => {
+  const { commandId } = ticket
+  const { file, bytes, machine } = await getCommand(ctx, sources, ticket)
+  if (file === null || bytes === null) throw notFound(commandId)
+  const handle = await open(join(files.dir, file), 'r').catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ENOENT' ? notFound(commandId) : error
   })
-  return { handle, mac: command.mac, bytes: command.bytes }
+  return { handle, machine, bytes }
+}
+
+export interface FileToDelete {
+  readonly storage: SupportFiles
+  /** Those of the machine. */
+  readonly files: FilesOf
+  readonly id: string
+  /** For the audit log. */
+  readonly of: { readonly title: string; readonly siteId: string | null; readonly deviceId?: string }
 }
 
 /** Deletes a file, with its audit record. @throws AppError not_found. */
 export async function deleteSupportFile(
   ctx: Context,
-  scope: SiteScope,
-  { files, ...key }: SupportFileKey & { readonly files: SupportFiles },
+  scope: PlaceScope,
+  { storage, files, id, of: { title, ...place } }: FileToDelete,
 ): Promise<void> {
   const name = await inTx(ctx, async (tx) => {
-    const deleted = await deleteSupportFileRow(tx, scope, key)
-    if (deleted === undefined) throw notFound(key.id)
-    await appendAudit(tx, scope, {
-      message: 'Delete support files of a device',
-      siteId: scope.siteId,
-      deviceId: key.deviceId,
-      before: { id: key.id },
-      at: ctx.clock.now(),
-    })
+    const deleted = await deleteSupportFileRow(tx, scope, { files, id })
+    if (deleted === undefined) throw notFound(id)
+    const message = `Delete support files of ${title}`
+    await appendAudit(tx, scope, { message, ...place, before: { id }, at: ctx.clock.now() })
     return deleted
   })
-  await rm(join(files.dir, name), { force: true })
+  await rm(join(storage.dir, name), { force: true })
 }
 
 function usedUp(): AppError {

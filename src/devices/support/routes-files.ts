@@ -8,6 +8,7 @@ import { discardImage, receiveFile } from '../../platform/images/image-files.ts'
 import { parseMac } from '../device.ts'
 import { openSupportTicket } from './file-url.ts'
 import { getAwaitedCommand, openSupportFile, recordSupportFile } from './record-file.ts'
+import type { SupportSource } from './source.ts'
 import type { SupportFiles } from './support-files.ts'
 
 /** A client that accepts no data for this long is gone, whatever the state of its socket. */
@@ -28,15 +29,19 @@ const schema = {
  * Receives the files of devices and serves them to people, outside /api/v1 and without credentials, because the signed
  * path is one (file-url.ts). Register it without a prefix.
  */
-export function supportFileRoutes(ctx: Context, files: SupportFiles): FastifyPluginAsyncTypebox {
+export function supportFileRoutes(
+  ctx: Context,
+  files: SupportFiles,
+  sources: readonly SupportSource[],
+): FastifyPluginAsyncTypebox {
   return async (http) => {
-    await http.register(uploadRoute(ctx, files))
-    await http.register(readRoute(ctx, files))
+    await http.register(uploadRoute(ctx, files, sources))
+    await http.register(readRoute(ctx, files, sources))
   }
 }
 
-/** Both clients post a form with the device's serial number in `name`, and the file in `data`. */
-function uploadRoute(ctx: Context, files: SupportFiles): FastifyPluginAsyncTypebox {
+/** Devices post a form with their serial number in `name`, agents with the id of their appliance; the file is in `data`. */
+function uploadRoute(ctx: Context, files: SupportFiles, sources: readonly SupportSource[]): FastifyPluginAsyncTypebox {
   return async (http) => {
     await takeForms(http)
     http.route({
@@ -45,7 +50,7 @@ function uploadRoute(ctx: Context, files: SupportFiles): FastifyPluginAsyncTypeb
       schema,
       handler: async (request) => {
         const ticket = openSupportTicket(ctx, 'upload', request.params)
-        const command = await getAwaitedCommand(ctx, ticket)
+        const command = await getAwaitedCommand(ctx, sources, ticket)
         const { fields, file: received } = await readForm(request, {
           file: 'data',
           texts: ['name'],
@@ -53,9 +58,10 @@ function uploadRoute(ctx: Context, files: SupportFiles): FastifyPluginAsyncTypeb
           take: ({ body }) => receiveFile(files, { orgId: ticket.orgId, body }),
           discard: discardImage,
         })
-        if (parseMac(fields['name'] ?? '') !== command.mac) {
+        const { name = '' } = fields
+        if ((parseMac(name) ?? name) !== command.machine) {
           await discardImage(received)
-          throw invalidField('name', `must be ${command.mac}, the serial number of the device`)
+          throw invalidField('name', `must be ${command.machine}, ${command.machineIs}`)
         }
         await recordSupportFile(ctx, ticket, { files, command, received })
         return {}
@@ -64,7 +70,7 @@ function uploadRoute(ctx: Context, files: SupportFiles): FastifyPluginAsyncTypeb
   }
 }
 
-function readRoute(ctx: Context, files: SupportFiles): FastifyPluginAsyncTypebox {
+function readRoute(ctx: Context, files: SupportFiles, sources: readonly SupportSource[]): FastifyPluginAsyncTypebox {
   return async (http) => {
     const sending = new Set<Readable>()
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
@@ -75,11 +81,11 @@ function readRoute(ctx: Context, files: SupportFiles): FastifyPluginAsyncTypebox
       exposeHeadRoute: false,
       handler: async (request, reply) => {
         const ticket = openSupportTicket(ctx, 'read', request.params)
-        const { mac, bytes, handle } = await openSupportFile(ctx, files, ticket)
+        const { machine, bytes, handle } = await openSupportFile(ctx, { files, sources }, ticket)
         void reply.headers({
           'content-type': 'application/octet-stream',
           'content-length': bytes,
-          'content-disposition': `attachment; filename="support-${mac}-${ticket.commandId}.bin"`,
+          'content-disposition': `attachment; filename="support-${machine}-${ticket.commandId}.bin"`,
           'cache-control': 'private, no-store',
           'x-content-type-options': 'nosniff',
         })

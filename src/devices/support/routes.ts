@@ -7,9 +7,9 @@ import { notFound } from '../../platform/errors.ts'
 import { findDevice } from '../store.ts'
 import { deleteSupportFile } from './record-file.ts'
 import { type SupportOptions, requestSupport } from './request-support.ts'
-import { findSupportFile, listSupportFiles } from './store.ts'
+import { filesOfDevice, findSupportFile, listSupportFiles } from './store.ts'
 import type { SupportFiles } from './support-files.ts'
-import { SupportBody, SupportFileReply, SupportSession, checkSupport, presentSupportFile } from './wire.ts'
+import { SupportBody, SupportFileReply, SupportSession, checkSupport, presentDeviceFile } from './wire.ts'
 
 const tag = 'Sites Devices'
 const all = '/devices/:device_id/support'
@@ -46,8 +46,8 @@ export function supportOperations(files: SupportFiles, options: SupportOptions):
       item: SupportFileReply,
       run: async (ctx, { scope, params: { device_id: deviceId }, page }) => {
         if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)
-        const found = await listSupportFiles(ctx.db, scope, { deviceId, page })
-        return presentPage(found, (file) => presentSupportFile(ctx, scope.orgId, file))
+        const found = await listSupportFiles(ctx.db, filesOfDevice(scope, deviceId), page)
+        return presentPage(found, (file) => presentDeviceFile(ctx, { orgId: scope.orgId, deviceId }, file))
       },
     }),
     operation({
@@ -59,9 +59,9 @@ export function supportOperations(files: SupportFiles, options: SupportOptions):
       params: fileParams,
       reply: SupportFileReply,
       run: async (ctx, { scope, params: { device_id: deviceId, file_id: id } }) => {
-        const file = await findSupportFile(ctx.db, scope, { deviceId, id })
+        const file = await findSupportFile(ctx.db, filesOfDevice(scope, deviceId), id)
         if (file === undefined) throw notFound(id)
-        return presentSupportFile(ctx, scope.orgId, file)
+        return presentDeviceFile(ctx, { orgId: scope.orgId, deviceId }, file)
       },
     }),
     operation({
@@ -73,7 +73,12 @@ export function supportOperations(files: SupportFiles, options: SupportOptions):
       params: fileParams,
       reply: Empty,
       run: (ctx, { scope, params: { device_id: deviceId, file_id: id } }) =>
-        deleteSupportFile(ctx, scope, { files, deviceId, id }),
+        deleteSupportFile(ctx, scope, {
+          storage: files,
+          files: filesOfDevice(scope, deviceId),
+          id,
+          of: { title: 'a device', siteId: scope.siteId, deviceId },
+        }),
     }),
   ].flat()
 }

@@ -31,22 +31,24 @@ export function checkSupport({ info = 'full', node }: Static<typeof SupportBody>
 
 export const SupportSession = named('SupportSession', Type.Object({ session: Uuid }))
 
-export const SupportFileReply = named(
-  'SupportFile',
-  Type.Object({
-    id: Type.String({ format: 'uuid', description: 'also of the command' }),
-    device_id: Uuid,
-    bytes: Type.Integer(),
-    url: Type.String({ description: 'works for an hour, without credentials' }),
-    created_time: Timestamp,
-  }),
-)
+/** What the files of all machines have. */
+export const supportFileProperties = {
+  id: Type.String({ format: 'uuid', description: 'also of the command' }),
+  bytes: Type.Integer(),
+  url: Type.String({ description: 'works for an hour, without credentials' }),
+  created_time: Timestamp,
+}
 
-export function presentSupportFile(
+export const SupportFileReply = named('SupportFile', Type.Object({ ...supportFileProperties, device_id: Uuid }))
+
+export function presentSupportFile(ctx: Context, orgId: string, { id, bytes, createdAt }: SupportFile) {
+  return { id, bytes, url: supportReadUrl(ctx, { orgId, commandId: id }), created_time: epochS(createdAt) }
+}
+
+export function presentDeviceFile(
   ctx: Context,
-  orgId: string,
-  { id, deviceId, bytes, createdAt }: SupportFile,
+  { orgId, deviceId }: { readonly orgId: string; readonly deviceId: string },
+  file: SupportFile,
 ): Static<typeof SupportFileReply> {
-  const url = supportReadUrl(ctx, { orgId, commandId: id })
-  return { id, device_id: deviceId, bytes, url, created_time: epochS(createdAt) }
+  return { ...presentSupportFile(ctx, orgId, file), device_id: deviceId }
 }

@@ -1,7 +1,6 @@
 import type { WebSocket } from 'ws'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
-import type { Artifact } from '../artifacts.ts'
-import type { ApplianceLink, ProvenIdentity } from '../appliance-link.ts'
+import type { ApplianceLink, OrderAddresses, ProvenIdentity } from '../appliance-link.ts'
 import type { SendResult } from '../device-link.ts'
 import type { FramePeer } from '../frame-session.ts'
 import { encodeOrder } from './driver.ts'
@@ -28,8 +27,8 @@ export class ApplianceSession extends AgentSession<ApplianceSession> implements 
     return this
   }
 
-  send(command: MxedgeCommandToSend, image: Artifact | null): SendResult {
-    const encoded = encodeOrder(command, image)
+  send(command: MxedgeCommandToSend, addresses: OrderAddresses): SendResult {
+    const encoded = encodeOrder(command, addresses)
     if (encoded.kind === 'rejected') return encoded
     const { call, timeoutMs } = encoded
     const isSent = this.sendCall({ commandId: command.id, callId: command.callId }, call)

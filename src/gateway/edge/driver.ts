@@ -1,5 +1,6 @@
 import { configurationOf, configurationSha256 } from '../../mxedges/commands/configuration.ts'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
+import type { OrderAddresses } from '../appliance-link.ts'
 import { deviceText } from '../device-text.ts'
 import { type Artifact as Image, imageDeleted } from '../artifacts.ts'
 import type { EncodedCommand, Outcome, Rejection } from '../driver.ts'
@@ -29,6 +30,8 @@ export const DOWNLOAD_TIMEOUT_MS = 300_000
 /** Longer than the agent lets the operator's commands run. */
 const INSTALL_TIMEOUT_MS = 1_000_000
 const DISTRO_TIMEOUT_MS = 3_700_000
+/** Longer than the agent collects and uploads. */
+const SUPPORT_TIMEOUT_MS = 1_300_000
 
 /** Returns how long a command may take from a report of its progress on. */
 export function renewedTimeoutMs({ step }: Progress): number {
@@ -37,11 +40,10 @@ export function renewedTimeoutMs({ step }: Progress): number {
 
 /**
  * Returns the call that carries a command to the agent of an edge appliance.
- * @param image Null for a command that has none, and for one whose image no longer exists.
  */
 export function encodeOrder(
   { id, mxedge, ...order }: MxedgeCommandToSend,
-  image: Image | null,
+  { image, uploadUri }: OrderAddresses,
 ): EncodedCommand<Call> | Rejection {
   const command_id = id
   switch (order.kind) {
@@ -69,6 +71,8 @@ export function encodeOrder(
     }
     case 'upgrade_distro':
       return call({ method: 'distro.upgrade', params: { command_id, ...order.params } }, DISTRO_TIMEOUT_MS)
+    case 'support':
+      return call({ method: 'support', params: { command_id, uri: uploadUri() } }, SUPPORT_TIMEOUT_MS)
   }
 }
 

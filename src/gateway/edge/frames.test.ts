@@ -19,7 +19,9 @@ const orders: readonly MxedgeCommandToSend[] = [
     params: { service: 'tunterm', version: '2:1.0~rc1+b-2', image_id: id, from_version: null },
   },
   { ...row, kind: 'upgrade_distro', params: { codename: 'next', from: 'bookworm' } },
+  { ...row, kind: 'support', params: {} },
 ]
+const uploadUri = () => 'https://signalbox.example/support-files/a'
 const image = {
   uri: 'https://signalbox.example/firmware/a',
   sizeBytes: 5,
@@ -27,7 +29,7 @@ const image = {
   signature: `${'A'.repeat(86)}==`,
 }
 function callOf(order: MxedgeCommandToSend) {
-  const encoded = encodeOrder(order, image)
+  const encoded = encodeOrder(order, { image, uploadUri })
   if (encoded.kind === 'rejected') throw new Error(encoded.text)
   return encoded
 }
@@ -76,7 +78,11 @@ test('a package is sent with what the agent checks it by, and not at all once it
     version: '2:1.0~rc1+b-2',
     artifact: { uri: image.uri, size: 5, sha256: image.sha256, signature: image.signature },
   })
-  expect(encodeOrder(order, null)).toMatchObject({ kind: 'rejected', code: 'image_deleted', final: true })
+  expect(encodeOrder(order, { image: null, uploadUri })).toMatchObject({
+    kind: 'rejected',
+    code: 'image_deleted',
+    final: true,
+  })
 })
 
 test.each([

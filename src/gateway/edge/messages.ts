@@ -83,6 +83,8 @@ export const calls = {
   'service.upgrade': Type.Object({ ...command, service: Name, version: Version, artifact: Artifact }),
   /** `next` is the release that follows `from`, so that a second such command does not upgrade once more. */
   'distro.upgrade': Type.Object({ ...command, codename: Type.String({ pattern: CODENAME }), from: Nullable(Text) }),
+  /** Collect support files and post them to the address as a form. */
+  support: Type.Object({ ...command, uri: Type.String({ minLength: 1, maxLength: 2048 }) }),
 } as const
 
 export type Method = keyof typeof calls
@@ -151,6 +153,7 @@ const callChecks = {
   stage: Compile(calls.stage),
   'service.upgrade': Compile(calls['service.upgrade']),
   'distro.upgrade': Compile(calls['distro.upgrade']),
+  support: Compile(calls.support),
 } satisfies Record<Method, unknown>
 
 /** Returns true if the params have the shape of the method's. */

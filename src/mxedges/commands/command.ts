@@ -11,6 +11,8 @@ export type MxedgeOrder =
   /** Install the image, a package of the service. */
   | { readonly kind: 'upgrade_service'; readonly params: ServiceUpgrade }
   | { readonly kind: 'upgrade_distro'; readonly params: DistroUpgrade }
+  /** Collect support files and upload them. */
+  | { readonly kind: 'support'; readonly params: Readonly<Record<string, never>> }
 
 export interface ServiceUpgrade {
   readonly service: string

@@ -11,7 +11,11 @@ const methods: Readonly<Record<MxedgeCommandKind, string>> = {
   configure: 'configure',
   upgrade_service: 'service.upgrade',
   upgrade_distro: 'distro.upgrade',
+  support: 'support',
 }
+
+/** Agents announce the method only with a hook for it. */
+const NO_SUPPORT = "The agent of the edge appliance can't collect support files: its hooks have no support"
 
 /** Returns why the appliance can't execute the order; null if it can. A package may install its service. */
 export function findRefusal(
@@ -20,8 +24,10 @@ export function findRefusal(
   order: MxedgeOrder,
 ): string | null {
   if (session?.connected !== true || mxedge.registeredKey === null) return 'The edge appliance is not connected'
-  if (!session.facts.methods.includes(methods[order.kind]))
+  if (!session.facts.methods.includes(methods[order.kind])) {
+    if (order.kind === 'support') return NO_SUPPORT
     return `The agent of the edge appliance has no method ${methods[order.kind]}`
+  }
   if (order.kind !== 'service' && order.kind !== 'upgrade_service') return null
   const { service } = order.params
   const isUsable = ({ version }: MxedgeService) => order.kind === 'upgrade_service' || version !== null

@@ -13,7 +13,7 @@ import { findRefusal } from './find-refusal.ts'
 import { insertCommand } from './store.ts'
 
 /** What a person can ask an appliance for. */
-export type PersonOrder = Extract<MxedgeOrder, { kind: 'service' | 'bounce_port' | 'disconnect_aps' }>
+export type PersonOrder = Extract<MxedgeOrder, { kind: 'service' | 'bounce_port' | 'disconnect_aps' | 'support' }>
 
 /** A person does not expect an effect that comes later than this. */
 const SEND_WITHIN_MS = 60_000
@@ -49,5 +49,7 @@ function describe(order: PersonOrder): string {
       return `Bounce data ports ${order.params.ports.join(', ')}`
     case 'disconnect_aps':
       return `Disconnect ${order.params.macs.length} access points`
+    case 'support':
+      return 'Collect support files'
   }
 }

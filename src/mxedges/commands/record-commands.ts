@@ -106,6 +106,8 @@ function doneEvent(order: MxedgeOrder): MxedgeEventInput['type'] {
       return 'ME_PACKAGE_UPDATED'
     case 'upgrade_distro':
       return 'ME_DISTRO_UPGRADED'
+    case 'support':
+      return 'ME_SUPPORT_FILES_UPLOADED'
   }
 }
 
@@ -120,6 +122,7 @@ function failureEvent({ kind }: MxedgeOrder): MxedgeEventInput['type'] {
     case 'bounce_port':
     case 'disconnect_aps':
     case 'configure':
+    case 'support':
       return 'ME_COMMAND_FAILED'
   }
 }

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process'
+import { createWriteStream } from 'node:fs'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type CommandLine, killGroup } from './run-hook.ts'
+
+export interface Collection {
+  /** The file that gets what the program prints. */
+  readonly path: string
+  readonly maxBytes: number
+  readonly timeoutMs: number
+}
+
+const MAX_ERROR = 300
+
+/**
+ * Runs a program of the operator and writes what it prints to a file. It is killed, with the programs that it has
+ * started, when it prints too much or when its time is over.
+ * @throws Error with the reason; then the file is incomplete.
+ */
+export async function collectOutput(
+  [program, ...args]: CommandLine,
+  { path, maxBytes, timeoutMs }: Collection,
+): Promise<void> {
+  const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  let errors = ''
+  child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString('utf8')).slice(-MAX_ERROR)))
+  const ended = new Promise<number | string>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown'))
+  })
+  const stop = AbortSignal.timeout(timeoutMs)
+  try {
+    const written = pipeline(child.stdout, limit(maxBytes), createWriteStream(path, { mode: 0o600 }), { signal: stop })
+    const [code] = await Promise.all([ended, written])
+    if (code !== 0) throw new Error(`${program} ended with ${code}: ${errors.trim()}`)
+  } catch (error) {
+    killGroup(child.pid)
+    throw stop.aborted ? new Error(`${program} did not end within ${timeoutMs / 1000} s`) : error
+  } finally {
+    child.stderr.destroy()
+  }
+}
+
+function limit(maxBytes: number): Transform {
+  let bytes = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      if (bytes > maxBytes) done(new Error(`The support files have more than ${maxBytes} bytes`))
+      else done(null, chunk)
+    },
+  })
+}
