@@ -10,12 +10,14 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-const DEVICES = 60
+const DEVICES = 61
 /** One SRX cluster at each of the three sites; their firmware is not upgraded. */
 const CLUSTERS = 3
 /** Of each Virtual Chassis; a cluster has two nodes. */
 const CHASSIS_MEMBERS = 3
-const UPGRADED = DEVICES - CLUSTERS
+/** There is no such firmware for it. */
+const ROUTERS = 1
+const UPGRADED = DEVICES - CLUSTERS - ROUTERS
 const SECRET = 'hook secret'
 const models = 'EAP102,EAP104,ECS4125-10P,EX4100-48P'
 const fast = { SIGNALBOX_ROLLOUT_SOAK_S: '0' }
