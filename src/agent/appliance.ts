@@ -20,6 +20,8 @@ export interface Appliance {
   bouncePorts(ports: readonly string[], holdMs: number): Promise<void>
   /** @throws Error with the reason. */
   disconnectAps(macs: readonly string[]): Promise<void>
+  /** Waits for the installation or upgrade that an earlier process of the agent began and that still runs. */
+  awaitEarlier(): Promise<void>
   /**
    * Installs a package, after which the service should report the version.
    * @throws Error with the reason.

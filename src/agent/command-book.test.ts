@@ -30,6 +30,7 @@ function appliance(changes: Partial<Appliance> = {}): Appliance & { readonly don
     disconnectAps: async () => {},
     configure: async () => {},
     collectSupport: async () => {},
+    awaitEarlier: async () => {},
     install: async () => {},
     distro: async () => null,
     upgradeDistro: async () => {},

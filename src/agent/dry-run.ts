@@ -59,6 +59,7 @@ export function dryRunAppliance(state: State, faults: Faults = {}): Appliance {
       await writeFile(path, text, { mode: 0o600 })
       await note('collect support files')
     },
+    awaitEarlier: async () => {},
     async install(name, { path, version }) {
       const { install } = faults
       if (install === 'never_finishes') await new Promise(() => {})

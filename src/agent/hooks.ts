@@ -4,7 +4,9 @@ import type { Method } from '../gateway/edge/messages.ts'
 import { type Appliance, NotExecuted, type Service, type ServiceAction } from './appliance.ts'
 import { readDistro } from './facts.ts'
 import { collectOutput } from './collect.ts'
+import { createLastingHooks } from './lasting-hook.ts'
 import { type CommandLine, runHook, runHookOrThrow } from './run-hook.ts'
+import type { State } from './state.ts'
 
 /** The commands of a service. `version` prints its version; `status` ends with 0 while it runs. */
 export type ServiceHooks = Readonly<Record<'version' | 'status' | ServiceAction, CommandLine>> & {
@@ -64,7 +66,8 @@ function isCommandLine(value: unknown): value is CommandLine {
 }
 
 /** An appliance that runs the operator's commands. */
-export function hookAppliance(hooks: Hooks): Appliance {
+export function hookAppliance(hooks: Hooks, state: State): Appliance {
+  const lasting = createLastingHooks(state)
   const names = Object.keys(hooks.services)
   return {
     methods: methodsOf(hooks),
@@ -88,11 +91,12 @@ export function hookAppliance(hooks: Hooks): Appliance {
     async install(name, { path, version }) {
       const install = Object.hasOwn(hooks.services, name) ? hooks.services[name]?.install : undefined
       if (install === undefined) throw new NotExecuted(`No install is configured for the service ${name}`)
-      await runHookOrThrow([...install, path, version], { timeoutMs: INSTALL_TIMEOUT_MS })
+      await lasting.run([...install, path, version], INSTALL_TIMEOUT_MS)
     },
+    awaitEarlier: () => lasting.awaitEarlier(),
     distro: readDistro,
     async upgradeDistro(codename) {
-      await runHookOrThrow([...need(hooks, 'distro_upgrade'), codename], { timeoutMs: DISTRO_TIMEOUT_MS })
+      await lasting.run([...need(hooks, 'distro_upgrade'), codename], DISTRO_TIMEOUT_MS)
     },
     async collectSupport(path) {
       const limits = { maxBytes: MAX_SUPPORT_BYTES, timeoutMs: SUPPORT_TIMEOUT_MS }

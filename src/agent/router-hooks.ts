@@ -2,7 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { readMachineFacts } from './facts.ts'
 import type { Router, RouterNode } from './router.ts'
+import { createLastingHooks } from './lasting-hook.ts'
 import { type CommandLine, runHook, runHookOrThrow } from './run-hook.ts'
+import type { State } from './state.ts'
 
 /** What the operator has configured for a router. */
 export interface RouterHooks {
@@ -43,7 +45,8 @@ function isCommandLine(value: unknown): value is CommandLine {
 }
 
 /** A router that runs the operator's commands. It offers what the commands allow. */
-export function hookRouter(hooks: RouterHooks): Router {
+export function hookRouter(hooks: RouterHooks, state: State): Router {
+  const lasting = createLastingHooks(state)
   const { install, reboot, reboot_node: rebootNode, nodes = [] } = hooks
   return {
     methods: [
@@ -60,7 +63,7 @@ export function hookRouter(hooks: RouterHooks): Router {
       return version
     },
     async install({ path, version }) {
-      await runHookOrThrow([...need(install, 'install'), path, version], { timeoutMs: INSTALL_TIMEOUT_MS })
+      await lasting.run([...need(install, 'install'), path, version], INSTALL_TIMEOUT_MS)
     },
     async reboot(node) {
       await runHookOrThrow(node === null ? need(reboot, 'reboot') : [...need(rebootNode, 'reboot_node'), node])

@@ -7,6 +7,8 @@ export interface RunOptions {
   /** For the program's input, as JSON. */
   readonly input?: object
   readonly timeoutMs?: number
+  /** Called with the id of the program's process group; the result waits for it. */
+  readonly onStart?: (group: number) => Promise<void>
 }
 
 export interface HookResult {
@@ -23,11 +25,14 @@ const CLOSE_MS = 1000
 /** Runs a program of the operator. Kills it, with the programs that it has started, when its time is over. Never rejects. */
 export function runHook(
   [program, ...args]: CommandLine,
-  { input, timeoutMs = TIMEOUT_MS }: RunOptions = {},
+  { input, timeoutMs = TIMEOUT_MS, onStart }: RunOptions = {},
 ): Promise<HookResult> {
   return new Promise((resolve) => {
     // A process group of its own can be killed whole.
     const child = spawn(program, args, { detached: true })
+    const started = child.pid === undefined ? undefined : onStart?.(child.pid)
+    // A failure to note the start does not stop a program that runs.
+    const noted = Promise.resolve(started).catch(() => {})
     let output = ''
     const add = (chunk: Buffer): void => {
       output = (output + chunk.toString('utf8')).slice(-MAX_OUTPUT)
@@ -48,7 +53,7 @@ export function runHook(
       clearTimeout(timer)
       child.stdout.destroy()
       child.stderr.destroy()
-      resolve(result)
+      void noted.then(() => resolve(result))
     }
   })
 }
@@ -59,7 +64,7 @@ export async function runHookOrThrow(commandLine: CommandLine, options?: RunOpti
   if (code !== 0) throw new Error(`${commandLine[0]} ended with ${code}: ${output.trim().slice(-300)}`)
 }
 
-/** Kills a program with the programs that it has started. */
+/** Kills a program with all that it has started in its process group. */
 export function killGroup(pid: number | undefined): void {
   if (pid === undefined) return
   try {

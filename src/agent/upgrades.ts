@@ -50,6 +50,7 @@ async function download(
 async function upgradeService(options: UpgradeOptions, params: ParamsOf<'service.upgrade'>): Promise<string> {
   const { appliance, downloads, feed, onPoint } = options
   const { command_id, service, version, artifact } = params
+  await appliance.awaitEarlier()
   const before = await versionOf(appliance, service)
   if (before === version) {
     await downloads.remove(artifact)
@@ -88,6 +89,7 @@ async function upgradeDistro(
     const distro = await appliance.distro()
     return codename === 'next' ? distro !== from : distro === codename
   }
+  await appliance.awaitEarlier()
   if (!(await isUpgraded())) {
     feed.report({ command_id, step: 'install', percent: null })
     await appliance.upgradeDistro(codename)

@@ -92,8 +92,8 @@ type MakeRole = (parts: RoleParts) => Promise<Role>
 
 async function chooseAppliance(hooksFile: string | undefined): Promise<MakeRole> {
   if (hooksFile === undefined) return (parts) => createEdgeRole(parts, dryRunAppliance(parts.state))
-  const appliance = hookAppliance(await readHooks(hooksFile))
-  return (parts) => createEdgeRole(parts, appliance)
+  const hooks = await readHooks(hooksFile)
+  return (parts) => createEdgeRole(parts, hookAppliance(hooks, parts.state))
 }
 
 interface RouterValues {
@@ -111,8 +111,8 @@ async function chooseRouter({ hooks: hooksFile, mac, model, serial }: RouterValu
   })
   if (hooksFile === undefined)
     return async (parts) => createRouterRole(parts, await dryRunRouter(parts.state), identity)
-  const router = hookRouter(await readRouterHooks(hooksFile))
-  return async (parts) => createRouterRole(parts, router, identity)
+  const hooks = await readRouterHooks(hooksFile)
+  return async (parts) => createRouterRole(parts, hookRouter(hooks, parts.state), identity)
 }
 
 /** @throws Error for anything but an Ed25519 public key. */

@@ -82,7 +82,7 @@ describe('the support files of an edge appliance', () => {
     const archive = join(await temporaryDir(), 'archive')
     await writeFile(archive, bytes)
     const { id } = await startAgent(world, {
-      applianceOf: () => hookAppliance({ services: {}, support: ['cat', archive] }),
+      applianceOf: (state) => hookAppliance({ services: {}, support: ['cat', archive] }, state),
     })
     await untilConnected(world, id)
     await request(id)
@@ -104,7 +104,7 @@ describe('the support files of an edge appliance', () => {
   test('that the hook can not collect are not uploaded, and the reason is recorded', async () => {
     const failing = ['sh', '-c', 'echo half; echo no space >&2; exit 3'] as const
     const { id, folder } = await startAgent(world, {
-      applianceOf: () => hookAppliance({ services: {}, support: failing }),
+      applianceOf: (state) => hookAppliance({ services: {}, support: failing }, state),
     })
     await untilConnected(world, id)
     await request(id)
@@ -115,7 +115,7 @@ describe('the support files of an edge appliance', () => {
   })
 
   test('can not be asked for where the appliance has no hook for them', async () => {
-    const { id } = await startAgent(world, { applianceOf: () => hookAppliance({ services: {} }) })
+    const { id } = await startAgent(world, { applianceOf: (state) => hookAppliance({ services: {} }, state) })
     await untilConnected(world, id)
     expect(await request(id)).toMatchObject({
       status: 400,

@@ -129,7 +129,7 @@ test("the operator's commands install a package and tell its version", async () 
       fs.copyFileSync(file, ${JSON.stringify(installed)}); fs.writeFileSync(${JSON.stringify(version)}, version)`),
     ...{ status: idle, start: idle, stop: idle, restart: idle },
   }
-  const { id } = await start({ applianceOf: () => hookAppliance({ services: { tunterm } }) })
+  const { id } = await start({ applianceOf: (state) => hookAppliance({ services: { tunterm } }, state) })
   expect((await stats(id)).service_stat.tunterm.package_state).toBe('not_installed')
   const bytes = randomBytes(50_000)
   await order(world, id, upgradeOf(await uploadPackage(world, '3.0.0', { bytes })))
