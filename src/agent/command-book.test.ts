@@ -76,6 +76,33 @@ describe('a command', () => {
     expect(machine.done).toEqual(['restart tunterm'])
   })
 
+  test('that is repeated while its answer is being written is not executed again', async () => {
+    const machine = appliance()
+    const held = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    const control: Appliance['control'] = async (name, action) => {
+      machine.done.push(`${action} ${name}`)
+      begun.resolve()
+      await held.promise
+    }
+    const state = memoryState()
+    let first: Promise<unknown> = Promise.resolve()
+    // A read that begins while the command runs ends after it.
+    const read = async (name: string) => {
+      const text = await state.read(name)
+      await first
+      return text
+    }
+    const book = bookOf({ ...machine, control }, { ...state, read })
+    const call = book.handle(restart(1, 1024))
+    await begun.promise
+    first = call
+    const again = book.handle(restart(1, 1025))
+    held.resolve()
+    expect([(await call).callId, (await again).callId]).toEqual([1024, 1025])
+    expect(machine.done).toEqual(['restart tunterm'])
+  })
+
   test('that fails is told from one that was not executed', async () => {
     const fails = bookOf(appliance({ control: () => Promise.reject(new Error('exit 1')) }))
     expect((await fails.handle(restart(1))).answer).toMatchObject({ error: { code: 2, message: 'exit 1' } })

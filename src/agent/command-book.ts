@@ -40,6 +40,13 @@ export interface CommandBook {
   recordDelivered(commandId: string): Promise<void>
 }
 
+/** How a command has ended. */
+interface Ended {
+  readonly answer: Answer
+  /** True if its record already had the answer. */
+  readonly isRepeated: boolean
+}
+
 /** So many answered commands are remembered; the gateway repeats none that is older. */
 const REMEMBERED = 256
 
@@ -53,7 +60,7 @@ export interface CommandBookOptions {
 
 export function createCommandBook({ state, role, onPoint, signal }: CommandBookOptions): CommandBook {
   /** By the id of the command; the gateway may repeat a call while the command runs. */
-  const running = new Map<string, Promise<CommandRecord>>()
+  const running = new Map<string, Promise<Ended>>()
 
   async function readRecord(commandId: string): Promise<CommandRecord | null> {
     const text = await state.read(fileOf(commandId))
@@ -63,13 +70,18 @@ export function createCommandBook({ state, role, onPoint, signal }: CommandBookO
   const writeRecord = (record: CommandRecord): Promise<void> =>
     state.write(fileOf(record.command_id), JSON.stringify(record))
 
-  async function execute(record: CommandRecord): Promise<CommandRecord> {
+  async function execute(record: CommandRecord): Promise<Ended> {
+    const known = await readRecord(record.command_id)
+    if (known?.answer != null) return { answer: known.answer, isRepeated: true }
+    if (known?.call_id !== record.call_id) {
+      await writeRecord(record)
+      onPoint('command recorded')
+    }
     const answer = await answerOf(record)
     onPoint('command executed')
-    const ended = { ...record, answer }
-    await writeRecord(ended)
+    await writeRecord({ ...record, answer })
     onPoint('answer recorded')
-    return ended
+    return { answer, isRepeated: false }
   }
 
   async function answerOf({ command_id, method, params }: CommandRecord): Promise<Answer> {
@@ -85,8 +97,11 @@ export function createCommandBook({ state, role, onPoint, signal }: CommandBookO
     }
   }
 
-  /** Runs at most one execution of a command at a time. */
-  function executeOnce(record: CommandRecord): Promise<CommandRecord> {
+  /**
+   * Joins the execution of a command that runs. Only an execution reads the record: a call that read it beside one could
+   * miss the answer that is just being written, and execute the command again.
+   */
+  function executeOnce(record: CommandRecord): Promise<Ended> {
     const known = running.get(record.command_id)
     if (known !== undefined) return known
     const execution = execute(record).finally(() => running.delete(record.command_id))
@@ -97,15 +112,9 @@ export function createCommandBook({ state, role, onPoint, signal }: CommandBookO
   async function begin(callId: number, { method, params }: Order): Promise<AnsweredCall> {
     // Its shape has been checked.
     const { command_id: commandId } = params as { readonly command_id: string }
-    const known = await readRecord(commandId)
-    if (known?.answer != null) return { callId, commandId, answer: repeated(known.answer) }
     const record = { command_id: commandId, call_id: callId, method, params, answer: null, delivered: false }
-    if (!running.has(commandId)) {
-      await writeRecord(record)
-      onPoint('command recorded')
-    }
-    const { answer } = await executeOnce(record)
-    if (answer === null) throw new Error('unreachable: an executed command has an answer')
+    const { answer, isRepeated } = await executeOnce(record)
+    if (isRepeated) return { callId, commandId, answer: repeated(answer) }
     await forgetOldest(state)
     return { callId, commandId, answer }
   }
