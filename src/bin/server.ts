@@ -1,5 +1,5 @@
 import { type Config, describeSettings, parseConfig } from '../app/config.ts'
-import { startServer } from '../app/start.ts'
+import { type Running, startServer } from '../app/start.ts'
 import { version } from '../platform/version.ts'
 import { AppError } from '../platform/errors.ts'
 
@@ -26,8 +26,10 @@ async function serve(config: Config, demo: boolean): Promise<void> {
     if (ending.signal.aborted) return
     ending.abort()
     setTimeout(() => process.exit(code || 1), SHUTDOWN_WITHIN_MS).unref()
-    // A start in progress is allowed to finish, so that it can be stopped in order.
-    void starting.then((running) => running.stop()).finally(() => process.exit(code))
+    // Who reads the output may be gone already, which must not cut the stop short.
+    process.stdout.on('error', () => {})
+    print('signalbox stopping')
+    void stopInOrder(starting).finally(() => process.exit(code))
   }
   // Not `once`: Ctrl-C arrives twice, from the terminal and from the runner, and the second must not cut the first
   // short.
@@ -51,6 +53,13 @@ async function serve(config: Config, demo: boolean): Promise<void> {
     throw error
   }
   if (!ending.signal.aborted) print(`signalbox ready ${running.url}`)
+}
+
+/** A start in progress is allowed to finish, so that it can be stopped in order. */
+async function stopInOrder(starting: Promise<Running>): Promise<void> {
+  const running = await starting
+  await running.stop()
+  print('signalbox stopped')
 }
 
 function printHelp(): void {

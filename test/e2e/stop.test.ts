@@ -24,12 +24,15 @@ it('stops in order when Ctrl-C arrives twice, from the terminal and from the run
   const dataDir = join(await temporaryDir(), 'data')
   const { child } = await startServerProcess({ dataDir })
   expect(tracesOfRun(dataDir)).toHaveLength(2)
-  const exited = once(child, 'exit')
+  let printed = ''
+  child.stdout?.on('data', (chunk) => (printed += String(chunk)))
+  const exited = once(child, 'close')
   child.kill('SIGINT')
   child.kill('SIGINT')
   const again = setInterval(() => child.kill('SIGINT'), 10)
   onTestFinished(() => clearInterval(again))
   expect(await exited).toEqual([0, null])
+  expect(printed).toBe('signalbox stopping\nsignalbox stopped\n')
   expect(tracesOfRun(dataDir)).toEqual([])
 })
 
