@@ -23,7 +23,7 @@ export const absences: readonly Absence[] = [
   },
   {
     operations: [
-      ...['alarms', 'clientInfo', 'clientJoin', 'client_latency', 'clientSessions', 'discovered-raw-rssi'],
+      ...['clientInfo', 'clientJoin', 'client_latency', 'clientSessions', 'discovered-raw-rssi'],
       ...['guestAuthorization', 'location', 'location_asset', 'location_centrak', 'location_client', 'location_sdk'],
       ...['location_unclient', 'nacAccounting', 'nac_events', 'occupancyAlerts', 'sdkclientScanData'],
       ...['site_sle', 'zone'],

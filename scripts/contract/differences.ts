@@ -172,13 +172,18 @@ export const differences: readonly Difference[] = [
   },
   {
     fields: ['reply.events[].device_id', 'reply.events[].site_id', 'reply.events[].site_name'],
-    operations: ['audits', 'deviceUpDown', 'ping'],
-    why: 'Not every change concerns a device or a site; a field that does not apply is absent',
+    operations: ['alarms', 'audits', 'deviceUpDown', 'ping'],
+    why: 'Not every event concerns a device or a site; a field that does not apply is absent',
   },
   {
     fields: ['reply.events[].src_ip: null'],
     operations: ['audits'],
     why: 'The service itself has no address',
+  },
+  {
+    fields: ['bssids', 'event_id', 'node', 'ssids'].map((name) => `reply.events[].${name}`),
+    operations: ['alarms'],
+    why: 'No alarm concerns a wireless network or a single node',
   },
   {
     fields: ['reply.events[].for_site'],

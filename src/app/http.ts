@@ -58,6 +58,7 @@ import { placementOperations } from '../placement/routes.ts'
 import { orgOperations, siteOperations } from '../orgs/routes.ts'
 import { emptyConstOperations } from '../orgs/routes-const-empty.ts'
 import { worldConstOperations } from '../orgs/routes-const.ts'
+import { alarmOperations } from '../orgs/alarms/routes.ts'
 import { systemEventOperations } from '../orgs/system-events/routes.ts'
 import { auditLogOperations } from '../orgs/routes-logs.ts'
 import { orgSettingOperations } from '../orgs/routes-setting.ts'
@@ -154,6 +155,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...siteSettingOperations,
     ...auditLogOperations,
     ...systemEventOperations,
+    ...alarmOperations,
     ...worldConstOperations,
     ...emptyConstOperations,
     ...inventoryOperations,

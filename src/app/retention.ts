@@ -1,7 +1,13 @@
 import { systemScope } from '../access/scope.ts'
 import { agingAccountLog } from '../accounts/store-retention.ts'
 import { appendSystemEvent } from '../events/append-system.ts'
-import { agingAuditLog, agingDeviceEvents, agingSystemEvents, agingMxedgeEvents } from '../events/store-retention.ts'
+import {
+  agingAlarms,
+  agingAuditLog,
+  agingDeviceEvents,
+  agingMxedgeEvents,
+  agingSystemEvents,
+} from '../events/store-retention.ts'
 import { agingDownloads } from '../firmware/store-retention.ts'
 import { agingMxedgeCommands } from '../mxedges/commands/store-retention.ts'
 import { agingMxedgeUpgrades } from '../mxedges/upgrades/store-retention.ts'
@@ -23,7 +29,7 @@ export interface Retention {
 /** Records that only grow with time, by the setting that bounds them. */
 const aging: readonly { readonly setting: keyof Retention; readonly rows: readonly AgingRows[] }[] = [
   { setting: 'auditDays', rows: [agingAuditLog, agingAccountLog] },
-  { setting: 'eventDays', rows: [agingDeviceEvents, agingSystemEvents, agingMxedgeEvents] },
+  { setting: 'eventDays', rows: [agingDeviceEvents, agingSystemEvents, agingMxedgeEvents, agingAlarms] },
   { setting: 'commandDays', rows: [agingCommands, agingMxedgeCommands, agingDownloads] },
   { setting: 'upgradeDays', rows: [...agingUpgrades, agingMxedgeUpgrades] },
 ]
@@ -49,6 +55,7 @@ export async function deletePastRetention(ctx: Context, retention: Retention, si
 /** What organizations call the rows of their tables; rows of others belong to these. */
 const names: Readonly<Record<string, string>> = {
   audit_log: 'Audit records',
+  alarm: 'Alarms',
   device_event: 'Events of devices',
   mxedge_event: 'Events of edge appliances',
   device_command: 'Commands to devices',

@@ -22,6 +22,7 @@ import { defaultRolloutOptions } from '../rollout/rollout.ts'
 import { startRollouts } from '../rollout/worker.ts'
 import { webhookTasks } from '../webhooks/tasks.ts'
 import { startWebhookWorkers } from '../webhooks/workers.ts'
+import { startAlarmWatch } from './alarm-watch.ts'
 import type { Closing } from './closing.ts'
 import type { Config } from './config.ts'
 import { imageTasks } from './images.ts'
@@ -79,6 +80,8 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
   const edgeOptions = { ...defaultMxedgeUpgradeOptions, soakMs: config.rolloutSoakMs }
   const edgeUpgrades = startMxedgeUpgrades(ctx, edgeOptions)
   closing.add('upgrades of edge appliances', () => edgeUpgrades.stop())
+  const alarms = startAlarmWatch(ctx)
+  closing.add('alarms', () => alarms.stop())
   await prepareSeries(ctx)
   const gateway = await startGatewayThread(ctx, await gatewayOptions(ctx, parts)).catch((error: unknown) => {
     throw listenErrorOf(error, config)

@@ -9,10 +9,7 @@ import { deviceModels } from './registry/device-models.ts'
 import { typeOfModel } from './registry/models.ts'
 import { DeviceTypeName } from './wire.ts'
 
-/**
- * Models of devices, and definitions of their events and alarms. Source: contract, Constants Models and Constants
- * Events.
- */
+/** Models of devices, and definitions of their events. Source: contract, Constants Models and Constants Events. */
 export const deviceConstOperations: Operation[] = [
   operation({
     id: 'listDeviceModels',
@@ -41,28 +38,6 @@ export const deviceConstOperations: Operation[] = [
     at: self('/const/device_events'),
     reply: EventTypesReply,
     run: deviceEventTypes,
-  }),
-  operation({
-    id: 'listAlarmDefinitions',
-    summary: 'List the types of alarms',
-    method: 'GET',
-    tag: 'Constants Events',
-    at: self('/const/alarm_defs'),
-    reply: Type.Array(
-      named(
-        'AlarmType',
-        Type.Object({
-          key: Type.String(),
-          display: Type.String(),
-          group: Type.String(),
-          severity: Type.String(),
-          fields: Type.Array(Type.String()),
-          example: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-        }),
-      ),
-    ),
-    // No alarm exists yet.
-    run: () => [],
   }),
   operation({
     id: 'getGatewayDefaultConfig',

@@ -8,3 +8,9 @@ export const agingAuditLog: AgingRows = { ...byOrg, table: 'audit_log' }
 export const agingDeviceEvents: AgingRows = { ...byOrg, table: 'device_event' }
 export const agingSystemEvents: AgingRows = { ...byOrg, table: 'system_event' }
 export const agingMxedgeEvents: AgingRows = { ...byOrg, table: 'mxedge_event' }
+/** Open alarms are kept, however old they are. */
+export const agingAlarms: AgingRows = {
+  owner: 'org_id',
+  table: 'alarm',
+  isOld: (before) => sql`last_seen_at < ${before} and ended_at is not null`,
+}

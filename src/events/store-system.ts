@@ -2,7 +2,15 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { type Reader, type Tx, json } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
-import { type ConditionType, type SystemEventType, conditionEnds } from './system-event-types.ts'
+import { type AlarmDetails } from './alarms/alarm-types.ts'
+import { type AlarmKey, type NewAlarm, endAlarms, raiseAlarms } from './alarms/store.ts'
+import {
+  type ConditionType,
+  type SystemEventType,
+  alarmOfCondition,
+  alarmOfEvent,
+  conditionEnds,
+} from './system-event-types.ts'
 
 /** Identifies the device or webhook that a system event concerns, and counts the occurrences that it reports. */
 export type SystemEventDetails = {
@@ -36,17 +44,35 @@ const eventColumns = columnsOf('systemEvent', {
 
 const MAX_TEXT_CHARACTERS = 500
 
-/** Inserts events, except for organizations that have been deleted. */
+/** Inserts events, except for organizations that have been deleted, and raises the alarms of those that have one. */
 export async function insertSystemEvents(tx: Tx, events: readonly NewSystemEvent[], at: Date): Promise<void> {
   if (events.length === 0) return
   const rows = events.map((event) => ({ ...event, id: uuidv7(), text: shorten(event.text) }))
-  await sql`
+  const { rows: inserted } = await sql<Pick<NewSystemEvent, 'orgId' | 'siteId' | 'type' | 'text' | 'details'>>`
     insert into system_event (org_id, id, site_id, type, once, text, details, created_at)
     select org.id, event.id, event.site_id, event.type, event.once, event.text, event.details, ${at}
     from ${rowsAs('event', eventColumns, rows)} join org on org.id = event.org_id
     order by org.id, event.type, event.once
     on conflict do nothing
+    returning org_id, site_id, type, text, details
   `.execute(tx)
+  await raiseAlarms(tx, inserted.flatMap(alarmsOf), at)
+}
+
+function alarmsOf({ orgId, siteId, type: event, text, details }: Omit<NewSystemEvent, 'once'>): NewAlarm[] {
+  const type = alarmOfEvent(event)
+  if (type === undefined) return []
+  const { mac, webhook_id: webhookId } = details
+  return [{ orgId, siteId, type, subject: mac ?? webhookId ?? event, text, details: aboutOf(details) }]
+}
+
+function aboutOf({ mac, device_type: deviceType, webhook_id: webhookId }: SystemEventDetails): AlarmDetails {
+  return {
+    ...(mac !== undefined && deviceType === 'ap' && { aps: [mac] }),
+    ...(mac !== undefined && deviceType === 'switch' && { switches: [mac] }),
+    ...(mac !== undefined && deviceType === 'gateway' && { gateways: [mac] }),
+    ...(webhookId !== undefined && { webhook_id: webhookId }),
+  }
 }
 
 function shorten(text: string): string {
@@ -110,6 +136,21 @@ export async function updateConditions(tx: Tx, present: readonly Condition[], at
     ...ended.map((key) => eventOf(key, conditionEnds[key.type], key.endedText)),
   ]
   await insertSystemEvents(tx, events, at)
+  const raised = begun.map((key): NewAlarm => {
+    const { orgId, type, subject } = alarmKeyOf(key)
+    return { orgId, type, subject, siteId: key.siteId, text: texts.get(keyOf(key)) ?? '', details: detailsOf(key) }
+  })
+  await raiseAlarms(tx, raised, at)
+  await endAlarms(tx, ended.map(alarmKeyOf), at)
+}
+
+function detailsOf({ type, subject }: ConditionKey): AlarmDetails {
+  return type === 'WEBHOOK_FAILING' ? { webhook_id: subject } : {}
+}
+
+/** Several conditions may raise alarms of one type, so the subject names the condition, too. */
+function alarmKeyOf({ orgId, type, subject }: ConditionKey): AlarmKey {
+  return { orgId, type: alarmOfCondition(type), subject: `${type} ${subject}` }
 }
 
 function eventOf(

@@ -1,3 +1,4 @@
+import type { AlarmType, LastingAlarmType } from './alarms/alarm-types.ts'
 import type { EventTypeDefinition } from './device-event-types.ts'
 
 interface SystemEventDeclaration {
@@ -7,6 +8,8 @@ interface SystemEventDeclaration {
   readonly description: string
   /** The text of an example. */
   readonly example: string
+  /** The alarm that it raises. */
+  readonly alarm?: AlarmType
 }
 
 /** What the service itself reports, by the type of the event. */
@@ -17,6 +20,7 @@ export const systemEvents = {
     display: 'Certificate of the server expires soon',
     description: 'A certificate by which clients or devices know the server expires within 30 days',
     example: 'The certificate of the HTTPS server expires on 2026-12-01',
+    alarm: 'certificate_expiring',
   },
   CERTIFICATE_RENEWED: {
     severity: 'info',
@@ -31,6 +35,7 @@ export const systemEvents = {
     display: 'Disk of the server nearly full',
     description: 'The free space is less than twice the reserve below which uploads are refused',
     example: 'The disk of the server has 3.0 GiB free, and uploads are refused below 2.0 GiB',
+    alarm: 'storage_low',
   },
   DISK_SPACE_RECOVERED: {
     severity: 'info',
@@ -45,6 +50,7 @@ export const systemEvents = {
     display: 'Storage quota nearly used up',
     description: 'The organization, or all together, use at least 90 percent of the space for files of one kind',
     example: 'Firmware images of the organization use 95.0 of 100.0 GiB',
+    alarm: 'storage_low',
   },
   STORAGE_QUOTA_RECOVERED: {
     severity: 'info',
@@ -59,6 +65,7 @@ export const systemEvents = {
     display: 'Firmware image missing',
     description: 'The file of a firmware image is not on the disk, so that no device can download it',
     example: 'The file of firmware image 0193a1c0-0000-7000-8000-000000000006 is missing: delete and upload it again',
+    alarm: 'firmware_image_missing',
   },
   FIRMWARE_IMAGE_RESTORED: {
     severity: 'info',
@@ -73,6 +80,7 @@ export const systemEvents = {
     display: 'Webhook fails',
     description: 'The receiver of a webhook has not taken a message for an hour',
     example: 'The receiver of webhook "Alerts" has not taken messages for an hour',
+    alarm: 'webhook_failing',
   },
   WEBHOOK_RECOVERED: {
     severity: 'info',
@@ -87,6 +95,7 @@ export const systemEvents = {
     display: 'Webhook disabled',
     description: 'The receiver of a webhook wants no further messages, so the service has disabled the webhook',
     example: 'Webhook "Alerts" has been disabled, because its receiver answered 410 Gone',
+    alarm: 'webhook_disabled',
   },
   WEBHOOK_MESSAGES_DROPPED: {
     severity: 'critical',
@@ -95,6 +104,7 @@ export const systemEvents = {
     description: 'The receiver of a webhook has not taken messages for a week; they can be replayed for another one',
     example:
       '12 messages of webhook "Alerts" have not been taken by its receiver for a week, and can be replayed for another one',
+    alarm: 'webhook_messages_dropped',
   },
   WEBHOOK_EVENT_SET_ASIDE: {
     severity: 'critical',
@@ -117,6 +127,14 @@ export const systemEvents = {
     description: 'The gateway has closed the session of a device that sends more than it reads; reported once a day',
     example: 'Device 020000000001 sends more than the gateway reads, and was disconnected',
   },
+  DEVICE_CERTIFICATE_CLONED: {
+    severity: 'critical',
+    category: 'device',
+    display: 'Device certificate used by several devices',
+    description: 'Several devices connect with one certificate and replace each other; reported once a day',
+    example: 'Device 020000000001 is replaced again and again by another one with its certificate',
+    alarm: 'device_certificate_cloned',
+  },
   DEVICE_UPTIME_MISSING: {
     severity: 'warn',
     category: 'device',
@@ -138,6 +156,17 @@ export const conditionEnds = {
 } as const satisfies Partial<Record<SystemEventType, SystemEventType>>
 
 export type ConditionType = keyof typeof conditionEnds
+
+/** Returns the alarm that is open while the condition lasts. A condition without one does not compile. */
+export function alarmOfCondition(type: ConditionType): LastingAlarmType {
+  return systemEvents[type].alarm
+}
+
+/** Returns the alarm that an event raises which is no condition, if it raises one. */
+export function alarmOfEvent(type: SystemEventType): AlarmType | undefined {
+  const declaration: SystemEventDeclaration = systemEvents[type]
+  return type in conditionEnds ? undefined : declaration.alarm
+}
 
 /** Returns every type of system event. */
 export function systemEventTypes(): EventTypeDefinition[] {

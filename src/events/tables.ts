@@ -1,5 +1,6 @@
-import type { GeneratedAlways } from 'kysely'
+import type { Generated, GeneratedAlways } from 'kysely'
 import type { Json } from '../platform/json-column.ts'
+import type { AlarmDetails, AlarmType } from './alarms/alarm-types.ts'
 import type { ConditionType, SystemEventType } from './system-event-types.ts'
 
 declare module '../platform/schema.ts' {
@@ -10,6 +11,7 @@ declare module '../platform/schema.ts' {
     mxedgeEvent: MxedgeEventTable
     systemEvent: SystemEventTable
     systemCondition: SystemConditionTable
+    alarm: AlarmTable
   }
 }
 
@@ -84,4 +86,25 @@ export interface SystemConditionTable {
   siteId: string | null
   endedText: string
   since: Date
+}
+
+/** See migration 90. */
+export interface AlarmTable {
+  orgId: string
+  id: string
+  siteId: string | null
+  type: AlarmType
+  subject: string
+  text: string
+  details: Json<AlarmDetails>
+  lasts: boolean
+  count: Generated<number>
+  createdAt: Date
+  lastSeenAt: Date
+  endedAt: Date | null
+  counting: Generated<boolean>
+  ackedAt: Date | null
+  ackedBy: string | null
+  ackedByName: string | null
+  note: string | null
 }

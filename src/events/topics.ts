@@ -26,8 +26,51 @@ const Document = Type.Record(Type.String(), Type.Unknown())
 const [orgId, siteId] = ['0193a1c0-0000-7000-8000-000000000001', '0193a1c0-0000-7000-8000-000000000002']
 const usual = { subscribers: 'org', hasDeliveryResults: true, allowsSingleEventPerMessage: true } as const
 
+const Texts = Type.Unsafe<readonly string[]>(Type.Array(Type.String()))
+
 /** The topics that Signalbox emits. */
 export const topics = {
+  alarms: topic({
+    ...usual,
+    lingerMs: 0,
+    event: Type.Object({
+      id: Type.String(),
+      org_id: Type.String(),
+      site_id: Optional(Type.String()),
+      for_site: Type.Boolean(),
+      type: Type.String(),
+      group: Type.String(),
+      severity: Type.Enum(['info', 'warn', 'critical']),
+      timestamp: Type.Number(),
+      last_seen: Type.Number(),
+      count: Type.Integer(),
+      update: Type.Boolean(),
+      resolved_time: Optional(Type.Number()),
+      text: Type.String(),
+      aps: Optional(Texts),
+      switches: Optional(Texts),
+      gateways: Optional(Texts),
+      hostnames: Optional(Texts),
+      upgrade_id: Optional(Type.String()),
+      webhook_id: Optional(Type.String()),
+    }),
+    example: {
+      id: '0193a1c0-0000-7000-8000-000000000007',
+      org_id: orgId,
+      site_id: siteId,
+      for_site: true,
+      type: 'device_down',
+      group: 'infrastructure',
+      severity: 'warn',
+      timestamp: 1_790_000_000.25,
+      last_seen: 1_790_000_000.25,
+      count: 1,
+      update: false,
+      text: 'Hall is offline',
+      aps: ['020000000001'],
+      hostnames: ['Hall'],
+    },
+  }),
   audits: topic({
     ...usual,
     lingerMs: 0,

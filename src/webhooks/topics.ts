@@ -2,7 +2,6 @@ import { type Topic, topics as emitted, topicsFor } from '../events/topics.ts'
 
 /** Topics for webhooks of organizations, whether or not this release emits them. Source: contract, "Webhooks". */
 const contractOrgTopics = [
-  'alarms',
   'client-info',
   'client-join',
   'client-sessions',

@@ -57,7 +57,6 @@ describe('constants', () => {
     expect(others.map(({ key }: { key: string }) => key)).toContain('ME_SERVICE_RESTARTED')
     expect(edge).toMatchObject({ key: 'ME_CONFIG_CHANGED_BY_USER', description: expect.any(String) })
     expect(Check(topics['mxedge-events'].event, edge.example)).toBe(true)
-    expect(await get('alarm_defs')).toEqual([])
     const all = await get('webhook_topics')
     const topic = all.find(({ key }: { key: string }) => key === 'mxedge-events')
     expect(topic).toMatchObject({ for_org: true, has_delivery_results: true, internal: false })

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
+import { watchUpgrades } from '../../src/upgrades/alarms/watch-upgrades.ts'
 import type { SiteUpgrade } from '../../src/upgrades/org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
@@ -37,6 +38,12 @@ async function auditsLike(pattern: string): Promise<string[]> {
   return rows.map(({ message }) => message)
 }
 
+async function watchedAlarms() {
+  await watchUpgrades(rollout.ctx)
+  await watchUpgrades(rollout.ctx)
+  return rollout.ctx.db.selectFrom('alarm').selectAll().execute()
+}
+
 describe.each(['org', 'site'] as const)('with phases of the %s', (scope) => {
   it('an upgrade is held at the gate of a phase in which too many failed, tells of it, and goes on when it is resumed', async () => {
     await rollout.fleet.connect(rollout.devices())
@@ -58,7 +65,11 @@ describe.each(['org', 'site'] as const)('with phases of the %s', (scope) => {
     expect(await auditsLike('%held%')).toEqual([
       scope === 'site' ? `Upgrade ${id} held at site "Lab": ${reason}` : `Upgrade ${id} held: ${reason}`,
     ])
+    expect(await watchedAlarms()).toMatchObject([
+      { type: 'upgrade_held', subject: id, endedAt: null, text: expect.stringContaining(reason) },
+    ])
     await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    expect(await watchedAlarms()).toMatchObject([{ type: 'upgrade_held', endedAt: expect.any(Date) }])
     await play()
     expect(await read(id)).toEqual({ status: 'completed', hold: null, counts: { upgraded: 39, failed: 1 } })
     await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)

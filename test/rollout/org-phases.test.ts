@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { watchUpgrades } from '../../src/upgrades/alarms/watch-upgrades.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
@@ -62,6 +63,13 @@ describe('canary phases over many sites', () => {
     await play(() => 'keeps_old')
     expect(rollout.fleet.attempts.size).toBe(10)
     expect(await read(id)).toMatchObject({ statuses: ['failed'], stops: ['more than 2 failures in phase 1'] })
+    for (let time = 0; time < 2; time += 1) await watchUpgrades(rollout.ctx)
+    const alarms = await rollout.ctx.db
+      .selectFrom('alarm')
+      .select(['type', 'subject', 'count', 'siteId', 'text'])
+      .execute()
+    const text = expect.stringMatching(/^The upgrade to .* failed: more than 2 failures in phase 1$/)
+    expect(alarms).toEqual([{ type: 'upgrade_failed', subject: id, count: 1, siteId: null, text }])
   })
 
   it('open one after the other over all sites with good firmware', async () => {

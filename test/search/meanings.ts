@@ -165,6 +165,16 @@ export const edgeMeanings: Meanings = {
 
 export const systemEventMeanings: Meanings = { type: whole('type'), scope: choice('scope') }
 
+export const alarmMeanings: Meanings = {
+  type: whole('type'),
+  group: choice('group'),
+  severity: choice('severity'),
+  status: choice('status'),
+  acked: on('acked'),
+  ack_admin_name: part('ack_admin_name'),
+  site_id: id('site_id'),
+}
+
 export const edgeEventMeanings: Meanings = {
   mxedge_id: id('mxedge_id'),
   mxcluster_id: id('mxcluster_id'),

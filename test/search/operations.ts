@@ -9,6 +9,7 @@ import {
   inventoryMeanings,
   logMeanings,
   siteMeanings,
+  alarmMeanings,
   systemEventMeanings,
 } from './meanings.ts'
 
@@ -34,6 +35,7 @@ const logs = { meanings: logMeanings, every: lately, key: 'id' }
 const unsorted = ['req_headers', 'req_payload', 'resp_headers', 'resp_body']
 const deliveries = { meanings: deliveryMeanings, key: 'id', unsorted }
 const edgeEvents = { meanings: edgeEventMeanings, key: 'timestamp' }
+const alarms = { meanings: alarmMeanings, key: 'id' }
 const systemEvents = { meanings: systemEventMeanings, key: 'id' }
 const mapId = (row: AnyJson): unknown => row.mapstack_id
 
@@ -68,6 +70,10 @@ export const searched: Readonly<Record<string, Searched>> = {
   searchSiteMistEdgeEvents: edgeEvents,
   countOrgSiteMxEdgeEvents: { ...edgeEvents, rowsOf: 'searchOrgMistEdgeEvents' },
   countSiteMxEdgeEvents: { ...edgeEvents, rowsOf: 'searchSiteMistEdgeEvents' },
+  searchOrgAlarms: alarms,
+  searchSiteAlarms: alarms,
+  countOrgAlarms: { ...alarms, rowsOf: 'searchOrgAlarms' },
+  countSiteAlarms: { ...alarms, rowsOf: 'searchSiteAlarms' },
   searchOrgEvents: systemEvents,
   searchOrgSystemEvents: systemEvents,
   searchSiteSystemEvents: systemEvents,

@@ -4,7 +4,9 @@ import { systemScope } from '../../src/access/scope.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import type { OpenedSession } from '../../src/devices/sessions/store.ts'
 import { recordReports } from '../../src/devices/stats/record-report.ts'
+import { acknowledge } from '../../src/orgs/alarms/ack-alarms.ts'
 import { appendSystemEvent } from '../../src/events/append-system.ts'
+import { raiseAlarms } from '../../src/events/alarms/store.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { decodeState } from '../../src/gateway/ucentral/state/decode-state.ts'
 import { accessPoint, currentAccessPoint } from '../../src/gateway/ucentral/state/samples.ts'
@@ -31,6 +33,7 @@ export async function makeWorld(server: TestServer): Promise<World> {
   const devices = await makeDevices(server, { here, there })
   await makeEdges(server, here)
   await makeSystemEvents(server, here)
+  await makeAlarms(server, here)
   const stackId = await makeMaps(server, here)
   const webhookId = await makeDeliveries(server)
   await makeCatalog(server)
@@ -96,6 +99,21 @@ async function makeSystemEvents({ ctx, org }: TestServer, siteId: string): Promi
   ] as const
   const now = ctx.clock.now()
   for (const event of events) await inTx(ctx, (tx) => appendSystemEvent(tx, scope, event, now))
+}
+
+/** The alarms of the devices, and one that somebody takes care of. */
+async function makeAlarms({ ctx, org }: TestServer, siteId: string): Promise<void> {
+  const common = { orgId: org.orgId, text: 'offline' }
+  const down = { ...common, siteId, type: 'device_down' as const }
+  const missing = { ...common, siteId: null, type: 'firmware_image_missing' as const, subject: 'image', details: {} }
+  const now = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    await raiseAlarms(tx, [{ ...down, subject: 'one', details: { aps: ['020000000001'], hostnames: ['Hall'] } }], now)
+    await raiseAlarms(tx, [missing], now)
+  })
+  await acknowledge(ctx, systemScope('operator', org.orgId), { chosen: 'all', note: 'seen' })
+  const other = { ...down, subject: 'two', details: { switches: ['020000000002'], hostnames: ['Roof'] } }
+  await inTx(ctx, (tx) => raiseAlarms(tx, [other], now))
 }
 
 async function makeEdges(server: TestServer, siteId: string): Promise<void> {

@@ -7,10 +7,11 @@ import { findTroubledDevice } from './store-trouble.ts'
 /** What the gateway has observed of a device, beyond what the device reports of itself. */
 export interface DeviceTrouble {
   readonly deviceId: string
-  readonly type: 'DEVICE_SENDS_TOO_MUCH' | 'DEVICE_UPTIME_MISSING'
+  readonly type: keyof typeof endings
 }
 
 const endings = {
+  DEVICE_CERTIFICATE_CLONED: 'is replaced again and again by another one with its certificate',
   DEVICE_SENDS_TOO_MUCH: 'sends more than the gateway reads, and was disconnected',
   DEVICE_UPTIME_MISSING: 'reports no uptime, so its boots may go unnoticed: it may lack a configuration',
 } as const

@@ -1,0 +1,65 @@
+import { sql } from 'kysely'
+import type { DeviceType } from '../../events/device-type.ts'
+import type { Reader } from '../../platform/db.ts'
+
+export interface DownDevice {
+  readonly orgId: string
+  readonly deviceId: string
+  readonly siteId: string | null
+  readonly mac: string
+  readonly type: DeviceType
+  readonly name: string | null
+}
+
+/**
+ * Lists devices that are offline without an open alarm. Left out are those whose outage is shorter than the threshold
+ * of their site, and those that a person or an upgrade reboots.
+ *
+ * @param rebootedSince A device that went offline before this, or was told to reboot before it, should be back.
+ */
+export async function listDownDevices(
+  reader: Reader,
+  { rebootedSince, limit }: { readonly rebootedSince: Date; readonly limit: number },
+): Promise<DownDevice[]> {
+  const { rows } = await sql<DownDevice>`
+    select device.org_id, device.id as device_id, device.site_id, device.mac, device.type, device.name
+    from device_connection connection
+    join device on device.org_id = connection.org_id and device.id = connection.device_id
+    where connection.disconnected_at is not null
+      and not exists (
+        select from device_outage outage
+        where outage.org_id = device.org_id and outage.device_id = device.id)
+      and not exists (
+        select from alarm
+        where alarm.org_id = device.org_id and alarm.type = 'device_down' and alarm.subject = device.id::text
+          and alarm.ended_at is null)
+      and not exists (
+        select from active_upgrade_target target
+        where target.org_id = device.org_id and target.device_id = device.id and target.in_flight)
+      and not (connection.disconnected_at > ${rebootedSince} and exists (
+        select from device_command command
+        where command.org_id = device.org_id and command.device_id = device.id and command.site_upgrade_id is null
+          and command.kind in ('restart', 'restore_backup')
+          and (command.state = 'sent' or command.finished_at > ${rebootedSince})))
+    order by connection.disconnected_at
+    limit ${limit}
+  `.execute(reader)
+  return rows
+}
+
+/** Lists devices with an open alarm that are connected again, or that their organization has given up. */
+export async function listRecoveredDevices(
+  reader: Reader,
+  limit: number,
+): Promise<{ readonly orgId: string; readonly deviceId: string }[]> {
+  const { rows } = await sql<{ orgId: string; deviceId: string }>`
+    select alarm.org_id, alarm.subject as device_id from alarm
+    where alarm.type = 'device_down' and alarm.ended_at is null
+      and not exists (
+        select from device_connection connection
+        where connection.org_id = alarm.org_id and connection.device_id = alarm.subject::uuid
+          and connection.disconnected_at is not null)
+    limit ${limit}
+  `.execute(reader)
+  return rows
+}

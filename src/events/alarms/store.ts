@@ -1,0 +1,161 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { uuidv7 } from 'uuidv7'
+import type { SitesScope } from '../../access/scope.ts'
+import { inSites } from '../../access/store-sites.ts'
+import { epochS } from '../../platform/clock.ts'
+import { type Tx, anyOf } from '../../platform/db.ts'
+import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import { insertOutbox } from '../store.ts'
+import type { AlarmTable } from '../tables.ts'
+import type { TopicEvents } from '../topics.ts'
+import { type AlarmDetails, type AlarmType, type LastingAlarmType, alarms } from './alarm-types.ts'
+
+export interface NewAlarm {
+  readonly orgId: string
+  readonly siteId: string | null
+  readonly type: AlarmType
+  /** What it is about: an alarm of the same type and subject that still counts is counted up instead. */
+  readonly subject: string
+  readonly text: string
+  readonly details: AlarmDetails
+}
+
+export type AlarmKey = Pick<NewAlarm, 'orgId' | 'subject'> & { readonly type: LastingAlarmType }
+
+type AlarmRow = Selectable<AlarmTable>
+
+const newColumns = columnsOf('alarm', {
+  orgId: 'uuid',
+  id: 'uuid',
+  siteId: 'uuid',
+  type: 'text',
+  subject: 'text',
+  text: 'text',
+  details: 'jsonb',
+  lasts: 'boolean',
+})
+
+/**
+ * Raises alarms in the transaction of their cause, and appends their events. One that lasts and is open already is not
+ * raised again. Organizations that have been deleted get none.
+ */
+export async function raiseAlarms(tx: Tx, raised: readonly NewAlarm[], at: Date): Promise<void> {
+  if (raised.length === 0) return
+  const distinct = new Map(raised.map((alarm) => [`${alarm.orgId} ${alarm.type} ${alarm.subject}`, alarm]))
+  const rows = [...distinct.values()].map((alarm) =>
+    Object.assign({ id: uuidv7(), lasts: alarms[alarm.type].lasts }, alarm),
+  )
+  const { rows: begun } = await sql<AlarmRow>`
+    insert into alarm (org_id, id, site_id, type, subject, text, details, lasts, created_at, last_seen_at)
+    select org.id, new.id, new.site_id, new.type, new.subject, new.text, new.details, new.lasts, ${at}, ${at}
+    from ${rowsAs('new', newColumns, rows)} join org on org.id = new.org_id
+    order by org.id, new.type, new.subject
+    on conflict (org_id, type, subject) where counting do update
+    set count = alarm.count + 1, last_seen_at = excluded.last_seen_at, ended_at = null, site_id = excluded.site_id,
+      text = excluded.text, details = excluded.details
+    where alarm.ended_at is not null or not alarm.lasts
+    returning *
+  `.execute(tx)
+  await insertAlarmEvents(tx, begun, at)
+}
+
+const keyColumns = columnsOf('alarm', { orgId: 'uuid', type: 'text', subject: 'text' })
+
+/** Ends the open alarms of these, and appends their events. */
+export async function endAlarms(tx: Tx, ended: readonly AlarmKey[], at: Date): Promise<void> {
+  if (ended.length === 0) return
+  const { rows } = await sql<AlarmRow>`
+    update alarm set ended_at = ${at}, last_seen_at = ${at}, counting = alarm.acked_at is null
+    from ${rowsAs('ended', keyColumns, ended)}
+    where alarm.org_id = ended.org_id and alarm.type = ended.type and alarm.subject = ended.subject
+      and alarm.counting and alarm.ended_at is null
+    returning alarm.*
+  `.execute(tx)
+  await insertAlarmEvents(tx, rows, at)
+}
+
+/** Alarms whose cause comes back later than this begin anew. */
+export async function closeCounts(tx: Tx, before: Date): Promise<void> {
+  await tx
+    .updateTable('alarm')
+    .set({ counting: false })
+    .where('counting', '=', true)
+    .where('lastSeenAt', '<', before)
+    .where((eb) => eb.or([eb('endedAt', 'is not', null), eb('lasts', '=', false)]))
+    .execute()
+}
+
+function insertAlarmEvents(tx: Tx, changed: readonly AlarmRow[], at: Date): Promise<void> {
+  const events = changed.map((alarm) => ({
+    orgId: alarm.orgId,
+    siteId: alarm.siteId,
+    topic: 'alarms' as const,
+    event: eventOf(alarm),
+  }))
+  return insertOutbox(tx, events, at)
+}
+
+function eventOf(alarm: AlarmRow): TopicEvents['alarms'] {
+  const { group, severity } = alarms[alarm.type]
+  return {
+    id: alarm.id,
+    org_id: alarm.orgId,
+    ...(alarm.siteId !== null && { site_id: alarm.siteId }),
+    for_site: alarm.siteId !== null,
+    type: alarm.type,
+    group,
+    severity,
+    timestamp: epochS(alarm.createdAt),
+    last_seen: epochS(alarm.lastSeenAt),
+    count: alarm.count,
+    update: alarm.count > 1 || alarm.endedAt !== null,
+    ...(alarm.endedAt !== null && { resolved_time: epochS(alarm.endedAt) }),
+    text: alarm.text,
+    ...alarm.details,
+  }
+}
+
+/** Which alarms of a scope are meant: some by their ids, or all of them. */
+export type ChosenAlarms = readonly string[] | 'all'
+
+/** Returns the first of the ids that the scope has no alarm for. */
+export async function findUnknownAlarm(tx: Tx, scope: SitesScope, ids: readonly string[]): Promise<string | undefined> {
+  const rows = await tx.selectFrom('alarm').select('id').where(inScope(scope, ids)).execute()
+  const known = new Set(rows.map(({ id }) => id))
+  return ids.find((id) => !known.has(id.toLowerCase()))
+}
+
+export interface Acknowledgment {
+  readonly chosen: ChosenAlarms
+  readonly note: string | null
+  readonly at: Date
+}
+
+/**
+ * Acknowledges alarms that nobody has acknowledged. One that does not end by itself ends with it.
+ * @returns How many they are.
+ */
+export async function ackAlarms(tx: Tx, scope: SitesScope, { chosen, note, at }: Acknowledgment): Promise<number> {
+  const { adminId, name } = scope.actor
+  const { numAffectedRows = 0n } = await sql`
+    update alarm set acked_at = ${at}, acked_by = ${adminId}, acked_by_name = ${name}, note = ${note},
+      ended_at = case when lasts then ended_at else ${at} end, counting = counting and lasts and ended_at is null
+    where ${inScope(scope, chosen)} and acked_at is null
+  `.execute(tx)
+  return Number(numAffectedRows)
+}
+
+/** Takes acknowledgments back. @returns How many they were. */
+export async function unackAlarms(tx: Tx, scope: SitesScope, chosen: ChosenAlarms): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    update alarm set acked_at = null, acked_by = null, acked_by_name = null, note = null,
+      ended_at = case when lasts then ended_at end
+    where ${inScope(scope, chosen)} and acked_at is not null
+  `.execute(tx)
+  return Number(numAffectedRows)
+}
+
+function inScope(scope: SitesScope, chosen: ChosenAlarms): RawBuilder<boolean> {
+  const isChosen = chosen === 'all' ? sql`true` : sql`id = ${anyOf(chosen)}`
+  return sql<boolean>`org_id = ${scope.orgId} and ${inSites(scope, sql`site_id`)} and ${isChosen}`
+}

@@ -1,0 +1,57 @@
+import type { SitesScope } from '../../access/scope.ts'
+import { siteIdOf } from '../../access/scope.ts'
+import { type ChosenAlarms, ackAlarms, findUnknownAlarm, unackAlarms } from '../../events/alarms/store.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+
+/**
+ * Says that somebody takes care of alarms. Those that somebody has acknowledged before are left as they are.
+ * @throws AppError not_found for an alarm that the scope does not have.
+ */
+export function acknowledge(
+  ctx: Context,
+  scope: SitesScope,
+  { chosen, note = null }: { readonly chosen: ChosenAlarms; readonly note?: string | null },
+): Promise<void> {
+  const at = ctx.clock.now()
+  return changeAlarms(ctx, scope, {
+    at,
+    chosen,
+    change: (tx) => ackAlarms(tx, scope, { chosen, note, at }),
+    verb: 'Acknowledge',
+  })
+}
+
+/**
+ * Takes the acknowledgments of alarms back.
+ * @throws AppError not_found for an alarm that the scope does not have.
+ */
+export function unacknowledge(ctx: Context, scope: SitesScope, chosen: ChosenAlarms): Promise<void> {
+  return changeAlarms(ctx, scope, {
+    at: ctx.clock.now(),
+    chosen,
+    change: (tx) => unackAlarms(tx, scope, chosen),
+    verb: 'Unacknowledge',
+  })
+}
+
+interface AlarmChange {
+  readonly at: Date
+  readonly chosen: ChosenAlarms
+  /** Returns how many alarms it changed. */
+  readonly change: (tx: Tx) => Promise<number>
+  readonly verb: string
+}
+
+async function changeAlarms(ctx: Context, scope: SitesScope, alarms: AlarmChange): Promise<void> {
+  const { at, chosen, change, verb } = alarms
+  await inTx(ctx, async (tx) => {
+    const unknown = chosen === 'all' ? undefined : await findUnknownAlarm(tx, scope, chosen)
+    if (unknown !== undefined) throw notFound(unknown)
+    const changed = await change(tx)
+    const message = `${verb} ${changed} ${changed === 1 ? 'Alarm' : 'Alarms'}`
+    if (changed > 0) await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), at })
+  })
+}

@@ -1,0 +1,144 @@
+import { Type } from 'typebox'
+import { alarmDefinitions } from '../../events/alarms/alarm-types.ts'
+import { orgSitesAndSite, self } from '../../http/at.ts'
+import { countOperation, searchOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Uuid, named } from '../../http/schemas.ts'
+import { acknowledge, unacknowledge } from './ack-alarms.ts'
+import { countAlarms, searchAlarms } from './store.ts'
+import {
+  AckBody,
+  AlarmReply,
+  NoteBody,
+  OrgAlarmCountQuery,
+  OrgAlarmsQuery,
+  SiteAlarmCountQuery,
+  SiteAlarmsQuery,
+  UnackBody,
+  parseAlarmCount,
+  parseAlarms,
+  presentAlarm,
+} from './wire.ts'
+
+const tag = { org: 'Orgs Alarms', site: 'Sites Alarms' } as const
+const Done = Type.Object({})
+const one = { alarm_id: Uuid }
+const twins = <Org extends string, Site extends string>(ofOrg: Org, ofSite: Site) => ({ org: ofOrg, site: ofSite })
+
+/** What needs attention. Source: the published interface, Orgs Alarms, Sites Alarms; contract, Constants Events. */
+export const alarmOperations: Operation[] = [
+  searchOperation({
+    id: twins('searchOrgAlarms', 'searchSiteAlarms'),
+    summary: twins('Search the alarms of an organization', 'Search the alarms of a site'),
+    tag,
+    at: orgSitesAndSite('/alarms/search', { needs: 'read' }),
+    query: { org: OrgAlarmsQuery, site: SiteAlarmsQuery },
+    item: AlarmReply,
+    parse: parseAlarms,
+    run: async (ctx, { scope, search }) =>
+      presentPage(await searchAlarms(ctx.db, scope, { ...search, page: search }), presentAlarm),
+  }),
+  countOperation({
+    id: twins('countOrgAlarms', 'countSiteAlarms'),
+    summary: twins('Count the alarms of an organization by a field', 'Count the alarms of a site by a field'),
+    tag,
+    at: orgSitesAndSite('/alarms/count', { needs: 'read' }),
+    query: { org: OrgAlarmCountQuery, site: SiteAlarmCountQuery },
+    parse: parseAlarmCount,
+    run: (ctx, { scope, search }) => countAlarms(ctx.db, scope, search),
+  }),
+  operation({
+    id: twins('ackOrgMultipleAlarms', 'ackSiteMultipleAlarms'),
+    summary: twins('Acknowledge alarms of an organization', 'Acknowledge alarms of a site'),
+    method: 'POST',
+    tag,
+    at: orgSitesAndSite('/alarms/ack', { needs: 'operate' }),
+    body: AckBody,
+    reply: Done,
+    run: (ctx, { scope, body: { alarm_ids: chosen, note } }) =>
+      acknowledge(ctx, scope, { chosen, ...(note !== undefined && { note }) }),
+  }),
+  operation({
+    id: twins('ackOrgAllAlarms', 'ackSiteAllAlarms'),
+    summary: twins('Acknowledge all alarms of an organization', 'Acknowledge all alarms of a site'),
+    method: 'POST',
+    tag,
+    at: orgSitesAndSite('/alarms/ack_all', { needs: 'operate' }),
+    body: Type.Optional(NoteBody),
+    reply: Done,
+    run: (ctx, { scope, body }) =>
+      acknowledge(ctx, scope, { chosen: 'all', ...(body?.note !== undefined && { note: body.note }) }),
+  }),
+  operation({
+    id: twins('unackOrgMultipleAlarms', 'unackSiteMultipleAlarms'),
+    summary: twins(
+      'Take back the acknowledgments of alarms of an organization',
+      'Take back the acknowledgments of alarms of a site',
+    ),
+    method: 'POST',
+    tag,
+    at: orgSitesAndSite('/alarms/unack', { needs: 'operate' }),
+    body: UnackBody,
+    reply: Done,
+    run: (ctx, { scope, body: { alarm_ids: chosen } }) => unacknowledge(ctx, scope, chosen),
+  }),
+  operation({
+    id: twins('unackOrgAllAlarms', 'unackSiteAllAlarms'),
+    summary: twins(
+      'Take back the acknowledgments of all alarms of an organization',
+      'Take back the acknowledgments of all alarms of a site',
+    ),
+    method: 'POST',
+    tag,
+    at: orgSitesAndSite('/alarms/unack_all', { needs: 'operate' }),
+    reply: Done,
+    run: (ctx, { scope }) => unacknowledge(ctx, scope, 'all'),
+  }),
+  operation({
+    id: twins('ackOrgAlarm', 'ackSiteAlarm'),
+    summary: twins('Acknowledge an alarm of an organization', 'Acknowledge an alarm of a site'),
+    method: 'POST',
+    tag,
+    at: orgSitesAndSite('/alarms/:alarm_id/ack', { needs: 'operate' }),
+    params: one,
+    body: Type.Optional(NoteBody),
+    reply: Done,
+    run: (ctx, { scope, params: { alarm_id: id }, body }) =>
+      acknowledge(ctx, scope, { chosen: [id], ...(body?.note !== undefined && { note: body.note }) }),
+  }),
+  operation({
+    id: twins('unackOrgAlarm', 'unackSiteAlarm'),
+    summary: twins(
+      'Take back the acknowledgment of an alarm of an organization',
+      'Take back the acknowledgment of an alarm of a site',
+    ),
+    method: 'POST',
+    tag,
+    at: orgSitesAndSite('/alarms/:alarm_id/unack', { needs: 'operate' }),
+    params: one,
+    reply: Done,
+    run: (ctx, { scope, params: { alarm_id: id } }) => unacknowledge(ctx, scope, [id]),
+  }),
+  operation({
+    id: 'listAlarmDefinitions',
+    summary: 'List the types of alarms',
+    method: 'GET',
+    tag: 'Constants Events',
+    at: self('/const/alarm_defs'),
+    reply: Type.Array(
+      named(
+        'AlarmType',
+        Type.Object({
+          key: Type.String(),
+          display: Type.String(),
+          group: Type.String(),
+          severity: Type.String(),
+          fields: Type.Array(Type.String()),
+          example: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+        }),
+      ),
+    ),
+    run: alarmDefinitions,
+  }),
+].flat()

@@ -1,0 +1,118 @@
+import { type Static, Type } from 'typebox'
+import type { SitesScope } from '../../access/scope.ts'
+import { alarmSeverities, alarms } from '../../events/alarms/alarm-types.ts'
+import { filterQuery } from '../../http/filters.ts'
+import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
+import { parsePlaceFilters } from '../../http/place-filters.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import {
+  type TimeRange,
+  distinctParameter,
+  parseSort,
+  parseTimeRange,
+  searchQuery,
+  sortParameter,
+} from '../../http/search.ts'
+import { epochS } from '../../platform/clock.ts'
+import { alarmCounts, alarmSorts, orgAlarmFilters, siteAlarmFilters } from './filters.ts'
+import type { AlarmCountQuery, AlarmSearch, FoundAlarm } from './store.ts'
+
+const placeFilters = { org: orgAlarmFilters, site: siteAlarmFilters }
+const search = { ...searchQuery, ...pageQuery, sort: sortParameter(alarmSorts, '-timestamp') }
+const count = { ...searchQuery, limit: pageQuery.limit, distinct: distinctParameter(alarmCounts, 'type') }
+
+export const OrgAlarmsQuery = Type.Object({ ...search, ...filterQuery(orgAlarmFilters) })
+export const SiteAlarmsQuery = Type.Object({ ...search, ...filterQuery(siteAlarmFilters) })
+export const OrgAlarmCountQuery = Type.Object({ ...count, ...filterQuery(orgAlarmFilters) })
+export const SiteAlarmCountQuery = Type.Object({ ...count, ...filterQuery(siteAlarmFilters) })
+
+type AnySearch = Static<typeof OrgAlarmsQuery> | Static<typeof SiteAlarmsQuery>
+type AnyCount = Static<typeof OrgAlarmCountQuery> | Static<typeof SiteAlarmCountQuery>
+
+export function parseAlarms(query: AnySearch, now: Date, scope: SitesScope): AlarmSearch & TimeRange & Page {
+  return {
+    ...parseTimeRange(query, now),
+    ...parsePage(query),
+    conditions: parsePlaceFilters(placeFilters, query, scope),
+    sort: parseSort(query.sort ?? '-timestamp'),
+  }
+}
+
+export function parseAlarmCount(query: AnyCount, now: Date, scope: SitesScope): AlarmCountQuery & TimeRange {
+  return {
+    ...parseTimeRange(query, now),
+    conditions: parsePlaceFilters(placeFilters, query, scope),
+    distinct: query.distinct ?? 'type',
+    limit: parsePage(query).limit,
+  }
+}
+
+const Texts = Type.Array(Type.String())
+
+/** Source: contract, "Event and alarm names in use", and the published shape of alarms. */
+export const AlarmReply = named(
+  'Alarm',
+  Type.Object({
+    id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    type: Type.String(),
+    group: Type.String(),
+    severity: Type.Enum([...alarmSeverities]),
+    status: Type.Enum(['open', 'resolved']),
+    timestamp: Timestamp,
+    last_seen: Timestamp,
+    resolved_time: Type.Optional(Timestamp),
+    count: Type.Integer({ description: 'how often its cause has come' }),
+    text: Type.String(),
+    acked: Type.Boolean(),
+    acked_time: Type.Optional(Timestamp),
+    ack_admin_id: Type.Optional(Uuid),
+    ack_admin_name: Type.Optional(Type.String()),
+    note: Type.Optional(Type.String({ description: 'of the person who acknowledged it' })),
+    aps: Type.Optional(Texts),
+    switches: Type.Optional(Texts),
+    gateways: Type.Optional(Texts),
+    hostnames: Type.Optional(Texts),
+    upgrade_id: Type.Optional(Uuid),
+    webhook_id: Type.Optional(Uuid),
+  }),
+)
+
+export function presentAlarm(alarm: FoundAlarm): Static<typeof AlarmReply> {
+  const { aps, switches, gateways, hostnames, ...about } = alarm.details
+  const { group, severity } = alarms[alarm.type]
+  return {
+    id: alarm.id,
+    org_id: alarm.orgId,
+    ...(alarm.siteId !== null && { site_id: alarm.siteId }),
+    type: alarm.type,
+    group,
+    severity,
+    status: alarm.endedAt === null ? 'open' : 'resolved',
+    timestamp: epochS(alarm.createdAt),
+    last_seen: epochS(alarm.lastSeenAt),
+    ...(alarm.endedAt !== null && { resolved_time: epochS(alarm.endedAt) }),
+    count: alarm.count,
+    text: alarm.text,
+    acked: alarm.ackedAt !== null,
+    ...(alarm.ackedAt !== null && { acked_time: epochS(alarm.ackedAt) }),
+    ...(alarm.ackedBy !== null && { ack_admin_id: alarm.ackedBy }),
+    ...(alarm.ackedByName !== null && { ack_admin_name: alarm.ackedByName }),
+    ...(alarm.note !== null && { note: alarm.note }),
+    ...(aps !== undefined && { aps: [...aps] }),
+    ...(switches !== undefined && { switches: [...switches] }),
+    ...(gateways !== undefined && { gateways: [...gateways] }),
+    ...(hostnames !== undefined && { hostnames: [...hostnames] }),
+    ...about,
+  }
+}
+
+const note = { note: Type.Optional(Type.String({ maxLength: 500 })) }
+
+export const NoteBody = Type.Object(note)
+
+/** As many as a search answers at once. */
+const ids = { alarm_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }) }
+export const AckBody = Type.Object({ ...ids, ...note })
+export const UnackBody = Type.Object(ids)

@@ -1,0 +1,56 @@
+import { sql } from 'kysely'
+import type { Reader } from '../../platform/db.ts'
+
+export interface TroubledUpgrade {
+  readonly orgId: string
+  /** The organization's upgrade. */
+  readonly upgradeId: string
+  /** Null: several sites are concerned. */
+  readonly siteId: string | null
+  readonly version: string
+  readonly reason: string | null
+}
+
+/** Lists upgrades that have failed at a site since an instant, and have never had an alarm. */
+export async function listFailedUpgrades(reader: Reader, since: Date): Promise<TroubledUpgrade[]> {
+  const { rows } = await sql<TroubledUpgrade>`
+    select org_upgrade.org_id, org_upgrade.id as upgrade_id, org_upgrade.target_version as version,
+      case when count(*) = 1 then min(site_upgrade.site_id::text) end as site_id, min(site_upgrade.stop_reason) as reason
+    from site_upgrade
+    join org_upgrade on org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
+    where site_upgrade.status = 'failed' and site_upgrade.finished_at > ${since}
+      and not exists (
+        select from alarm
+        where alarm.org_id = org_upgrade.org_id and alarm.type = 'upgrade_failed'
+          and alarm.subject = org_upgrade.id::text)
+    group by org_upgrade.org_id, org_upgrade.id
+  `.execute(reader)
+  return rows
+}
+
+/** Lists upgrades that are held, except by a person. */
+export async function listHeldUpgrades(reader: Reader): Promise<TroubledUpgrade[]> {
+  const { rows } = await sql<TroubledUpgrade>`
+    select org_id, id as upgrade_id, null as site_id, target_version as version, hold ->> 'reason' as reason
+    from org_upgrade where hold is not null and hold ->> 'by' <> 'user' and stopping is null
+    union all
+    select org_upgrade.org_id, org_upgrade.id, case when count(*) = 1 then min(site_upgrade.site_id::text) end,
+      org_upgrade.target_version, min(site_upgrade.hold ->> 'reason')
+    from site_upgrade
+    join org_upgrade on org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
+    where site_upgrade.hold is not null and site_upgrade.hold ->> 'by' <> 'user' and site_upgrade.finished_at is null
+      and org_upgrade.hold is null
+    group by org_upgrade.org_id, org_upgrade.id
+  `.execute(reader)
+  return rows
+}
+
+/** Lists the upgrades with an open alarm that says that they are held. */
+export async function listHeldAlarms(reader: Reader): Promise<{ readonly orgId: string; readonly subject: string }[]> {
+  return reader
+    .selectFrom('alarm')
+    .select(['orgId', 'subject'])
+    .where('type', '=', 'upgrade_held')
+    .where('endedAt', 'is', null)
+    .execute()
+}

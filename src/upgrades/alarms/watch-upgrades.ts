@@ -1,0 +1,41 @@
+import type { AlarmType } from '../../events/alarms/alarm-types.ts'
+import { type NewAlarm, endAlarms, raiseAlarms } from '../../events/alarms/store.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { type TroubledUpgrade, listFailedUpgrades, listHeldAlarms, listHeldUpgrades } from './store.ts'
+
+const DAY_MS = 24 * 3600e3
+
+/**
+ * Raises alarms for upgrades that have failed, or are held until somebody decides, and ends the latter once they are
+ * not. An upgrade that failed before the last day, while nobody watched, raises none any more.
+ */
+export async function watchUpgrades(ctx: Context): Promise<void> {
+  const at = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    const failed = await listFailedUpgrades(tx, addMs(at, -DAY_MS))
+    const held = await listHeldUpgrades(tx)
+    const raised = [
+      ...failed.map((upgrade) => alarmOf(upgrade, 'upgrade_failed', 'failed')),
+      ...held.map((upgrade) => alarmOf(upgrade, 'upgrade_held', 'is held')),
+    ]
+    await raiseAlarms(tx, raised, at)
+    const isHeld = new Set(held.map(({ upgradeId }) => upgradeId))
+    const over = (await listHeldAlarms(tx)).filter(({ subject }) => !isHeld.has(subject))
+    await endAlarms(
+      tx,
+      over.map(({ orgId, subject }) => ({ orgId, subject, type: 'upgrade_held' as const })),
+      at,
+    )
+  })
+}
+
+function alarmOf(
+  { orgId, siteId, upgradeId, version, reason }: TroubledUpgrade,
+  type: AlarmType,
+  what: string,
+): NewAlarm {
+  const text = `The upgrade${version === '' ? '' : ` to ${version}`} ${what}${reason === null ? '' : `: ${reason}`}`
+  return { orgId, siteId, type, subject: upgradeId, text, details: { upgrade_id: upgradeId } }
+}

@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { watchAlarms } from '../../src/app/alarm-watch.ts'
+import { systemScope } from '../../src/access/scope.ts'
+import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
+import { appendSystemEvent } from '../../src/events/append-system.ts'
+import { alarms } from '../../src/events/alarms/alarm-types.ts'
+import { updateConditions } from '../../src/events/store-system.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { type AnyJson } from '../support/any-json.ts'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestClock, createTestClock } from '../support/test-clock.ts'
+
+let clock: TestClock
+let server: TestServer
+let siteId: string
+let devices: MadeDevice[]
+beforeAll(async () => {
+  clock = createTestClock()
+  server = await startTestServer(clock)
+  siteId = await addSite(server)
+  devices = await claimNewDevices(server, 4, { siteId })
+})
+afterAll(() => server.close())
+
+const org = () => `/orgs/${server.org.orgId}`
+async function search(query: string, place = org()): Promise<AnyJson[]> {
+  const { status, body } = await server.call('GET', `${place}/alarms/search?duration=30d&${query}`)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return body.results
+}
+async function act(path: string, body?: object, place = org()): Promise<void> {
+  const answer = await server.call('POST', `${place}/alarms/${path}`, { body })
+  expect([answer.status, answer.body]).toEqual([200, {}])
+}
+/** Takes the events of alarms that wait for webhooks. */
+async function takeEvents(): Promise<AnyJson[]> {
+  const rows = await server.ctx.db
+    .deleteFrom('webhookOutbox')
+    .where('topic', '=', 'alarms')
+    .returning('event')
+    .execute()
+  return rows.map(({ event }) => event)
+}
+const device = (index: number): MadeDevice => {
+  const found = devices[index]
+  if (found === undefined) throw new Error(`no device ${index}`)
+  return found
+}
+const connect = (index: number) => connectDevice(server.ctx, device(index).mac)
+async function drop(index: number): Promise<void> {
+  const session = await connect(index)
+  await recordDisconnects(server.ctx, [session])
+}
+async function watch(): Promise<void> {
+  clock.advance(1000)
+  await watchAlarms(server.ctx)
+}
+
+describe('a device that is offline', () => {
+  it('has an alarm until it is back, which counts its outages', async () => {
+    await watch()
+    // Nobody has seen them yet, so none of them is missed.
+    expect(await search('')).toEqual([])
+    await drop(0)
+    await watch()
+    await watch()
+    const [alarm, ...others] = await search('type=device_down')
+    expect(others).toEqual([])
+    expect(alarm).toEqual({
+      id: expect.any(String),
+      org_id: server.org.orgId,
+      site_id: siteId,
+      type: 'device_down',
+      group: 'infrastructure',
+      severity: 'warn',
+      status: 'open',
+      timestamp: expect.any(Number),
+      last_seen: expect.any(Number),
+      count: 1,
+      text: `${device(0).mac} is offline`,
+      acked: false,
+      aps: [device(0).mac],
+      hostnames: [device(0).mac],
+    })
+    const { acked: _acked, status: _status, ...event } = alarm
+    expect(await takeEvents()).toEqual([{ ...event, for_site: true, update: false }])
+
+    await connect(0)
+    await watch()
+    const [ended] = await search('status=resolved')
+    expect(ended).toMatchObject({ id: alarm.id, count: 1, resolved_time: expect.any(Number) })
+    expect(await takeEvents()).toMatchObject([{ id: alarm.id, update: true, resolved_time: ended.resolved_time }])
+
+    await drop(0)
+    await watch()
+    expect(await search('')).toMatchObject([{ id: alarm.id, status: 'open', count: 2 }])
+    expect(await takeEvents()).toMatchObject([{ id: alarm.id, update: true, count: 2 }])
+
+    await connect(0)
+    await watch()
+    clock.advance(2 * 3600e3)
+    await watch()
+    await drop(0)
+    await watch()
+    expect(await search('sort=timestamp')).toMatchObject([
+      { id: alarm.id, status: 'resolved', count: 2 },
+      { status: 'open', count: 1 },
+    ])
+    await connect(0)
+    await watch()
+    await takeEvents()
+  })
+
+  it('has none before the threshold of its site', async () => {
+    const setting = { device_updown_threshold: 5 }
+    expect((await server.call('PUT', `/sites/${siteId}/setting`, { body: setting })).status).toBe(200)
+    await drop(1)
+    await watch()
+    expect(await search(`status=open`)).toEqual([])
+    // The announcement of the outage deletes this row when the threshold has passed.
+    await server.ctx.db.deleteFrom('deviceOutage').execute()
+    await watch()
+    expect(await search(`status=open`)).toMatchObject([{ aps: [device(1).mac] }])
+    expect(
+      (await server.call('PUT', `/sites/${siteId}/setting`, { body: { device_updown_threshold: 0 } })).status,
+    ).toBe(200)
+  })
+
+  it('has none while somebody restarts it, unless it stays away', async () => {
+    const session = await connect(2)
+    const { id } = device(2)
+    expect((await server.call('POST', `/sites/${siteId}/devices/${id}/restart`)).status).toBe(200)
+    await server.ctx.db
+      .updateTable('deviceCommand')
+      .set({ state: 'done', sentAt: clock.now(), finishedAt: clock.now() })
+      .where('deviceId', '=', id)
+      .execute()
+    await recordDisconnects(server.ctx, [session])
+    await watch()
+    const openOf = async (mac: string) => (await search('status=open')).filter(({ aps }) => aps?.includes(mac))
+    expect(await openOf(device(2).mac)).toEqual([])
+    clock.advance(16 * 60_000)
+    await watch()
+    expect(await openOf(device(2).mac)).toHaveLength(1)
+  })
+
+  it('has none any more when its organization has given it up', async () => {
+    const { mac } = device(2)
+    const body = { op: 'delete', macs: [mac] }
+    expect((await server.call('PUT', `${org()}/inventory`, { body })).status).toBe(200)
+    await watch()
+    expect((await search('status=open')).filter(({ aps }) => aps?.includes(mac))).toEqual([])
+  })
+})
+
+describe('conditions and events of the service', () => {
+  const condition = () => ({
+    orgId: server.org.orgId,
+    type: 'WEBHOOK_FAILING' as const,
+    subject: '0193a1c0-0000-7000-8000-00000000000a',
+    siteId: null,
+    text: 'The receiver of webhook "Alerts" has not taken messages for an hour',
+    endedText: 'It works again',
+  })
+
+  it('open an alarm that lasts as long as the condition', async () => {
+    await takeEvents()
+    const at = clock.now()
+    await inTx(server.ctx, (tx) => updateConditions(tx, [condition()], at))
+    await inTx(server.ctx, (tx) => updateConditions(tx, [condition()], at))
+    expect(await search('type=webhook_failing')).toMatchObject([
+      { status: 'open', count: 1, group: 'webhook', webhook_id: condition().subject, text: condition().text },
+    ])
+    await inTx(server.ctx, (tx) => updateConditions(tx, [], at))
+    expect(await search('type=webhook_failing')).toMatchObject([{ status: 'resolved' }])
+    expect(await takeEvents()).toHaveLength(2)
+  })
+
+  it('raise an alarm that ends when somebody acknowledges it', async () => {
+    const input = {
+      type: 'WEBHOOK_DISABLED',
+      text: 'Webhook "Alerts" has been disabled',
+      details: { webhook_id: condition().subject },
+    } as const
+    const append = () =>
+      inTx(server.ctx, (tx) => appendSystemEvent(tx, systemScope('webhooks', server.org.orgId), input, clock.now()))
+    await append()
+    await append()
+    const [alarm] = await search('type=webhook_disabled')
+    expect(alarm).toMatchObject({ status: 'open', count: 2 })
+    await act(`${alarm.id}/ack`, { note: 'I look' })
+    expect(await search('type=webhook_disabled')).toMatchObject([{ status: 'resolved', acked: true, note: 'I look' }])
+    await append()
+    expect(await search('type=webhook_disabled&status=open')).toMatchObject([{ count: 1 }])
+  })
+})
+
+describe('an acknowledgment', () => {
+  it('is taken from one, some or all alarms, and taken back', async () => {
+    await drop(3)
+    await watch()
+    const [alarm] = await search('type=device_down&status=open&sort=-timestamp')
+    await act(`${alarm.id}/ack`, { note: 'on my way' })
+    const [acked] = await search('acked=true&type=device_down')
+    expect(acked).toMatchObject({ id: alarm.id, status: 'open', note: 'on my way', ack_admin_id: expect.any(String) })
+    expect(acked.acked_time).toEqual(expect.any(Number))
+    await act('unack', { alarm_ids: [alarm.id] })
+    expect(await search('acked=true&type=device_down')).toEqual([])
+    await act('ack', { alarm_ids: [alarm.id] }, `/sites/${siteId}`)
+    expect(await search('acked=true&type=device_down', `/sites/${siteId}`)).toMatchObject([{ id: alarm.id }])
+    await act(`${alarm.id}/unack`)
+    await act('ack_all', { note: 'all' })
+    expect(await search('acked=false')).toEqual([])
+    await act('unack_all')
+    expect(await search('acked=true')).toEqual([])
+    const { body } = await server.call('GET', `${org()}/logs?message=*acknowledge*`)
+    expect(body.results.length).toBeGreaterThan(4)
+  })
+
+  it('is refused for an alarm of another place, with a name, and changes nothing', async () => {
+    const elsewhere = await addSite(server, 'Elsewhere')
+    const [alarm] = await search('type=device_down&status=open')
+    const of = `/sites/${elsewhere}/alarms`
+    expect((await server.call('POST', `${of}/${alarm.id}/ack`)).status).toBe(404)
+    const wrong = await server.call('POST', `${org()}/alarms/ack`, { body: { alarm_ids: [alarm.id, 'x'] } })
+    expect([wrong.status, wrong.body.detail]).toEqual([400, expect.stringContaining('alarm_ids')])
+    expect(await search('acked=true')).toEqual([])
+  })
+})
+
+it('the search of a site has its alarms alone, and counts agree', async () => {
+  expect((await search('', `/sites/${siteId}`)).every(({ site_id }) => site_id === siteId)).toBe(true)
+  const { body } = await server.call('GET', `${org()}/alarms/count?distinct=type&duration=30d`)
+  const all = await search('')
+  const expected = Object.entries(Object.groupBy(all, ({ type }) => type)).map(([type, rows]) => ({
+    type,
+    count: rows?.length,
+  }))
+  expect(body.results).toEqual(expect.arrayContaining(expected))
+})
+
+it('every type is listed with an example', async () => {
+  const { body } = await server.call('GET', '/const/alarm_defs')
+  expect(body.map(({ key }: AnyJson) => key)).toEqual(Object.keys(alarms))
+  expect(body[0]).toEqual({
+    key: 'device_down',
+    display: 'Device offline',
+    group: 'infrastructure',
+    severity: 'warn',
+    fields: ['aps', 'switches', 'gateways', 'hostnames'],
+    example: expect.objectContaining({ type: 'device_down', text: 'Hall is offline' }),
+  })
+})
