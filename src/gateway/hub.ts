@@ -58,6 +58,7 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
     tickMs,
     batchSize,
     now,
+    onShared: (deviceId) => void troubles.add({ deviceId, type: 'DEVICE_CERTIFICATE_CLONED' }),
   })
   const { links, dispatcher } = devices
   return {

@@ -10,14 +10,17 @@ export interface LinkRegistry<L extends Link> {
   all(): Iterable<L>
 }
 
-export function createLinkRegistry<L extends Link>(): LinkRegistry<L> {
+/** @param onReplaced Called when a newer link of a device replaces an open one. */
+export function createLinkRegistry<L extends Link>(onReplaced: (link: L) => void): LinkRegistry<L> {
   const links = new Map<string, L>()
   return {
     attach(link) {
       const other = links.get(link.deviceId)
       if (other !== undefined && BigInt(other.epoch) > BigInt(link.epoch)) return link.close('replaced')
       links.set(link.deviceId, link)
-      other?.close('replaced')
+      if (other === undefined) return
+      other.close('replaced')
+      onReplaced(link)
     },
     detach(link) {
       if (links.get(link.deviceId) === link) links.delete(link.deviceId)

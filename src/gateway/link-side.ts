@@ -6,6 +6,7 @@ import { type Dispatcher, startDispatcher } from './dispatcher.ts'
 import { gatherFacts } from './facts.ts'
 import { type LinkRegistry, createLinkRegistry } from './link-registry.ts'
 import type { LinkSide } from './protocol.ts'
+import { watchReplacements } from './replacements.ts'
 
 /** The rows in which the connections of one sort of links are recorded. */
 export interface SessionRows<L, F> {
@@ -25,6 +26,8 @@ export interface SideOptions<L extends Link, F, C extends RowOfCommand, S> {
   readonly tickMs: number
   readonly batchSize: number
   readonly now: () => number
+  /** Called for a device that seems to share its certificate with others. */
+  readonly onShared?: (deviceId: string) => void
 }
 
 /** Connects links of one sort to their commands and to the database. */
@@ -45,7 +48,10 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
   options: SideOptions<L, F, C, S>,
 ): RunningSide<L, F, S> {
   const { sessions, commands } = options
-  const links = createLinkRegistry<L>()
+  const replacements = watchReplacements(options.now)
+  const links = createLinkRegistry<L>(({ deviceId }) => {
+    if (replacements.add(deviceId)) options.onShared?.(deviceId)
+  })
   const dispatcher = startDispatcher(ctx, { ...options, rows: commands, links })
   const disconnects = gatherFacts<SessionKey>(ctx, {
     name: 'ends of sessions',
