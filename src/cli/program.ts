@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
@@ -7,6 +8,7 @@ import { AppError } from '../platform/errors.ts'
 import { readServerFile } from '../platform/server-file.ts'
 import { version } from '../platform/version.ts'
 import { type Client, createClient } from './client.ts'
+import { listenForWebhooks } from './listen.ts'
 
 /** Runs one command. @throws AppError with one line for the operator. */
 export async function runCli(args: readonly string[]): Promise<void> {
@@ -75,7 +77,55 @@ export async function runCli(args: readonly string[]): Promise<void> {
       await writeCertificate(out, await (await operator()).call('POST', '/operator/v1/device-certificates', { mac }))
     })
 
+  program
+    .command('webhooks')
+    .description('help for those who write receivers of webhooks')
+    .command('listen')
+    .description('receive webhooks on this machine: verify each, print it as a line of JSON, and answer it')
+    .option('--host <address>', 'where to listen', '127.0.0.1')
+    .option('--port <number>', 'where to listen; 0: any free port', wholeNumber, 9000)
+    .option('--secret <text>', 'that of the webhook; without it nothing is verified')
+    .option('--status <number>', 'answer with this status', wholeNumber, 200)
+    .option('--times <number>', 'only so many messages get it, the others 200', wholeNumber)
+    .option('--delay <ms>', 'wait before each answer', wholeNumber, 0)
+    .action(listen)
+
   await program.parseAsync(args, { from: 'user' })
+}
+
+interface ListenArguments {
+  readonly host: string
+  readonly port: number
+  readonly secret?: string
+  readonly status: number
+  readonly times?: number
+  readonly delay: number
+}
+
+/** Runs until it is interrupted. */
+async function listen(given: ListenArguments): Promise<void> {
+  const { host, port, status, delay, secret = null, times = Infinity } = given
+  if (port > 65_535) throw new AppError('invalid', `--port: ${port} is no port`)
+  if (status < 200 || status > 599) throw new AppError('invalid', `--status: ${status} is no status from 200 to 599`)
+  const listener = await listenForWebhooks({
+    host,
+    port,
+    secret,
+    fault: { status, times, delayMs: delay },
+    now: () => new Date(),
+    onMessage: (message) => write(JSON.stringify(message)),
+  }).catch((error: unknown) => {
+    throw new AppError('unavailable', error instanceof Error ? error.message : String(error))
+  })
+  write(JSON.stringify({ listening: listener.url }))
+  const interrupted = ['SIGINT', 'SIGTERM'].map((signal) => once(process, signal))
+  await Promise.race(interrupted)
+  await listener.close()
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new AppError('invalid', `${JSON.stringify(text)} is no whole number`)
 }
 
 async function operatorClient(options: { readonly url?: string; readonly dataDir?: string }): Promise<Client> {

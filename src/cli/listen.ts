@@ -1,0 +1,147 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  createServer,
+} from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+
+export interface ListenOptions {
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+  /** Null: signatures are not checked. */
+  readonly secret: string | null
+  readonly fault: Fault
+  readonly now: () => Date
+  readonly onMessage: (message: HeardMessage) => void
+}
+
+/** How the receiver misbehaves. */
+export interface Fault {
+  /** The status of the answers. */
+  readonly status: number
+  /** Only so many messages get that status, and the others 200. */
+  readonly times: number
+  readonly delayMs: number
+}
+
+export interface HeardMessage {
+  /** ISO 8601. */
+  readonly at: string
+  readonly id: string | null
+  /** The same message has come before. */
+  readonly repeated: boolean
+  /** Why it is not from the service; null if it is, or if there is no secret to check it by. */
+  readonly fault: string | null
+  readonly status: number
+  /** The document, or the text that is none. */
+  readonly message: unknown
+}
+
+export interface Listener {
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** The largest message that the service sends is smaller. */
+const MAX_BYTES = 8 * 1024 * 1024
+/** Bounds the memory of a receiver that runs for days. */
+const REMEMBERED = 10_000
+const MAX_AGE_MS = 5 * 60_000
+
+/** Receives webhooks until `close`, and tells of each. */
+export async function listenForWebhooks(options: ListenOptions): Promise<Listener> {
+  const seen = new Set<string>()
+  let failures = 0
+  const server = createServer((request, response) => {
+    // A sender that goes away has nothing to be told.
+    answer(request, response).catch(() => response.destroy())
+  })
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request)
+    if (body === null) return void response.writeHead(413).end()
+    const id = headerOf(request.headers, 'webhook-id')
+    const status = failures < options.fault.times ? options.fault.status : 200
+    failures += 1
+    if (options.fault.delayMs > 0) await pause(options.fault.delayMs)
+    response.writeHead(status).end()
+    options.onMessage({
+      at: options.now().toISOString(),
+      id,
+      repeated: id !== null && remember(seen, id),
+      fault: options.secret === null ? null : findFault(options.secret, request.headers, body, options.now()),
+      status,
+      message: parse(body),
+    })
+  }
+
+  server.listen(options.port, options.host)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo // A server that listens on a port has no other address.
+  return { url: `http://${options.host}:${port}`, close: () => close(server) }
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}
+
+/** @returns Null if it is longer than allowed. */
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of request as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > MAX_BYTES) return null
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+/** @returns True if it was there before. */
+function remember(seen: Set<string>, id: string): boolean {
+  if (seen.has(id)) return true
+  const [oldest] = seen
+  if (oldest !== undefined && seen.size >= REMEMBERED) seen.delete(oldest)
+  seen.add(id)
+  return false
+}
+
+/** Checks the signature of Standard Webhooks, like the receivers of docs/webhooks.md. */
+function findFault(secret: string, headers: IncomingHttpHeaders, body: Buffer, now: Date): string | null {
+  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
+    headerOf(headers, name),
+  )
+  if (id == null || timestamp == null || signatures == null) return 'it has no signature'
+  const ageMs = Math.abs(now.getTime() - Number(timestamp) * 1000)
+  if (!(ageMs <= MAX_AGE_MS)) return 'its time is not that of this machine'
+  const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : Buffer.from(secret)
+  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest()
+  const isSigned = signatures.split(' ').some((signature) => {
+    const given = Buffer.from(signature.replace('v1,', ''), 'base64')
+    return given.length === expected.length && timingSafeEqual(given, expected)
+  })
+  return isSigned ? null : 'its signature is wrong'
+}
+
+function headerOf(headers: IncomingHttpHeaders, name: string): string | null {
+  const value = headers[name]
+  return typeof value === 'string' ? value : null
+}
+
+function parse(body: Buffer): unknown {
+  const text = body.toString('utf8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { type HeardMessage, listenForWebhooks } from '../../src/cli/listen.ts'
+import { createTestClock } from '../support/test-clock.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type Harness, createHarness } from '../webhooks/harness.ts'
+
+const clock = createTestClock()
+let harness: Harness
+beforeAll(async () => {
+  harness = await createHarness(clock)
+})
+afterAll(() => harness.close())
+
+it('verifies what the service sends, fails as often as it is told, and sees the repetition', async () => {
+  const heard: HeardMessage[] = []
+  const listener = await listenForWebhooks({
+    host: '127.0.0.1',
+    port: 0,
+    secret: 'the secret',
+    fault: { status: 503, times: 1, delayMs: 0 },
+    now: () => clock.now(),
+    onMessage: (message) => heard.push(message),
+  })
+  onTestFinished(() => listener.close())
+  const wrong = { secret: 'another', url: listener.url, topics: ['audits'] }
+  const { id } = await harness.addWebhook({ ...wrong, secret: 'the secret' })
+  await harness.start()
+  await harness.audit('first')
+  await waitUntil('the failure', async () => (await harness.deliveries()).length === 1)
+  clock.advance(60_000)
+  harness.wake()
+  await waitUntil('the repetition', () => heard.length === 2)
+  const message = { topic: 'audits', events: [expect.objectContaining({ message: 'first' })] }
+  const common = { id: expect.any(String), fault: null, message }
+  expect(heard).toEqual([
+    { ...common, at: expect.any(String), status: 503, repeated: false },
+    { ...common, at: clock.now().toISOString(), status: 200, repeated: true },
+  ])
+  await harness.ctx.db.deleteFrom('webhook').where('id', '=', id).execute()
+  await harness.addWebhook(wrong)
+  await harness.audit('second')
+  await waitUntil('the message with another secret', () => heard.length === 3)
+  expect(heard[2]).toMatchObject({ fault: 'its signature is wrong', repeated: false })
+})
+
+it('is a command that says where it listens, prints a line for each message, and ends on Ctrl-C', async () => {
+  const program = fileURLToPath(new URL('../../src/bin/cli.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, 'webhooks', 'listen', '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const next = async (): Promise<Record<string, unknown>> => JSON.parse((await lines.next()).value ?? '{}')
+  const { listening } = await next()
+  const answer = await fetch(String(listening), { method: 'POST', body: 'no JSON' })
+  expect(answer.status).toBe(200)
+  expect(await next()).toMatchObject({ id: null, fault: null, message: 'no JSON' })
+  const exited = once(child, 'exit')
+  child.kill('SIGINT')
+  expect(await exited).toEqual([0, null])
+})

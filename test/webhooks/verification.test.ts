@@ -1,0 +1,112 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it } from 'vitest'
+import { topicsFor } from '../../src/events/topics.ts'
+import { signatureHeaders } from '../../src/webhooks/sign.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+
+const page = await readFile(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')
+
+interface Language {
+  /** Its name in the page's code blocks. */
+  readonly name: string
+  readonly file: string
+  /** Makes a program of the file, where one is needed before it runs. */
+  readonly build?: readonly string[]
+  readonly run: readonly string[]
+  /** A command that works where the language is installed. */
+  readonly has: readonly string[]
+}
+
+const languages: readonly Language[] = [
+  { name: 'sh', file: 'verify.sh', run: ['sh', 'verify.sh'], has: ['openssl', 'version'] },
+  { name: 'js', file: 'verify.cjs', run: [process.execPath, 'verify.cjs'], has: [process.execPath, '--version'] },
+  { name: 'python', file: 'verify.py', run: ['python3', 'verify.py'], has: ['python3', '--version'] },
+  {
+    name: 'go',
+    file: 'verify.go',
+    build: ['go', 'build', '-o', 'verify', 'verify.go'],
+    run: ['./verify'],
+    has: ['go', 'version'],
+  },
+  {
+    name: 'java',
+    file: 'Verify.java',
+    build: ['javac', 'Verify.java'],
+    run: ['java', '-cp', '.', 'Verify'],
+    has: ['javac', '-version'],
+  },
+]
+
+interface Message {
+  readonly secret: string
+  readonly id: string
+  readonly timestamp: string
+  readonly signature: string
+  readonly body: Buffer
+}
+
+function messageOf(secrets: readonly string[], body: Buffer, at = new Date()): Message {
+  const headers = signatureHeaders(secrets, { messageId: 'msg_1', at, body })
+  return {
+    secret: secrets.at(-1) ?? '',
+    id: headers['webhook-id'] ?? '',
+    timestamp: headers['webhook-timestamp'] ?? '',
+    signature: headers['webhook-signature'] ?? '',
+    body,
+  }
+}
+
+const body = Buffer.from('{"topic":"audits","events":[{"admin_name":"Zoë"}]}\n')
+const plain = messageOf(['a long random text'], body)
+const encoded = messageOf([`whsec_${Buffer.from('\0\x01binary key').toString('base64')}`], body)
+const valid = [plain, encoded, messageOf(['the new one', 'the former one'], body)]
+const invalid = [
+  { ...plain, body: Buffer.concat([body, Buffer.from(' ')]) },
+  { ...plain, id: 'msg_2' },
+  { ...plain, secret: 'another' },
+  { ...plain, signature: 'v1,' },
+  messageOf(['a long random text'], body, new Date(Date.now() - 600_000)),
+]
+
+async function verify(dir: string, run: readonly string[], message: Message): Promise<string> {
+  const [command = '', ...args] = run
+  const { id, timestamp, signature, secret } = message
+  const child = spawn(command, [...args, id, timestamp, signature], {
+    cwd: dir,
+    env: { ...process.env, WEBHOOK_SECRET: secret },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const closed = once(child, 'close')
+  // A program that refuses a message by its headers may end without reading it.
+  child.stdin.on('error', () => {})
+  child.stdin.end(message.body)
+  const printed = await text(child.stdout)
+  const [code] = await closed
+  expect(code).toBe(printed === 'valid\n' ? 0 : 1)
+  return printed.trim()
+}
+
+describe.each(languages)('the program in $name', ({ name, file, build, run, has }) => {
+  const isThere = spawnSync(has[0] ?? '', has.slice(1)).status === 0
+
+  it.skipIf(!isThere)('accepts what the service signs, and nothing else', { timeout: 120_000 }, async () => {
+    const [, program = ''] = new RegExp(`<!-- tested.*-->\n\`\`\`${name}\n(.*?)\`\`\``, 's').exec(page) ?? []
+    const dir = await temporaryDir()
+    await writeFile(join(dir, file), program)
+    if (build !== undefined) expect(spawnSync(build[0] ?? '', build.slice(1), { cwd: dir }).status).toBe(0)
+    const verdicts = await Promise.all([...valid, ...invalid].map((message) => verify(dir, run, message)))
+    expect(verdicts.map((verdict) => verdict === 'valid')).toEqual([
+      ...valid.map(() => true),
+      ...invalid.map(() => false),
+    ])
+  })
+})
+
+it('the page names every topic that is sent', () => {
+  const listed = [...page.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, topic]) => topic)
+  expect(listed).toEqual([...topicsFor('org'), ...topicsFor('site'), 'ping'])
+})
