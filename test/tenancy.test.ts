@@ -31,6 +31,7 @@ const OF_NOBODY = [
   'verifyRecoverPassword',
   'createOrg',
   'listWebhookTopics',
+  'getWebhookTopicSchema',
   'listCountryCodes',
   'listStates',
   'listSiteLanguages',

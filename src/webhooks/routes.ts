@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { orgAndSite, self } from '../http/at.ts'
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
@@ -11,7 +12,7 @@ import { pingWebhook } from './ping-webhook.ts'
 import { deliveryOperations } from './routes-deliveries.ts'
 import { replayOperations } from './routes-replay.ts'
 import { getWebhook, listWebhooks } from './store.ts'
-import { webhookTopics } from './topics.ts'
+import { messageSchemaOf, webhookTopics } from './topics.ts'
 import { updateWebhook } from './update-webhook.ts'
 import { webhookOf } from './webhook.ts'
 import {
@@ -39,15 +40,27 @@ export function webhookOperations(outbound: OutboundHttp): Operation[] {
 }
 
 /** Source: contract, Constants Definitions. */
-const topicOperations = operation({
-  id: 'listWebhookTopics',
-  summary: 'List the topics that webhooks can subscribe to',
-  method: 'GET',
-  tag: 'Constants',
-  at: self('/const/webhook_topics'),
-  reply: WebhookTopicsReply,
-  run: () => webhookTopics.map(presentTopic),
-})
+const topicOperations: Operation[] = [
+  operation({
+    id: 'listWebhookTopics',
+    summary: 'List the topics that webhooks can subscribe to',
+    method: 'GET',
+    tag: 'Constants',
+    at: self('/const/webhook_topics'),
+    reply: WebhookTopicsReply,
+    run: () => webhookTopics.map(presentTopic),
+  }),
+  operation({
+    id: 'getWebhookTopicSchema',
+    summary: "Get the JSON Schema of a topic's messages",
+    method: 'GET',
+    tag: 'Constants',
+    at: self('/const/webhook_topics/:topic/schema'),
+    params: { topic: Type.String({ maxLength: 100 }) },
+    reply: Type.Record(Type.String(), Type.Unknown()),
+    run: (_ctx, { params: { topic } }) => ({ ...messageSchemaOf(topic) }),
+  }),
+].flat()
 
 function collectionOperations(outbound: OutboundHttp): Operation[] {
   return [

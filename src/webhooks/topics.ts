@@ -1,3 +1,5 @@
+import { Type } from 'typebox'
+import { notFound } from '../platform/errors.ts'
 import { type Topic, topics as emitted, topicsFor } from '../events/topics.ts'
 
 /** Topics for webhooks of organizations, whether or not this release emits them. Source: contract, "Webhooks". */
@@ -48,6 +50,8 @@ export function topicFault(topic: string, scope: WebhookScope): string | null {
 export interface WebhookTopic {
   readonly key: string
   readonly forOrg: boolean
+  /** False: this release has no events of the topic. */
+  readonly isEmitted: boolean
   readonly hasDeliveryResults: boolean
   readonly allowsSingleEventPerMessage: boolean
 }
@@ -58,9 +62,21 @@ export const webhookTopics: readonly WebhookTopic[] = [...siteTopics]
 
 /** A topic that nothing emits yet has no searchable results. */
 function topicOf(key: string, forOrg: boolean): WebhookTopic {
-  if (!isEmitted(key)) return { key, forOrg, hasDeliveryResults: false, allowsSingleEventPerMessage: false }
+  if (!isEmitted(key))
+    return { key, forOrg, isEmitted: false, hasDeliveryResults: false, allowsSingleEventPerMessage: false }
   const { hasDeliveryResults, allowsSingleEventPerMessage } = emitted[key]
-  return { key, forOrg, hasDeliveryResults, allowsSingleEventPerMessage }
+  return { key, forOrg, isEmitted: true, hasDeliveryResults, allowsSingleEventPerMessage }
+}
+
+/**
+ * Returns the JSON Schema of a topic's messages.
+ * @throws AppError not_found for a topic without events.
+ */
+export function messageSchemaOf(topic: string): object {
+  if (!isEmitted(topic)) throw notFound(topic)
+  const { event } = emitted[topic]
+  const message = Type.Object({ topic: Type.Literal(topic), events: Type.Array(event, { minItems: 1 }) })
+  return { $schema: 'https://json-schema.org/draft/2020-12/schema', title: `Message of the topic ${topic}`, ...message }
 }
 
 function isEmitted(key: string): key is Topic {

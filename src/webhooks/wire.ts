@@ -93,6 +93,7 @@ export const WebhookTopicsReply = Type.Array(
     Type.Object({
       key: Type.String(),
       for_org: Type.Boolean(),
+      emitted: Type.Boolean({ description: 'false: webhooks may subscribe to it, and get nothing yet' }),
       has_delivery_results: Type.Boolean(),
       allows_single_event_per_message: Type.Boolean(),
       internal: Type.Boolean({ description: 'false: every topic is for everybody' }),
@@ -104,6 +105,7 @@ export function presentTopic(topic: WebhookTopic): Static<typeof WebhookTopicsRe
   return {
     key: topic.key,
     for_org: topic.forOrg,
+    emitted: topic.isEmitted,
     has_delivery_results: topic.hasDeliveryResults,
     allows_single_event_per_message: topic.allowsSingleEventPerMessage,
     internal: false,

@@ -303,10 +303,12 @@ describe('ping and the record of deliveries', () => {
     expect(body).toContainEqual({
       key: 'audits',
       for_org: true,
+      emitted: true,
       has_delivery_results: true,
       allows_single_event_per_message: true,
       internal: false,
     })
+    expect(body).toContainEqual(expect.objectContaining({ key: 'location', emitted: false }))
     expect(body.map(({ key }: { key: string }) => key)).toEqual(webhookTopics.map(({ key }) => key))
     expect(body.length).toBeGreaterThanOrEqual(30)
   })

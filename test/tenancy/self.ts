@@ -24,6 +24,7 @@ export const selfSamples: Samples = {
   logout: {},
   createOrg: { body: { name: 'New' } },
   listWebhookTopics: {},
+  getWebhookTopicSchema: { ids: { topic: 'alarms' } },
   listCountryCodes: {},
   listStates: { query: 'country_code=US' },
   getGatewayDefaultConfig: { query: 'model=SRX320' },

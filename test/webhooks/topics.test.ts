@@ -4,7 +4,7 @@ import { type NewOutboxEvent, insertOutbox } from '../../src/events/store.ts'
 import { type Topic, topics } from '../../src/events/topics.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
-import { webhookTopics } from '../../src/webhooks/topics.ts'
+import { messageSchemaOf, webhookTopics } from '../../src/webhooks/topics.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type Harness, createHarness } from './harness.ts'
@@ -69,6 +69,9 @@ it.each(subscribable)('events of %s reach the webhooks that subscribe, and no ot
   await drained()
   const message = { topic, events: [topics[topic].example] }
   expect(messagesOf(ofSite)).toEqual([message])
+  const schema = messageSchemaOf(topic)
+  expect([...Value.Errors(schema, messagesOf(ofSite)[0])]).toEqual([])
+  expect(Value.Check(schema, { topic: 'another', events: message.events })).toBe(false)
   if (ofOrg !== null) expect(messagesOf(ofOrg)).toEqual([message])
   expect([...messagesOf(elsewhere), ...messagesOf(ofOthers)]).toEqual([])
 })
