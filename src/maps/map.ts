@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
 import { isObject } from '../platform/is-object.ts'
+import { identifyPaths } from './survey-paths.ts'
 import type { SiteMapTable } from './tables.ts'
 
 /** A floor plan, or a section of a street map. */
@@ -15,7 +16,14 @@ const MAX_MAP_BYTES = 512 * 1024
 
 /** Replaces the top-level fields that `change` names; see mergeDocument(). */
 export function mergeMap(before: MapDocument, change: MapDocument): Record<string, unknown> {
-  return omitFields(mergeDocument(before, keepVendorMap(before, change), MAX_MAP_BYTES), readOnlyOf('SiteMap'))
+  const complete = keepPathIds(before, keepVendorMap(before, change))
+  return omitFields(mergeDocument(before, complete, MAX_MAP_BYTES), readOnlyOf('SiteMap'))
+}
+
+function keepPathIds(before: MapDocument, change: MapDocument): MapDocument {
+  const { sitesurvey_path: paths } = change
+  if (!Array.isArray(paths)) return change
+  return { ...change, sitesurvey_path: identifyPaths(before['sitesurvey_path'], paths) }
 }
 
 /**

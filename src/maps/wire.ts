@@ -106,9 +106,6 @@ const fields = {
   origin_x: Type.Optional(Whole({ description: 'pixels' })),
   origin_y: Type.Optional(Whole({ description: 'pixels' })),
   ppm: Type.Optional(Type.Number({ description: 'pixels per metre; applies where type is image' })),
-  sitesurvey_path: Type.Optional(
-    Type.Array(named('MapSurveyPath', Type.Object({ ...pathFields, name: Type.Optional(Type.String()) }, open))),
-  ),
   type: Type.Optional(Type.Enum(['image', 'google', 'map_vendor'], { description: 'default image' })),
   view: Type.Optional(
     Type.Union([Type.Enum(['hybrid', 'roadmap', 'satellite', 'terrain']), Type.Null()], {
@@ -134,7 +131,25 @@ const fields = {
   width_m: Type.Optional(Type.Number()),
 }
 
-export const MapBody = named('SiteMapUpdate', Type.Object(fields, open))
+const surveyPathFields = { ...pathFields, name: Type.Optional(Type.String()) }
+const SurveyPath = named('MapSurveyPath', Type.Object({ ...surveyPathFields, id: Uuid }, open))
+const SurveyPathBody = named(
+  'MapSurveyPathUpdate',
+  Type.Object(
+    {
+      ...surveyPathFields,
+      id: Type.Optional(
+        Type.Union([Uuid, Type.Literal(''), Type.Null()], { description: 'the service gives one to a path without' }),
+      ),
+    },
+    open,
+  ),
+)
+
+export const MapBody = named(
+  'SiteMapUpdate',
+  Type.Object({ ...fields, sitesurvey_path: Type.Optional(Type.Array(SurveyPathBody)) }, open),
+)
 
 export const MapsQuery = Type.Object({ ...pageQuery, ...filterQuery(mapFilters) })
 
@@ -148,6 +163,7 @@ export const MapReply = named(
   Type.Object(
     {
       ...fields,
+      sitesurvey_path: Type.Optional(Type.Array(SurveyPath)),
       id: Uuid,
       org_id: Uuid,
       site_id: Uuid,

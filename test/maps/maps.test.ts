@@ -42,6 +42,7 @@ const everyField = {
   ppm: 40.94,
   sitesurvey_path: [
     {
+      id: randomUUID(),
       coordinate: 'actual',
       name: 'Default',
       nodes: [{ name: 'N1', position: { x: 100, y: 50.5 }, edges: { N2: '1' } }],
@@ -131,6 +132,17 @@ describe('a map', () => {
         status: 400,
         body: { detail: expect.stringContaining('flags') },
       })
+  })
+
+  it('gives ids to survey paths, and keeps them when the paths are written again', async () => {
+    const kept = { name: 'Kept', id: randomUUID() }
+    const { body } = await server.call('POST', path, { body: { sitesurvey_path: [{ name: 'New' }, kept] } })
+    const paths = [{ name: 'New', id: expect.stringMatching(/^[0-9a-f-]{36}$/) }, kept]
+    expect(body.sitesurvey_path).toEqual(paths)
+    for (const sent of [body.sitesurvey_path, [{ name: 'New', id: '' }, { name: 'Kept' }]]) {
+      const written = await server.call('PUT', `${path}/${body.id}`, { body: { sitesurvey_path: sent } })
+      expect(written.body.sitesurvey_path).toEqual(body.sitesurvey_path)
+    }
   })
 
   it('has audit records with its state before and after', async () => {
