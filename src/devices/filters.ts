@@ -20,5 +20,5 @@ export const orgStatsFilters = {
   ...siteStatsFilters,
   site_id: id(),
   evpntopo_id: id({ about: 'no device is in a topology: matches none' }),
-  evpn_unused: flag({ about: 'no device is known to be fit for a topology: `true` matches none' }),
+  evpn_unused: flag({ about: 'no device is known to be fit for a topology: `true` matches none', anyText: true }),
 }

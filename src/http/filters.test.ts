@@ -16,8 +16,8 @@ import {
   parseFilters,
   part,
   text,
-  time,
 } from './filters.ts'
+import { second, time } from './time-filters.ts'
 
 const parse = (filter: Filter, given: string): Condition | null => filter.parse('field', given)
 const reasonOf = (filter: Filter, given: string): string => {
@@ -48,6 +48,11 @@ describe('a filter', () => {
     ['numbers', number({ integer: false }), '-1.5', { values: [-1.5] }],
     ['booleans', flag(), 'True,0', { values: [true, false] }],
     ['choices in any case', choice(['up', 'down']), 'Up,down', { values: ['up', 'down'] }],
+    ['any text for an open choice', choice(['up'], { anyText: true }), 'UP,sideways', { values: ['up', 'sideways'] }],
+    ['any text for an open boolean', flag({ anyText: true }), 'True,maybe', { values: [true], patterns: [] }],
+    ['a text that is no boolean as none', flag({ anyText: true }), 'maybe', { values: [], patterns: [] }],
+    ['a text that is no instant as none', second(), 'yesterday', { values: [], patterns: [] }],
+    ['a day that does not exist as none', second(), '2026-02-31T25:00:00Z', { values: [], patterns: [] }],
   ])('takes %s', (_what, filter, given, expected) => {
     expect(parse(filter, given)).toMatchObject(expected)
   })
@@ -57,6 +62,8 @@ describe('a filter', () => {
     ['commas alone', text(), ' , ,'],
     ['zero', number(), '0'],
     ['an instant of zero', time('after'), '0'],
+    ['a second of zero', second(), '0'],
+    ['no open boolean', flag({ anyText: true }), ' '],
     ['the choice of everything', choice(['up'], { all: 'all' }), 'up,all'],
   ])('filters nothing by %s', (_what, filter, given) => {
     expect(parse(filter, given)).toBeNull()
@@ -95,8 +102,10 @@ describe('a filter', () => {
   })
 
   it('finds the events of one second', () => {
-    const second = { from: new Date(1_000_000), before: new Date(1_001_000) }
-    expect(parse(time('second'), '1000.7')).toEqual(second)
+    const thousandth = { from: new Date(1_000_000), before: new Date(1_001_000) }
+    for (const given of ['1000.7', '1970-01-01T00:16:40Z', '1970-01-01t00:16:40.9z', '1970-01-01 01:16:40 0100'])
+      expect(parse(second(), given), given).toEqual(thousandth)
+    expect(parse(second(), '1970-01-01T00:16:40-00:00')).toEqual(thousandth)
     expect(parse(time('after'), '1000')).toEqual({ after: new Date(1_000_000) })
   })
 
@@ -110,7 +119,9 @@ describe('a filter', () => {
       number(),
       flag(),
       choice(['a']),
-      time('second'),
+      second(),
+      flag({ anyText: true }),
+      choice(['a'], { anyText: true }),
     ]
     const given = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('*', ',', '0', 'a', ':', '%', '_', '\\') }))
     fc.assert(

@@ -1,5 +1,4 @@
 import { type TOptional, type TSchema, type TUnsafe, Type } from 'typebox'
-import { MAX_EPOCH_S } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 
 /** What a filter asks of a field: it has one of the values, matches one of the patterns, or lies in the range. */
@@ -52,18 +51,18 @@ const MAX_WILDCARDS = 5
 export const FILTER = 'x-filter'
 
 /** The published schema of a parameter that is checked by its filter. */
-function schemaOf(schema: TSchema, description: string): TUnsafe<string> {
+export function schemaOf(schema: TSchema, description: string): TUnsafe<string> {
   return Type.Unsafe<string>({ ...schema, description, [FILTER]: true })
 }
 
-function sentence(...parts: readonly (string | undefined)[]): string {
+export function sentence(...parts: readonly (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined && part !== '').join('; ')
 }
 
 const WILDCARDS = '`*` stands for any characters: `prefix*`, `*part*`'
 const LISTS = 'several are separated by commas'
 
-interface TextOptions {
+export interface TextOptions {
   /** What the document says beyond the grammar. */
   readonly about?: string
   /** False: a comma is a character of the text. */
@@ -168,21 +167,30 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ])
 
+interface OpenOptions {
+  /** True: the contract has any text here. One that no row can have matches none, and is not refused. */
+  readonly anyText?: boolean
+}
+
+export const ANY_TEXT = 'any other text matches none'
+
 /** Booleans, as the clients of several languages write them. */
-export function flag({ about }: Pick<TextOptions, 'about'> = {}): Filter {
+export function flag({ about, anyText = false }: Pick<TextOptions, 'about'> & OpenOptions = {}): Filter {
   return {
-    schema: schemaOf(Type.Boolean(), sentence(about, LISTS)),
-    parse: (field, given) => valuesOf(itemsOf(field, given).map((item) => plainBoolean(field, item))),
+    schema: anyText
+      ? schemaOf(Type.String(), sentence(about, '`true` or `false`', LISTS, ANY_TEXT))
+      : schemaOf(Type.Boolean(), sentence(about, LISTS)),
+    parse: (field, given) => {
+      const items = itemsOf(field, given)
+      const known = items.flatMap((item) => booleans.get(item.toLowerCase()) ?? [])
+      const wrong = items.find((item) => !booleans.has(item.toLowerCase()))
+      if (wrong !== undefined && !anyText) throw invalidField(field, `${quote(wrong)} must be true or false`)
+      return items.length > 0 && known.length === 0 ? matchesNone : valuesOf(known)
+    },
   }
 }
 
-function plainBoolean(field: string, item: string): boolean {
-  const value = booleans.get(item.toLowerCase())
-  if (value === undefined) throw invalidField(field, `${quote(item)} must be true or false`)
-  return value
-}
-
-interface ChoiceOptions {
+interface ChoiceOptions extends OpenOptions {
   readonly about?: string
   /** The value that filters nothing. */
   readonly all?: string
@@ -191,32 +199,22 @@ interface ChoiceOptions {
 }
 
 /** Values of a closed set, in any case. */
-export function choice(allowed: readonly string[], { about, all, default: usual }: ChoiceOptions = {}): Filter {
+export function choice(allowed: readonly string[], options: ChoiceOptions = {}): Filter {
+  const { about, all, anyText = false, default: usual } = options
   const choices = all === undefined ? allowed : [all, ...allowed]
   const spellings = new Map(choices.map((value) => [value.toLowerCase(), value]))
-  const options = usual === undefined ? {} : { default: usual }
+  const published = usual === undefined ? {} : { default: usual }
+  const known = choices.map((value) => `\`${value}\``).join(' or ')
   return {
-    schema: schemaOf(Type.Enum([...choices], options), sentence(about, LISTS)),
+    schema: anyText
+      ? schemaOf(Type.String(published), sentence(about, known, LISTS, ANY_TEXT))
+      : schemaOf(Type.Enum([...choices], published), sentence(about, LISTS)),
     parse: (field, given) => {
       const items = itemsOf(field, given).map((item) => spellings.get(item.toLowerCase()) ?? item)
       const wrong = items.find((item) => !choices.includes(item))
-      if (wrong !== undefined) throw invalidField(field, `${quote(wrong)} must be one of ${choices.join(', ')}`)
+      if (wrong !== undefined && !anyText)
+        throw invalidField(field, `${quote(wrong)} must be one of ${choices.join(', ')}`)
       return all !== undefined && items.includes(all) ? null : valuesOf(items)
-    },
-  }
-}
-
-/** Epoch seconds, zero for none. @param bound Which instants match: those after it, before it, or of that second. */
-export function time(bound: 'after' | 'before' | 'second', { about }: Pick<TextOptions, 'about'> = {}): Filter {
-  return {
-    schema: schemaOf(Type.Integer({ minimum: 0 }), sentence(about, 'epoch seconds', '0 filters nothing')),
-    parse: (field, given) => {
-      const seconds = /^\d{1,12}(\.\d{1,9})?$/.test(given) ? Number(given) : Number.NaN
-      if (!(seconds <= MAX_EPOCH_S)) throw invalidField(field, `${quote(given)} must be epoch seconds`)
-      if (seconds === 0) return null
-      if (bound !== 'second') return { [bound]: new Date(seconds * 1000) }
-      const second = Math.floor(seconds)
-      return { from: new Date(second * 1000), before: new Date((second + 1) * 1000) }
     },
   }
 }
@@ -232,7 +230,7 @@ function itemsOf(field: string, given: string): string[] {
   return distinct
 }
 
-function boundedOf(field: string, item: string): string {
+export function boundedOf(field: string, item: string): string {
   if (item.length <= MAX_VALUE_CHARACTERS) return item
   throw invalidField(field, `a value has ${item.length} characters, and at most ${MAX_VALUE_CHARACTERS} are allowed`)
 }
@@ -248,11 +246,13 @@ function alternativesOf(field: string, items: readonly string[], anyCase: boolea
   return { values: given.filter((item) => !item.includes('*')), patterns, anyCase }
 }
 
+export const matchesNone: Alternatives = { values: [], patterns: [], anyCase: false }
+
 function valuesOf(values: readonly (string | number | boolean)[]): Alternatives | null {
   return values.length === 0 ? null : { values, patterns: [], anyCase: false }
 }
 
-function quote(item: string): string {
+export function quote(item: string): string {
   return JSON.stringify(item.slice(0, 50))
 }
 

@@ -8,6 +8,9 @@ export const deliveryFilters = {
   topic: text(),
 }
 
+/** What was exchanged, as long as it is kept: sorted by the first thousand characters. */
+export const exchangeSorts = ['req_headers', 'req_payload', 'resp_headers', 'resp_body'] as const
+
 export const deliverySorts = [
   'timestamp',
   'id',
@@ -24,6 +27,7 @@ export const deliverySorts = [
   'final',
   'duration_ms',
   'next_attempt',
+  ...exchangeSorts,
 ] as const
 
 export const deliveryCounts = ['status', 'status_code', 'topic', 'webhook_id'] as const

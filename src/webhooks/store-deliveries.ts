@@ -7,6 +7,7 @@ import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import { type Column, type Columns, allHold, column, conditionsOn } from '../http/store-filters.ts'
 import { countsOf, pageOf } from '../http/store-pages.ts'
 import type { Db } from '../platform/db.ts'
+import { exchangeSorts } from './delivery-filters.ts'
 import type { deliveryCounts, deliveryFilters, deliverySorts } from './delivery-filters.ts'
 import type { WebhookDeliveryTable } from './tables.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
@@ -22,7 +23,21 @@ export interface DeliverySearch extends DeliveryFilter, Page {
   readonly sort: Sort<(typeof deliverySorts)[number]>
 }
 
+type ExchangeSort = (typeof exchangeSorts)[number]
+
+/** Bodies may be long and many, so only their beginnings are compared. A delivery and its body are of one instant. */
+function beginningOf(text: ExchangeSort): Column {
+  return column(sql`(select left(${sql.ref(`b.${text}`)}, 1000) from webhook_body b
+    where b.org_id = d.org_id and b.created_at = d.created_at and b.delivery_id = d.id limit 1)`)
+}
+
+const exchange = Object.fromEntries(exchangeSorts.map((text) => [text, beginningOf(text)])) as Record<
+  ExchangeSort,
+  Column
+>
+
 const columns = {
+  ...exchange,
   id: column(sql`d.id`),
   timestamp: column(sql`d.created_at`),
   webhook_id: column(sql`d.webhook_id`),

@@ -1,10 +1,11 @@
-import { choice, id, mac, part, text, time } from '../../http/filters.ts'
+import { choice, id, mac, part, text } from '../../http/filters.ts'
+import { second } from '../../http/time-filters.ts'
 
 const common = {
   mac: mac(),
   model: text({ about: 'of the device as it is now' }),
   text: part({ list: false }),
-  timestamp: time('second', { about: 'events of this second' }),
+  timestamp: second({ about: 'events of this second' }),
   type: text(),
 }
 

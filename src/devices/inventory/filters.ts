@@ -1,8 +1,9 @@
-import { choice, flag, id, mac, part, spelled, text, time } from '../../http/filters.ts'
+import { choice, flag, id, mac, part, spelled, text } from '../../http/filters.ts'
+import { time } from '../../http/time-filters.ts'
 import { typeFilter } from '../filters.ts'
 import { plainSpelling } from '../registry/claim-code.ts'
 
-const status = choice(['connected', 'disconnected'])
+const status = choice(['connected', 'disconnected'], { anyText: true })
 const times = {
   modified_after: time('after', { about: 'changed after this time' }),
   disconnected_before: time('before', { about: 'not connected, and disconnected before this time' }),
@@ -49,7 +50,7 @@ export const countFilters = {
 /** Filters that are on more than one column. */
 export const otherFilters = {
   text: part({ about: 'of name, MAC, serial or model', list: false }),
-  master: flag({ about: 'whether it is a Virtual Chassis' }),
+  master: flag({ about: 'whether it is a Virtual Chassis', anyText: true }),
 }
 
 export const searchSorts = [

@@ -70,7 +70,7 @@ function ofChassis(conditions: Conditions<typeof masterFilters>): RawBuilder<unk
 function isMaster(master: Condition | undefined): RawBuilder<unknown>[] {
   if (master === undefined || !('values' in master)) return []
   const either = master.values.map((value) => (value === true ? isChassis : sql`(${isChassis}) is not true`))
-  return [sql`(${sql.join(either, sql` or `)})`]
+  return [either.length === 0 ? sql`false` : sql`(${sql.join(either, sql` or `)})`]
 }
 
 export interface InventoryCount {

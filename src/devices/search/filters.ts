@@ -7,7 +7,7 @@ const common = {
   mac: mac(),
   model: text(),
   version: text(),
-  mxtunnel_status: choice(['down', 'up'], { about: 'no device has a tunnel: `up` matches none' }),
+  mxtunnel_status: choice(['down', 'up'], { about: 'no device has a tunnel: `up` matches none', anyText: true }),
   mxedge_id: id(),
   lldp_mgmt_addr: text(),
   lldp_port_id: text(),
@@ -31,7 +31,7 @@ export const siteSearchFilters = {
   band_6_bandwidth: number(),
   band_6_channel: number(),
   band_6_power: number(),
-  clustered: flag(),
+  clustered: flag({ anyText: true }),
   cpu: text(),
   eth0_port_speed: number(),
   evpntopo_id: id(),
@@ -39,7 +39,7 @@ export const siteSearchFilters = {
   lldp_power_allocated: number({ integer: false }),
   lldp_power_draw: number({ integer: false }),
   mxedge_ids: id(),
-  node: choice(['node0', 'node1']),
+  node: text({ about: '`node0` or `node1`; no device is known to be one: matches none' }),
   node0_mac: mac(),
   node1_mac: mac(),
   radius_stats: text({ list: false }),
@@ -74,6 +74,7 @@ export const searchSorts = [
   'mac',
   'model',
   'serial',
+  'sku',
   'type',
   'org_id',
   'site_id',
@@ -99,7 +100,7 @@ export const searchSorts = [
 export const siteCountFilters = { ...common, type: typeFilter('all'), map_id: id() }
 
 /** Source: contract, `countOrgDevices`. */
-export const orgCountFilters = { ...common, type: typeFilter('ap'), site_id: id(), managed: flag() }
+export const orgCountFilters = { ...common, type: typeFilter('ap'), site_id: id(), managed: flag({ anyText: true }) }
 
 const counts = [
   'hostname',

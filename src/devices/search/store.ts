@@ -63,7 +63,8 @@ export function searchDevices(
   const filter = deviceFilterOf(deviceFields, conditions)
   return pageOfDevices<DeviceHit>(reader, scope, {
     filter: alsoPassing(filter, createdBy(createdUntil)),
-    sort: { by: deviceFields[sort.by], direction: sort.direction },
+    // No device has what none reports: all are equal, and in the order of their ids.
+    sort: { by: deviceFields[sort.by] ?? deviceFields.mac, direction: sort.direction },
     page,
     columns: sql`device.org_id, device.site_id, device.type, device.mac, device.serial, device.model, device.name,
       device.modified_at, status.connected, status.firmware, status.booted_at, status.last_seen_at, status.ext_ip,
