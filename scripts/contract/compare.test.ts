@@ -162,7 +162,7 @@ describe('the reasons', () => {
   })
 
   it('are outdated where nothing differs', () => {
-    expect(outdated([])).toEqual(expect.arrayContaining(['optimizeInstallerRrm: served', 'query.sort: only: nowhere']))
+    expect(outdated([])).toEqual(expect.arrayContaining(['optimizeInstallerRrm: served', 'reply.cradlepoint: nowhere']))
   })
 
   it('tell answers without optional fields from refusals', () => {

@@ -52,11 +52,6 @@ export const differences: readonly Difference[] = [
     why: 'They need the credentials and signatures of one cloud, whose endpoints also take `http-post`',
   },
   {
-    fields: ['query.node: only'],
-    operations: anywhere,
-    why: 'There are no other nodes',
-  },
-  {
     fields: ['query.distinct: only'],
     operations: ['countOrgSystemEvents'],
     why: 'The events have no other fields to count',
@@ -65,19 +60,6 @@ export const differences: readonly Difference[] = [
     fields: ['reply.port_id: not there'],
     operations: ['searchSiteSystemEvents'],
     why: 'No event of the service concerns a port',
-  },
-  {
-    fields: ['query.sort: only', 'query.sort: sku refused', 'query.desc_sort: sku refused'],
-    operations: anywhere,
-    why: 'The order is by an answered field; another name would look like an order and have no effect',
-  },
-  {
-    fields: [
-      ...['query.managed: string', 'query.master: string', 'query.clustered: string', 'query.evpn_unused: string'],
-      ...['query.mxtunnel_status: only', 'query.status: only', 'query.timestamp: string'],
-    ],
-    operations: anywhere,
-    why: 'The field has only these values; any other text would match nothing',
   },
   {
     fields: ['reply: object instead of array'],
@@ -113,11 +95,6 @@ export const differences: readonly Difference[] = [
     fields: ['reply.cradlepoint'],
     operations: ['getOrgSettings', 'updateOrgSettings'],
     why: 'No account of this vendor is linked',
-  },
-  {
-    fields: ['reply.sitesurvey_path[].id'],
-    operations: anywhere,
-    why: 'Paths have no ids; they are answered exactly as they were sent',
   },
   {
     fields: ['reply.sku', 'reply.hw_rev', 'reply.hostname', 'reply.chassis_'],
