@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Finding, compare } from './compare.ts'
-import { countShortfalls, outdated, unexplained } from './differences.ts'
+import { countShortfalls, outdated, outdatedCorrections, unexplained } from './differences.ts'
 import type { Document, Schema } from './openapi.ts'
 
 interface Shapes {
@@ -44,6 +44,7 @@ it('finds an operation whatever the names of its path parameters are, and report
     method: 'PUT',
     path: '/things/{id}',
     tags: ['Things'],
+    isTopic: false,
     verdict: 'missing',
     fields: [],
   })
@@ -143,13 +144,28 @@ describe('replies', () => {
     const messages = (reply: Schema) => ({ post: { operationId: 'x', requestBody: json(reply) } })
     const contract = { paths: { '/webhook_example/_device_events_': messages(object({ a: text, b: text })) } }
     const ours = (topic: string) => ({ paths: {}, webhooks: { [topic]: messages(object({ a: text })) } })
-    expect(compare(contract, ours('device-events'))[0]?.fields).toEqual(['reply.b: not there'])
+    expect(compare(contract, ours('device-events'))[0]).toMatchObject({ isTopic: true, fields: ['reply.b: not there'] })
     expect(compare(contract, ours('alarms'))[0]?.verdict).toBe('missing')
   })
 })
 
+it('follows the contract where it corrects its own document, and knows a correction that nothing needs', () => {
+  const contract = documentOf({ reply: { type: 'array', items: object({ a: text, b: text }) } })
+  const ours = documentOf({ reply: { type: 'array', items: object({ b: text }) } })
+  const correction = { fields: ['reply.a: not there'], operations: ['updateThing'], source: 'notes' }
+  expect(compare(contract, ours, [correction])[0]).toMatchObject({ verdict: 'same', fields: [] })
+  expect(compare(contract, ours, [{ ...correction, operations: ['getThing'] }])[0]?.verdict).toBe('narrower')
+  expect(outdatedCorrections(compare(contract, ours), [correction])).toEqual([])
+  expect(outdatedCorrections(compare(contract, contract), [correction])).toEqual([
+    'updateThing: without reply.a: not there',
+  ])
+})
+
 describe('the reasons', () => {
-  const finding: Finding = { id: 'x', method: 'GET', path: '/x', tags: [], verdict: 'narrower', fields: [] }
+  const finding: Finding = {
+    ...{ id: 'x', method: 'GET', path: '/x', tags: [], isTopic: false },
+    ...{ verdict: 'narrower', fields: [] },
+  }
 
   it('explain a difference wherever they name it, and nothing else', () => {
     expect(
@@ -167,9 +183,10 @@ describe('the reasons', () => {
 
   it('tell answers without optional fields from refusals', () => {
     const counts = (...fields: string[]) => Object.values(countShortfalls([{ ...finding, fields }]))
-    expect(counts('query.a: not taken', 'reply.a: not there')).toEqual([1, 0, 0])
-    expect(counts('reply.a: not always there', 'reply.b: not there')).toEqual([0, 1, 0])
-    expect(counts('reply.a: not there')).toEqual([0, 0, 1])
+    expect(counts('query.a: not taken', 'reply.a: not there')).toEqual([1, 0, 0, 0])
+    expect(counts('reply.a: not always there', 'reply.b: not there')).toEqual([0, 1, 0, 0])
+    expect(counts('reply.a: not there', 'reply.msp_id: not there')).toEqual([0, 0, 1, 0])
+    expect(counts('reply[].msp_id: not there')).toEqual([0, 0, 0, 1])
     expect(countShortfalls([{ ...finding, verdict: 'missing' }])).toEqual(countShortfalls([]))
   })
 })

@@ -1,4 +1,5 @@
 import { sortsByAll } from './answered-fields.ts'
+import { type Correction, isCorrected } from './corrections.ts'
 import { type Document, type Operation, type Schema, isSchema, listOf, operationsOf, resolve } from './openapi.ts'
 
 /**
@@ -12,28 +13,33 @@ export interface Finding {
   readonly method: string
   readonly path: string
   readonly tags: readonly string[]
+  /** True for what receivers of webhooks get of a topic: nobody calls it. */
+  readonly isTopic: boolean
   readonly verdict: Verdict
   /** The fields that differ, with the difference, such as `query.type: not taken`. Empty unless narrower. */
   readonly fields: readonly string[]
 }
 
-/** Returns one finding for each operation of `contract`, in its order. */
-export function compare(contract: Document, ours: Document): Finding[] {
+/**
+ * Returns one finding for each operation and each topic of `contract`, in its order.
+ * @param corrections What the contract itself says elsewhere; see corrections.ts.
+ */
+export function compare(contract: Document, ours: Document, corrections: readonly Correction[] = []): Finding[] {
   const own = operationsOf(ours)
   const operations = operationsOf(contract)
   const written = writtenSchemas(operations.values())
   return [...operations].map(([key, theirs]) => {
-    const { id, method, path, tags } = theirs
+    const { id, method, path, tags, isTopic } = theirs
     const mine = own.get(key)
-    if (mine === undefined) return { id, method, path, tags, verdict: 'missing', fields: [] }
+    if (mine === undefined) return { id, method, path, tags, isTopic, verdict: 'missing', fields: [] }
     const differences = [
       ...compareQuery(theirs, mine),
       ...compareBody(theirs, mine),
       ...compareReply(theirs, mine, written),
-    ]
+    ].filter(({ field }) => !corrections.some((correction) => isCorrected(correction, id, field)))
     const fields = differences.filter(({ kind }) => kind === 'narrower').map(({ field }) => field)
     const verdict = fields.length > 0 ? 'narrower' : differences.length > 0 ? 'wider' : 'same'
-    return { id, method, path, tags, verdict, fields }
+    return { id, method, path, tags, isTopic, verdict, fields }
   })
 }
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Finding, type Verdict, compare } from './compare.ts'
+import { corrections } from './corrections.ts'
 import { countShortfalls, unexplained } from './differences.ts'
 import type { Document } from './openapi.ts'
 
@@ -46,22 +47,34 @@ async function readDocument(file: string): Promise<Document> {
 async function main(): Promise<void> {
   const { file, tags, only, unexplained: isCheck } = parseArguments(process.argv.slice(2))
   const [contract, ours] = await Promise.all([readDocument(file), readDocument(join(ROOT, 'docs/openapi.json'))])
-  const inScope = compare(contract, ours).filter(
+  const inScope = compare(contract, ours, corrections).filter(
     (finding) => tags.length === 0 || finding.tags.some((t) => tags.includes(t)),
   )
   const shown = inScope.filter(({ verdict }) => only === null || verdict === only)
   const lines = isCheck ? unexplained(shown) : shown.flatMap(linesOf)
   for (const line of lines) console.log(line)
-  const counts = VERDICTS.map(
-    (verdict) => `${inScope.filter((finding) => finding.verdict === verdict).length} ${verdict}`,
-  )
-  console.log(`${inScope.length} operations: ${counts.join(', ')}`)
-  const { takingLess, answeringOtherwise, lackingFields } = countShortfalls(inScope)
+  const operations = inScope.filter(({ isTopic }) => !isTopic)
+  const { takingLess, answeringOtherwise, lackingFields, lackingNothing } = countShortfalls(operations)
+  console.log(countsOf('operations', operations))
   console.log(
-    `of the narrower ones, ${takingLess} take less than the contract, ${answeringOtherwise} answer something else, ` +
-      `${lackingFields} only lack optional fields of answers`,
+    `of the narrower operations, ${takingLess} take less than the contract, ${answeringOtherwise} answer something ` +
+      `else, ${lackingFields} lack optional fields of answers, ${lackingNothing} lack only fields about things that ` +
+      'no operation creates',
+  )
+  console.log(
+    countsOf(
+      'topics of webhooks',
+      inScope.filter(({ isTopic }) => isTopic),
+    ),
   )
   if (isCheck && lines.length > 0) process.exitCode = 1
+}
+
+function countsOf(what: string, findings: readonly Finding[]): string {
+  const counts = VERDICTS.map((verdict) => {
+    return `${findings.filter((finding) => finding.verdict === verdict).length} ${verdict}`
+  })
+  return `${findings.length} ${what}: ${counts.join(', ')}`
 }
 
 function linesOf({ verdict, method, path, id, fields }: Finding): string[] {

@@ -1,5 +1,6 @@
 import { absences } from './absences.ts'
 import type { Finding } from './compare.ts'
+import { type Correction, fieldOf, isCorrected } from './corrections.ts'
 
 /** A difference from the contract that stays, as the comparison prints it. */
 export interface Difference {
@@ -8,6 +9,8 @@ export interface Difference {
   /** Empty: wherever it is found. */
   readonly operations: readonly string[]
   readonly why: string
+  /** True for optional fields about things that no operation of the contract creates, so that nothing could be answered. */
+  readonly isOfNothing?: true
 }
 
 const anywhere: readonly string[] = []
@@ -17,6 +20,7 @@ export const differences: readonly Difference[] = [
     fields: ['reply.msp_', 'reply.privileges[].msp_'],
     operations: anywhere,
     why: 'There are no service providers above organizations',
+    isOfNothing: true,
   },
   {
     fields: ['body.privileges[].scope: msp, orggroup refused'],
@@ -25,11 +29,9 @@ export const differences: readonly Difference[] = [
   },
   {
     fields: ['reply.site_id: not there'],
-    operations: [
-      ...['listOrgSsoRoles', 'createOrgSsoRole', 'getOrgSsoRole', 'updateOrgSsoRole'],
-      ...['listOrgSsos', 'createOrgSso', 'getOrgSso', 'updateOrgSso'],
-    ],
-    why: 'They belong to organizations, never to sites',
+    operations: ['listOrgSsos', 'createOrgSso', 'getOrgSso', 'updateOrgSso'],
+    why: 'They belong to organizations, never to sites: no operation creates one of a site',
+    isOfNothing: true,
   },
   {
     fields: ['body.privileges: required here', 'body.email: required here'],
@@ -62,11 +64,6 @@ export const differences: readonly Difference[] = [
     why: 'No event of the service concerns a port',
   },
   {
-    fields: ['reply: object instead of array'],
-    operations: ['createApiToken'],
-    why: 'Published clients read one object',
-  },
-  {
     fields: ['reply.compliance_status', 'reply.expire_time', 'reply.hours'],
     operations: ['listOrgAdmins', 'updateOrgAdmin'],
     why: 'Accounts do not expire; invitations do',
@@ -85,16 +82,19 @@ export const differences: readonly Difference[] = [
     fields: ['reply.scim_base_url'],
     operations: ['getOrgSamlMetadata'],
     why: 'SCIM is not supported',
+    isOfNothing: true,
   },
   {
     fields: ['reply.blacklist_url', 'reply.whitelist_url', 'reply.watched_station_url'],
     operations: ['getOrgSettings', 'updateOrgSettings', 'getSiteSetting', 'updateSiteSettings'],
     why: 'There are no lists of stations',
+    isOfNothing: true,
   },
   {
     fields: ['reply.cradlepoint'],
     operations: ['getOrgSettings', 'updateOrgSettings'],
     why: 'No account of this vendor is linked',
+    isOfNothing: true,
   },
   {
     fields: ['reply.sku', 'reply.hw_rev', 'reply.hostname', 'reply.chassis_'],
@@ -105,6 +105,7 @@ export const differences: readonly Difference[] = [
     fields: ['reply.deviceprofile_name', 'reply.rftemplate_name'],
     operations: ['listInstallerListOfRecentlyClaimedDevices', 'listInstallerSites'],
     why: 'There are no device profiles and no radio templates',
+    isOfNothing: true,
   },
   {
     fields: ['reply.members[].', 'reply.config_type', 'reply.locating', 'reply.num_routing_engines'],
@@ -115,6 +116,7 @@ export const differences: readonly Difference[] = [
     fields: ['reply.marvis_suggestion_category'],
     operations: ['listAlarmDefinitions'],
     why: 'No alarm comes from an assistant',
+    isOfNothing: true,
   },
   {
     fields: ['reply.apfw', 'reply.count', 'reply.port_id'],
@@ -169,11 +171,6 @@ export const differences: readonly Difference[] = [
   },
 ]
 
-/** A finding's field without the list or the search that contains it: `reply[].sku: not there` is `reply.sku: not there`. */
-function fieldOf(field: string): string {
-  return field.replace(/^reply(\[\]|\.results\[\])/, 'reply')
-}
-
 function explains({ fields, operations }: Difference, id: string, field: string): boolean {
   if (operations.length > 0 && !operations.includes(id)) return false
   return fields.some((start) => fieldOf(field).startsWith(start))
@@ -211,6 +208,17 @@ export function outdated(findings: readonly Finding[]): string[] {
   ]
 }
 
+/** Lists the corrections that the comparison does not need: the document says the same, or the server lacks nothing there. */
+export function outdatedCorrections(findings: readonly Finding[], corrections: readonly Correction[]): string[] {
+  return corrections.flatMap(({ fields, operations, source }) =>
+    operations.flatMap((id) => {
+      const found = findings.find((finding) => finding.id === id)?.fields ?? []
+      const isNeeded = found.some((field) => isCorrected({ fields, operations, source }, id, field))
+      return isNeeded ? [] : [`${id}: without ${fields.join(', ')}`]
+    }),
+  )
+}
+
 /** What the narrower operations are to clients, in the order of what breaks them. Each is in one group. */
 export interface Shortfalls {
   /** They take less than the contract: a client's request is refused. */
@@ -219,14 +227,26 @@ export interface Shortfalls {
   readonly answeringOtherwise: number
   /** Their answers lack fields that the contract has as optional: clients decode them without. */
   readonly lackingFields: number
+  /** Likewise, and all these fields are about things that no operation creates, such as service providers. */
+  readonly lackingNothing: number
 }
 
 export function countShortfalls(findings: readonly Finding[]): Shortfalls {
-  const narrower = findings.filter(({ verdict }) => verdict === 'narrower').map(({ fields }) => fields)
-  const takesLess = (fields: readonly string[]): boolean => fields.some((field) => !field.startsWith('reply'))
-  const lacksFields = (fields: readonly string[]): boolean =>
-    fields.every((field) => /^reply.*: not there$/.test(field))
+  const narrower = findings.filter(({ verdict }) => verdict === 'narrower')
+  const takesLess = ({ fields }: Finding): boolean => fields.some((field) => !field.startsWith('reply'))
+  const lacksFields = ({ fields }: Finding): boolean => fields.every((field) => /^reply.*: not there$/.test(field))
   const takingLess = narrower.filter(takesLess).length
-  const lackingFields = narrower.filter(lacksFields).length
-  return { takingLess, answeringOtherwise: narrower.length - takingLess - lackingFields, lackingFields }
+  const lacking = narrower.filter(lacksFields)
+  const lackingNothing = lacking.filter(isOfNothing).length
+  return {
+    takingLess,
+    answeringOtherwise: narrower.length - takingLess - lacking.length,
+    lackingFields: lacking.length - lackingNothing,
+    lackingNothing,
+  }
+}
+
+function isOfNothing({ id, fields }: Finding): boolean {
+  const ofNothing = differences.filter((difference) => difference.isOfNothing)
+  return fields.every((field) => ofNothing.some((difference) => explains(difference, id, field)))
 }

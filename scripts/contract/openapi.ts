@@ -25,6 +25,8 @@ export interface Operation {
   readonly reply: Schema | null
   /** Whether it answers something else than JSON, such as a file. */
   readonly answersFile: boolean
+  /** Whether it is the message of a webhook's topic. */
+  readonly isTopic: boolean
   readonly document: Document
 }
 
@@ -67,7 +69,7 @@ function topicKey(topic: string): string {
 
 /** Clients don't send the message: they get it. */
 function messageOf({ body, ...operation }: Operation): Operation {
-  return { ...operation, body: null, reply: body }
+  return { ...operation, body: null, reply: body, isTopic: true }
 }
 
 function keyOf(method: string, path: string): string {
@@ -98,6 +100,7 @@ function readOperation(document: Document, { path, item, method, spec }: Place):
     form: schemaOf(document, spec['requestBody'], 'multipart/form-data'),
     reply: schemaOf(document, responses['200'], 'application/json'),
     answersFile: typesOf(document, responses['200']).some((type) => type !== 'application/json'),
+    isTopic: false,
     document,
   }
 }

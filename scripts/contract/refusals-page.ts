@@ -1,4 +1,5 @@
 import { absences, laterAbsences } from './absences.ts'
+import { corrections } from './corrections.ts'
 import { differences } from './differences.ts'
 import { furtherRefusals } from './further-refusals.ts'
 import { ignoredFields, refusedValues, unsetByNull } from './refusals.ts'
@@ -64,15 +65,26 @@ export function makeRefusalsPage(): string {
     '',
     '## Differences of operations',
     '',
-    'As `npm run contract` prints them. "Not there" means that an optional field is never answered.',
+    'As `npm run contract` prints them. "Not there" means that an optional field is never answered. Some fields are about',
+    'things that no operation of the contract creates, so that nothing could be answered: they are counted apart.',
     '',
     ...table(
-      ['Difference', 'Operations', 'Why'],
-      differences.map(({ fields, operations, why }) => [
+      ['Difference', 'Operations', 'Why', 'Counted apart'],
+      differences.map(({ fields, operations, why, isOfNothing = false }) => [
         code(fields),
         operations.length === 0 ? 'all that have it' : code(operations),
         why,
+        isOfNothing ? 'yes' : '',
       ]),
+    ),
+    '',
+    "## Where the contract's document is not the last word",
+    '',
+    'The contract corrects its own document, and Signalbox follows the correction.',
+    '',
+    ...table(
+      ['Difference from the document', 'Operations', 'Source'],
+      corrections.map(({ fields, operations, source }) => [code(fields), code(operations), source]),
     ),
     '',
     '## Operations that are absent',
