@@ -35,13 +35,13 @@ export const differences: readonly Difference[] = [
   },
   {
     fields: ['body.privileges: required here', 'body.email: required here'],
-    operations: ['createOrgApiToken', 'inviteOrgAdmin'],
-    why: 'A token or an invitation without privileges grants nothing, and an invitation is sent to an address',
+    operations: ['inviteOrgAdmin'],
+    why: 'An invitation is sent to an address, and one without privileges would invite to nothing',
   },
   {
-    fields: ['body.mac: required here', 'body.inventory_mac: required here', 'body[].mac: required here'],
-    operations: ['replaceOrgDevices', 'importSiteDevices'],
-    why: 'It identifies the device',
+    fields: ['body.mac: required here', 'body.inventory_mac: required here'],
+    operations: ['replaceOrgDevices'],
+    why: 'They say which device takes the place of which: a guess could move the wrong one',
   },
   {
     fields: ['body.url: required here'],
@@ -52,11 +52,6 @@ export const differences: readonly Difference[] = [
     fields: ['body.type: aws-sns, google-pubsub refused'],
     operations: ['createOrgWebhook', 'updateOrgWebhook', 'createSiteWebhook', 'updateSiteWebhook'],
     why: 'They need the credentials and signatures of one cloud, whose endpoints also take `http-post`',
-  },
-  {
-    fields: ['query.distinct: only'],
-    operations: ['countOrgSystemEvents'],
-    why: 'The events have no other fields to count',
   },
   {
     fields: ['reply.port_id: not there'],
@@ -163,11 +158,6 @@ export const differences: readonly Difference[] = [
     fields: ['bssids', 'event_id', 'node', 'ssids'].map((name) => `reply.events[].${name}`),
     operations: ['alarms'],
     why: 'No alarm concerns a wireless network or a single node',
-  },
-  {
-    fields: ['reply.events[].for_site'],
-    operations: ['deviceUpDown'],
-    why: '`site_id` says it',
   },
 ]
 

@@ -19,6 +19,11 @@ export function deviceIdOf(mac: string): string {
   return `00000000-0000-0000-1000-${mac}`
 }
 
+/** Returns the MAC that an id of deviceIdOf() contains. */
+export function macOfDeviceId(id: string): string {
+  return id.slice(-12)
+}
+
 /** Without letters and digits that people confuse when they read a label. */
 const claimAlphabet = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 

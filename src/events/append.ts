@@ -139,6 +139,7 @@ function updownEvent(
     ap: device.mac,
     ap_name: device.name ?? device.mac,
     org_id: orgId,
+    for_site: device.siteId !== null,
     ...(device.siteId !== null && { site_id: device.siteId }),
     ...(device.siteName !== null && { site_name: device.siteName }),
     timestamp: epochS(at),

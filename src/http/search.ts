@@ -75,6 +75,18 @@ export function distinctParameter<C extends string>(fields: readonly C[], usual:
   return Type.Optional(Type.Enum([...fields], { default: usual, description: 'the field whose values are counted' }))
 }
 
+/** The parameter `distinct` where the contract has any text: a field that no row has is counted in none. */
+export function anyDistinctParameter(fields: readonly string[], usual: string) {
+  const known = fields.map((field) => `\`${field}\``).join(', ')
+  return Type.Optional(
+    Type.String({
+      default: usual,
+      examples: [...fields],
+      description: `the field whose values are counted: ${known}; no event has another one`,
+    }),
+  )
+}
+
 /** Parses a sort such as `-timestamp`: a leading minus means descending. */
 export function parseSort<S extends string>(sort: S | `-${S}`): Sort<S> {
   const by = (sort.startsWith('-') ? sort.slice(1) : sort) as S

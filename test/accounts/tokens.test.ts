@@ -238,6 +238,19 @@ describe('tokens of an organization', () => {
     expect((await server.call('GET', path)).body).toEqual(changed.body)
   })
 
+  it('may do nothing without privileges, until an update grants some', async () => {
+    const { id, key, ...created } = await create(orgTokens, { name: 'later' })
+    expect(created).not.toHaveProperty('privileges')
+    const read = () => server.call('GET', `/orgs/${server.org.orgId}`, { as: holder(key) })
+    expect((await server.call('GET', '/self', { as: holder(key) })).body).toMatchObject({ privileges: [] })
+    expect((await read()).status).toBe(404)
+    expect((await server.call('PUT', `${orgTokens}/${id}`, { body: { name: 'renamed' } })).status).toBe(200)
+    expect((await read()).status).toBe(404)
+    const granted = await server.call('PUT', `${orgTokens}/${id}`, { body: { privileges: readAll } })
+    expect(granted.body).toMatchObject({ name: 'renamed', privileges: readAll })
+    expect((await read()).status).toBe(200)
+  })
+
   it('return empty lists as they were sent, and none where none was sent', async () => {
     const privileges = [{ scope: 'org', role: 'read', views: [] }]
     const created = await create(orgTokens, { name: 'x', privileges, src_ips: [] })

@@ -175,6 +175,28 @@ describe('an import of JSON', () => {
     expect((await audits()).at(-1)).toMatchObject({ after: { devices: [{ iot: { vlan_id: 1 } }] } })
   })
 
+  it('finds a device by its id or its serial number, where it has no MAC', async () => {
+    const [one, two, three] = await documents()
+    const items = [
+      { id: one.id.toUpperCase(), serial: 'x', name: 'by id' },
+      { mac: '', serial: two.serial, name: 'by serial' },
+    ]
+    expect((await importJson(items)).body).toMatchObject([
+      { mac: one.mac, name: 'by id' },
+      { mac: two.mac, name: 'by serial' },
+    ])
+    const wrong = [{ name: 'of nothing' }, { id: randomUUID() }, { id: three.id }, { mac: three.mac }, { serial: '?' }]
+    expect(await importJson(wrong.slice(0, 1))).toMatchObject(
+      refusal(['item 0'], ['mac: is required where there is no id and no serial']),
+    )
+    expect(await importJson(wrong.slice(1))).toMatchObject(
+      refusal(
+        [wrong[1]?.id, three.mac, '?'],
+        ['id: no device of this site has it', 'mac: is there twice', 'serial: no device of this site has it'],
+      ),
+    )
+  })
+
   it('reports devices that are not in the site, in parallel lists', async () => {
     const before = await documents()
     expect(await importJson([{ mac: first().mac, name: 'A' }, { mac: 'x' }])).toMatchObject(
@@ -190,7 +212,6 @@ describe('an import of JSON', () => {
     ['an empty body', '', 'body'],
     ['an object', {}, 'body'],
     ['an empty list', [], 'body'],
-    ['a missing mac', [{ name: 'A' }], '0.mac'],
     ['a place that is a text', [{ mac: 'x', x: '1' }], '0.x'],
     ['too many', Array.from({ length: 5001 }, () => ({ mac: 'x' })), 'body'],
   ])('is refused with %s', async (_what, body, field) => {

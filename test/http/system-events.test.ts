@@ -116,7 +116,6 @@ describe('what the service reports', () => {
       ofOrg('search?sort=site_id'),
       ofOrg('system/search?sort=mood'),
       ofOrg('system/search?scope=planet'),
-      ofOrg('system/count?distinct=text'),
       ofSite('count?distinct=scope'),
       ofSite('search?start=yesterday'),
       ofSite('search?port_id=1'),

@@ -179,9 +179,14 @@ describe.each(Object.entries(searched))('%s', (id, search) => {
 
 const counting = Object.entries(searched).filter(([, { rowsOf }]) => rowsOf !== undefined)
 
+it('counts nothing by a field that no event has', async () => {
+  for (const distinct of ['surely_not', '__proto__', 'constructor'])
+    expect((await call('countOrgSystemEvents', { distinct })).body).toMatchObject({ distinct, results: [], total: 0 })
+})
+
 describe.each(counting)('%s', (id, search) => {
   it('counts by every field that it declares', async () => {
-    const fields: unknown = operations.get(id)?.query.get('distinct')?.['enum']
+    const { enum: only, examples: fields = only } = operations.get(id)?.query.get('distinct') ?? {}
     const source = search.rowsOf ?? ''
     const rows = await read(source, searched[source]?.every ?? {})
     for (const distinct of Array.isArray(fields) ? fields.map(String) : []) {

@@ -10,7 +10,7 @@ import type { OrgTokenRequest } from './org-tokens.ts'
 import type { Token } from './token.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
-const Privileges = Type.Array(PrivilegeBody, { minItems: 1, maxItems: 10 })
+const PRIVILEGES = { minItems: 1, maxItems: 10 }
 const srcIps = {
   src_ips: Type.Optional(
     Type.Array(Type.String({ maxLength: 64 }), {
@@ -32,13 +32,24 @@ export const CreateOwnTokenBody = named(
 )
 export const CreateOrgTokenBody = named(
   'OrgApiTokenCreate',
-  Type.Object({ name: Name, privileges: Privileges, ...srcIps, ...proof, ...asTheyAre(readOnlyOf('OrgApiToken')) }),
+  Type.Object({
+    name: Name,
+    privileges: Type.Optional(
+      Type.Array(PrivilegeBody, {
+        ...PRIVILEGES,
+        description: 'a token without may do nothing until an update grants it',
+      }),
+    ),
+    ...srcIps,
+    ...proof,
+    ...asTheyAre(readOnlyOf('OrgApiToken')),
+  }),
 )
 export const UpdateOrgTokenBody = named(
   'OrgApiTokenUpdate',
   Type.Object({
     name: Type.Optional(Name),
-    privileges: Type.Optional(Privileges),
+    privileges: Type.Optional(Type.Array(PrivilegeBody, PRIVILEGES)),
     ...srcIps,
     '-src_ips': Type.Optional(Type.Literal('', { description: 'where there are none' })),
     ...asTheyAre(readOnlyOf('OrgApiToken')),
@@ -59,7 +70,7 @@ export const OrgTokenReply = named(
   Type.Object({
     ...shared,
     org_id: Uuid,
-    privileges: Type.Array(OrgPrivilegeReply),
+    privileges: Type.Optional(Type.Array(OrgPrivilegeReply, { minItems: 1, description: 'absent: none' })),
     ...srcIps,
     created_by: Type.Union([Type.String(), Type.Null()]),
   }),
@@ -74,7 +85,7 @@ export function parseOwnToken({ name = 'API token', password }: Static<typeof Cr
 }
 
 export function parseOrgToken(orgId: string, body: Static<typeof CreateOrgTokenBody>): OrgTokenRequest {
-  const { name, privileges, src_ips } = body
+  const { name, privileges = [], src_ips } = body
   const srcIps = src_ips === undefined ? null : parseSrcIps(src_ips)
   return { name, privileges: parsePrivileges(orgId, privileges), srcIps }
 }
@@ -107,10 +118,11 @@ export function presentOwnToken(token: Token, key = token.keyHint): Static<typeo
 }
 
 export function presentOrgToken(orgId: string, token: Token, key?: string): Static<typeof OrgTokenReply> {
+  const privileges = (token.privileges ?? []).map((privilege) => presentPrivilegeOf(orgId, privilege))
   return {
     ...presentOwnToken(token, key),
     org_id: orgId,
-    privileges: (token.privileges ?? []).map((privilege) => presentPrivilegeOf(orgId, privilege)),
+    ...(privileges.length > 0 && { privileges }),
     ...(token.srcIps !== null && { src_ips: token.srcIps }),
     created_by: token.creatorEmail,
   }

@@ -4,6 +4,18 @@ import { addMs, epochS } from '../../platform/clock.ts'
 import type { DeviceClients } from './store-clients.ts'
 import type { WiredClient, WirelessClient } from './telemetry.ts'
 
+/** Of a wireless client, as it has counted; zeros for a wired one. */
+const traffic = {
+  rx_bps: Type.Integer(),
+  tx_bps: Type.Integer(),
+  rx_bytes: Type.Integer(),
+  tx_bytes: Type.Integer(),
+  rx_rate: Type.Number({ description: 'Mbit/s' }),
+  tx_rate: Type.Number({ description: 'Mbit/s' }),
+  rx_retries: Type.Integer(),
+  tx_retries: Type.Integer(),
+}
+
 /**
  * A client of a device. Typed clients know wireless ones alone and require most of their fields, so that a wired one has
  * them as well; empty texts, zeros and the null UUID stand for what no device reports. Source: contract,
@@ -28,6 +40,18 @@ export const ClientReply = named(
       is_guest: Type.Boolean(),
       rssi: Type.Number({ description: 'dBm' }),
       snr: Type.Number({ description: 'dB' }),
+      hostname: Type.String(),
+      ip: Type.String(),
+      family: Type.String({ description: 'empty: no device reports it' }),
+      manufacture: Type.String({ description: 'empty: no device reports it' }),
+      model: Type.String({ description: 'empty: no device reports it' }),
+      os: Type.String({ description: 'empty: no device reports it' }),
+      ...traffic,
+      rx_packets: Type.Optional(Type.Integer()),
+      tx_packets: Type.Optional(Type.Integer()),
+      idle_time: Type.Optional(Type.Number({ description: 'seconds' })),
+      uptime: Type.Optional(Type.Number({ description: 'seconds' })),
+      vlan_id: Type.Optional(Type.String()),
     },
     { additionalProperties: true },
   ),

@@ -6,16 +6,19 @@ import { omitSecrets } from '../../orgs/secrets.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { type DeviceChange, changeDevice } from '../change-device.ts'
+import { macOfDeviceId } from '../device.ts'
 import { countOf } from '../inventory/claim-devices.ts'
 import { type Device, lockDevicesBy } from '../store.ts'
 import { shareMapsOfSite } from '../../maps/store-share.ts'
 import { updateDevices } from './store.ts'
 
+/** What identifies the device of an item. MACs are in lower case without separators. */
+export type ImportKey = { readonly field: 'mac' | 'id' | 'serial'; readonly value: string }
+
 export interface ImportItem {
   /** The name of the item in errors. */
   readonly name: string
-  /** In lower case without separators. */
-  readonly mac: string
+  readonly key: ImportKey
   /** In wire shape, checked, as updateDeviceRow() takes it. */
   readonly change: Readonly<Record<string, unknown>>
 }
@@ -39,13 +42,12 @@ export function importDevices(ctx: Context, scope: SiteScope, items: readonly Im
     const wanted = items.map(({ change }) => change['map_id'])
     // Maps are locked before the devices, as when a map is deleted.
     const maps = await shareMapsOfSite(tx, scope, { siteId: scope.siteId, mapIds: wanted })
-    const locked = await lockDevicesBy(tx, scope, { macs: items.map(({ mac }) => mac), serials: [] })
-    const devices = new Map(locked.map((device) => [device.mac, device]))
+    const devices = await lockDevicesOf(tx, scope, items)
     const [refusal, ...refusals] = refusalsOf(items, { devices, maps })
     if (refusal !== undefined) return { refused: [refusal, ...refusals] }
     const at = ctx.clock.now()
-    const changes = items.flatMap(({ mac, change }) => {
-      const device = devices.get(mac)
+    const changes = items.flatMap(({ key, change }) => {
+      const [device] = devicesOf(devices, key)
       return device === undefined ? [] : [{ device, ...changeDevice(device, change) }]
     })
     await write(tx, scope, { changes: changes.filter(differs), at })
@@ -53,20 +55,46 @@ export function importDevices(ctx: Context, scope: SiteScope, items: readonly Im
   })
 }
 
+/** Devices by each field that identifies them, with its value. Hardware of different makers may have one serial number. */
+type KnownDevices = ReadonlyMap<string, readonly Device[]>
+
+async function lockDevicesOf(tx: Tx, scope: SiteScope, items: readonly ImportItem[]): Promise<KnownDevices> {
+  const valuesOf = (name: ImportKey['field']): string[] =>
+    items.flatMap(({ key: { field, value } }) => (field === name ? [value] : []))
+  const macs = [...valuesOf('mac'), ...valuesOf('id').map(macOfDeviceId)]
+  const locked = await lockDevicesBy(tx, scope, { macs, serials: valuesOf('serial') })
+  const fields = ['mac', 'id', 'serial'] as const
+  const keyed = locked.flatMap((device) =>
+    fields.map((field) => ({ device, key: keyText({ field, value: device[field] }) })),
+  )
+  const groups = Map.groupBy(keyed, ({ key }) => key)
+  return new Map([...groups].map(([key, group]) => [key, group.map(({ device }) => device)]))
+}
+
+function keyText({ field, value }: ImportKey): string {
+  return `${field} ${value}`
+}
+
+function devicesOf(devices: KnownDevices, key: ImportKey): readonly Device[] {
+  return devices.get(keyText(key)) ?? []
+}
+
 interface Known {
-  readonly devices: ReadonlyMap<string, Device>
+  readonly devices: KnownDevices
   /** In lower case. */
   readonly maps: ReadonlySet<string>
 }
 
 function refusalsOf(items: readonly ImportItem[], { devices, maps }: Known): ImportRefusal[] {
   const seen = new Set<string>()
-  return items.flatMap(({ name, mac, change }) => {
-    const again = seen.has(mac)
-    seen.add(mac)
+  return items.flatMap(({ name, key, change }) => {
+    const [device, ...others] = devicesOf(devices, key)
+    if (device === undefined) return [{ name, reason: `${key.field}: no device of this site has it` }]
+    if (others.length > 0) return [{ name, reason: `${key.field}: several devices of this site have it` }]
+    const again = seen.has(device.id)
+    seen.add(device.id)
+    if (again) return [{ name, reason: `${key.field}: is there twice` }]
     const mapId = change['map_id']
-    if (again) return [{ name, reason: 'mac: is there twice' }]
-    if (!devices.has(mac)) return [{ name, reason: 'mac: no device of this site has it' }]
     if (typeof mapId === 'string' && !maps.has(mapId.toLowerCase()))
       return [{ name, reason: 'map_id: no map of this site has this id' }]
     return []

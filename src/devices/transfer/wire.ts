@@ -7,16 +7,24 @@ import { parseMac } from '../device.ts'
 import type { Device } from '../store.ts'
 import { DeviceReply, type Presenting, UpdateDeviceBody, presentDevice } from '../wire.ts'
 import { parseTable } from './device-table.ts'
-import type { ImportItem, ImportOutcome, ImportRefusal } from './import-devices.ts'
+import type { ImportItem, ImportKey, ImportOutcome, ImportRefusal } from './import-devices.ts'
 
 /** A table of this many devices has half the size that a file may have. */
 const MAX_ITEMS = 5000
 export const MAX_TABLE_BYTES = 1024 * 1024
 
-/** The body of an update, with the MAC of the device. */
+/** The body of an update, with what identifies the device. */
 const ImportedDevice = named(
   'DeviceImport',
-  Type.Object({ ...UpdateDeviceBody.properties, mac: Type.String({ maxLength: 100 }) }, { additionalProperties: true }),
+  Type.Object(
+    {
+      ...UpdateDeviceBody.properties,
+      mac: Type.Optional(Type.String({ maxLength: 100, description: 'identifies the device' })),
+      id: Type.Optional(Type.String({ maxLength: 100, description: 'identifies the device where there is no `mac`' })),
+      serial: Type.Optional(Type.String({ maxLength: 100, description: 'likewise, where there is no `id` either' })),
+    },
+    { additionalProperties: true },
+  ),
 )
 
 /** JSON, or a form with a CSV: see readForm() and parseTable(). Source: contract, `ap_import_json`. */
@@ -34,13 +42,15 @@ export const ImportBody = {
 /** Parses a JSON body, which its schema has checked. @throws AppError as parseItems(). */
 export function parseImport(body: unknown): ImportItem[] {
   const items = check(ImportBody.content['application/json'].schema, body)
-  return parseItems(items.map((item) => ({ name: item.mac, item, where: '' })))
+  return parseItems(
+    items.map((item, index) => ({ name: item.mac || item.id || item.serial || `item ${index}`, item, where: '' })),
+  )
 }
 
 /** @throws AppError invalid for a malformed table; otherwise as parseItems(). */
 export function parseImportTable(csv: Uint8Array): ImportItem[] {
   const rows = parseTable(parseCsv(csv, { field: 'file', required: ['mac'], maxRows: MAX_ITEMS }))
-  return parseItems(rows.map(({ line, mac, item }) => ({ name: mac, item, where: `line ${line}, ` })))
+  return parseItems(rows.map(({ line, mac, item }) => ({ name: mac, item: { ...item, mac }, where: `line ${line}, ` })))
 }
 
 interface RawItem {
@@ -56,14 +66,24 @@ function parseItems(raw: readonly RawItem[]): ImportItem[] {
   const refused: ImportRefusal[] = []
   for (const { name, item, where } of raw) {
     const wrong = wrongIn(item)
-    const mac = parseMac(name)
-    if (wrong !== null) refused.push({ name, reason: where + wrong })
-    else if (mac === null) refused.push({ name, reason: `${where}mac: is no MAC address` })
-    else items.push({ name, mac, change: item })
+    const key = wrong ?? keyOf(item)
+    if (typeof key === 'string') refused.push({ name, reason: where + key })
+    else items.push({ name, key, change: item })
   }
   const [first, ...others] = refused
   if (first !== undefined) throw importError([first, ...others])
   return items
+}
+
+/** @returns What identifies the device of an item, or the reason why nothing does. */
+function keyOf({ mac, id, serial }: RawItem['item']): ImportKey | string {
+  if (typeof mac === 'string' && (mac !== '' || (!id && !serial))) {
+    const value = parseMac(mac)
+    return value === null ? 'mac: is no MAC address' : { field: 'mac', value }
+  }
+  if (typeof id === 'string' && id !== '') return { field: 'id', value: id.toLowerCase() }
+  if (typeof serial === 'string' && serial !== '') return { field: 'serial', value: serial }
+  return 'mac: is required where there is no id and no serial'
 }
 
 /** Returns field and reason of the first value that its schema refuses. */

@@ -20,5 +20,18 @@ export const systemSorts = [
   'count',
 ] as const
 
-export const orgCounts = ['type', 'scope', 'site_id', 'change_cat', 'severity'] as const
+export const orgCounts = [
+  'type',
+  'scope',
+  'site_id',
+  'change_cat',
+  'severity',
+  'mac',
+  'ap',
+  'apfw',
+  'device_type',
+  'count',
+  'text',
+  'org_id',
+] as const
 export const siteCounts = ['type'] as const

@@ -74,8 +74,13 @@ export function searchEvents(
 }
 
 export interface EventCountQuery extends EventFilter {
-  readonly distinct: EventField
+  /** A field of events; no event has another one. */
+  readonly distinct: string
   readonly limit: number
+}
+
+function isField(name: string): name is keyof typeof fields {
+  return Object.hasOwn(fields, name)
 }
 
 export function countEvents(
@@ -83,6 +88,7 @@ export function countEvents(
   scope: SitesScope,
   { distinct, limit, ...filter }: EventCountQuery,
 ): Promise<Counts> {
+  if (!isField(distinct)) return Promise.resolve({ rows: [], total: 0 })
   const hits = sql`select ${fields[distinct].value} as value from system_event event where ${conditions(scope, filter)}`
   return countsOf(reader, hits, { field: sql`hit.value`, limit })
 }

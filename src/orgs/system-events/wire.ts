@@ -7,6 +7,7 @@ import { parsePlaceFilters } from '../../http/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
   type TimeRange,
+  anyDistinctParameter,
   distinctParameter,
   parseSort,
   parseTimeRange,
@@ -67,7 +68,7 @@ const count = { ...searchQuery, limit: pageQuery.limit }
 export const OrgSystemCountQuery = Type.Object({
   ...count,
   ...filterQuery(systemFilters),
-  distinct: distinctParameter(orgCounts, 'type'),
+  distinct: anyDistinctParameter(orgCounts, 'type'),
 })
 
 export const SiteSystemCountQuery = Type.Object({
