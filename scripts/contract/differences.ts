@@ -114,16 +114,6 @@ export const differences: readonly Difference[] = [
     isOfNothing: true,
   },
   {
-    fields: ['reply.apfw', 'reply.count', 'reply.port_id'],
-    operations: ['searchOrgDeviceEvents', 'searchSiteDeviceEvents'],
-    why: 'Events are recorded without a firmware, a port or a count',
-  },
-  {
-    fields: ['reply.component'],
-    operations: ['searchOrgMistEdgeEvents', 'searchSiteMistEdgeEvents'],
-    why: 'Events name a service, which has no parts',
-  },
-  {
     fields: ['reply.'],
     operations: ['getSiteAllClientsStatsByDevice'],
     why: 'Devices report nothing else about their clients over uCentral',

@@ -113,6 +113,8 @@ export interface MxedgeEventInput {
   readonly auditId?: string
   readonly text?: string
   readonly service?: string
+  /** The part of the appliance that it is about, such as its data ports. */
+  readonly component?: string
   readonly update?: PackageUpdate
 }
 
@@ -144,7 +146,7 @@ export async function appendMxedgeEvents(
 
 function mxedgeEvent(
   orgId: string,
-  { mxedge, type, auditId, text, service, update }: MxedgeEventInput,
+  { mxedge, type, auditId, text, service, component, update }: MxedgeEventInput,
   at: Date,
 ): TopicEvents['mxedge-events'] {
   const { id, name, mac, mxclusterId, siteId } = mxedge
@@ -160,6 +162,7 @@ function mxedgeEvent(
     ...(siteId !== null && { site_id: siteId }),
     ...(auditId !== undefined && { audit_id: auditId }),
     ...(service !== undefined && { service }),
+    ...(component !== undefined && { component }),
     ...(update !== undefined && presentUpdate(update)),
     ...(text !== undefined && { text }),
   }

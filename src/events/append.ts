@@ -60,6 +60,8 @@ export interface EventDevice {
   readonly name: string | null
   readonly siteId: string | null
   readonly siteName: string | null
+  /** The version that it runs, where whoever reports the event knows it. */
+  readonly firmware?: string | null
 }
 
 /** One thing that happened to a device. `what` is the name without its family: `CONNECTED` gives `AP_CONNECTED`. */
@@ -69,6 +71,8 @@ export interface DeviceEventInput {
   readonly auditId?: string
   readonly reason?: string
   readonly text?: string
+  /** The port that it is about, and how often its link has changed. */
+  readonly port?: { readonly id: string; readonly count: number }
 }
 
 const updowns: ReadonlySet<DeviceEventName> = new Set(['CONNECTED', 'DISCONNECTED', 'RESTARTED'])
@@ -110,7 +114,8 @@ export async function appendDeviceEvents(
 const MAX_TEXT_CHARACTERS = 1000
 
 function deviceEvent(orgId: string, input: DeviceEventInput, at: Date): TopicEvents['device-events'] {
-  const { device, what, auditId, reason, text } = input
+  const { device, what, auditId, reason, text, port } = input
+  const { firmware = null } = device
   return {
     device_name: device.name ?? device.mac,
     device_type: device.type,
@@ -120,10 +125,12 @@ function deviceEvent(orgId: string, input: DeviceEventInput, at: Date): TopicEve
     timestamp: epochS(at),
     type: `${families[device.type]}_${what}`,
     ...(device.type === 'ap' && { ap: device.mac, ap_name: device.name ?? device.mac }),
+    ...(device.type === 'ap' && firmware !== null && { apfw: firmware }),
     ...(device.siteId !== null && { site_id: device.siteId }),
     ...(device.siteName !== null && { site_name: device.siteName }),
     ...(auditId !== undefined && { audit_id: auditId }),
     ...(reason !== undefined && { reason }),
+    ...(port !== undefined && { port_id: port.id, count: port.count }),
     ...(text !== undefined && { text: text.slice(0, MAX_TEXT_CHARACTERS).toWellFormed() }),
   }
 }

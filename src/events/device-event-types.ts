@@ -28,6 +28,8 @@ export const deviceEvents = {
     level: 'warn',
     description: 'The upgrade or restore of the device has ended without the wanted version',
   },
+  PORT_UP: { level: 'notice', description: 'A port of the device has a link again, as its reports say' },
+  PORT_DOWN: { level: 'notice', description: 'A port of the device has lost its link, as its reports say' },
   CLAIMED: { level: 'notice', description: 'The organization has claimed the device' },
   UNCLAIMED: { level: 'notice', description: 'The organization has given the device up' },
   ASSIGNED: { level: 'notice', description: 'The device has been assigned to a site' },

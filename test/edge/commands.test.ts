@@ -26,7 +26,7 @@ describe('a command to a connected appliance', () => {
     body: {},
     call: { method: 'service.control', params: { service: name, action } },
   })
-  test.each([
+  test.each<{ path: string; body: object; call: { method: string; params: object }; event: string; said?: object }>([
     { ...service('tunterm', 'restart'), event: 'ME_SERVICE_RESTARTED' },
     { ...service('mxagent', 'stop'), event: 'ME_SERVICE_STOPPED' },
     { ...service('tunterm', 'start'), event: 'ME_SERVICE_STARTED' },
@@ -35,6 +35,7 @@ describe('a command to a connected appliance', () => {
       body: { ports: ['0', '1'], hold_time: 4000 },
       call: { method: 'port.bounce', params: { ports: ['0', '1'], hold_ms: 4000 } },
       event: 'ME_PORTS_BOUNCED',
+      said: { component: 'port 0, port 1' },
     },
     {
       path: 'services/tunterm/disconnect_aps',
@@ -42,7 +43,7 @@ describe('a command to a connected appliance', () => {
       call: { method: 'aps.disconnect', params: { macs: ['5c5b350e0001'] } },
       event: 'ME_APS_DISCONNECTED',
     },
-  ])('by $path is carried, recorded and reported', async ({ path, body, call: expected, event }) => {
+  ])('by $path is carried, recorded and reported', async ({ path, body, call: expected, event, said }) => {
     const { id, agent } = await connectAgent(world)
     expect(await post(id, path, body)).toMatchObject({ status: 200, body: {} })
     const call = await agent.nextCall()
@@ -51,7 +52,7 @@ describe('a command to a connected appliance', () => {
     expect(command).toMatchObject({ mxedge_id: id, status: 'sent' })
     agent.succeed(call)
     expect(await untilCommand(id, 'done')).toMatchObject({ finished_time: expect.any(Number) })
-    expect(await lastEvent(id)).toMatchObject({ type: event, mxedge_id: id })
+    expect(await lastEvent(id)).toMatchObject({ type: event, mxedge_id: id, ...said })
     const { body: logs } = await world.call('GET', `/orgs/${world.org.orgId}/logs?limit=1`)
     expect(logs.results[0].message).toContain('of edge appliance "Edge"')
   })

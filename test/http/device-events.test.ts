@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { OpenedSession } from '../../src/devices/sessions/store.ts'
+import { recordReports } from '../../src/devices/stats/record-report.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 
@@ -6,6 +8,7 @@ let server: TestServer
 let siteId: string
 let ap: MadeDevice
 let other: MadeDevice
+let session: OpenedSession
 beforeAll(async () => {
   server = await startTestServer()
   siteId = await addSite(server)
@@ -14,7 +17,7 @@ beforeAll(async () => {
   if (one === undefined || two === undefined) throw new Error('no device')
   ap = one
   other = two
-  await connectDevice(server.ctx, ap.mac)
+  session = await connectDevice(server.ctx, ap.mac)
 })
 afterAll(() => server.close())
 
@@ -64,13 +67,57 @@ it('counts by model, type, MAC and site', async () => {
   expect((await org('count?distinct=site_id')).body.results).toContainEqual({ site_id: siteId, count: 2 })
   const [first] = (await org('count?distinct=timestamp')).body.results
   expect(first).toEqual({ timestamp: expect.stringMatching(/^\d{10}(\.\d+)?$/), count: expect.any(Number) })
-  expect((await org('count?distinct=apfw')).body).toMatchObject({ total: 0, results: [] })
+  // Claims and assignments are not reported by the device.
+  expect((await org('count?distinct=apfw')).body.results).toContainEqual({ apfw: '1.0.0', count: 1 })
   expect((await site('count?distinct=mac')).body.results).toEqual([{ mac: ap.mac, count: 2 }])
 })
 
-it.each(['search?mac=x', 'search?last_by=mac', 'search?includes=x', 'search?timestamp=soon', 'count?distinct=colour'])(
+it.each(['search?mac=x', 'search?last_by=mac', 'search?includes=x', 'count?distinct=colour'])(
   'refuses %s',
   async (query) => {
     expect(await org(query)).toMatchObject({ status: 400, body: { detail: expect.any(String) } })
   },
 )
+
+describe('ports', () => {
+  const nothing = { unit: {}, radios: [], interfaces: [], neighbors: [], wireless: [], wired: [] }
+  /** Records reports that arrive together; each lists the ports that have a link, and those that have none. */
+  async function report(uptimeS: number, ...links: Record<string, boolean>[]): Promise<void> {
+    const { deviceId, epoch } = session
+    const reports = links.map((ports) => ({
+      deviceId,
+      epoch,
+      load: {},
+      uptimeS,
+      boot: null,
+      firmware: null,
+      telemetry: Object.assign({ ports: Object.entries(ports).map(([id, up]) => ({ id, up })) }, nothing),
+    }))
+    await recordReports(server.ctx, reports)
+  }
+
+  it('that come up or go down between two reports are events, with how often they have', async () => {
+    await report(5000, { eth0: true, eth1: false })
+    expect((await org('search?type=AP_PORT*')).body.total).toBe(0)
+    await report(5001, { eth0: false, eth1: true }, { eth0: true, eth1: true })
+    const { results } = (await org('search?type=AP_PORT*&sort=port_id')).body
+    const common = { mac: ap.mac, site_id: siteId, apfw: '1.0.0', ev_type: 'notice' }
+    expect(results).toMatchObject([
+      { ...common, type: 'AP_PORT_UP', port_id: 'eth0', count: 2, text: 'Port eth0 is up' },
+      { ...common, type: 'AP_PORT_UP', port_id: 'eth1', count: 1 },
+    ])
+    const sent = await server.ctx.db
+      .selectFrom('webhookOutbox')
+      .select('event')
+      .where('topic', '=', 'device-events')
+      .execute()
+    expect(sent.map(({ event }) => event)).toContainEqual(expect.objectContaining({ port_id: 'eth0', count: 2 }))
+  })
+
+  it('that come up with a boot are none', async () => {
+    await report(5, { eth0: false, eth1: false })
+    expect((await org('search?type=AP_PORT*')).body.total).toBe(2)
+    await report(6, { eth0: true, eth1: false })
+    expect(typesOf(await org('search?type=AP_PORT*&limit=1'))).toEqual(['AP_PORT_UP'])
+  })
+})

@@ -121,7 +121,7 @@ export const eventMeanings: Meanings = {
   timestamp: is('99999999999', () => false),
   last_by: { kind: 'refused', value: 'mac' },
   includes: { kind: 'refused', value: 'ext_tunnel' },
-  apfw: none('7*'),
+  apfw: whole('apfw'),
   type_code: none('1'),
 }
 

@@ -20,10 +20,19 @@ export const orgEventFilters = {
 }
 
 /** What every event answers of its own row. */
-const rowSorts = ['timestamp', 'id', 'mac', 'ap', 'type', 'device_type', 'org_id', 'site_id', 'text'] as const
+const rowSorts = ['timestamp', 'id', 'mac', 'ap', 'type', 'device_type', 'org_id', 'site_id', 'text', 'count'] as const
 
 /** What else an event may have of the members of the topic `device-events`. */
-export const memberSorts = ['ap_name', 'audit_id', 'device_name', 'ev_type', 'reason', 'site_name'] as const
+export const memberSorts = [
+  'ap_name',
+  'apfw',
+  'audit_id',
+  'device_name',
+  'ev_type',
+  'port_id',
+  'reason',
+  'site_name',
+] as const
 
 export const eventSorts = [...rowSorts, ...memberSorts] as const
 
@@ -35,7 +44,7 @@ export const orgCountFilters = {
   ...common,
   site_id: id(),
   ap: mac(),
-  apfw: text({ about: 'not known of any event: matches none' }),
+  apfw: text({ about: 'the version that the access point ran at that time, where it is known' }),
 }
 
 export const siteEventCounts = ['mac', 'model', 'type', 'type_code'] as const

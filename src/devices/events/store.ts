@@ -67,7 +67,7 @@ const fields = {
   text: member('text'),
   timestamp: column(sql`event.created_at`),
   model: column(sql`device.model`),
-  apfw: unreported,
+  count: column(sql`(event.event ->> 'count')::integer`),
   type_code: unreported,
 } satisfies Columns<Filters> & Record<EventField, Column | typeof unreported> & Record<EventSort, Column>
 

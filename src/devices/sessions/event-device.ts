@@ -2,8 +2,8 @@ import type { EventDevice } from '../../events/append.ts'
 import type { ClaimedStatus } from './store.ts'
 
 export function eventDevice(status: ClaimedStatus): EventDevice {
-  const { deviceId, mac, type, name, siteId, siteName } = status
-  return { id: deviceId, mac, type, name, siteId, siteName }
+  const { deviceId, mac, type, name, siteId, siteName, firmware } = status
+  return { id: deviceId, mac, type, name, siteId, siteName, firmware }
 }
 
 /** Events are written one organization at a time; the gateway's batches span several. */

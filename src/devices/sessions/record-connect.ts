@@ -136,7 +136,7 @@ interface Change {
 function changeOf(known: ClaimedStatus, connection: Connection, outageUnreported: boolean): Change {
   const { epoch, connectedAt, connectedMs, facts } = connection
   const { booted, cameUp, restarted } = decideConnect({ ...known, outageUnreported }, facts)
-  const device = eventDevice(known)
+  const device = eventDevice({ ...known, firmware: facts.firmware })
   const { reason } = facts
   return {
     orgId: known.orgId,

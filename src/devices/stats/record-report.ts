@@ -8,6 +8,7 @@ import type { DeviceCapabilities, VcMember } from '../tables.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { type Report, type ReportDecision, decideReport } from './decide-report.ts'
 import { eventDevice, groupByOrg } from '../sessions/event-device.ts'
+import type { PortChange } from '../telemetry/decide-port-changes.ts'
 import { recordTelemetry } from '../telemetry/record-telemetry.ts'
 import { appendCompletedRestores } from '../commands/append-ended.ts'
 import { updateReportedStatuses } from './store-reports.ts'
@@ -35,11 +36,12 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
     })
     if (changes.length === 0) return
     await updateReportedStatuses(tx, changes, time.at)
-    await recordTelemetry(
+    const portChanges = await recordTelemetry(
       tx,
       changes.filter(({ telemetry }) => telemetry.length > 0),
       time,
     )
+    await appendPortChanges(tx, changes, { portChanges, at: time.at })
     await appendRestarts(tx, changes, time.at)
     const idsOf = (some: readonly Change[]): string[] => some.map(({ deviceId }) => deviceId)
     const moved = changes.filter(({ newMembers }) => newMembers !== null)
@@ -47,6 +49,22 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
     const mayBeRestored = changes.filter(({ newMembers, hasBooted }) => newMembers !== null || hasBooted)
     if (mayBeRestored.length > 0) await appendCompletedRestores(tx, idsOf(mayBeRestored), time.at)
   })
+}
+
+async function appendPortChanges(
+  tx: Tx,
+  changes: readonly Change[],
+  { portChanges, at }: { readonly portChanges: ReadonlyMap<string, readonly PortChange[]>; readonly at: Date },
+): Promise<void> {
+  for (const [orgId, some] of groupByOrg(changes)) {
+    const deviceEvents = some.flatMap(({ deviceId, status }) =>
+      (portChanges.get(deviceId) ?? []).map(({ port, up, count }): DeviceEventInput => {
+        const text = `Port ${port} is ${up ? 'up' : 'down'}`
+        return { device: eventDevice(status), what: up ? 'PORT_UP' : 'PORT_DOWN', text, port: { id: port, count } }
+      }),
+    )
+    await appendDeviceEvents(tx, systemScope('gateway', orgId), deviceEvents, at)
+  }
 }
 
 /** Appends events for devices that have proved a boot, with the cause that they give. */

@@ -2,6 +2,7 @@ import type { DeviceType } from '../../events/device-type.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db.ts'
 import { type Bucket, addSample, sampleOf } from './decide-bucket.ts'
+import { type PortChange, decidePortChanges } from './decide-port-changes.ts'
 import { type TimedTelemetry, decideRates } from './decide-rates.ts'
 import { type DeviceKey, type KnownReport, listKnownReports, upsertReports, upsertSummaries } from './store-reports.ts'
 import { insertBuckets, keptDays } from './store-series.ts'
@@ -25,9 +26,14 @@ interface RecordTime {
 /**
  * Keeps the last report of each device, and stores its buckets that are over. The bucket of the present ten minutes is
  * in the row of the report, so it needs no write of its own and survives a crash.
+ * @returns The changes of links, by device.
  */
-export async function recordTelemetry(tx: Tx, received: readonly ReceivedTelemetry[], time: RecordTime): Promise<void> {
-  if (received.length === 0) return
+export async function recordTelemetry(
+  tx: Tx,
+  received: readonly ReceivedTelemetry[],
+  time: RecordTime,
+): Promise<ReadonlyMap<string, readonly PortChange[]>> {
+  if (received.length === 0) return new Map()
   const known = await listKnownReports(tx, received)
   const reports = received.flatMap((one) => {
     const next = fold(one, known.get(one.deviceId), time)
@@ -45,6 +51,13 @@ export async function recordTelemetry(tx: Tx, received: readonly ReceivedTelemet
     buckets.flatMap((bucket) => (bucket.at < oldest ? [] : [{ orgId, deviceId, bucket }])),
   )
   await insertBuckets(tx, closed)
+  return new Map(received.map((one) => [one.deviceId, portChangesOf(one, known.get(one.deviceId))]))
+}
+
+/** A device that has booted has no change to report: its ports come up with it. */
+function portChangesOf({ telemetry, hasBooted }: ReceivedTelemetry, known: KnownReport | undefined): PortChange[] {
+  const before = hasBooted || known === undefined ? [] : [known.telemetry]
+  return decidePortChanges([...before, ...telemetry].map(({ ports }) => ports))
 }
 
 interface Folded {

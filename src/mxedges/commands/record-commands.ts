@@ -75,6 +75,7 @@ function eventOf(mxedge: Mxedge, command: EndedCommand): MxedgeEventInput[] {
   const event = {
     mxedge: mxedgeOfEvent(mxedge),
     ...(command.kind === 'service' && { service: command.params.service }),
+    ...(command.kind === 'bounce_port' && { component: command.params.ports.map((port) => `port ${port}`).join(', ') }),
     ...(command.kind === 'upgrade_service' && { update: updateOf(command.params) }),
   }
   switch (command.state) {

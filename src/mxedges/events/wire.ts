@@ -43,6 +43,7 @@ const EventReply = named(
       mac: Type.Optional(Type.String()),
       audit_id: Type.Optional(Uuid),
       service: Type.Optional(Type.String()),
+      component: Type.Optional(Type.String({ description: 'the part of the appliance, such as `port 0, port 1`' })),
       package: Type.Optional(Type.String()),
       from_version: Type.Optional(Type.String()),
       to_version: Type.Optional(Type.String()),
