@@ -16,7 +16,6 @@ export const absences: readonly Absence[] = [
     operations: [
       ...['createInstallerVirtualChassis', 'updateInstallerVirtualChassisMember', 'changeSiteSwitchVcPortMode'],
       ...['createOrgGatewayHaCluster', 'deleteOrgGatewayHaCluster'],
-      'upgradeOrgJsiDevice',
     ],
     isPlanned: true,
     why: 'Members are joined on the devices; those that devices report are shown',

@@ -195,3 +195,28 @@ describe('an upgrade of a device', () => {
     expect(foreign).toMatchObject({ status: 404, body: { id: device(1).id } })
   })
 })
+
+describe('an upgrade of a device by its MAC', () => {
+  const ofMac = (mac: string, body: unknown = {}) =>
+    call('POST', `/orgs/${admin.orgId}/jsi/devices/${mac}/upgrade`, body)
+
+  it('installs the version on the device alone, and reboots it', async () => {
+    const { mac } = device(1)
+    const { status, body } = await ofMac(mac.toUpperCase(), { version: NEW })
+    expect([status, body.status]).toEqual([200, 'starting'])
+    const { body: found } = await call('GET', upgrades(1, `/${body.upgrade_id}`))
+    expect(found).toMatchObject({ target_version: NEW, targets: { total: 1 } })
+    expect(found.reboot_at).not.toBe(-1)
+    expect((await ofMac(mac)).body).toMatchObject({ upgrade_id: body.upgrade_id })
+  })
+
+  it('takes the latest version where none is named', async () => {
+    const { body } = await ofMac(device(1).mac)
+    expect((await call('GET', upgrades(1, `/${body.upgrade_id}`))).body).toMatchObject({ targets: { total: 1 } })
+  })
+
+  it('is not found for access points and for devices of others', async () => {
+    for (const mac of [device(0).mac, '02feed000001']) expect((await ofMac(mac)).status).toBe(404)
+    expect(await ofMac('nonsense')).toMatchObject({ status: 400 })
+  })
+})

@@ -16,12 +16,13 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
   const ofSite = await server.call('POST', `/sites/${siteId}/devices/upgrade`, { body: {} })
   const [idle] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
   if (idle === undefined) throw new Error('no device')
-  const [router, other, third] = await claimNewDevices(server, 3, {
+  const [router, other, third, fourth] = await claimNewDevices(server, 4, {
     model: 'SSR120',
     type: 'gateway',
     ...(siteId !== undefined && { siteId }),
   })
-  if (router === undefined || other === undefined || third === undefined) throw new Error('no router')
+  if (router === undefined || other === undefined || third === undefined || fourth === undefined)
+    throw new Error('no router')
   await create(server, `/orgs/${orgId}/firmware?version=6.2.0&models=SSR120&tag=stable`, 'an image of routers')
   const ssrPath = `/orgs/${orgId}/ssr/upgrade`
   const ssr = { ids: { upgrade_id: await create(server, ssrPath, { device_ids: [other.id] }) } }
@@ -40,6 +41,8 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       listSiteAvailableDeviceVersions: {},
       // Before the samples that upgrade all devices, and so have this one to themselves.
       upgradeDevice: { ids: { device_id: idle.id }, body: { version: '2.0.0' } },
+      // The last of the routers: the others are in an upgrade.
+      upgradeOrgJsiDevice: { ids: { device_mac: fourth.mac }, body: {} },
       listOrgDeviceUpgrades: {},
       getOrgDeviceUpgrade: {},
       pauseOrgDeviceUpgrade: {},

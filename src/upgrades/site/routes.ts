@@ -1,4 +1,6 @@
-import { site } from '../../http/at.ts'
+import { Type } from 'typebox'
+import { deviceIdOf } from '../../devices/device.ts'
+import { org, site } from '../../http/at.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
@@ -6,10 +8,11 @@ import { Empty, Uuid } from '../../http/schemas.ts'
 import { cancelSiteUpgrade } from './cancel-site-upgrade.ts'
 import { createSiteUpgrade } from './create-site-upgrade.ts'
 import { getSiteUpgrade, listSiteUpgrades } from './store.ts'
-import { upgradeDevice } from './upgrade-device.ts'
+import { upgradeDevice, upgradeDeviceByMac } from './upgrade-device.ts'
 import {
   DeviceUpgradeBody,
   DeviceUpgradeReply,
+  JsiUpgradeBody,
   SiteUpgradeBody,
   SiteUpgradeDetailReply,
   SiteUpgradeIdReply,
@@ -86,6 +89,22 @@ export const siteUpgradeOperations: Operation[] = [
     run: async (ctx, { scope, params: { device_id: deviceId }, body }) => {
       const request = parseSiteUpgrade({ ...body, device_ids: [deviceId] }, scope.siteId)
       return presentDeviceUpgrade(await upgradeDevice(ctx, scope, { deviceId, request }))
+    },
+  }),
+  operation({
+    id: 'upgradeOrgJsiDevice',
+    summary: 'Upgrade a switch or gateway by its MAC address, and reboot it',
+    method: 'POST',
+    tag,
+    at: org('/jsi/devices/:device_mac/upgrade', { needs: 'write' }),
+    params: { device_mac: Type.String({ pattern: '^[0-9a-fA-F]{12}$' }) },
+    body: JsiUpgradeBody,
+    reply: DeviceUpgradeReply,
+    run: async (ctx, { scope, params: { device_mac: mac }, body }) => {
+      // The request has no field for a reboot, and without one the device would not run the version.
+      const requestAt = (siteId: string) =>
+        parseSiteUpgrade({ ...body, reboot: true, device_ids: [deviceIdOf(mac.toLowerCase())] }, siteId)
+      return presentDeviceUpgrade(await upgradeDeviceByMac(ctx, scope, { mac: mac.toLowerCase(), requestAt }))
     },
   }),
 ].flat()

@@ -1,6 +1,7 @@
-import type { SiteScope } from '../../access/scope.ts'
+import type { OrgScope, SiteScope, SitesScope } from '../../access/scope.ts'
 import { findActiveUpgrade } from '../../devices/commands/store-upgrades.ts'
-import { findDevice } from '../../devices/store.ts'
+import { deviceIdOf } from '../../devices/device.ts'
+import { findDevice, listDevicesById } from '../../devices/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
@@ -27,16 +28,45 @@ export function upgradeDevice(
 ): Promise<DeviceUpgrade> {
   return inTx(ctx, async (tx) => {
     if ((await findDevice(tx, scope, deviceId)) === undefined) throw notFound(deviceId)
-    const created = await createUpgrade(ctx, tx, scope, request)
-    const [siteUpgrade] = created.sites
-    const [plan] = created.plans
-    if (siteUpgrade === undefined || plan === undefined) throw notFound(deviceId)
-    if (plan.kind === 'upgrade' && created.targets.length === 0) throw await refuseBusy(tx, scope, deviceId)
-    return { status: statusOf(created, ctx.clock.now()), at: created.org.createdAt, upgradeId: siteUpgrade.id }
+    return upgradeLone(ctx, tx, scope, { deviceId, request })
   })
 }
 
-async function refuseBusy(tx: Tx, scope: SiteScope, deviceId: string): Promise<AppError> {
+/** The request selects the device alone, which the caller has found in the scope. */
+async function upgradeLone(
+  ctx: Context,
+  tx: Tx,
+  scope: SitesScope,
+  { deviceId, request }: { readonly deviceId: string; readonly request: UpgradeRequest },
+): Promise<DeviceUpgrade> {
+  const created = await createUpgrade(ctx, tx, scope, request)
+  const [siteUpgrade] = created.sites
+  const [plan] = created.plans
+  if (siteUpgrade === undefined || plan === undefined) throw notFound(deviceId)
+  if (plan.kind === 'upgrade' && created.targets.length === 0) throw await refuseBusy(tx, scope, deviceId)
+  return { status: statusOf(created, ctx.clock.now()), at: created.org.createdAt, upgradeId: siteUpgrade.id }
+}
+
+/**
+ * Upgrades a switch or gateway wherever it is in the organization, as upgradeDevice() does.
+ * @param requestAt Returns the request for the site of the device.
+ * @throws AppError not_found for an access point and an unknown MAC; invalid for a device without a site.
+ */
+export function upgradeDeviceByMac(
+  ctx: Context,
+  scope: OrgScope,
+  { mac, requestAt }: { readonly mac: string; readonly requestAt: (siteId: string) => UpgradeRequest },
+): Promise<DeviceUpgrade> {
+  const deviceId = deviceIdOf(mac)
+  return inTx(ctx, async (tx) => {
+    const [device] = await listDevicesById(tx, scope, [deviceId])
+    if (device === undefined || device.type === 'ap') throw notFound(mac)
+    if (device.siteId === null) throw new AppError('invalid', 'The device has no site: assign it first')
+    return upgradeLone(ctx, tx, scope, { deviceId, request: requestAt(device.siteId) })
+  })
+}
+
+async function refuseBusy(tx: Tx, scope: SitesScope, deviceId: string): Promise<AppError> {
   const upgradeId = await findActiveUpgrade(tx, scope, deviceId)
   return new AppError('invalid', 'The device is in another upgrade', { upgrade_id: upgradeId })
 }

@@ -53,6 +53,9 @@ export type SiteUpgradeBody = Static<typeof SiteUpgradeBody>
 /** Source: contract, `device_upgrade`. */
 export const DeviceUpgradeBody = named('DeviceUpgradeCreate', Type.Object({ version: Version, ...rebootFields }))
 
+/** Without a version, the latest one. Source: contract, `upgradeOrgJsiDevice`. */
+export const JsiUpgradeBody = named('JsiDeviceUpgradeCreate', Type.Object({ version: Type.Optional(Version) }))
+
 /** @throws AppError invalid naming a field whose value makes no sense, or that can't take effect yet. */
 export function parseSiteUpgrade(body: SiteUpgradeBody, siteId: string): UpgradeRequest {
   const { device_ids: ids = [], reboot = false, ...rest } = body
