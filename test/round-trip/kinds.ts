@@ -86,8 +86,15 @@ function placeKinds({ org, site, mapId, groupId }: Ids): Kind[] {
       base: named,
       known: { site_ids: [site] },
     },
-    { name: 'map', schema: 'map', list: `/sites/${site}/maps`, base: named },
-    { name: 'map of an installer', schema: 'map', list: null, path: () => `${maps}/${mapId}`, readIn: maps },
+    { name: 'map', schema: 'map', adds: ['id'], list: `/sites/${site}/maps`, base: named },
+    {
+      name: 'map of an installer',
+      schema: 'map',
+      adds: ['id'],
+      list: null,
+      path: () => `${maps}/${mapId}`,
+      readIn: maps,
+    },
   ]
 }
 
