@@ -41,11 +41,11 @@ export interface Service {
   close(): Promise<void>
 }
 
-/** @param folder Exists; the data and the log are written there. */
+/** @param folder Exists; the data and the log are written there. Its `data` may be that of an earlier server. */
 export async function createService(folder: string, env: Readonly<Record<string, string>>): Promise<Service> {
   const dataDir = join(folder, 'data')
   const logFile = join(folder, 'server.log')
-  await mkdir(dataDir)
+  await mkdir(dataDir, { recursive: true })
   const log = createWriteStream(logFile)
   const [port, ucentralPort, netconfPort, edgePort] = await freePorts(4)
   const url = `http://127.0.0.1:${port}`

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { runCrashTest } from '../../soak/support/crash-test.ts'
 import type { Interruption, Moment } from '../../soak/support/interruption.ts'
+import { copyPreparedData } from '../support/prepared-data.ts'
 
 const kill = (comes: Moment): Interruption => ({ signal: 'SIGKILL', comes, downMs: 0 })
 
@@ -11,6 +12,7 @@ const kill = (comes: Moment): Interruption => ({ signal: 'SIGKILL', comes, downM
 it('boots each device exactly once and leaves none unfinished, whatever the server was doing when it was killed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'signalbox-crash-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
+  await copyPreparedData(join(folder, 'data'))
   const report = await runCrashTest(
     {
       seed: 1,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type Client, createClient } from '../../src/cli/client.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { type ServerProcess, startFirstServerProcess, startServerProcess } from '../support/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 interface Listed {
@@ -22,9 +22,9 @@ const channels = [
   ['alpha', '7.0.0'],
 ] as const
 
-it("starts a second demo with the first one's data, as its user left it", { timeout: 120_000 }, async () => {
+it("starts a second demo with the first one's data, as its user left it", { timeout: 240_000 }, async () => {
   const dataDir = join(await temporaryDir(), 'data')
-  const first = await startServerProcess({ dataDir, demo: true })
+  const first = await startFirstServerProcess({ dataDir, demo: true })
   const { demo } = first
   if (demo === null) throw new Error('no demo')
   const inventory = `/api/v1/orgs/${demo.org_id}/inventory`
@@ -65,20 +65,11 @@ it("starts a second demo with the first one's data, as its user left it", { time
   expect(await after.call('GET', stats)).toMatchObject(edges)
   expect(await routerOf(after)).toMatchObject(running)
   expect(await readFile(join(dataDir, 'demo-router', 'registration.json'), 'utf8')).toBe(registration)
-})
 
-it('starts without the router that its user has given up', { timeout: 120_000 }, async () => {
-  const dataDir = join(await temporaryDir(), 'data')
-  const first = await startServerProcess({ dataDir, demo: true })
-  const inventory = `/api/v1/orgs/${first.demo?.org_id}/inventory`
-  const authorization = `Token ${first.demo?.api_token}`
-  await createClient({ url: first.url, authorization, dataDir }).call('PUT', inventory, {
-    op: 'delete',
-    macs: [router],
-  })
-  await first.kill('SIGKILL')
-  const second = await startServerProcess({ dataDir, demo: true })
-  const after = createClient({ url: second.url, authorization, dataDir })
-  expect(await after.call('GET', `${inventory}?mac=${router}`)).toEqual([])
-  expect(await after.call('GET', `${inventory}?limit=1000`)).toHaveLength(60)
+  // It also starts after a kill, and without the router that its user has given up.
+  await after.call('PUT', inventory, { op: 'delete', macs: [router] })
+  await second.kill('SIGKILL')
+  const last = connect(await startServerProcess({ dataDir, demo: true }))
+  expect(await last.call('GET', `${inventory}?mac=${router}`)).toEqual([])
+  expect(await last.call('GET', `${inventory}?limit=1000`)).toHaveLength(60)
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
-import { startServerProcess } from '../support/server-process.ts'
+import { startFirstServerProcess, startServerProcess } from '../support/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -69,7 +69,7 @@ it.skipIf(process.getuid?.() !== 0)("leaves no file that belongs to root in anot
   const dataDir = await temporaryDir()
   const { uid, gid } = await findNobody()
   await chown(dataDir, uid, gid)
-  const server = await startServerProcess({ dataDir })
+  const server = await startFirstServerProcess({ dataDir })
   const ownersOf = async (names: readonly string[]): Promise<(readonly [string, number])[]> =>
     Promise.all(names.map(async (name) => [name, (await stat(join(dataDir, name))).uid] as const))
   const made = [...(await readdir(dataDir)), 'device-ca/ca.key', 'firmware/incoming']

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
@@ -18,18 +19,28 @@ interface RunningServer extends Omit<TestServer, 'template'> {
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const runDir = await makeRunDir(log)
-  const temporary = process.env['TMPDIR']
-  // The processes of the tests inherit this variable.
-  process.env['TMPDIR'] = runDir.path
+  // The processes of the tests inherit these variables. Without the cache, each server, agent and simulator that a test
+  // starts would compile the same modules again, which takes a third of its start.
+  const restore = setEnvironment({ TMPDIR: runDir.path, NODE_COMPILE_CACHE: join(runDir.path, 'compiled') })
   const stop = await provideDatabases(project, runDir.dataDir.path).catch(async (error: unknown) => {
     await runDir.remove()
     throw error
   })
   return async () => {
     await stop()
-    if (temporary === undefined) delete process.env['TMPDIR']
-    else process.env['TMPDIR'] = temporary
+    restore()
     await runDir.remove()
+  }
+}
+
+/** Returns a function that restores the former values. */
+function setEnvironment(values: Readonly<Record<string, string>>): () => void {
+  const former = Object.keys(values).map((name) => [name, process.env[name]] as const)
+  Object.assign(process.env, values)
+  return () => {
+    for (const [name, value] of former)
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
   }
 }
 

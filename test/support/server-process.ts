@@ -1,12 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-
-const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
+import { copyPreparedData } from './prepared-data.ts'
+import { type ServerProcessOptions, readyUrl, spawnServer } from './spawn-server.ts'
+import type { AtEnd } from './temporary-dir.ts'
 
 /** The server as a user runs it: as a process of its own, on free ports. */
 export interface ServerProcess {
@@ -23,54 +23,38 @@ export interface Demo {
   readonly site_ids: readonly string[]
 }
 
-export interface ServerProcessOptions {
-  readonly dataDir: string
-  readonly demo?: boolean
-  readonly env?: Record<string, string>
+/**
+ * Starts the server and resolves when it reports that it is ready. The process ends with the test, or when `atEnd` says,
+ * at the latest. A new data folder is a copy of one that a server has used before; startFirstServerProcess() makes its own.
+ */
+export async function startServerProcess(
+  options: ServerProcessOptions,
+  atEnd: AtEnd = onTestFinished,
+): Promise<ServerProcess> {
+  const { dataDir, env = {} } = options
+  const isNew = !existsSync(join(dataDir, 'secret.key'))
+  if (isNew && env['SIGNALBOX_DATABASE_URL'] === undefined) await copyPreparedData(dataDir)
+  return startFirstServerProcess(options, atEnd)
 }
 
-/** Starts the server and resolves when it reports that it is ready. The process ends with the test at the latest. */
-export async function startServerProcess({
-  dataDir,
-  demo = false,
-  env = {},
-}: ServerProcessOptions): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [program, ...(demo ? ['--demo'] : [])], {
-    env: {
-      ...process.env,
-      SIGNALBOX_DATA_DIR: dataDir,
-      SIGNALBOX_PORT: '0',
-      SIGNALBOX_UCENTRAL_PORT: '0',
-      SIGNALBOX_EDGE_PORT: '0',
-      SIGNALBOX_LOG_LEVEL: 'warn',
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
+/** Like startServerProcess(), but the server itself creates its database and its keys if they are missing. */
+export async function startFirstServerProcess(
+  options: ServerProcessOptions,
+  atEnd: AtEnd = onTestFinished,
+): Promise<ServerProcess> {
+  const child = spawnServer(options)
   const exited = once(child, 'exit')
   const kill = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal)
     await exited
   }
-  onTestFinished(() => kill('SIGKILL'))
+  atEnd(() => kill('SIGKILL'))
   const url = await readyUrl(child)
+  const demo = options.demo === true
   return {
     child,
     url,
-    demo: demo ? (JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as Demo) : null,
+    demo: demo ? (JSON.parse(await readFile(join(options.dataDir, 'demo.json'), 'utf8')) as Demo) : null,
     kill,
   }
-}
-
-function readyUrl(child: ChildProcess): Promise<string> {
-  const complaints: string[] = []
-  return new Promise((resolve, reject) => {
-    child.stderr?.on('data', (text: Buffer) => complaints.push(text.toString()))
-    child.once('exit', (code) => reject(new Error(`the server ended (${code}): ${complaints.join('')}`)))
-    if (child.stdout === null) throw new Error('no pipe')
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const [, url] = /^signalbox ready (\S+)$/.exec(line) ?? []
-      if (url !== undefined) resolve(url)
-    })
-  })
 }
