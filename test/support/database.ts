@@ -37,7 +37,8 @@ declare module 'vitest' {
 /** Creates a migrated, empty database for the caller alone. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { admin, owner, template } = inject('databaseServer')
-  return create(`template ${template}`, { admin, owner })
+  // The other strategy writes each page to the log first, which takes half as much time again.
+  return create(`template ${template} strategy file_copy`, { admin, owner })
 }
 
 /** Creates a database without a schema, for tests of migrations. */
