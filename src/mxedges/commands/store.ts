@@ -142,11 +142,13 @@ export async function claimQueuedCommands(
   nodeId: string,
   { at, limit }: { readonly at: Date; readonly limit: number },
 ): Promise<MxedgeCommandToSend[]> {
+  // It looks up the session of each queued command, one by one, because the planner treats the sessions as few: it would
+  // otherwise look for a command of each connected appliance.
   const claimed = await sql<MxedgeCommandToSend>`
     with oldest as materialized (
       select distinct on (queued.mxedge_id) queued.org_id, queued.id
       from mxedge_command queued
-      join mxedge_session session on session.mxedge_id = queued.mxedge_id
+      cross join lateral (select * from mxedge_session where mxedge_id = queued.mxedge_id limit 1) session
       where queued.state = 'queued' and queued.expires_at > ${at} and session.connected and session.lost_at is null
         and session.node_id = ${nodeId}
         and not exists (select from mxedge_command sent where sent.mxedge_id = queued.mxedge_id and sent.state = 'sent')
