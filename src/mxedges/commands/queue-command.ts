@@ -27,9 +27,9 @@ export async function queueMxedgeCommand(
   scope: SitesScope,
   { id, order }: { readonly id: string; readonly order: PersonOrder },
 ): Promise<void> {
-  const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     const mxedge = await lockMxedge(tx, scope, id)
+    const at = ctx.clock.now()
     const [session] = await listSessions(tx, scope, [id])
     const refusal = findRefusal(mxedge, session, order)
     if (refusal !== null) throw new AppError('invalid', refusal)
