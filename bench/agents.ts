@@ -17,10 +17,11 @@ import {
   figuresOf,
   listCommands,
   openServerDatabase,
+  serverWaitsOf,
   waitsOf,
 } from './support/sent-commands.ts'
 import { ANSWER_MS, type Arrival, type ClientsData } from './support/session-data.ts'
-import { type Signalbox, startSignalbox } from './support/signalbox.ts'
+import { type LogLine, type Signalbox, startSignalbox } from './support/signalbox.ts'
 
 export const options = {
   agents: { type: 'string' },
@@ -44,11 +45,14 @@ const program = fileURLToPath(new URL('support/session-clients.ts', import.meta.
 
 /**
  * Connects agents of edge appliances, Junos devices and access points to one server. Measures the memory of a session
- * of each kind, the wait of a command from its creation, shortly before its commit, to its arrival at the device, and
- * after `kill -9` how soon all are connected again, and whether commands are lost or executed twice.
+ * of each kind; the wait of a command from its creation, shortly before its commit, until its claim, until the gateway
+ * has given it to its connection, which is the server's share, and until it arrives at the device; and after `kill -9`
+ * how soon all are connected again, and whether commands are lost or executed twice.
  */
 export async function run(values: OptionValues): Promise<Figures> {
-  const signalbox = await startSignalbox({ netconf: true })
+  /** When the gateway gave commands to their connections, by the id of their row. */
+  const givenMs = new Map<string, number>()
+  const signalbox = await startSignalbox({ netconf: true, onLog: (line) => noteSent(givenMs, line) })
   const database = await openServerDatabase(signalbox.dataDir)
   const clients = new Map<SessionKind, Child>()
   try {
@@ -66,6 +70,7 @@ export async function run(values: OptionValues): Promise<Figures> {
       sessions: byKind((kind) => world.fleet[kind].targets.length),
       memory,
       claimed_ms: byKind((kind) => percentiles(claimsOf(ofKind(quiet, kind)))),
+      server_ms: byKind((kind) => percentiles(serverWaitsOf(ofKind(quiet, kind), givenMs))),
       wire_ms: byKind((kind) => percentiles(waitsOf(ofKind(quiet, kind), arrivals[kind]))),
       after_kill: afterKill,
       commands,
@@ -81,6 +86,13 @@ export async function run(values: OptionValues): Promise<Figures> {
     await database.end()
     await signalbox.stop()
   }
+}
+
+const WARN = 40
+
+function noteSent(givenMs: Map<string, number>, line: LogLine): void {
+  if (line.msg === 'sent a command') givenMs.set(String(line['commandId']), Date.parse(line.time))
+  else if (line.level >= WARN) process.stderr.write(`${JSON.stringify(line)}\n`)
 }
 
 interface World {

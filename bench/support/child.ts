@@ -7,6 +7,8 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>>
   /** The child is ready when a line of its standard output matches this. */
   readonly ready: RegExp
+  /** Receives the lines of the standard error output, which otherwise is that of this process. */
+  readonly onErrorLine?: (line: string) => void
 }
 
 export interface Child {
@@ -29,12 +31,14 @@ const STOP_WITHIN_MS = 30_000
  * ready.
  * @throws Error when the program ends before it is ready.
  */
-export async function startChild({ args, env, ready }: ChildOptions): Promise<Child> {
+export async function startChild({ args, env, ready, onErrorLine }: ChildOptions): Promise<Child> {
   // The runner gives every program flags of Node, hence this one too; the child gets the same.
   const child = spawn(process.execPath, [...process.execArgv, ...args], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    stdio: ['ignore', 'pipe', onErrorLine === undefined ? 'inherit' : 'pipe', 'ipc'],
   })
+  if (onErrorLine !== undefined && child.stderr !== null)
+    createInterface({ input: child.stderr }).on('line', onErrorLine)
   const match = await firstMatch(child, ready)
   return {
     pid: child.pid ?? 0,

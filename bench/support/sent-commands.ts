@@ -26,6 +26,7 @@ export async function countSessions(database: pg.Pool, sinceMs: number): Promise
 }
 
 export interface CommandRow {
+  readonly rowId: string
   readonly kind: SessionKind
   /** As in Arrival. */
   readonly device: string
@@ -38,13 +39,13 @@ export interface CommandRow {
 
 export async function listCommands(database: pg.Pool): Promise<CommandRow[]> {
   const { rows } = await database.query(`
-    select case command.kind when 'locate' then 'ucentral' else 'junos' end as kind, registry.mac as device,
+    select command.id::text as "rowId", case command.kind when 'locate' then 'ucentral' else 'junos' end as kind, registry.mac as device,
         case command.kind when 'locate' then command.call_id::text end as id, command.state,
         (1000 * extract(epoch from command.created_at))::double precision as "createdMs",
         (1000 * extract(epoch from command.sent_at))::double precision as "sentMs"
       from device_command command join device_registry registry on registry.id = command.device_id
       where command.kind in ('locate', 'snapshot')
-    union all select 'agents', mxedge_id::text, id::text, state,
+    union all select id::text, 'agents', mxedge_id::text, id::text, state,
         (1000 * extract(epoch from created_at))::double precision, (1000 * extract(epoch from sent_at))::double precision
       from mxedge_command where kind <> 'configure'`)
   return rows as CommandRow[]
@@ -80,6 +81,20 @@ export function figuresOf(commands: readonly CommandRow[], arrivals: readonly Ar
 export function claimsOf(commands: readonly CommandRow[]): number[] {
   return commands
     .flatMap(({ createdMs, sentMs }) => (sentMs === null ? [] : [sentMs - createdMs]))
+    .toSorted((a, b) => a - b)
+}
+
+/**
+ * Returns the milliseconds until the gateway had given each command to its connection, in ascending order: what the
+ * server took of the wait. The rest until the arrival is the device's.
+ * @param givenMs By the id of the row.
+ */
+export function serverWaitsOf(commands: readonly CommandRow[], givenMs: ReadonlyMap<string, number>): number[] {
+  return commands
+    .flatMap(({ rowId, createdMs }) => {
+      const atMs = givenMs.get(rowId)
+      return atMs === undefined ? [] : [atMs - createdMs]
+    })
     .toSorted((a, b) => a - b)
 }
 

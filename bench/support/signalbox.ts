@@ -37,11 +37,24 @@ export interface Signalbox {
 
 const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
-export async function startSignalbox({ netconf = false } = {}): Promise<Signalbox> {
+/** A line of the server's log. */
+export type LogLine = Readonly<Record<string, unknown>> & {
+  readonly level: number
+  readonly time: string
+  readonly msg: string
+}
+
+export interface SignalboxOptions {
+  readonly netconf?: boolean
+  /** Receives the log, with its details; otherwise warnings go to the standard error output. */
+  readonly onLog?: (line: LogLine) => void
+}
+
+export async function startSignalbox({ netconf = false, onLog }: SignalboxOptions = {}): Promise<Signalbox> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
   const [port, ucentralPort, edgePort] = [await freePort(), await freePort(), await freePort()]
   const netconfPort = netconf ? await freePort() : null
-  const start = (): Promise<Child> => startServer({ dataDir, port, ucentralPort, edgePort, netconfPort })
+  const start = (): Promise<Child> => startServer({ dataDir, port, ucentralPort, edgePort, netconfPort }, onLog)
   let child = await start()
   const url = child.match[1] ?? ''
   const key = (await readFile(join(dataDir, 'operator.key'), 'utf8')).trim()
@@ -83,7 +96,10 @@ export async function startSignalbox({ netconf = false } = {}): Promise<Signalbo
 
 type ServerPlace = Pick<Signalbox, 'dataDir' | 'ucentralPort' | 'edgePort' | 'netconfPort'> & { readonly port: number }
 
-function startServer({ dataDir, port, ucentralPort, edgePort, netconfPort }: ServerPlace): Promise<Child> {
+function startServer(
+  { dataDir, port, ucentralPort, edgePort, netconfPort }: ServerPlace,
+  onLog: SignalboxOptions['onLog'],
+): Promise<Child> {
   return startChild({
     args: [program],
     env: {
@@ -92,11 +108,12 @@ function startServer({ dataDir, port, ucentralPort, edgePort, netconfPort }: Ser
       SIGNALBOX_UCENTRAL_PORT: String(ucentralPort),
       SIGNALBOX_EDGE_PORT: String(edgePort),
       ...(netconfPort !== null && { SIGNALBOX_NETCONF_PORT: String(netconfPort) }),
-      SIGNALBOX_LOG_LEVEL: 'warn',
+      SIGNALBOX_LOG_LEVEL: onLog === undefined ? 'warn' : 'debug',
       // The rate limit of a token is not part of the measurement.
       SIGNALBOX_REQUESTS_PER_HOUR: '1000000000',
     },
     ready: /^signalbox ready (\S+)$/,
+    ...(onLog !== undefined && { onErrorLine: (line) => line.startsWith('{') && onLog(JSON.parse(line) as LogLine) }),
   })
 }
 

@@ -92,7 +92,9 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     const sent = rows.send(link, command)
     if (sent.kind === 'rejected') return end(command, sent)
     if (sent.kind === 'unsent') return void unsent.add(command)
-    const { deviceId } = command
+    const { deviceId, id } = command
+    // The benchmark of agents reads when.
+    ctx.log.debug({ deviceId, commandId: id }, 'sent a command')
     // A device that does one thing at a time begins when its diagnostic command has ended.
     const startMs = Math.max(now(), diagnostics.get(deviceId)?.deadlineMs ?? 0)
     const own = rows.isDiagnostic?.(command) === true ? diagnostics : inFlight
