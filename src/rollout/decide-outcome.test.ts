@@ -53,3 +53,14 @@ describe('a site upgrade', () => {
     expect(statusOf('failed', { upgraded: 37, failed: 3 })).toBe('failed')
   })
 })
+
+test('after a retry of failed targets, an upgrade that a limit had stopped has failed for what it cancelled then', () => {
+  const retried = { stopping: null, stopReason: 'more than 5 % of 40 devices failed', plan }
+  const counts = { ...noCounts, upgraded: 3 }
+  expect(decideOutcome(retried, { ...counts, cancelled: 37 })).toEqual({
+    status: 'failed',
+    stopping: 'failed',
+    stopReason: retried.stopReason,
+  })
+  expect(decideOutcome(retried, counts)).toEqual({ status: 'completed', stopping: null, stopReason: null })
+})

@@ -16,6 +16,9 @@ export function decideOutcome(
 ): Stopping & { readonly status: Extract<UpgradeStatus, 'completed' | 'failed' | 'cancelled'> } {
   if (stopping === 'failed' || (stopping === 'cancelled' && counts.cancelled > 0))
     return { status: stopping, stopping, stopReason }
+  // A limit had stopped it before its failed targets were retried. What it cancelled then is still missing.
+  if (stopping === null && stopReason !== null && counts.cancelled > 0)
+    return { status: 'failed', stopping: 'failed', stopReason }
   // Devices that were skipped when planning are not among the planned ones.
   const nothingWorked = counts.failed > 0 && counts.failed + counts.cancelled >= plan.planned
   return { status: nothingWorked ? 'failed' : 'completed', stopping: null, stopReason: null }

@@ -58,8 +58,7 @@ export async function resumeSiteUpgrades(
       hold: null,
       dueMs: nowMs,
       gatePassed,
-      phaseOpenedMs: sql<number | null>`phase_opened_ms
-        + (${nowMs}::float8 - greatest(phase_opened_ms, (hold->>'since_ms')::float8))`,
+      phaseOpenedMs: openedAfterPause(nowMs),
     })
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
@@ -67,4 +66,24 @@ export async function resumeSiteUpgrades(
     .where('hold', 'is not', null)
     .executeTakeFirst()
   return Number(result.numUpdatedRows)
+}
+
+/**
+ * Ends the pauses of site upgrades at a gate of the whole upgrade, which is evaluated again. The caller has locked the
+ * organization upgrade, and ends its own pause.
+ */
+export async function releaseGates(tx: Tx, scope: OrgScope, orgUpgradeId: string, nowMs: number): Promise<void> {
+  await tx
+    .updateTable('siteUpgrade')
+    .set({ hold: null, dueMs: nowMs, phaseOpenedMs: openedAfterPause(nowMs) })
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', orgUpgradeId)
+    .where('finishedAt', 'is', null)
+    .where(sql<boolean>`hold->>'by' = 'gate'`)
+    .execute()
+}
+
+function openedAfterPause(nowMs: number) {
+  return sql<number | null>`phase_opened_ms
+    + (${nowMs}::float8 - greatest(phase_opened_ms, (hold->>'since_ms')::float8))`
 }

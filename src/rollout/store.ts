@@ -4,6 +4,7 @@ import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { SiteUpgradeNow } from './decide-next.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
+import type { UpgradeHold } from './rollout.ts'
 import { orgPhasesOf } from './store-phases.ts'
 import { type LockedTarget, type TargetKey, type TargetLimits, listTargets } from './store-targets.ts'
 
@@ -56,7 +57,11 @@ export async function claimSiteUpgrades(
 }
 
 /** Every caller locks organization upgrades before their site upgrades, to prevent deadlocks. */
-export async function lockOrgUpgrades(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<OrgUpgradeNow[]> {
+export async function lockOrgUpgrades(
+  tx: Tx,
+  scope: OrgScope,
+  ids: readonly string[],
+): Promise<(OrgUpgradeNow & { readonly hold: UpgradeHold | null })[]> {
   const rows = await tx
     .selectFrom('orgUpgrade')
     .select(['id', 'maxFailurePercentage', 'planned', 'hardFailures'])

@@ -6,6 +6,7 @@ declare module '../platform/schema.ts' {
     orgUpgrade: OrgUpgradeTable
     siteUpgrade: SiteUpgradeTable
     upgradeTarget: UpgradeTargetTable
+    upgradeTargetRun: UpgradeTargetRunTable
   }
 }
 
@@ -192,4 +193,20 @@ export interface UpgradeTargetTable {
   /** The device has the image, and `activate` would install it. */
   staged: Generated<boolean>
   reason: string | null
+  /** Counts from 1: each retry of the failed target begins another one. The other members are about the latest. */
+  run: Generated<number>
+}
+
+/** A run of a target that failed and was retried. */
+export interface UpgradeTargetRunTable {
+  orgId: string
+  upgradeId: string
+  deviceId: string
+  run: number
+  reason: string | null
+  fromVersion: string | null
+  attempt: number
+  endedAt: Date
+  retriedAt: Date
+  retriedBy: string
 }

@@ -7,6 +7,7 @@ import { cancelOrgUpgrade } from './cancel-org-upgrade.ts'
 import { createOrgUpgrade } from './create-org-upgrade.ts'
 import { pauseOrgUpgrade } from './pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from './resume-org-upgrade.ts'
+import { retryOrgUpgrade } from './retry-org-upgrade.ts'
 import { getOrgUpgrade, listOrgUpgrades } from './store.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
 import {
@@ -17,12 +18,13 @@ import {
   presentOrgUpgrade,
   presentOrgUpgradeItem,
 } from './wire.ts'
+import { RetryBody, RetryReply, parseRetry, presentRetry } from './wire-retry.ts'
 
 const tag = 'Upgrades'
 const one = '/devices/upgrade/:upgrade_id'
 const params = { upgrade_id: Uuid }
 
-/** Pause and resume are our own: the interface has no way to let a held upgrade go on. */
+/** Pause, resume and retry are our own: the interface has no way to let a held upgrade go on. */
 const changes = [
   { name: 'cancel', summary: 'Cancel an upgrade', change: cancelOrgUpgrade },
   { name: 'pause', summary: 'Pause an upgrade', change: pauseOrgUpgrade },
@@ -74,4 +76,16 @@ export const upgradeOperations: Operation[] = [
       run: (ctx, { scope, params: { upgrade_id: id } }) => change(ctx, scope, id),
     }),
   ),
+  operation({
+    id: 'retryOrgDeviceUpgrade',
+    summary: 'Retry the failed devices of an upgrade',
+    method: 'POST',
+    tag,
+    at: org(`${one}/retry`, { needs: 'write' }),
+    params,
+    body: RetryBody,
+    reply: RetryReply,
+    run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
+      presentRetry(await retryOrgUpgrade(ctx, scope, { id, macs: parseRetry(body) })),
+  }),
 ].flat()

@@ -47,6 +47,7 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       getOrgDeviceUpgrade: {},
       pauseOrgDeviceUpgrade: {},
       resumeOrgDeviceUpgrade: {},
+      retryOrgDeviceUpgrade: { body: {} },
       cancelOrgDeviceUpgrade: {},
       upgradeOrgDevices: { body: upgradeBody },
       listSiteDeviceUpgrades: {},

@@ -1,0 +1,152 @@
+import { findPhaseStopReason, findStopReason, exceedsPercentage, type CountsByPhase } from './decide-stop.ts'
+import type { SiteUpgradeNow } from './decide-next.ts'
+import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
+import { isHardFailure } from './decide-step.ts'
+import type { UpgradeHold } from './rollout.ts'
+
+/** A failed target, as far as a retry needs it. */
+export interface FailedTarget {
+  readonly upgradeId: string
+  readonly phase: number
+  readonly reason: string | null
+}
+
+/** A site upgrade of the organization upgrade, running or not. */
+export interface RetriedSite extends Pick<
+  SiteUpgradeNow,
+  'status' | 'stopping' | 'stopReason' | 'hold' | 'plan' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures'
+> {
+  readonly id: string
+  readonly finishedAt: Date | null
+}
+
+export interface RetriedOrg extends OrgUpgradeNow {
+  readonly hold: UpgradeHold | null
+}
+
+/** The members of a site upgrade that a retry changes; it is due at once. */
+export type SiteRetry = Pick<
+  RetriedSite,
+  'id' | 'status' | 'hold' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures'
+>
+
+export interface OrgRetry {
+  readonly hardFailures: number
+  readonly hold: UpgradeHold | null
+  /** Null: each site has phases of its own. */
+  readonly phases: {
+    readonly current: number
+    readonly gatePassed: number
+    readonly pending: CountsByPhase
+    readonly failures: CountsByPhase
+  } | null
+}
+
+export interface RetryPlan {
+  /** Those with retried targets. */
+  readonly sites: readonly SiteRetry[]
+  readonly org: OrgRetry
+  /** True if the pause at the gate of the whole upgrade ends, at all sites. */
+  readonly releasesAll: boolean
+}
+
+/** Returns why the failed targets of a site upgrade can't be retried; null: they can. */
+export function findRetryRefusal({ status, stopping, finishedAt }: RetriedSite): string | null {
+  if (status === 'cancelled' || stopping === 'cancelled') return 'the upgrade of its site was cancelled'
+  if (stopping !== null && finishedAt === null) return 'the upgrade of its site is stopping; retry it once it has ended'
+  return null
+}
+
+/**
+ * Plans what a retry of failed targets changes in their upgrade. They are planned again in their phases, and no longer
+ * count as failures, so a gate that paused the upgrade is evaluated again once they have ended. A site upgrade that has
+ * ended goes on. A person's pause stays.
+ * @param sites All site upgrades of the organization upgrade.
+ * @param retried Failed targets of sites without a findRetryRefusal().
+ */
+export function planRetry(
+  org: RetriedOrg,
+  sites: readonly RetriedSite[],
+  retried: readonly FailedTarget[],
+  nowMs: number,
+): RetryPlan {
+  const bySite = Map.groupBy(retried, ({ upgradeId }) => upgradeId)
+  const isOver = sites.every(({ finishedAt }) => finishedAt !== null)
+  const hold = isOver || org.hold?.by === 'gate' ? null : org.hold
+  // Once the upgrade has ended no phase waits for another one, and absent devices are given up as after the last one.
+  const current = org.phases && (isOver ? org.phases.sizes.length : org.phases.current)
+  return {
+    sites: sites.flatMap((site) => {
+      const mine = bySite.get(site.id)
+      return mine === undefined ? [] : [retrySite(site, mine, { nowMs, hold, current })]
+    }),
+    org: {
+      hardFailures: org.hardFailures - retried.filter(isHard).length,
+      hold,
+      phases: org.phases && {
+        current: current ?? org.phases.current,
+        gatePassed: isOver ? org.phases.sizes.length : org.phases.gatePassed,
+        pending: addByPhase(org.phases.pending, retried, 1),
+        failures: addByPhase(org.phases.failures, retried.filter(isHard), -1),
+      },
+    },
+    releasesAll: org.phases !== null && org.hold?.by === 'gate',
+  }
+}
+
+function retrySite(
+  site: RetriedSite,
+  retried: readonly FailedTarget[],
+  {
+    nowMs,
+    hold,
+    current,
+  }: { readonly nowMs: number; readonly hold: UpgradeHold | null; readonly current: number | null },
+): SiteRetry {
+  const { id, counts, hardFailures, finishedAt, plan } = site
+  const counted = {
+    id,
+    counts: { ...counts, failed: counts.failed - retried.length, planned: counts.planned + retried.length },
+    hardFailures: addByPhase(hardFailures, retried.filter(isHard), -1),
+  }
+  if (finishedAt === null) {
+    const isReleased = site.hold?.by === 'gate'
+    // As after any pause, the wait for absent devices is extended.
+    const waitedMs = nowMs - Math.max(site.phaseOpenedMs ?? nowMs, site.hold?.since_ms ?? nowMs)
+    return {
+      ...counted,
+      status: site.status,
+      hold: isReleased ? null : site.hold,
+      currentPhase: site.currentPhase,
+      phaseOpenedMs: isReleased && site.phaseOpenedMs !== null ? site.phaseOpenedMs + waitedMs : site.phaseOpenedMs,
+    }
+  }
+  return { ...counted, status: 'upgrading', hold, currentPhase: current ?? plan.phases, phaseOpenedMs: nowMs }
+}
+
+/**
+ * Returns why the limits would stop the upgrade again at once, because of failures that the retry leaves; null: they
+ * would not.
+ */
+export function findRetryLimit(org: RetriedOrg, sites: readonly RetriedSite[], plan: RetryPlan): string | null {
+  const plans = new Map(sites.map((site) => [site.id, site.plan]))
+  for (const { id, hardFailures } of plan.sites) {
+    const limits = plans.get(id)
+    const reason = limits === undefined ? null : findStopReason(hardFailures, limits)
+    if (reason !== null) return reason
+  }
+  const { hardFailures, phases } = plan.org
+  if (exceedsPercentage(hardFailures, org.maxFailurePercentage, org.planned))
+    return `more than ${org.maxFailurePercentage} % of ${org.planned} devices in all sites failed`
+  return phases && findPhaseStopReason(phases.failures, org.phases?.gates ?? null)
+}
+
+function isHard({ reason }: FailedTarget): boolean {
+  return isHardFailure({ to: 'failed', reason })
+}
+
+function addByPhase(counts: CountsByPhase, targets: readonly FailedTarget[], step: 1 | -1): CountsByPhase {
+  const changed: Record<string, number> = { ...counts }
+  for (const { phase } of targets) changed[phase] = (changed[phase] ?? 0) + step
+  return changed
+}

@@ -1,0 +1,147 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import { type Tx, anyOf, json } from '../platform/db.ts'
+import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
+import type { FailedTarget, OrgRetry, RetriedSite, SiteRetry } from './plan-retry.ts'
+import type { TargetState } from './rollout.ts'
+
+/** Locks all site upgrades of the organization upgrade, which the caller has locked. */
+export function lockRetriedSites(tx: Tx, scope: OrgScope, orgUpgradeId: string): Promise<RetriedSite[]> {
+  return tx
+    .selectFrom('siteUpgrade')
+    .select(['id', 'status', 'stopping', 'stopReason', 'hold', 'plan', 'currentPhase', 'phaseOpenedMs', 'counts'])
+    .select(['hardFailures', 'finishedAt'])
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', orgUpgradeId)
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+}
+
+/** A target that a retry names or selects. */
+export interface RetriableTarget extends FailedTarget {
+  readonly deviceId: string
+  readonly mac: string
+  readonly state: TargetState
+  readonly imageId: string
+  readonly targetVersion: string
+  /** Its device is still in the organization. */
+  readonly exists: boolean
+}
+
+/**
+ * Lists the failed targets of the site upgrades; with `macs` those of these devices, whatever their state. The caller
+ * has locked the site upgrades.
+ */
+export async function listRetriable(
+  tx: Tx,
+  scope: OrgScope,
+  { siteUpgradeIds, macs }: { readonly siteUpgradeIds: readonly string[]; readonly macs: readonly string[] | null },
+): Promise<RetriableTarget[]> {
+  const which = macs === null ? sql`target.state = 'failed'` : sql`target.mac = ${anyOf(macs)}`
+  const { rows } = await sql<RetriableTarget>`
+    select target.upgrade_id, target.device_id, target.mac, target.phase, target.state, target.reason, target.image_id,
+      target.target_version, exists (
+        select from device where device.org_id = target.org_id and device.id = target.device_id) as exists
+    from upgrade_target target
+    where target.org_id = ${scope.orgId} and target.upgrade_id = ${anyOf(siteUpgradeIds)} and ${which}
+    order by target.upgrade_id, target.ordinal, target.mac
+  `.execute(tx)
+  return rows
+}
+
+const keyColumns = columnsOf('upgradeTarget', { orgId: 'uuid', upgradeId: 'uuid', deviceId: 'uuid' })
+
+/** When and by whom targets are retried. */
+export interface Retrying {
+  readonly by: string
+  readonly now: Date
+  /** The same instant in service time. */
+  readonly nowMs: number
+}
+
+/**
+ * Records how the targets failed, and begins another run of each. Whether the image had reached the device stays known,
+ * because a device that may have the image is no witness of an outage.
+ */
+export async function insertTargetRuns(
+  tx: Tx,
+  scope: OrgScope,
+  targets: readonly Pick<RetriableTarget, 'upgradeId' | 'deviceId'>[],
+  { by, now, nowMs }: Retrying,
+): Promise<void> {
+  const keys = targets.map((target) => ({ ...target, orgId: scope.orgId }))
+  const retried = sql`${rowsAs('retried', keyColumns, keys)}`
+  const isRetried = sql`target.org_id = retried.org_id and target.upgrade_id = retried.upgrade_id
+    and target.device_id = retried.device_id`
+  await sql`
+    insert into upgrade_target_run
+      (org_id, upgrade_id, device_id, run, reason, from_version, attempt, ended_at, retried_at, retried_by)
+    select target.org_id, target.upgrade_id, target.device_id, target.run, target.reason, target.from_version,
+      target.attempt, target.entered_at, ${now}::timestamptz, ${by}::text
+    from ${retried}
+    join upgrade_target target on ${isRetried}
+  `.execute(tx)
+  // A device that runs the version by now has recovered, and keeps the version that it came from, unless it must
+  // install the version again.
+  await sql`
+    update upgrade_target target set
+      run = target.run + 1, state = 'planned', reason = null, failed_attempts = 0, lost_attempts = 0,
+      retry_at_ms = null, staged = false, command_id = null, boot_count = null,
+      entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8,
+      from_version = case when target.force or status.firmware <> target.target_version
+        then coalesce(status.firmware, target.from_version) else target.from_version end
+    from ${retried}
+    left join device_status status on status.org_id = retried.org_id and status.device_id = retried.device_id
+    where ${isRetried}
+  `.execute(tx)
+}
+
+const siteColumns = columnsOf('siteUpgrade', {
+  orgId: 'uuid',
+  id: 'uuid',
+  status: 'text',
+  hold: 'jsonb',
+  currentPhase: 'integer',
+  phaseOpenedMs: 'float8',
+  counts: 'jsonb',
+  hardFailures: 'jsonb',
+})
+
+/** Lets the site upgrades go on, at once. */
+export async function reopenSiteUpgrades(
+  tx: Tx,
+  scope: OrgScope,
+  retries: readonly SiteRetry[],
+  nowMs: number,
+): Promise<void> {
+  const rows = retries.map((retry) => ({ ...retry, orgId: scope.orgId }))
+  await updateRows(tx, siteColumns, rows, {
+    key: ['orgId', 'id'],
+    set: sql`stopping = null, finished_at = null, due_ms = ${nowMs}`,
+  })
+}
+
+export async function reopenOrgUpgrade(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  { hardFailures, hold, phases }: OrgRetry,
+): Promise<void> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set({
+      hardFailures,
+      hold: hold && json(hold),
+      stopping: null,
+      ...(phases !== null && {
+        currentPhase: phases.current,
+        gatePassed: phases.gatePassed,
+        pendingByPhase: json(phases.pending),
+        failuresByPhase: json(phases.failures),
+      }),
+    })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', orgUpgradeId)
+    .execute()
+}

@@ -1,0 +1,121 @@
+import type { OrgScope } from '../access/scope.ts'
+import { insertActiveTargets } from '../devices/commands/store-upgrades.ts'
+import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
+import { appendAudit } from '../events/append.ts'
+import { lockImages } from '../firmware/store.ts'
+import type { Context } from '../platform/context.ts'
+import { type Tx, inTx } from '../platform/db.ts'
+import { AppError, invalidField, notFound } from '../platform/errors.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
+import { showProgress } from '../rollout/fwupdate.ts'
+import { type RetriedSite, findRetryLimit, findRetryRefusal, planRetry } from '../rollout/plan-retry.ts'
+import { lockOrgUpgrades } from '../rollout/store.ts'
+import { releaseGates } from '../rollout/store-hold.ts'
+import {
+  type RetriableTarget,
+  insertTargetRuns,
+  listRetriable,
+  lockRetriedSites,
+  reopenOrgUpgrade,
+  reopenSiteUpgrades,
+} from '../rollout/store-retry.ts'
+import { lockOrgUpgrade } from './store.ts'
+
+/** An audit record names no more devices. */
+const MAX_NAMED = 100
+
+/** A failed device that a retry leaves as it is. */
+export interface NotRetried {
+  readonly mac: string
+  readonly reason: string
+}
+
+export interface Retry {
+  /** How many devices are retried. */
+  readonly retried: number
+  readonly skipped: readonly NotRetried[]
+}
+
+/**
+ * Retries failed devices of an upgrade, running or ended, as another run of their targets. Without a failed device
+ * nothing changes.
+ * @param macs Null: all failed devices.
+ * @throws AppError not_found; invalid for a device that has not failed, and where the failures that the retry leaves
+ *   exceed a limit, which would stop the upgrade again at once. Nothing is changed then.
+ */
+export function retryOrgUpgrade(
+  ctx: Context,
+  scope: OrgScope,
+  { id, macs }: { readonly id: string; readonly macs: readonly string[] | null },
+): Promise<Retry> {
+  const now = ctx.clock.now()
+  const nowMs = ctx.serviceClock.nowMs()
+  return inTx(ctx, async (tx) => {
+    await lockOrgUpgrade(tx, scope, { id, kind: 'device' })
+    const [org] = await lockOrgUpgrades(tx, scope, [id])
+    if (org === undefined) throw notFound(id)
+    const sites = await lockRetriedSites(tx, scope, id)
+    const siteUpgradeIds = sites.map((site) => site.id)
+    const wanted = await listRetriable(tx, scope, { siteUpgradeIds, macs })
+    if (macs !== null) refuseNotFailed(macs, wanted)
+    const { retried, skipped } = await reserve(tx, scope, { wanted, sites, orgUpgradeId: id })
+    if (retried.length === 0) return { retried: 0, skipped }
+    const plan = planRetry(org, sites, retried, nowMs)
+    const limit = findRetryLimit(org, sites, plan)
+    if (limit !== null) throw new AppError('invalid', `The upgrade would stop again at once: ${limit}`)
+    await insertTargetRuns(tx, scope, retried, { by: scope.actor.name, now, nowMs })
+    await reopenSiteUpgrades(tx, scope, plan.sites, nowMs)
+    await reopenOrgUpgrade(tx, scope, id, plan.org)
+    if (plan.releasesAll) await releaseGates(tx, scope, id, nowMs)
+    await appendAudit(tx, scope, {
+      message: `Retry ${retried.length} failed devices of upgrade ${id}`,
+      after: { id, total: retried.length, macs: retried.slice(0, MAX_NAMED).map(({ mac }) => mac) },
+      at: now,
+    })
+    const shown = retried.flatMap(({ deviceId }) => showProgress(deviceId, 'planned', 0) ?? [])
+    await updateFwUpdates(tx, scope, shown, now)
+    wakeAfterCommit(tx, 'rollouts')
+    return { retried: retried.length, skipped }
+  })
+}
+
+function refuseNotFailed(macs: readonly string[], found: readonly RetriableTarget[]): void {
+  const byMac = Map.groupBy(found, ({ mac }) => mac)
+  for (const [index, mac] of macs.entries()) {
+    const targets = byMac.get(mac) ?? []
+    const [first] = targets
+    if (first === undefined) throw invalidField(`macs.${index}`, `${mac} is no device of this upgrade`)
+    if (first.state !== 'failed')
+      throw invalidField(`macs.${index}`, `${mac} has not failed, its state is ${first.state}`)
+  }
+}
+
+interface Reservation {
+  readonly wanted: readonly RetriableTarget[]
+  readonly sites: readonly RetriedSite[]
+  readonly orgUpgradeId: string
+}
+
+/** Assigns the devices to the upgrade again, as far as possible. */
+async function reserve(
+  tx: Tx,
+  scope: OrgScope,
+  { wanted, sites, orgUpgradeId }: Reservation,
+): Promise<{ readonly retried: readonly RetriableTarget[]; readonly skipped: readonly NotRetried[] }> {
+  const refusals = new Map(sites.map((site) => [site.id, findRetryRefusal(site)]))
+  const images = new Set(await lockImages(tx, scope, [...new Set(wanted.map(({ imageId }) => imageId))]))
+  const checked = wanted.map((target) => {
+    const { upgradeId, exists, imageId } = target
+    const gone = exists ? null : 'removed from the organization'
+    const reason = refusals.get(upgradeId) ?? gone ?? (images.has(imageId) ? null : 'its firmware image was deleted')
+    return { target, reason }
+  })
+  const possible = checked.filter(({ reason }) => reason === null).map(({ target }) => target)
+  const rows = possible.map(({ deviceId, upgradeId, imageId }) => ({ deviceId, upgradeId, orgUpgradeId, imageId }))
+  const claimed = await insertActiveTargets(tx, scope, rows)
+  const skipped = checked.flatMap(({ target: { mac, deviceId }, reason }) => {
+    if (reason !== null) return [{ mac, reason }]
+    return claimed.has(deviceId) ? [] : [{ mac, reason: 'in another upgrade' }]
+  })
+  return { retried: possible.filter(({ deviceId }) => claimed.has(deviceId)), skipped }
+}

@@ -1,0 +1,52 @@
+import { type Static, Type } from 'typebox'
+import { parseMac } from '../devices/device.ts'
+import { named } from '../http/schemas.ts'
+import { invalidField } from '../platform/errors.ts'
+import type { NotRetried, Retry } from './retry-org-upgrade.ts'
+
+/** An empty list would retry nothing; without the list all failed devices are retried. */
+export const RetryBody = named(
+  'UpgradeRetryCreate',
+  Type.Object({
+    macs: Type.Optional(Type.Array(Type.String({ maxLength: 17 }), { minItems: 1, maxItems: 10_000 })),
+  }),
+)
+
+/** An answer names no more devices for each reason. */
+const MAX_NAMED = 100
+
+export const RetryReply = named(
+  'UpgradeRetry',
+  Type.Object({
+    retried: Type.Integer({ description: 'How many devices are retried' }),
+    skipped: Type.Array(
+      Type.Object({
+        reason: Type.String(),
+        total: Type.Integer(),
+        macs: Type.Array(Type.String(), { description: `The first ${MAX_NAMED} of them` }),
+      }),
+    ),
+  }),
+)
+
+/** @returns The MACs as the service stores them; null: all failed devices. @throws AppError invalid */
+export function parseRetry({ macs }: Static<typeof RetryBody>): readonly string[] | null {
+  if (macs === undefined) return null
+  return macs.map((text, index) => {
+    const mac = parseMac(text)
+    if (mac === null) throw invalidField(`macs.${index}`, `"${text}" is not a MAC address`)
+    return mac
+  })
+}
+
+export function presentRetry({ retried, skipped }: Retry): Static<typeof RetryReply> {
+  const byReason = [...Map.groupBy(skipped, ({ reason }: NotRetried) => reason)]
+  return {
+    retried,
+    skipped: byReason.map(([reason, some]) => ({
+      reason,
+      total: some.length,
+      macs: some.slice(0, MAX_NAMED).map(({ mac }) => mac),
+    })),
+  }
+}
