@@ -14,7 +14,7 @@ const limited = (failures: number) => ({ max_failures: failures, max_failure_per
 function phasesOf(sizes: readonly number[], more: Partial<OrgPhases> = {}): OrgPhases {
   const pending = Object.fromEntries(sizes.map((size, index) => [index + 1, size]))
   const gates = sizes.map(() => tolerating(5))
-  const rest = { gates, current: 1, gatePassed: 0, failures: {}, upgraded: {} }
+  const rest = { gates, current: 1, gatePassed: 0, approved: [], failures: {}, upgraded: {} }
   return { sizes, ...rest, pending, hold: null, stopping: null, ...more }
 }
 
@@ -154,4 +154,58 @@ test('whatever devices do, no phase opens before the one before has settled, and
       }
     }),
   )
+})
+
+describe('a gate that waits for somebody', () => {
+  const waitsFor = (wait: 'approval' | 'pause') => [{ ...tolerating(5), wait_for: wait }, tolerating(5)]
+  const done = (more: Partial<OrgPhases>) =>
+    decideOrgPhases(phasesOf([2, 3], { pending: { 1: 0, 2: 3 }, upgraded: { 1: 2 }, ...more }), at)
+
+  test('opens the next phase once the phase is approved, whoever has resumed the upgrade', () => {
+    const gates = waitsFor('approval')
+    const hold = { by: 'approval', reason: 'phase 1 ended and waits for an approval' }
+    expect(done({ gates })).toMatchObject({ current: 1, hold })
+    expect(done({ gates, gatePassed: 1 })).toMatchObject({ current: 1, hold })
+    expect(done({ gates, approved: [1] })).toMatchObject({ current: 2, hold: null })
+    expect(done({ gates, approved: [2] })).toMatchObject({ current: 1, hold })
+  })
+
+  test('pauses the upgrade until somebody resumes it', () => {
+    const gates = waitsFor('pause')
+    expect(done({ gates })).toMatchObject({ current: 1, hold: { by: 'gate' } })
+    expect(done({ gates, gatePassed: 1 })).toMatchObject({ current: 2, hold: null })
+  })
+
+  test('asks for an approval only after enough devices were upgraded, and not of an empty phase', () => {
+    const gates = waitsFor('approval')
+    expect(done({ gates, upgraded: {} })).toMatchObject({ current: 1, hold: { by: 'gate' } })
+    expect(decideOrgPhases(phasesOf([0, 3], { gates }), at)).toMatchObject({ current: 2, hold: null })
+  })
+
+  test('never opens a phase whose gate waits, whatever happens', () => {
+    const gates = fc.array(fc.constantFrom('approval' as const, undefined), { minLength: 4, maxLength: 4 })
+    const sizes = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 4, maxLength: 4 })
+    fc.assert(
+      fc.property(
+        gates,
+        sizes,
+        fc.subarray([1, 2, 3, 4]),
+        fc.integer({ min: 0, max: 4 }),
+        (waits, phases, approved, passed) => {
+          const counts = Object.fromEntries(phases.map((size, index) => [index + 1, size]))
+          const world = phasesOf(phases, {
+            gates: waits.map((wait) => ({ ...tolerating(5), ...(wait !== undefined && { wait_for: wait }) })),
+            pending: {},
+            upgraded: counts,
+            approved,
+            gatePassed: passed,
+          })
+          const { current } = decideOrgPhases(world, at)
+          for (const [index, wait] of waits.entries())
+            if (index + 1 < current && wait === 'approval' && (phases[index] ?? 0) > 0)
+              expect(approved).toContain(index + 1)
+        },
+      ),
+    )
+  })
 })

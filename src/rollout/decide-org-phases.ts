@@ -1,6 +1,7 @@
 import { epochS } from '../platform/clock.ts'
 import { findHoldReason } from './decide-hold.ts'
 import type { Now } from './decide-next.ts'
+import { findWait } from './decide-wait.ts'
 import { type Step, countByPhase, isHardFailure, isSuccess } from './decide-step.ts'
 import type { CountsByPhase, FailuresByPhase } from './decide-stop.ts'
 import { type OrgPhasePlan, type TargetState, type UpgradeHold, isInFlight } from './rollout.ts'
@@ -14,6 +15,8 @@ export interface OrgPhases {
   readonly current: number
   /** The gate after this phase is not evaluated again; 0 = none. */
   readonly gatePassed: number
+  /** The phases that a person has approved. */
+  readonly approved: readonly number[]
   /** Targets that the gate waits for, by phase: those in flight, planned or downloaded, also at sites yet to start. */
   readonly pending: CountsByPhase
   readonly failures: FailuresByPhase
@@ -47,24 +50,29 @@ function isPending(state: TargetState): boolean {
 
 /**
  * Decides what a round changes in the phases of the whole upgrade. The gate after a phase opens the next one at all
- * sites, once every target of the open phases has ended or is deferred. Too many failures in the phase, or no success,
- * pause the upgrade instead.
+ * sites, once every target of the open phases has ended or is deferred. Too many failures in the phase, no success, or
+ * a gate that waits for somebody pause the upgrade instead.
  * @param counted The phases after the steps of the round: see countOrgPhases().
  */
 export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'now' | 'nowMs'>): OrgPhasesChange {
-  const { sizes, gates, gatePassed, pending, failures, upgraded } = counted
+  const { sizes, pending, failures, upgraded } = counted
   let { current } = counted
   const unchanged = { pending, failures, upgraded, hold: null }
   if (counted.hold !== null || counted.stopping !== null) return { ...unchanged, current }
   // A phase without targets passes at once.
   while (current < sizes.length && isSettled(counted, current)) {
-    const plan = { phase_sizes: sizes, gates }
-    const reason = gatePassed >= current ? null : findHoldReason(current, { failures, upgraded }, plan)
-    if (reason !== null)
-      return { ...unchanged, current, hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs } }
+    const hold = findHold(counted, current)
+    if (hold !== null) return { ...unchanged, current, hold: { ...hold, since_s: epochS(now), since_ms: nowMs } }
     current += 1
   }
   return { ...unchanged, current }
+}
+
+function findHold(phases: OrgPhases, current: number): Pick<UpgradeHold, 'by' | 'reason'> | null {
+  const { sizes, gates, gatePassed, failures, upgraded } = phases
+  const plan = { phase_sizes: sizes, gates }
+  const reason = gatePassed >= current ? null : findHoldReason(current, { failures, upgraded }, plan)
+  return reason === null ? findWait(current, phases) : { by: 'gate', reason }
 }
 
 /** Devices of earlier phases may have come back, so they count too. */

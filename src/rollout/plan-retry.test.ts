@@ -74,6 +74,7 @@ function createWorld(
     gates: null,
     current: 2,
     gatePassed: 1,
+    approved: [],
     pending: {},
     failures: countOf(targets),
     upgraded: {},

@@ -72,7 +72,7 @@ export function planRetry(
 ): RetryPlan {
   const bySite = Map.groupBy(retried, ({ upgradeId }) => upgradeId)
   const isOver = sites.every(({ finishedAt }) => finishedAt !== null)
-  const hold = isOver || org.hold?.by === 'gate' ? null : org.hold
+  const hold = isOver || org.hold?.by !== 'user' ? null : org.hold
   // Once the upgrade has ended no phase waits for another one, and absent devices are given up as after the last one.
   const current = org.phases && (isOver ? org.phases.sizes.length : org.phases.current)
   return {
@@ -90,7 +90,7 @@ export function planRetry(
         failures: addByPhase(org.phases.failures, retried.filter(isHard), -1),
       },
     },
-    releasesAll: org.phases !== null && org.hold?.by === 'gate',
+    releasesAll: org.phases !== null && org.hold !== null && org.hold.by !== 'user',
   }
 }
 
@@ -110,7 +110,7 @@ function retrySite(
     hardFailures: addByPhase(hardFailures, retried.filter(isHard), -1),
   }
   if (finishedAt === null) {
-    const isReleased = site.hold?.by === 'gate'
+    const isReleased = site.hold !== null && site.hold.by !== 'user'
     // As after any pause, the wait for absent devices is extended.
     const waitedMs = nowMs - Math.max(site.phaseOpenedMs ?? nowMs, site.hold?.since_ms ?? nowMs)
     return {

@@ -2,7 +2,9 @@ import type { DeviceType } from '../events/device-type.ts'
 import type { TargetCounts, TargetState } from './tables.ts'
 
 export type {
+  GateWait,
   OrgPhasePlan,
+  PhaseApproval,
   PhaseGate,
   PhaseScope,
   TargetCounts,

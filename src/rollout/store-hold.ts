@@ -79,7 +79,7 @@ export async function releaseGates(tx: Tx, scope: OrgScope, orgUpgradeId: string
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     .where('finishedAt', 'is', null)
-    .where(sql<boolean>`hold->>'by' = 'gate'`)
+    .where(sql<boolean>`hold->>'by' <> 'user'`)
     .execute()
 }
 

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Tx, json } from '../platform/db.ts'
-import type { OrgUpgradeTable } from './tables.ts'
+import type { OrgUpgradeTable, PhaseApproval } from './tables.ts'
 import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
 
 type OrgPhasesRow = Pick<
@@ -14,17 +14,19 @@ type OrgPhasesRow = Pick<
   | 'upgradedByPhase'
   | 'hold'
   | 'stopping'
+  | 'approvals'
 >
 
 /** Null where each site has phases of its own. */
 export function orgPhasesOf(row: OrgPhasesRow): OrgPhases | null {
-  const { phasePlan, gatePassed, hold, stopping } = row
+  const { phasePlan, gatePassed, hold, stopping, approvals } = row
   if (phasePlan === null) return null
   return {
     sizes: phasePlan.phase_sizes,
     gates: phasePlan.gates,
     current: row.currentPhase,
     gatePassed,
+    approved: approvals.flatMap(({ phase, by }) => (by === 'approval' ? [phase] : [])),
     pending: row.pendingByPhase,
     failures: row.failuresByPhase,
     upgraded: row.upgradedByPhase,
@@ -71,4 +73,19 @@ export async function openPhase(
         then ${nowMs}::float8 else due_ms end
     where org_id = ${scope.orgId} and org_upgrade_id = ${orgUpgradeId} and finished_at is null and stopping is null
   `.execute(tx)
+}
+
+/** Records that somebody let a phase open. The caller has locked the organization upgrade. */
+export async function insertApproval(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  approval: PhaseApproval,
+): Promise<void> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ approvals: sql`approvals || ${JSON.stringify([approval])}::jsonb` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', orgUpgradeId)
+    .execute()
 }

@@ -66,7 +66,7 @@ export async function lockOrgUpgrades(
     .selectFrom('orgUpgrade')
     .select(['id', 'maxFailurePercentage', 'planned', 'hardFailures'])
     .select(['phasePlan', 'currentPhase', 'gatePassed', 'pendingByPhase', 'failuresByPhase', 'upgradedByPhase'])
-    .select(['hold', 'stopping'])
+    .select(['hold', 'stopping', 'approvals'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(ids))
     .orderBy('id')

@@ -33,6 +33,7 @@ export interface OrgUpgradeTable {
   upgradedByPhase: DefaultJson<Readonly<Record<string, number>>>
   hold: Json<UpgradeHold> | null
   stopping: Generated<'failed' | 'cancelled' | null>
+  approvals: DefaultJson<readonly PhaseApproval[]>
   adminId: string | null
   createdAt: Date
 }
@@ -62,6 +63,21 @@ export interface PhaseGate {
   readonly max_failure_percentage: number | null
   /** Fewer upgraded devices in the phase pause the upgrade. */
   readonly min_upgraded: number
+  /** What opens the next phase where the other conditions hold. Absent: nothing more is asked for. */
+  readonly wait_for?: GateWait
+}
+
+/** `pause`: anybody who resumes the upgrade; `approval`: a person who approves the phase. */
+export type GateWait = 'pause' | 'approval'
+
+/** A person let the phase after this one open: by approving it, or by resuming the upgrade at its gate. */
+export interface PhaseApproval {
+  readonly phase: number
+  readonly by: 'approval' | 'resume'
+  readonly name: string
+  readonly admin_id: string | null
+  readonly note: string | null
+  readonly at_s: number
 }
 
 /** How a site upgrade proceeds, fixed at its creation. The targets' rows say which device is in which phase. */
@@ -96,9 +112,12 @@ export interface UpgradeNote {
   readonly reason: string
 }
 
-/** Why no new command goes out: too many devices failed in the phase that has ended, or somebody paused the upgrade. */
+/**
+ * Why no new command goes out. `gate`: too many devices failed in the phase that has ended, or the request asked for a
+ * pause after it; `approval`: the next phase waits for an approval; `user`: somebody paused the upgrade.
+ */
 export interface UpgradeHold {
-  readonly by: 'gate' | 'user'
+  readonly by: 'gate' | 'approval' | 'user'
   readonly reason: string
   readonly since_s: number
   /** The same instant in service time. */

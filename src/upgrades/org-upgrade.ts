@@ -2,6 +2,7 @@ import type { Selection } from './plan-selection.ts'
 import type { StartTime } from './plan-start.ts'
 import type { VersionChoice } from './plan-versions.ts'
 import type {
+  PhaseApproval,
   TargetState,
   UpgradeHold,
   UpgradeKind,
@@ -87,6 +88,8 @@ export interface OrgUpgrade {
   readonly force: boolean
   readonly enableP2p: boolean
   readonly notes: readonly UpgradeNote[]
+  /** In order. */
+  readonly approvals: readonly PhaseApproval[]
   /** In the order of their ids. */
   readonly siteUpgrades: readonly SiteUpgrade[]
 }

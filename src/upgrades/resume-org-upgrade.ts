@@ -1,22 +1,37 @@
 import type { OrgScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
+import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
+import { lockOrgUpgrades } from '../rollout/store.ts'
 import { resumeSiteUpgrades } from '../rollout/store-hold.ts'
+import { insertApproval } from '../rollout/store-phases.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /**
  * Lets every held site upgrade go on, whether somebody paused it or too many devices of a phase failed.
  * Without any, nothing changes.
  *
- * @throws AppError not_found
+ * @throws AppError not_found; invalid for an upgrade that waits for an approval.
  */
 export async function resumeOrgUpgrade(ctx: Context, scope: OrgScope, id: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrade(tx, scope, { id, kind: 'device' })
+    const [org] = await lockOrgUpgrades(tx, scope, [id])
+    if (org?.hold?.by === 'approval')
+      throw new AppError(
+        'invalid',
+        `The upgrade can't be resumed: ${org.hold.reason}, which the operation approve gives`,
+      )
     if ((await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())) === 0) return
+    if (org?.hold?.by === 'gate' && org.phases !== null) {
+      const { name, adminId } = scope.actor
+      const approval = { phase: org.phases.current, by: 'resume', name, admin_id: adminId, note: null } as const
+      await insertApproval(tx, scope, id, { ...approval, at_s: epochS(at) })
+    }
     await appendAudit(tx, scope, { message: `Resume upgrade ${id}`, at })
     wakeAfterCommit(tx, 'rollouts')
   })

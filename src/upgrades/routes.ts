@@ -3,6 +3,7 @@ import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, Uuid } from '../http/schemas.ts'
+import { approveOrgUpgrade } from './approve-org-upgrade.ts'
 import { cancelOrgUpgrade } from './cancel-org-upgrade.ts'
 import { createOrgUpgrade } from './create-org-upgrade.ts'
 import { pauseOrgUpgrade } from './pause-org-upgrade.ts'
@@ -18,13 +19,14 @@ import {
   presentOrgUpgrade,
   presentOrgUpgradeItem,
 } from './wire.ts'
+import { ApproveBody, parseApproval } from './wire-approve.ts'
 import { RetryBody, RetryReply, parseRetry, presentRetry } from './wire-retry.ts'
 
 const tag = 'Upgrades'
 const one = '/devices/upgrade/:upgrade_id'
 const params = { upgrade_id: Uuid }
 
-/** Pause, resume and retry are our own: the interface has no way to let a held upgrade go on. */
+/** All but `cancel` are our own: the interface has no way to let a held upgrade go on. */
 const changes = [
   { name: 'cancel', summary: 'Cancel an upgrade', change: cancelOrgUpgrade },
   { name: 'pause', summary: 'Pause an upgrade', change: pauseOrgUpgrade },
@@ -76,6 +78,17 @@ export const upgradeOperations: Operation[] = [
       run: (ctx, { scope, params: { upgrade_id: id } }) => change(ctx, scope, id),
     }),
   ),
+  operation({
+    id: 'approveOrgDeviceUpgrade',
+    summary: 'Approve a phase of an upgrade, so that the next one opens',
+    method: 'POST',
+    tag,
+    at: org(`${one}/approve`, { needs: 'write' }),
+    params,
+    body: ApproveBody,
+    reply: Empty,
+    run: (ctx, { scope, params: { upgrade_id: id }, body }) => approveOrgUpgrade(ctx, scope, parseApproval(id, body)),
+  }),
   operation({
     id: 'retryOrgDeviceUpgrade',
     summary: 'Retry the failed devices of an upgrade',

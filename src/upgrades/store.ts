@@ -62,7 +62,7 @@ export const failures: RawBuilder<SiteUpgrade['failures']> = sql`(
 export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string): Promise<OrgUpgrade> {
   const upgrade = await reader
     .selectFrom('orgUpgrade')
-    .select(['id', 'strategy', 'targetVersion', 'force', 'enableP2p', 'notes'])
+    .select(['id', 'strategy', 'targetVersion', 'force', 'enableP2p', 'notes', 'approvals'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .where('kind', '=', 'device')

@@ -22,6 +22,7 @@ export function parseOrgUpgrade(
   refuseUnsupported(body, query, registry)
   for (const each of Object.values(registry)) each.check?.(body)
   const { strategy, phasedBy, downloadStrategy } = findStrategies(body, registry)
+  refuseGates(body, phasedBy)
   const phasing = phasedBy.parse(body)
   const models = parseModels(body.models)
   return {
@@ -64,6 +65,12 @@ function refuseUnsupported(body: OrgUpgradeBody, query: OrgUpgradeQuery, registr
 
 function unsupported(field: string, why = ''): AppError {
   return invalidField(field, `not supported yet${why && `: ${why}`}`)
+}
+
+/** A gate without effect would let devices be upgraded that somebody wanted to approve. */
+function refuseGates({ phase_gates: gates = [] }: OrgUpgradeBody, { name, fields }: Strategy): void {
+  if (gates.length > 0 && !Object.hasOwn(fields, 'phase_gates'))
+    throw invalidField('phase_gates', `is given with the strategy ${name}, but only the phases of canary can wait`)
 }
 
 interface RequestedStrategies {

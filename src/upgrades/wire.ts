@@ -5,6 +5,7 @@ import { MAX_EPOCH_S, epochS } from '../platform/clock.ts'
 import type { TargetState } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import type { OrgUpgradeItem } from './store.ts'
+import { ApprovalsReply, presentApproval } from './wire-approve.ts'
 import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies } from './strategies/strategy.ts'
 
@@ -135,7 +136,7 @@ export const stateFields = {
     named(
       'UpgradeHold',
       Type.Object({
-        by: Type.Enum(['gate', 'user']),
+        by: Type.Enum(['approval', 'gate', 'user']),
         reason: Type.String(),
         timestamp: Timestamp,
       }),
@@ -173,6 +174,7 @@ export const OrgUpgradeReply = named(
     upgrades: Type.Array(named('OrgSiteUpgrade', Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply }))),
     /** There where something must be said of the whole upgrade, for instance that it selects no device. Ours. */
     notes: Type.Optional(Type.Array(Type.Object({ reason: Type.String() }))),
+    approvals: Type.Optional(ApprovalsReply),
   }),
 )
 
@@ -192,6 +194,7 @@ export function presentOrgUpgrade(upgrade: OrgUpgrade): Static<typeof OrgUpgrade
     strategy: upgrade.strategy,
     target_version: upgrade.targetVersion,
     upgrades: upgrade.siteUpgrades.map((site) => ({ site_id: site.siteId, upgrade: presentSiteUpgrade(site) })),
+    ...(upgrade.approvals.length > 0 && { approvals: upgrade.approvals.map(presentApproval) }),
     ...(upgrade.notes.length > 0 && { notes: upgrade.notes.map(({ reason }) => ({ reason })) }),
   }
 }
@@ -235,8 +238,14 @@ export function presentState({ hold, stopReason }: Pick<SiteUpgrade, 'hold' | 's
   }
 }
 
-export function presentNotes({ notes, failures }: Pick<SiteUpgrade, 'notes' | 'failures'>): Static<typeof NotesReply> {
-  return [...notes, ...failures.map(({ mac, reason }) => ({ mac, reason: `failed: ${reason}` }))]
+/** Published clients know no `held`: for them a note says why the upgrade waits. */
+export function presentNotes({
+  hold,
+  notes,
+  failures,
+}: Pick<SiteUpgrade, 'hold' | 'notes' | 'failures'>): Static<typeof NotesReply> {
+  const held = hold === null ? [] : [{ reason: `held: ${hold.reason}` }]
+  return [...held, ...notes, ...failures.map(({ mac, reason }) => ({ mac, reason: `failed: ${reason}` }))]
 }
 
 export function presentOrgUpgradeItem({ id, siteUpgrades }: OrgUpgradeItem): Static<typeof OrgUpgradeItemReply> {

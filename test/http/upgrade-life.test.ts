@@ -1,9 +1,10 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { json } from '../../src/platform/db.ts'
 import type { Answer } from '../support/server.ts'
 import { createUpgradesHarness } from './upgrades-harness.ts'
 
 const harness = createUpgradesHarness()
-const { post } = harness
+const { post, get } = harness
 
 function call(id: string, suffix: string, body: unknown = {}): Promise<Answer> {
   return harness.server.call('POST', `${harness.path}/${id}/${suffix}`, { body, as: harness.admin })
@@ -39,3 +40,76 @@ it('failed devices are retried, by any form of their MACs', async () => {
   expect(await call(body.id, 'retry', { macs: [colons] })).toMatchObject({ status: 200, body: { retried: 1 } })
   expect(await call(body.id, 'retry')).toMatchObject({ status: 200, body: { retried: 1, skipped: [] } })
 })
+
+describe('gates that wait', () => {
+  const canary = { all_sites: true, strategy: 'canary', canary_phases: [20, 50, 100] }
+
+  it.each([
+    [
+      { ...canary, phase_gates: [{ phase: 3, wait_for: 'approval' }] },
+      'phase_gates.0.phase',
+      'is 3, but must be less than 3',
+    ],
+    [{ ...canary, phase_gates: [{ phase: 0, wait_for: 'approval' }] }, 'phase_gates.0.phase', ''],
+    [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'luck' }] }, 'phase_gates.0.wait_for', ''],
+    [{ ...canary, phase_gates: [{ phase: 1 }] }, 'phase_gates.0', ''],
+    [
+      { ...canary, phase_gates: [1, 1].map((phase) => ({ phase, wait_for: 'pause' })) },
+      'phase_gates.1.phase',
+      'is 1, which another one',
+    ],
+    [
+      { ...canary, phase_scope: 'site', phase_gates: [{ phase: 1, wait_for: 'pause' }] },
+      'phase_gates',
+      'is given with the phase_scope site',
+    ],
+    [
+      { ...canary, strategy: 'serial', phase_gates: [{ phase: 1, wait_for: 'pause' }] },
+      'phase_gates',
+      'is given with the strategy serial',
+    ],
+  ])('%j is refused before anything is written', async (body, field, why) => {
+    const answer = await post(body)
+    expect(answer).toMatchObject({ status: 400 })
+    expect(answer.body.detail).toMatch(new RegExp(`^Invalid field ${field}(\\.\\w+)?: ${why}`))
+    expect(await harness.rowsLeft()).toBe(0)
+  })
+
+  it('a phase is approved with a note, which the record and the audit show, and not before it waits', async () => {
+    const { body } = await post({ ...canary, phase_gates: [{ phase: 1, wait_for: 'approval' }] })
+    expect(await call(body.id, 'approve', { phase: 1 })).toMatchObject({
+      status: 400,
+      body: { detail: 'Invalid field phase: is 1, but no phase of the upgrade waits for an approval' },
+    })
+    await hold(body.id, { by: 'approval', reason: 'phase 1 ended and waits for an approval' })
+    expect((await get(`/${body.id}`)).body.upgrades[0].upgrade).toMatchObject({
+      held: { by: 'approval' },
+      notes: [{ reason: 'held: phase 1 ended and waits for an approval' }],
+    })
+    expect(await call(body.id, 'resume')).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('which the operation approve gives') },
+    })
+    expect(await call(body.id, 'approve', { phase: 2 })).toMatchObject({
+      status: 400,
+      body: { detail: 'Invalid field phase: is 2, but phase 1 waits for an approval' },
+    })
+    const note = 'no complaint for a night'
+    expect(await call(body.id, 'approve', { phase: 1, note })).toMatchObject({ status: 200, body: {} })
+    const approval = { phase: 1, by: 'approval', name: expect.any(String), admin_id: expect.any(String), note }
+    const { body: record } = await get(`/${body.id}`)
+    expect(record.approvals).toMatchObject([approval])
+    expect(record.upgrades[0].upgrade.held).toBeUndefined()
+    const { body: log } = await harness.server.call('GET', `/orgs/${harness.admin.orgId}/logs`, { as: harness.admin })
+    expect(log.results[0]).toMatchObject({ message: `Approve phase 1 of upgrade ${body.id}` })
+    expect(JSON.stringify(log.results[0])).toContain(note)
+  })
+})
+
+/** Pauses an upgrade and its site upgrades as the engine does. */
+async function hold(id: string, how: { readonly by: 'approval' | 'gate'; readonly reason: string }): Promise<void> {
+  const { db } = harness.server.ctx
+  const held = json({ ...how, since_s: 0, since_ms: 0 })
+  await db.updateTable('orgUpgrade').set({ hold: held }).where('id', '=', id).execute()
+  await db.updateTable('siteUpgrade').set({ hold: held }).where('orgUpgradeId', '=', id).execute()
+}

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { json } from '../../src/platform/db.ts'
 import { claimNewDevices } from '../support/devices.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Area, type Ids, create } from './area.ts'
@@ -13,6 +14,7 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
   const image = await create(server, `/orgs/${orgId}/firmware?version=2.0.0&models=AP45`, 'an image')
   const spare = await create(server, `/orgs/${orgId}/firmware?version=3.0.0&models=AP45`, 'a spare image')
   const upgrade = await create(server, `/orgs/${orgId}/devices/upgrade`, upgradeBody)
+  const waiting = await createWaiting(server, orgId)
   const ofSite = await server.call('POST', `/sites/${siteId}/devices/upgrade`, { body: {} })
   const [idle] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
   if (idle === undefined) throw new Error('no device')
@@ -48,6 +50,7 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       pauseOrgDeviceUpgrade: {},
       resumeOrgDeviceUpgrade: {},
       retryOrgDeviceUpgrade: { body: {} },
+      approveOrgDeviceUpgrade: { ids: { upgrade_id: waiting }, body: { phase: 1 } },
       cancelOrgDeviceUpgrade: {},
       upgradeOrgDevices: { body: upgradeBody },
       listSiteDeviceUpgrades: {},
@@ -65,4 +68,16 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
     },
     removals: { deleteOrgFirmware: { ids: { image_id: spare } } },
   }
+}
+
+/** Creates an upgrade without devices whose first phase waits for an approval, as after its last device. */
+async function createWaiting(server: TestServer, orgId: string | undefined): Promise<string> {
+  const id = await create(server, `/orgs/${orgId}/devices/upgrade`, { strategy: 'canary' })
+  const hold = { by: 'approval', reason: 'phase 1 ended and waits for an approval', since_s: 0, since_ms: 0 } as const
+  await server.ctx.db
+    .updateTable('orgUpgrade')
+    .set({ hold: json(hold) })
+    .where('id', '=', id)
+    .execute()
+  return id
 }

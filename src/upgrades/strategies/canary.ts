@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
 import { planOrder } from '../plan-order.ts'
+import { gateField, parseGates } from './gate-fields.ts'
 import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields } from './limit-fields.ts'
 import type { Strategy } from './strategy.ts'
 
@@ -11,6 +12,7 @@ const fields = {
   canary_phases: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, maxItems: 100, default: DEFAULT_PERCENTS }),
   ),
+  phase_gates: gateField,
   /** The devices that canary phases divide: those of the whole upgrade, or of each site. Signalbox's own field. */
   phase_scope: Type.Optional(Type.Union([Type.Literal('org'), Type.Literal('site')], { default: 'org' })),
 }
@@ -23,22 +25,25 @@ export const canary: Strategy<'canary', typeof fields> = {
   name: 'canary',
   fields,
   check: ({ canary_phases: percents }) => void parsePercents(percents),
-  parse({ canary_phases, phase_scope: scope = 'org', max_failures, max_failure_percentage }) {
+  parse({ canary_phases, phase_scope: scope = 'org', max_failures, max_failure_percentage, phase_gates }) {
     const percents = parsePercents(canary_phases)
     const limits = parseLimits(max_failures, {
       sent: canary_phases?.length ?? percents.length,
       phases: percents.length,
     })
+    const waits = parseGates(phase_gates, { phases: percents.length, scope })
     const percent = max_failure_percentage ?? DEFAULT_MAX_FAILURE_PERCENTAGE
     return {
       scope,
       maxFailurePercentage: limits === null ? percent : null,
       notes: [],
       plan: (targets, { upgradeId }) => cut(planOrder(upgradeId, targets), percents),
-      gate: (phase) =>
-        limits === null
+      gate: (phase) => ({
+        ...(limits === null
           ? { max_failures: null, max_failure_percentage: percent, min_upgraded: 1 }
-          : { max_failures: limits[phase - 1] ?? null, max_failure_percentage: null, min_upgraded: 0 },
+          : { max_failures: limits[phase - 1] ?? null, max_failure_percentage: null, min_upgraded: 0 }),
+        ...waits.get(phase),
+      }),
     }
   },
 }
