@@ -19,6 +19,7 @@ import { defaultMxedgeUpgradeOptions } from '../mxedges/upgrades/options.ts'
 import { startMxedgeUpgrades } from '../mxedges/upgrades/worker.ts'
 import type { TimeReading } from '../platform/service-clock.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
+import { startGateChecks } from '../rollout/gate-checks.worker.ts'
 import { startRollouts } from '../rollout/worker.ts'
 import { webhookTasks } from '../webhooks/tasks.ts'
 import { startWebhookWorkers } from '../webhooks/workers.ts'
@@ -77,6 +78,8 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
   closing.add('webhooks', () => webhooks.stop())
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: config.rolloutSoakMs })
   closing.add('rollouts', () => rollouts.stop())
+  const checks = startGateChecks(ctx, parts.outbound)
+  closing.add('checks of upgrades', () => checks.stop())
   const edgeOptions = { ...defaultMxedgeUpgradeOptions, soakMs: config.rolloutSoakMs }
   const edgeUpgrades = startMxedgeUpgrades(ctx, edgeOptions)
   closing.add('upgrades of edge appliances', () => edgeUpgrades.stop())

@@ -27,6 +27,8 @@ export function findWait(
       return gatePassed >= phase
         ? null
         : { by: 'gate', reason: `phase ${phase} ended, after which a pause was requested` }
+    case 'check':
+      return gatePassed >= phase ? null : { by: 'check', reason: `phase ${phase} ended and waits for its check` }
     case 'approval':
       // Resuming the upgrade after too many failures is no approval.
       return approved.includes(phase)

@@ -44,7 +44,7 @@ export async function resumeSiteUpgrades(
   orgUpgradeId: string,
   nowMs: number,
 ): Promise<number> {
-  const gatePassed = sql<number>`case when hold->>'by' = 'gate' then current_phase else gate_passed end`
+  const gatePassed = sql<number>`case when hold->>'by' in ('gate', 'check') then current_phase else gate_passed end`
   await tx
     .updateTable('orgUpgrade')
     .set({ hold: null, gatePassed })

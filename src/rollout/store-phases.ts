@@ -40,7 +40,7 @@ export async function updateOrgPhases(
   tx: Tx,
   scope: OrgScope,
   orgUpgradeId: string,
-  { current, pending, failures, upgraded }: OrgPhasesChange,
+  { current, pending, failures, upgraded, hold }: OrgPhasesChange,
 ): Promise<void> {
   await tx
     .updateTable('orgUpgrade')
@@ -49,6 +49,7 @@ export async function updateOrgPhases(
       pendingByPhase: json(pending),
       failuresByPhase: json(failures),
       upgradedByPhase: json(upgraded),
+      ...(hold?.by === 'check' && { checkDueMs: hold.since_ms, checkAttempts: 0 }),
     })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', orgUpgradeId)

@@ -34,6 +34,9 @@ export interface OrgUpgradeTable {
   hold: Json<UpgradeHold> | null
   stopping: Generated<'failed' | 'cancelled' | null>
   approvals: DefaultJson<readonly PhaseApproval[]>
+  /** When the check of the gate that pauses the upgrade is asked next; service time. */
+  checkDueMs: number | null
+  checkAttempts: Generated<number>
   adminId: string | null
   createdAt: Date
 }
@@ -65,15 +68,20 @@ export interface PhaseGate {
   readonly min_upgraded: number
   /** What opens the next phase where the other conditions hold. Absent: nothing more is asked for. */
   readonly wait_for?: GateWait
+  /** The address that is asked for a check. */
+  readonly url?: string
 }
 
-/** `pause`: anybody who resumes the upgrade; `approval`: a person who approves the phase. */
-export type GateWait = 'pause' | 'approval'
+/**
+ * `pause`: anybody who resumes the upgrade; `approval`: a person who approves the phase; `check`: the answer of a
+ * program.
+ */
+export type GateWait = 'pause' | 'approval' | 'check'
 
-/** A person let the phase after this one open: by approving it, or by resuming the upgrade at its gate. */
+/** The phase after this one could open: a person approved it or resumed the upgrade at its gate, or its check passed. */
 export interface PhaseApproval {
   readonly phase: number
-  readonly by: 'approval' | 'resume'
+  readonly by: 'approval' | 'check' | 'resume'
   readonly name: string
   readonly admin_id: string | null
   readonly note: string | null
@@ -114,10 +122,11 @@ export interface UpgradeNote {
 
 /**
  * Why no new command goes out. `gate`: too many devices failed in the phase that has ended, or the request asked for a
- * pause after it; `approval`: the next phase waits for an approval; `user`: somebody paused the upgrade.
+ * pause after it; `approval`, `check`: the next phase waits for an approval, or for the answer of a check; `user`: somebody paused
+ * the upgrade.
  */
 export interface UpgradeHold {
-  readonly by: 'gate' | 'approval' | 'user'
+  readonly by: 'gate' | 'approval' | 'check' | 'user'
   readonly reason: string
   readonly since_s: number
   /** The same instant in service time. */

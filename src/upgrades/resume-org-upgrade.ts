@@ -27,7 +27,8 @@ export async function resumeOrgUpgrade(ctx: Context, scope: OrgScope, id: string
         `The upgrade can't be resumed: ${org.hold.reason}, which the operation approve gives`,
       )
     if ((await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())) === 0) return
-    if (org?.hold?.by === 'gate' && org.phases !== null) {
+    const atGate = org?.hold?.by === 'gate' || org?.hold?.by === 'check'
+    if (atGate && org.phases !== null) {
       const { name, adminId } = scope.actor
       const approval = { phase: org.phases.current, by: 'resume', name, admin_id: adminId, note: null } as const
       await insertApproval(tx, scope, id, { ...approval, at_s: epochS(at) })

@@ -3,6 +3,8 @@ import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, Uuid } from '../http/schemas.ts'
+import { assertCallable } from '../platform/assert-callable.ts'
+import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { approveOrgUpgrade } from './approve-org-upgrade.ts'
 import { cancelOrgUpgrade } from './cancel-org-upgrade.ts'
 import { createOrgUpgrade } from './create-org-upgrade.ts'
@@ -10,6 +12,7 @@ import { pauseOrgUpgrade } from './pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from './resume-org-upgrade.ts'
 import { retryOrgUpgrade } from './retry-org-upgrade.ts'
 import { getOrgUpgrade, listOrgUpgrades } from './store.ts'
+import { checkUrlsOf } from './strategies/gate-fields.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
 import {
   OrgUpgradeBody,
@@ -33,72 +36,80 @@ const changes = [
   { name: 'resume', summary: 'Resume an upgrade that is paused or held', change: resumeOrgUpgrade },
 ]
 
-/** Device upgrades of an organization. Source: spec, "Devices", operation 12; contract, Utilities Upgrade. */
-export const upgradeOperations: Operation[] = [
-  operation({
-    id: 'upgradeOrgDevices',
-    summary: 'Upgrade the devices of an organization in phases',
-    method: 'POST',
-    tag,
-    at: org('/devices/upgrade', { needs: 'write' }),
-    query: OrgUpgradeQuery,
-    body: OrgUpgradeBody,
-    reply: OrgUpgradeReply,
-    run: async (ctx, { scope, query, body }) =>
-      presentOrgUpgrade(await createOrgUpgrade(ctx, scope, parseOrgUpgrade(body, query))),
-  }),
-  listOperation({
-    id: 'listOrgDeviceUpgrades',
-    summary: 'List the upgrades of an organization',
-    tag,
-    at: org('/devices/upgrade', { needs: 'read' }),
-    item: OrgUpgradeItemReply,
-    run: async (ctx, { scope, page }) => presentPage(await listOrgUpgrades(ctx.db, scope, page), presentOrgUpgradeItem),
-  }),
-  operation({
-    id: 'getOrgDeviceUpgrade',
-    summary: 'Get an upgrade with the state of each device',
-    method: 'GET',
-    tag,
-    at: org(one, { needs: 'read' }),
-    params,
-    reply: OrgUpgradeReply,
-    run: async (ctx, { scope, params: { upgrade_id: id } }) =>
-      presentOrgUpgrade(await getOrgUpgrade(ctx.db, scope, id)),
-  }),
-  ...changes.map(({ name, summary, change }) =>
+/**
+ * Device upgrades of an organization. Source: spec, "Devices", operation 12; contract, Utilities Upgrade.
+ * @param outbound Decides which addresses may be asked for checks.
+ */
+export const upgradeOperations = (outbound: OutboundHttp): Operation[] =>
+  [
     operation({
-      id: `${name}OrgDeviceUpgrade`,
-      summary,
+      id: 'upgradeOrgDevices',
+      summary: 'Upgrade the devices of an organization in phases',
       method: 'POST',
       tag,
-      at: org(`${one}/${name}`, { needs: 'write' }),
-      params,
-      reply: Empty,
-      run: (ctx, { scope, params: { upgrade_id: id } }) => change(ctx, scope, id),
+      at: org('/devices/upgrade', { needs: 'write' }),
+      query: OrgUpgradeQuery,
+      body: OrgUpgradeBody,
+      reply: OrgUpgradeReply,
+      run: async (ctx, { scope, query, body }) => {
+        const request = parseOrgUpgrade(body, query)
+        await assertCallable(outbound, checkUrlsOf(body.phase_gates), scope)
+        return presentOrgUpgrade(await createOrgUpgrade(ctx, scope, request))
+      },
     }),
-  ),
-  operation({
-    id: 'approveOrgDeviceUpgrade',
-    summary: 'Approve a phase of an upgrade, so that the next one opens',
-    method: 'POST',
-    tag,
-    at: org(`${one}/approve`, { needs: 'write' }),
-    params,
-    body: ApproveBody,
-    reply: Empty,
-    run: (ctx, { scope, params: { upgrade_id: id }, body }) => approveOrgUpgrade(ctx, scope, parseApproval(id, body)),
-  }),
-  operation({
-    id: 'retryOrgDeviceUpgrade',
-    summary: 'Retry the failed devices of an upgrade',
-    method: 'POST',
-    tag,
-    at: org(`${one}/retry`, { needs: 'write' }),
-    params,
-    body: RetryBody,
-    reply: RetryReply,
-    run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
-      presentRetry(await retryOrgUpgrade(ctx, scope, { id, macs: parseRetry(body) })),
-  }),
-].flat()
+    listOperation({
+      id: 'listOrgDeviceUpgrades',
+      summary: 'List the upgrades of an organization',
+      tag,
+      at: org('/devices/upgrade', { needs: 'read' }),
+      item: OrgUpgradeItemReply,
+      run: async (ctx, { scope, page }) =>
+        presentPage(await listOrgUpgrades(ctx.db, scope, page), presentOrgUpgradeItem),
+    }),
+    operation({
+      id: 'getOrgDeviceUpgrade',
+      summary: 'Get an upgrade with the state of each device',
+      method: 'GET',
+      tag,
+      at: org(one, { needs: 'read' }),
+      params,
+      reply: OrgUpgradeReply,
+      run: async (ctx, { scope, params: { upgrade_id: id } }) =>
+        presentOrgUpgrade(await getOrgUpgrade(ctx.db, scope, id)),
+    }),
+    ...changes.map(({ name, summary, change }) =>
+      operation({
+        id: `${name}OrgDeviceUpgrade`,
+        summary,
+        method: 'POST',
+        tag,
+        at: org(`${one}/${name}`, { needs: 'write' }),
+        params,
+        reply: Empty,
+        run: (ctx, { scope, params: { upgrade_id: id } }) => change(ctx, scope, id),
+      }),
+    ),
+    operation({
+      id: 'approveOrgDeviceUpgrade',
+      summary: 'Approve a phase of an upgrade, so that the next one opens',
+      method: 'POST',
+      tag,
+      at: org(`${one}/approve`, { needs: 'write' }),
+      params,
+      body: ApproveBody,
+      reply: Empty,
+      run: (ctx, { scope, params: { upgrade_id: id }, body }) => approveOrgUpgrade(ctx, scope, parseApproval(id, body)),
+    }),
+    operation({
+      id: 'retryOrgDeviceUpgrade',
+      summary: 'Retry the failed devices of an upgrade',
+      method: 'POST',
+      tag,
+      at: org(`${one}/retry`, { needs: 'write' }),
+      params,
+      body: RetryBody,
+      reply: RetryReply,
+      run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
+        presentRetry(await retryOrgUpgrade(ctx, scope, { id, macs: parseRetry(body) })),
+    }),
+  ].flat()

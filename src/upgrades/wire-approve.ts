@@ -21,7 +21,7 @@ export const ApprovalsReply = Type.Array(
     'UpgradeApproval',
     Type.Object({
       phase: Type.Integer(),
-      by: Type.Enum(['approval', 'resume']),
+      by: Type.Enum(['approval', 'check', 'resume']),
       admin_id: Type.Optional(Uuid),
       name: Type.String(),
       note: Type.Optional(Type.String()),

@@ -136,7 +136,7 @@ export const stateFields = {
     named(
       'UpgradeHold',
       Type.Object({
-        by: Type.Enum(['approval', 'gate', 'user']),
+        by: Type.Enum(['approval', 'check', 'gate', 'user']),
         reason: Type.String(),
         timestamp: Timestamp,
       }),

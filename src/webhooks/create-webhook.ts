@@ -4,7 +4,7 @@ import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
-import { assertCallable } from './assert-callable.ts'
+import { assertCallable } from '../platform/assert-callable.ts'
 import { insertWebhook } from './store.ts'
 import type { Document } from '../platform/document.ts'
 import { type Webhook, auditDocument, mergeWebhook, sealWebhookSecrets, webhookName, webhookOf } from './webhook.ts'
@@ -19,7 +19,7 @@ export async function createWebhook(ctx: Context, scope: PlaceScope, { body, out
   const at = ctx.clock.now()
   const siteId = siteIdOf(scope)
   const { url, tokenUrl, ...content } = mergeWebhook(null, body, siteId)
-  await assertCallable(outbound, { url, tokenUrl }, scope)
+  await assertCallable(outbound, { url, oauth2_token_url: tokenUrl }, scope)
   const id = uuidv7()
   const secrets = sealWebhookSecrets(ctx.secrets, id, { fields: content.secrets, retired: null })
   return inTx(ctx, async (tx) => {

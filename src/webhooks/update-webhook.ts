@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
-import { assertCallable } from './assert-callable.ts'
+import { assertCallable } from '../platform/assert-callable.ts'
 import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
 import { rescheduleLane } from './store-lanes.ts'
 import type { Document } from '../platform/document.ts'
@@ -40,7 +40,7 @@ export async function updateWebhook(
   const known = webhookOf(ctx.secrets, await getWebhook(ctx.db, scope, id))
   const { url, tokenUrl } = mergeWebhook(known, body, siteId)
   if (['url', 'oauth2_token_url', 'type'].some((name) => name in body))
-    await assertCallable(outbound, { url, tokenUrl }, scope)
+    await assertCallable(outbound, { url, oauth2_token_url: tokenUrl }, scope)
   return inTx(ctx, async (tx) => {
     const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, id))
     const { url: _, tokenUrl: __, ...content } = mergeWebhook(before, body, siteId)

@@ -1,6 +1,7 @@
 import type { Document } from '../platform/document.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
+import { parseCallable } from '../platform/assert-callable.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { headerFault } from './headers.ts'
@@ -101,12 +102,7 @@ function checkHeaders(headers: unknown): void {
 
 function parseUrl(field: string, url: unknown): URL {
   if (typeof url !== 'string' || url === '') throw invalidField(field, 'is required')
-  const parsed = URL.canParse(url) ? new URL(url) : null
-  if (parsed === null || !['http:', 'https:'].includes(parsed.protocol))
-    throw invalidField(field, 'must be an address of the form http://... or https://...')
-  if (parsed.username !== '' || parsed.password !== '')
-    throw invalidField(field, 'may not contain a user name or password: use headers')
-  return parsed
+  return parseCallable(field, url, ': use headers')
 }
 
 /** Returns the custom headers; empty when they were never set or set to null. */

@@ -43,6 +43,7 @@ it('failed devices are retried, by any form of their MACs', async () => {
 
 describe('gates that wait', () => {
   const canary = { all_sites: true, strategy: 'canary', canary_phases: [20, 50, 100] }
+  const check = (url: string) => ({ ...canary, phase_gates: [{ phase: 1, wait_for: 'check', url }] })
 
   it.each([
     [
@@ -51,6 +52,15 @@ describe('gates that wait', () => {
       'is 3, but must be less than 3',
     ],
     [{ ...canary, phase_gates: [{ phase: 0, wait_for: 'approval' }] }, 'phase_gates.0.phase', ''],
+    [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'check' }] }, 'phase_gates.0.url', 'is required'],
+    [check('ftp://example.test'), 'phase_gates.0.url', 'must be an address'],
+    [check('http://a:b@example.test'), 'phase_gates.0.url', 'may not contain a user name'],
+    [check('http://10.1.2.3/'), 'phase_gates.0.url', 'address 10.1.2.3 not in the public ranges'],
+    [
+      { ...canary, phase_gates: [{ phase: 1, wait_for: 'pause', url: 'http://example.test' }] },
+      'phase_gates.0.url',
+      'is given with wait_for pause',
+    ],
     [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'luck' }] }, 'phase_gates.0.wait_for', ''],
     [{ ...canary, phase_gates: [{ phase: 1 }] }, 'phase_gates.0', ''],
     [

@@ -5,6 +5,9 @@ import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
+import { assertCallable } from '../../platform/assert-callable.ts'
+import type { OutboundHttp } from '../../platform/outbound-http.ts'
+import { checkUrlsOf } from '../strategies/gate-fields.ts'
 import { cancelSiteUpgrade } from './cancel-site-upgrade.ts'
 import { createSiteUpgrade } from './create-site-upgrade.ts'
 import { getSiteUpgrade, listSiteUpgrades } from './store.ts'
@@ -29,82 +32,88 @@ const tag = 'Upgrades'
 const one = '/devices/upgrade/:upgrade_id'
 const params = { upgrade_id: Uuid }
 
-/** Device upgrades of a site, and of one device. Source: contract, Utilities Upgrade. */
-export const siteUpgradeOperations: Operation[] = [
-  operation({
-    id: 'upgradeSiteDevices',
-    summary: 'Upgrade the devices of a site in phases',
-    method: 'POST',
-    tag,
-    at: site('/devices/upgrade', { needs: 'write' }),
-    body: SiteUpgradeBody,
-    reply: SiteUpgradeIdReply,
-    run: async (ctx, { scope, body }) => ({
-      upgrade_id: await createSiteUpgrade(ctx, scope, parseSiteUpgrade(body, scope.siteId)),
+/**
+ * Device upgrades of a site, and of one device. Source: contract, Utilities Upgrade.
+ * @param outbound Decides which addresses may be asked for checks.
+ */
+export const siteUpgradeOperations = (outbound: OutboundHttp): Operation[] =>
+  [
+    operation({
+      id: 'upgradeSiteDevices',
+      summary: 'Upgrade the devices of a site in phases',
+      method: 'POST',
+      tag,
+      at: site('/devices/upgrade', { needs: 'write' }),
+      body: SiteUpgradeBody,
+      reply: SiteUpgradeIdReply,
+      run: async (ctx, { scope, body }) => {
+        const request = parseSiteUpgrade(body, scope.siteId)
+        await assertCallable(outbound, checkUrlsOf(body.phase_gates), scope)
+        return { upgrade_id: await createSiteUpgrade(ctx, scope, request) }
+      },
     }),
-  }),
-  listOperation({
-    id: 'listSiteDeviceUpgrades',
-    summary: 'List the upgrades of a site',
-    tag,
-    at: site('/devices/upgrade', { needs: 'read' }),
-    query: SiteUpgradesQuery,
-    item: SiteUpgradeListReply,
-    run: async (ctx, { scope, query, page }) =>
-      presentPage(
-        await listSiteUpgrades(ctx.db, scope, { conditions: parseSiteUpgrades(query), page }),
-        presentSiteUpgradeItem,
-      ),
-  }),
-  operation({
-    id: 'getSiteDeviceUpgrade',
-    summary: 'Get an upgrade of a site with the state of each device',
-    method: 'GET',
-    tag,
-    at: site(one, { needs: 'read' }),
-    params,
-    reply: SiteUpgradeDetailReply,
-    run: async (ctx, { scope, params: { upgrade_id: id } }) =>
-      presentSiteUpgradeDetail(await getSiteUpgrade(ctx.db, scope, id)),
-  }),
-  operation({
-    id: 'cancelSiteDeviceUpgrade',
-    summary: 'Cancel an upgrade of a site',
-    method: 'POST',
-    tag,
-    at: site(`${one}/cancel`, { needs: 'write' }),
-    params,
-    reply: Empty,
-    run: (ctx, { scope, params: { upgrade_id: id } }) => cancelSiteUpgrade(ctx, scope, id),
-  }),
-  operation({
-    id: 'upgradeDevice',
-    summary: 'Upgrade a device',
-    method: 'POST',
-    tag,
-    at: site('/devices/:device_id/upgrade', { needs: 'write' }),
-    params: { device_id: Uuid },
-    body: DeviceUpgradeBody,
-    reply: DeviceUpgradeReply,
-    run: async (ctx, { scope, params: { device_id: deviceId }, body }) => {
-      const request = parseSiteUpgrade({ ...body, device_ids: [deviceId] }, scope.siteId)
-      return presentDeviceUpgrade(await upgradeDevice(ctx, scope, { deviceId, request }))
-    },
-  }),
-  operation({
-    id: 'upgradeOrgJsiDevice',
-    summary: 'Upgrade a switch or gateway by its MAC address, and reboot it',
-    method: 'POST',
-    tag,
-    at: org('/jsi/devices/:device_mac/upgrade', { needs: 'write' }),
-    params: { device_mac: Type.String({ pattern: '^[0-9a-fA-F]{12}$' }) },
-    body: JsiUpgradeBody,
-    reply: DeviceUpgradeReply,
-    run: async (ctx, { scope, params: { device_mac: mac }, body }) => {
-      // The request has no field for a reboot, and without one the device would not run the version.
-      const requestAt = (siteId: string) =>
-        parseSiteUpgrade({ ...body, reboot: true, device_ids: [deviceIdOf(mac.toLowerCase())] }, siteId)
-      return presentDeviceUpgrade(await upgradeDeviceByMac(ctx, scope, { mac: mac.toLowerCase(), requestAt }))
-    },
-  }),
-].flat()
+    listOperation({
+      id: 'listSiteDeviceUpgrades',
+      summary: 'List the upgrades of a site',
+      tag,
+      at: site('/devices/upgrade', { needs: 'read' }),
+      query: SiteUpgradesQuery,
+      item: SiteUpgradeListReply,
+      run: async (ctx, { scope, query, page }) =>
+        presentPage(
+          await listSiteUpgrades(ctx.db, scope, { conditions: parseSiteUpgrades(query), page }),
+          presentSiteUpgradeItem,
+        ),
+    }),
+    operation({
+      id: 'getSiteDeviceUpgrade',
+      summary: 'Get an upgrade of a site with the state of each device',
+      method: 'GET',
+      tag,
+      at: site(one, { needs: 'read' }),
+      params,
+      reply: SiteUpgradeDetailReply,
+      run: async (ctx, { scope, params: { upgrade_id: id } }) =>
+        presentSiteUpgradeDetail(await getSiteUpgrade(ctx.db, scope, id)),
+    }),
+    operation({
+      id: 'cancelSiteDeviceUpgrade',
+      summary: 'Cancel an upgrade of a site',
+      method: 'POST',
+      tag,
+      at: site(`${one}/cancel`, { needs: 'write' }),
+      params,
+      reply: Empty,
+      run: (ctx, { scope, params: { upgrade_id: id } }) => cancelSiteUpgrade(ctx, scope, id),
+    }),
+    operation({
+      id: 'upgradeDevice',
+      summary: 'Upgrade a device',
+      method: 'POST',
+      tag,
+      at: site('/devices/:device_id/upgrade', { needs: 'write' }),
+      params: { device_id: Uuid },
+      body: DeviceUpgradeBody,
+      reply: DeviceUpgradeReply,
+      run: async (ctx, { scope, params: { device_id: deviceId }, body }) => {
+        const request = parseSiteUpgrade({ ...body, device_ids: [deviceId] }, scope.siteId)
+        return presentDeviceUpgrade(await upgradeDevice(ctx, scope, { deviceId, request }))
+      },
+    }),
+    operation({
+      id: 'upgradeOrgJsiDevice',
+      summary: 'Upgrade a switch or gateway by its MAC address, and reboot it',
+      method: 'POST',
+      tag,
+      at: org('/jsi/devices/:device_mac/upgrade', { needs: 'write' }),
+      params: { device_mac: Type.String({ pattern: '^[0-9a-fA-F]{12}$' }) },
+      body: JsiUpgradeBody,
+      reply: DeviceUpgradeReply,
+      run: async (ctx, { scope, params: { device_mac: mac }, body }) => {
+        // The request has no field for a reboot, and without one the device would not run the version.
+        const requestAt = (siteId: string) =>
+          parseSiteUpgrade({ ...body, reboot: true, device_ids: [deviceIdOf(mac.toLowerCase())] }, siteId)
+        return presentDeviceUpgrade(await upgradeDeviceByMac(ctx, scope, { mac: mac.toLowerCase(), requestAt }))
+      },
+    }),
+  ].flat()

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { named } from '../../http/schemas.ts'
+import { parseCallable } from '../../platform/assert-callable.ts'
 import { invalidField } from '../../platform/errors.ts'
-import type { PhaseGate, PhaseScope } from '../../rollout/rollout.ts'
+import type { GateWait, PhaseGate, PhaseScope } from '../../rollout/rollout.ts'
 
 /** What phases wait for besides the success of their devices. Signalbox's own field. */
 export const gateField = Type.Optional(
@@ -10,9 +11,11 @@ export const gateField = Type.Optional(
       'UpgradePhaseGate',
       Type.Object({
         phase: Type.Integer({ minimum: 1, maximum: 100, description: 'The next phase waits once this one has ended' }),
-        wait_for: Type.Union([Type.Literal('approval'), Type.Literal('pause')], {
-          description: 'approval: until somebody approves the phase; pause: until somebody resumes the upgrade',
+        wait_for: Type.Union([Type.Literal('approval'), Type.Literal('check'), Type.Literal('pause')], {
+          description:
+            'approval: until somebody approves the phase; pause: until somebody resumes the upgrade; check: until the answer of url',
         }),
+        url: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: 'For a check' })),
       }),
     ),
     { maxItems: 100 },
@@ -23,14 +26,14 @@ export const gateField = Type.Optional(
 export function parseGates(
   gates: Static<typeof gateField> = [],
   { phases, scope }: { readonly phases: number; readonly scope: PhaseScope },
-): ReadonlyMap<number, Pick<PhaseGate, 'wait_for'>> {
+): ReadonlyMap<number, Pick<PhaseGate, 'wait_for' | 'url'>> {
   if (gates.length > 0 && scope === 'site')
     throw invalidField(
       'phase_gates',
       'is given with the phase_scope site, but only phases of the whole upgrade can wait',
     )
-  const waits = new Map<number, Pick<PhaseGate, 'wait_for'>>()
-  for (const [index, { phase, wait_for }] of gates.entries()) {
+  const waits = new Map<number, Pick<PhaseGate, 'wait_for' | 'url'>>()
+  for (const [index, { phase, wait_for, url }] of gates.entries()) {
     const field = `phase_gates.${index}.phase`
     if (phase >= phases)
       throw invalidField(
@@ -38,7 +41,23 @@ export function parseGates(
         `is ${phase}, but must be less than ${phases}, the last phase, after which nothing waits`,
       )
     if (waits.has(phase)) throw invalidField(field, `is ${phase}, which another one of phase_gates is about`)
-    waits.set(phase, { wait_for })
+    waits.set(phase, { wait_for, ...parseUrl(`phase_gates.${index}.url`, wait_for, url) })
   }
   return waits
+}
+
+function parseUrl(field: string, waitFor: GateWait, url: string | undefined): Pick<PhaseGate, 'url'> {
+  if (waitFor === 'check') {
+    if (url === undefined) throw invalidField(field, 'is required with wait_for check')
+    return { url: parseCallable(field, url).href }
+  }
+  if (url !== undefined) throw invalidField(field, `is given with wait_for ${waitFor}, but only a check has one`)
+  return {}
+}
+
+/** @returns The addresses of checks by field, for assertCallable(). The gates have passed parseGates(). */
+export function checkUrlsOf(gates: Static<typeof gateField> = []): Record<string, URL> {
+  return Object.fromEntries(
+    gates.flatMap(({ url }, index) => (url === undefined ? [] : [[`phase_gates.${index}.url`, new URL(url)]])),
+  )
 }

@@ -1,0 +1,33 @@
+import { invalidField } from './errors.ts'
+import type { OutboundHttp } from './outbound-http.ts'
+
+/**
+ * Parses the address of something that the service calls.
+ * @param hint Where credentials belong instead.
+ * @throws AppError invalid naming the field.
+ */
+export function parseCallable(field: string, url: string, hint = ''): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed === null || !['http:', 'https:'].includes(parsed.protocol))
+    throw invalidField(field, 'must be an address of the form http://... or https://...')
+  if (parsed.username !== '' || parsed.password !== '')
+    throw invalidField(field, `may not contain a user name or password${hint}`)
+  return parsed
+}
+
+/**
+ * @param urls Addresses by the field that names them.
+ * @throws AppError invalid, which names the field, when one of the addresses may not be called. A name that can't be
+ *   resolved now is allowed.
+ */
+export async function assertCallable(
+  outbound: OutboundHttp,
+  urls: Readonly<Record<string, URL | null>>,
+  { orgId }: { readonly orgId: string },
+): Promise<void> {
+  for (const [field, url] of Object.entries(urls)) {
+    const blocked = url === null ? null : await outbound.findBlockedAddress(url, orgId)
+    if (blocked !== null)
+      throw invalidField(field, `address ${blocked} not in the public ranges nor in SIGNALBOX_WEBHOOK_ALLOW_CIDRS`)
+  }
+}

@@ -1,0 +1,39 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { decideCheck } from './decide-check.ts'
+
+const answer = (body: unknown, status: number | null = 200, attempt = 1) =>
+  decideCheck({ attempt, status, body: typeof body === 'string' ? body : JSON.stringify(body) })
+
+test.each([
+  [{ open: true }, 200, { kind: 'open', note: null }],
+  [{ open: true, reason: 'all quiet' }, 202, { kind: 'open', note: 'all quiet' }],
+  [{ open: false, reason: 'loss is 4 %' }, 200, { kind: 'hold', reason: 'the check says: loss is 4 %' }],
+  [{ open: false }, 200, { kind: 'hold', reason: 'the check says: no' }],
+  [{ open: 'true' }, 200, { kind: 'retry', afterMs: 5000 }],
+  [{ open: true }, 500, { kind: 'retry', afterMs: 5000 }],
+  [{ open: true }, 302, { kind: 'retry', afterMs: 5000 }],
+  ['', null, { kind: 'retry', afterMs: 5000 }],
+  ['null', 200, { kind: 'retry', afterMs: 5000 }],
+  ['<html>', 200, { kind: 'retry', afterMs: 5000 }],
+] as const)('%j with the status %s', (body, status, verdict) => {
+  expect(answer(body, status)).toEqual(verdict)
+})
+
+test('a check that never answers holds for a person in the end', () => {
+  expect(answer('', 503, 6)).toEqual({ kind: 'retry', afterMs: 3_600_000 })
+  expect(answer('', 503, 7)).toEqual({ kind: 'hold', reason: 'the check gave the status 503, 7 times' })
+  expect(answer('', null, 7)).toEqual({ kind: 'hold', reason: 'the check gave no answer, 7 times' })
+  expect(answer('{}', 200, 7)).toEqual({ kind: 'hold', reason: 'the check gave an answer without open, 7 times' })
+})
+
+test('nothing but a successful answer with open: true opens a phase', () => {
+  const statuses = fc.option(fc.integer({ min: 100, max: 599 }))
+  fc.assert(
+    fc.property(fc.json(), statuses, fc.integer({ min: 1, max: 20 }), (body, status, attempt) => {
+      const opens = decideCheck({ attempt, status, body }).kind === 'open'
+      const parsed = JSON.parse(body) as { open?: unknown } | null
+      expect(opens).toBe(status !== null && status >= 200 && status < 300 && parsed?.open === true)
+    }),
+  )
+})

@@ -1,0 +1,46 @@
+/** The answer of an external check. */
+export interface CheckAnswer {
+  /** Counts from 1. */
+  readonly attempt: number
+  /** Null: it gave no answer. */
+  readonly status: number | null
+  readonly body: string
+}
+
+export type CheckVerdict =
+  /** The next phase opens. */
+  | { readonly kind: 'open'; readonly note: string | null }
+  /** The upgrade stays paused, now for a person. */
+  | { readonly kind: 'hold'; readonly reason: string }
+  | { readonly kind: 'retry'; readonly afterMs: number }
+
+const S = 1000
+const M = 60 * S
+/** Pauses after the first, second, ... attempt: those of webhooks, while a person may still be waiting. */
+const pauses = [5 * S, 30 * S, 2 * M, 10 * M, 30 * M, 60 * M] as const
+const MAX_TEXT = 1000
+
+/** Only an answer that says so opens the next phase. A check that fails is asked again, and in the end holds. */
+export function decideCheck({ attempt, status, body }: CheckAnswer): CheckVerdict {
+  const isAnswer = status !== null && status >= 200 && status <= 299
+  const said = isAnswer ? parseAnswer(body) : null
+  if (said?.open === true) return { kind: 'open', note: said.reason }
+  if (said?.open === false) return { kind: 'hold', reason: `the check says: ${said.reason ?? 'no'}` }
+  const afterMs = pauses[attempt - 1]
+  if (afterMs !== undefined) return { kind: 'retry', afterMs }
+  const what = status === null ? 'no answer' : isAnswer ? 'an answer without open' : `the status ${status}`
+  return { kind: 'hold', reason: `the check gave ${what}, ${attempt} times` }
+}
+
+function parseAnswer(body: string): { readonly open: unknown; readonly reason: string | null } | null {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(body)
+  } catch {
+    // A page of a proxy, for instance: it says nothing about the upgrade.
+    return null
+  }
+  if (typeof parsed !== 'object' || parsed === null || !('open' in parsed)) return null
+  const reason = 'reason' in parsed && typeof parsed.reason === 'string' ? parsed.reason.slice(0, MAX_TEXT) : null
+  return { open: parsed.open, reason }
+}

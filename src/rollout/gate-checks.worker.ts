@@ -1,0 +1,100 @@
+import { type OrgScope, systemScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import { epochS } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import { type Tx, inTx } from '../platform/db.ts'
+import type { OutboundHttp } from '../platform/outbound-http.ts'
+import { type Poller, startPoller } from '../platform/poller.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
+import { type CheckVerdict, decideCheck } from './decide-check.ts'
+import { type DueCheck, claimChecks, lockWaiting, replaceHold, updateCheckDue } from './store-checks.ts'
+import { resumeSiteUpgrades } from './store-hold.ts'
+import { insertApproval } from './store-phases.ts'
+
+const INTERVAL_MS = 2000
+const TIMEOUT_MS = 10_000
+/** Exceeds the time of a request and the write of its answer. A worker that dies asks again after that. */
+const LEASE_MS = 60_000
+const MAX_AT_ONCE = 20
+
+/** Asks the checks for which upgrades wait at their gates. */
+export function startGateChecks(ctx: Context, outbound: OutboundHttp): Poller {
+  return startPoller({
+    name: 'gate checks',
+    ctx,
+    intervalMs: INTERVAL_MS,
+    work: (signal) => askChecks(ctx, outbound, signal),
+  })
+}
+
+/** Asks all checks that are due. @returns True if there may be more. */
+export async function askChecks(ctx: Context, outbound: OutboundHttp, signal: AbortSignal): Promise<boolean> {
+  const nowMs = ctx.serviceClock.nowMs()
+  const due = await claimChecks(ctx.db, { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
+  await Promise.all(due.map((check) => askCheck(ctx, outbound, { check, signal })))
+  return due.length === MAX_AT_ONCE
+}
+
+async function askCheck(
+  ctx: Context,
+  outbound: OutboundHttp,
+  { check, signal }: { readonly check: DueCheck; readonly signal: AbortSignal },
+): Promise<void> {
+  const { orgId, id, phase, url, attempt, total, upgraded, failed } = check
+  const question = { org_id: orgId, upgrade_id: id, phase, total, upgraded, failed }
+  const result = await outbound.send({
+    url,
+    method: 'POST',
+    headers: { 'User-Agent': 'Signalbox', 'Content-Type': 'application/json', 'Accept-Encoding': 'identity' },
+    body: Buffer.from(JSON.stringify(question)),
+    verifyCert: true,
+    timeoutMs: TIMEOUT_MS,
+    signal,
+    mayArriveTwice: true,
+    owner: orgId,
+  })
+  // The service stops: the check is asked again once the lease has ended.
+  if (result.kind === 'aborted') return
+  const answer =
+    result.kind === 'answer'
+      ? { status: result.status, body: result.body.toString('utf8') }
+      : { status: null, body: '' }
+  const verdict = decideCheck({ attempt, ...answer })
+  const scope = systemScope('rollout', orgId)
+  await inTx(ctx, async (tx) => {
+    if (await lockWaiting(tx, scope, check)) await applyVerdict(ctx, tx, scope, { check, verdict })
+  })
+}
+
+async function applyVerdict(
+  ctx: Context,
+  tx: Tx,
+  scope: OrgScope,
+  { check: { id, phase }, verdict }: { readonly check: DueCheck; readonly verdict: CheckVerdict },
+): Promise<void> {
+  const now = ctx.clock.now()
+  const nowMs = ctx.serviceClock.nowMs()
+  await updateCheckDue(tx, scope, id, verdict.kind === 'retry' ? nowMs + verdict.afterMs : null)
+  switch (verdict.kind) {
+    case 'retry':
+      return
+    case 'hold':
+      await replaceHold(tx, scope, id, { by: 'gate', reason: verdict.reason, since_s: epochS(now), since_ms: nowMs })
+      await appendAudit(tx, scope, { message: `Upgrade ${id} held: ${verdict.reason}`, at: now })
+      return
+    case 'open': {
+      const { note } = verdict
+      await insertApproval(tx, scope, id, {
+        phase,
+        by: 'check',
+        name: 'check',
+        admin_id: null,
+        note,
+        at_s: epochS(now),
+      })
+      await resumeSiteUpgrades(tx, scope, id, nowMs)
+      await appendAudit(tx, scope, { message: `The check of phase ${phase} of upgrade ${id} passed`, at: now })
+      wakeAfterCommit(tx, 'rollouts')
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../access/scope.ts'
+import { type Db, type Tx, json } from '../platform/db.ts'
+import type { UpgradeHold } from './rollout.ts'
+
+/** A check that is to be asked. */
+export interface DueCheck {
+  readonly orgId: string
+  /** The id of the organization upgrade. */
+  readonly id: string
+  readonly phase: number
+  readonly url: string
+  /** The number of this attempt, from 1. It also voids the claim once another worker has claimed the check. */
+  readonly attempt: number
+  readonly total: number
+  readonly upgraded: number
+  readonly failed: number
+}
+
+/** Claims checks that are due: until the lease ends, nobody else asks them. Those that nobody waits for are dropped. */
+export async function claimChecks(
+  db: Db,
+  { nowMs, leaseUntilMs, limit }: { readonly nowMs: number; readonly leaseUntilMs: number; readonly limit: number },
+): Promise<DueCheck[]> {
+  const { rows } = await sql<DueCheck & { readonly isWanted: boolean }>`
+    with due as (
+      select org_id, id from org_upgrade where check_due_ms <= ${nowMs}
+      order by check_due_ms limit ${limit} for update skip locked
+    ), claimed as (
+      update org_upgrade upgrade set
+        check_due_ms = case when upgrade.hold->>'by' = 'check' then ${leaseUntilMs}::float8 end,
+        check_attempts = upgrade.check_attempts + 1
+      from due where upgrade.org_id = due.org_id and upgrade.id = due.id
+      returning upgrade.*
+    )
+    select org_id, id, current_phase as phase, phase_plan->'gates'->(current_phase - 1)->>'url' as url,
+      check_attempts as attempt, (phase_plan->'phase_sizes'->>(current_phase - 1))::integer as total,
+      coalesce((upgraded_by_phase->>current_phase::text)::integer, 0) as upgraded,
+      coalesce((failures_by_phase->>current_phase::text)::integer, 0) as failed, check_due_ms is not null as is_wanted
+    from claimed
+  `.execute(db)
+  return rows.filter(({ isWanted }) => isWanted)
+}
+
+/**
+ * Locks the organization upgrade if it still waits for this attempt of its check.
+ * @returns False: somebody has resumed or stopped it, or another attempt has begun.
+ */
+export async function lockWaiting(
+  tx: Tx,
+  scope: OrgScope,
+  { id, attempt }: Pick<DueCheck, 'id' | 'attempt'>,
+): Promise<boolean> {
+  const row = await tx
+    .selectFrom('orgUpgrade')
+    .select('hold')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('checkAttempts', '=', attempt)
+    .forUpdate()
+    .executeTakeFirst()
+  return row?.hold?.by === 'check'
+}
+
+/** Sets when the check is asked again; null: never. The caller has locked the organization upgrade. */
+export async function updateCheckDue(tx: Tx, scope: OrgScope, id: string, dueMs: number | null): Promise<void> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ checkDueMs: dueMs })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Replaces why the upgrade and its site upgrades are paused. The caller has locked the organization upgrade. */
+export async function replaceHold(tx: Tx, scope: OrgScope, id: string, hold: UpgradeHold): Promise<void> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ hold: json(hold) })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+  await tx
+    .updateTable('siteUpgrade')
+    .set({ hold: json(hold) })
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', id)
+    .where('finishedAt', 'is', null)
+    .where('hold', 'is not', null)
+    .execute()
+}

@@ -1,0 +1,126 @@
+import { type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
+import { askChecks } from '../../src/rollout/gate-checks.worker.ts'
+import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
+import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
+import { expectConsistent } from './expect-consistent.ts'
+import { countAll, useRollout } from './harness.ts'
+
+const rollout = useRollout()
+let receiver: Server
+let outbound: OutboundHttp
+let asked: unknown[]
+let reply: { status: number; body: unknown }
+beforeEach(async () => {
+  asked = []
+  reply = { status: 200, body: { open: true } }
+  receiver = createServer((request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      asked.push(JSON.parse(Buffer.concat(parts).toString('utf8')))
+      response.writeHead(reply.status, { 'content-type': 'application/json' }).end(JSON.stringify(reply.body))
+    })
+  })
+  await new Promise<void>((resolve) => {
+    receiver.listen(0, '127.0.0.1', resolve)
+  })
+  outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
+  await rollout.seed([4, 4])
+})
+afterEach(async () => {
+  await outbound.close()
+  await new Promise((resolve) => {
+    receiver.close(resolve)
+  })
+})
+
+async function createHeld(): Promise<string> {
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/check`
+  const gates = [{ phase: 1, wait_for: 'check' as const, url }]
+  const { id } = await rollout.create({ reboot_strategy: 'canary', canary_phases: [25, 100], phase_gates: gates })
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'check' } })
+  return id
+}
+
+const ask = (http = outbound) => askChecks(rollout.ctx, http, new AbortController().signal)
+
+async function read(id: string) {
+  const upgrade = await rollout.read(id)
+  await expectConsistent(rollout.ctx)
+  return { counts: countAll(upgrade), hold: upgrade.siteUpgrades[0]?.hold, approvals: upgrade.approvals }
+}
+
+it('the answer of the check opens the next phase at all sites, and the record shows it', async () => {
+  reply = { status: 200, body: { open: true, reason: 'loss is 0 %' } }
+  const id = await createHeld()
+  await ask()
+  const { orgId } = rollout.org.scope
+  expect(asked).toEqual([{ org_id: orgId, upgrade_id: id, phase: 1, total: 2, upgraded: 2, failed: 0 }])
+  await rollout.play()
+  expect(await read(id)).toMatchObject({
+    counts: { upgraded: 8 },
+    approvals: [{ phase: 1, by: 'check', note: 'loss is 0 %' }],
+  })
+  await ask()
+  expect(asked).toHaveLength(1)
+})
+
+it('a check that says no leaves the upgrade to a person', async () => {
+  reply = { status: 200, body: { open: false, reason: 'loss is 4 %' } }
+  const id = await createHeld()
+  await ask()
+  await rollout.play()
+  rollout.clock.advance(3600e3)
+  await ask()
+  expect(asked).toHaveLength(1)
+  expect(await read(id)).toMatchObject({ hold: { by: 'gate', reason: 'the check says: loss is 4 %' } })
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'resume' }] })
+})
+
+it('a check that fails is asked again after growing pauses, also where the service died before it wrote the answer', async () => {
+  reply = { status: 503, body: {} }
+  const id = await createHeld()
+  await ask()
+  await ask()
+  expect(asked).toHaveLength(1)
+  rollout.clock.advance(5000)
+  // The service dies after the question: nothing of the answer is written.
+  const dying = { ...outbound, send: () => Promise.reject(new Error('killed')) }
+  await expect(ask(dying)).rejects.toThrow('killed')
+  rollout.clock.advance(30_000)
+  await ask()
+  expect(asked).toHaveLength(1)
+  reply = { status: 200, body: { open: true } }
+  rollout.clock.advance(30_000)
+  await ask()
+  await rollout.play()
+  expect(asked).toHaveLength(2)
+  expect((await read(id)).counts).toEqual({ upgraded: 8 })
+})
+
+it('an answer counts no more once somebody has cancelled the upgrade, and an address that may not be called is no answer', async () => {
+  const id = await createHeld()
+  const strict = createOutboundHttp({ allowCidrs: [], allowLoopback: false })
+  await ask(strict)
+  await strict.close()
+  expect(asked).toEqual([])
+  expect(await read(id)).toMatchObject({ hold: { by: 'check' } })
+  rollout.clock.advance(5000)
+  const cancelling: OutboundHttp = {
+    ...outbound,
+    async send(request) {
+      await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+      return outbound.send(request)
+    },
+  }
+  await ask(cancelling)
+  expect(asked).toHaveLength(1)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, cancelled: 6 }, hold: null, approvals: [] })
+})
