@@ -41,6 +41,14 @@ test('a gate without a percentage or a number of successes does not hold, nor do
   expect(findHoldReason(1, { failures: { 1: 1 }, upgraded: {} }, { ...plan, gates: [null, gate] })).toBeNull()
 })
 
+test('a gate may ask for a share of successes', () => {
+  const gates = [{ ...gate, min_success_percentage: 90 }]
+  const reason = (upgraded: number) =>
+    findHoldReason(1, { failures: {}, upgraded: { 1: upgraded } }, { ...plan, gates })
+  expect(reason(8)).toBe('8 of 10 devices of phase 1 were upgraded, less than 90 %')
+  expect(reason(9)).toBeNull()
+})
+
 test('a gate may ask for several successes, but for no more than there are devices', () => {
   const gates = [
     { ...gate, min_upgraded: 20 },

@@ -20,10 +20,12 @@ export function findHoldReason(
   const size = sizes?.[phase - 1] ?? 0
   const gate = gates?.[phase - 1] ?? null
   if (gate === null || size === 0) return null
-  const { max_failure_percentage: percent, min_upgraded: atLeast } = gate
+  const { max_failure_percentage: percent, min_upgraded: atLeast, min_success_percentage: share } = gate
   const failed = failures[phase] ?? 0
   if (exceedsPercentage(failed, percent, size))
     return `${failed} of ${size} devices of phase ${phase} failed, more than ${percent} %`
   const succeeded = upgraded[phase] ?? 0
+  if (share !== undefined && 100 * succeeded < share * size)
+    return `${succeeded} of ${size} devices of phase ${phase} were upgraded, less than ${share} %`
   return succeeded < Math.min(atLeast, size) ? `${succeeded} of ${size} devices of phase ${phase} were upgraded` : null
 }

@@ -1,4 +1,5 @@
 import { epochS } from '../platform/clock.ts'
+import { type Capacity, limitToCapacity, unlimited } from './decide-capacity.ts'
 import { findHoldReason } from './decide-hold.ts'
 import { type CountsByPhase, type FailuresByPhase, findStopReason } from './decide-stop.ts'
 import { decideOutcome } from './decide-outcome.ts'
@@ -84,8 +85,9 @@ export const DEFERRED_POLL_MS = 5000
 /**
  * Decides one round of a site upgrade: the next step of each target, whether a limit trips, whether the next phase
  * opens, and whether the upgrade is over. Pure; everything in the result must be committed together.
+ * @param capacity How many more devices may begin.
  */
-export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now): SiteUpgradeDecision {
+export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now, capacity = unlimited): SiteUpgradeDecision {
   const waitMs = firstInstant(siteUpgrade).getTime() - at.now.getTime()
   // An upgrade that has begun continues, even if the clock is set back behind its start.
   if (siteUpgrade.stopping === null && siteUpgrade.phaseOpenedMs === null && waitMs > 0)
@@ -97,6 +99,7 @@ export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now): SiteUpgradeDec
     only: siteUpgrade.plan.only ?? null,
     rebootMs: rebootMs(siteUpgrade, at),
     offlineDeadlineMs: deadlineMs(siteUpgrade, at.options),
+    capacity,
   })
   const tripped = siteUpgrade.stopping === null ? findStopReason(free.hardFailures, siteUpgrade.plan) : null
   return tripped === null ? advance(siteUpgrade, free, at) : stopWith(siteUpgrade, tripped, at)
@@ -132,6 +135,7 @@ function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpg
     only: siteUpgrade.plan.only ?? null,
     rebootMs: at.nowMs,
     offlineDeadlineMs: null,
+    capacity: unlimited,
   }
   return advance(stopped, decideTargets(stopped, rules), at)
 }
@@ -145,12 +149,13 @@ interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
   readonly awaitsDevices: boolean
 }
 
-function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules): Round {
-  const decided = siteUpgrade.targets.map((target) => {
+function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules & { readonly capacity: Capacity }): Round {
+  const free = siteUpgrade.targets.map((target) => {
     const graces = { startMs: at.graceUntilMs, siteMs: siteUpgrade.graceUntilMs }
     const rules = { ...at, graceUntilMs: graceOf(target, graces, at.options) }
     return { target, decision: decideTarget(target, rules) }
   })
+  const decided = limitToCapacity(free, at.capacity)
   const steps = decided.flatMap(({ target, decision }) => stepOf(target, decision) ?? [])
   return {
     steps,

@@ -1,7 +1,8 @@
 import { type SiteUpgradeDecision, type SiteUpgradeNow, type Now, decideNext, decideStop } from './decide-next.ts'
 import { type OrgPhases, type OrgPhasesChange, countOrgPhases, decideOrgPhases } from './decide-org-phases.ts'
+import { type DevicesInUse, type OrgLimits, addBegun, countInUse, findCapacity } from './decide-capacity.ts'
 import { isHardFailure } from './decide-step.ts'
-import { exceedsPercentage, findPhaseStopReason } from './decide-stop.ts'
+import { exceedsPercentage, findBudgetReason, findPhaseStopReason } from './decide-stop.ts'
 
 export interface OrgUpgradeNow {
   readonly id: string
@@ -9,6 +10,9 @@ export interface OrgUpgradeNow {
   readonly planned: number
   /** The sum over all its site upgrades, before this round. */
   readonly hardFailures: number
+  readonly limits: OrgLimits
+  /** At all its site upgrades, before this round. */
+  readonly inUse: DevicesInUse
   /** Null: each site has phases of its own. */
   readonly phases: OrgPhases | null
 }
@@ -29,7 +33,13 @@ export function decideOrgUpgrade<J extends SiteUpgradeNow>(
   siteUpgrades: readonly J[],
   at: Now,
 ): OrgRound<J> {
-  const alone = siteUpgrades.map((siteUpgrade) => ({ siteUpgrade, decision: decideNext(siteUpgrade, at) }))
+  let { inUse } = org
+  const alone = siteUpgrades.map((siteUpgrade) => {
+    const capacity = findCapacity(org.limits, inUse, countInUse(siteUpgrade.counts))
+    const decision = decideNext(siteUpgrade, at, capacity)
+    inUse = addBegun(inUse, decision.steps)
+    return { siteUpgrade, decision }
+  })
   const stopReason = findOrgStopReason(org, alone)
   const decisions =
     stopReason === null
@@ -53,6 +63,8 @@ type Decided = readonly { readonly decision: SiteUpgradeDecision }[]
 function findOrgStopReason(org: OrgUpgradeNow, decided: Decided): string | null {
   const newFailures = countHardFailures(decided)
   if (newFailures === 0) return null
+  const overBudget = findBudgetReason(org.hardFailures + newFailures, org.limits)
+  if (overBudget !== null) return overBudget
   if (exceedsPercentage(org.hardFailures + newFailures, org.maxFailurePercentage, org.planned))
     return `more than ${org.maxFailurePercentage} % of ${org.planned} devices in all sites failed`
   if (org.phases === null) return null

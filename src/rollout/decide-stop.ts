@@ -14,6 +14,15 @@ export function exceedsPercentage(failures: number, percent: number | null, targ
   return percent !== null && 100 * failures > percent * targets
 }
 
+/** Returns why the failures at all sites together must stop an upgrade; null: they need not. */
+export function findBudgetReason(
+  failures: number,
+  { failureBudget }: { readonly failureBudget: number | null },
+): string | null {
+  if (failureBudget === null || failures <= failureBudget) return null
+  return `more than ${failureBudget} failures in all sites, the failure_budget`
+}
+
 /** Returns why more targets failed in a phase than its gate tolerates; null: in none. */
 export function findPhaseStopReason(failures: FailuresByPhase, gates: UpgradePlan['gates']): string | null {
   const exceeded = gates?.findIndex((gate, index) => {

@@ -36,11 +36,13 @@ function createWorld(
     scope,
     hold = null,
     percent = null,
+    budget = null,
   }: {
     readonly finished: readonly boolean[]
     readonly scope: 'org' | 'site'
     readonly hold?: RetriedOrg['hold']
     readonly percent?: number | null
+    readonly budget?: number | null
   },
 ): World {
   const sites = finished.map((isOver, index): RetriedSite => {
@@ -82,7 +84,9 @@ function createWorld(
     stopping: null,
   }
   const hardFailures = targets.filter(({ reason }) => reason !== OFFLINE).length
-  const base = { id: 'org', maxFailurePercentage: percent, planned: 30 * sites.length, hardFailures, hold }
+  const limits = { maxInFlight: null, maxDownloads: null, maxDownloadsPerSite: null, failureBudget: budget }
+  const more = { limits, inUse: { inFlight: 0, downloads: 0 }, hold }
+  const base = { ...more, id: 'org', maxFailurePercentage: percent, planned: 30 * sites.length, hardFailures }
   return { org: { ...base, phases: scope === 'org' ? phases : null }, sites, targets }
 }
 
@@ -167,6 +171,14 @@ test('failures that a retry leaves may exceed a limit', () => {
   const { org, sites } = createWorld(failures, { finished: [true], scope: 'org', percent: 5 })
   const limitOf = (count: number) => findRetryLimit(org, sites, planRetry(org, sites, failures.slice(0, count), NOW_MS))
   expect(limitOf(2)).toBe('more than 5 % of 30 devices failed')
+  expect(limitOf(3)).toBeNull()
+})
+
+test('failures that a retry leaves may exceed the budget of all sites', () => {
+  const failures = Array.from({ length: 4 }, () => ({ ...one }))
+  const { org, sites } = createWorld(failures, { finished: [true], scope: 'org', budget: 1 })
+  const limitOf = (count: number) => findRetryLimit(org, sites, planRetry(org, sites, failures.slice(0, count), NOW_MS))
+  expect(limitOf(2)).toBe('more than 1 failures in all sites, the failure_budget')
   expect(limitOf(3)).toBeNull()
 })
 

@@ -1,4 +1,10 @@
-import { findPhaseStopReason, findStopReason, exceedsPercentage, type CountsByPhase } from './decide-stop.ts'
+import {
+  findBudgetReason,
+  findPhaseStopReason,
+  findStopReason,
+  exceedsPercentage,
+  type CountsByPhase,
+} from './decide-stop.ts'
 import type { SiteUpgradeNow } from './decide-next.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
 import { isHardFailure } from './decide-step.ts'
@@ -136,6 +142,8 @@ export function findRetryLimit(org: RetriedOrg, sites: readonly RetriedSite[], p
     if (reason !== null) return reason
   }
   const { hardFailures, phases } = plan.org
+  const overBudget = findBudgetReason(hardFailures, org.limits)
+  if (overBudget !== null) return overBudget
   if (exceedsPercentage(hardFailures, org.maxFailurePercentage, org.planned))
     return `more than ${org.maxFailurePercentage} % of ${org.planned} devices in all sites failed`
   return phases && findPhaseStopReason(phases.failures, org.phases?.gates ?? null)

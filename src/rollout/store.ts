@@ -1,10 +1,11 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { SiteUpgradeNow } from './decide-next.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
-import type { UpgradeHold } from './rollout.ts'
+import type { DevicesInUse, OrgLimits } from './decide-capacity.ts'
+import { type TargetState, type UpgradeHold, inFlightStates } from './rollout.ts'
 import { orgPhasesOf } from './store-phases.ts'
 import { type LockedTarget, type TargetKey, type TargetLimits, listTargets } from './store-targets.ts'
 
@@ -56,6 +57,26 @@ export async function claimSiteUpgrades(
   return claimed.rows
 }
 
+const limits = sql<OrgLimits>`jsonb_build_object(
+  'maxInFlight', request->'max_in_flight', 'maxDownloads', request->'max_downloads',
+  'maxDownloadsPerSite', request->'max_downloads_per_site', 'failureBudget', request->'failure_budget')`
+
+/** Devices at all sites, where a limit asks for them. */
+const inUse = sql<DevicesInUse>`case when request ?| array['max_in_flight', 'max_downloads'] then (
+  select jsonb_build_object(
+    'inFlight', coalesce(sum((${sumOf(inFlightStates)})), 0),
+    'downloads', coalesce(sum((${sumOf(['dl_requested', 'downloading'])})), 0))
+  from site_upgrade part
+  where part.org_id = org_upgrade.org_id and part.org_upgrade_id = org_upgrade.id and part.finished_at is null)
+  else '{"inFlight": 0, "downloads": 0}' end`
+
+function sumOf(states: readonly TargetState[]): RawBuilder<number> {
+  return sql.join(
+    states.map((state) => sql`coalesce((part.counts->>${sql.lit(state)})::integer, 0)`),
+    sql` + `,
+  )
+}
+
 /** Every caller locks organization upgrades before their site upgrades, to prevent deadlocks. */
 export async function lockOrgUpgrades(
   tx: Tx,
@@ -67,6 +88,7 @@ export async function lockOrgUpgrades(
     .select(['id', 'maxFailurePercentage', 'planned', 'hardFailures'])
     .select(['phasePlan', 'currentPhase', 'gatePassed', 'pendingByPhase', 'failuresByPhase', 'upgradedByPhase'])
     .select(['hold', 'stopping', 'approvals'])
+    .select([limits.as('limits'), inUse.as('inUse')])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(ids))
     .orderBy('id')

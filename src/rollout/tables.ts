@@ -66,6 +66,8 @@ export interface PhaseGate {
   readonly max_failure_percentage: number | null
   /** Fewer upgraded devices in the phase pause the upgrade. */
   readonly min_upgraded: number
+  /** A smaller percentage of upgraded devices among the devices of the phase pauses the upgrade. Absent: no such limit. */
+  readonly min_success_percentage?: number
   /** What opens the next phase where the other conditions hold. Absent: nothing more is asked for. */
   readonly wait_for?: GateWait
   /** The address that is asked for a check. */

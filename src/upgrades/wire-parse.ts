@@ -67,8 +67,13 @@ function unsupported(field: string, why = ''): AppError {
   return invalidField(field, `not supported yet${why && `: ${why}`}`)
 }
 
-/** A gate without effect would let devices be upgraded that somebody wanted to approve. */
-function refuseGates({ phase_gates: gates = [] }: OrgUpgradeBody, { name, fields }: Strategy): void {
+/** A gate without effect would let devices be upgraded that somebody wanted to look at before. */
+function refuseGates(
+  { phase_gates: gates = [], min_success_percentage: share }: OrgUpgradeBody,
+  { name, fields }: Strategy,
+): void {
+  if (share !== undefined && !Object.hasOwn(fields, 'min_success_percentage'))
+    throw invalidField('min_success_percentage', `is given with the strategy ${name}, but only canary compares it`)
   if (gates.length > 0 && !Object.hasOwn(fields, 'phase_gates'))
     throw invalidField('phase_gates', `is given with the strategy ${name}, but only the phases of canary can wait`)
 }

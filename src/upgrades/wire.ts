@@ -6,6 +6,7 @@ import type { TargetState } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import type { OrgUpgradeItem } from './store.ts'
 import { ApprovalsReply, presentApproval } from './wire-approve.ts'
+import { limitsOfAll } from './wire-limits.ts'
 import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies } from './strategies/strategy.ts'
 
@@ -66,6 +67,7 @@ export const commonFields = {
   p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, default: 10 })),
   p2p_parallelism: Type.Optional(Type.Integer({ minimum: 1 })),
   dry_run: Type.Optional(Type.Boolean({ default: false })),
+  ...limitsOfAll,
 }
 
 export function strategyOf(registry: Strategies) {

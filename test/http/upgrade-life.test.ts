@@ -41,6 +41,19 @@ it('failed devices are retried, by any form of their MACs', async () => {
   expect(await call(body.id, 'retry')).toMatchObject({ status: 200, body: { retried: 1, skipped: [] } })
 })
 
+it.each([
+  [{ max_in_flight: 0 }, 'max_in_flight'],
+  [{ max_downloads: 1.5 }, 'max_downloads'],
+  [{ max_downloads_per_site: '2' }, 'max_downloads_per_site'],
+  [{ failure_budget: -1 }, 'failure_budget'],
+  [{ strategy: 'canary', min_success_percentage: 101 }, 'min_success_percentage'],
+  [{ strategy: 'serial', min_success_percentage: 90 }, 'min_success_percentage'],
+])('%j is refused before anything is written', async (limits, field) => {
+  const answer = await post({ all_sites: true, ...limits })
+  expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringMatching(`^Invalid field ${field}: `) } })
+  expect(await harness.rowsLeft()).toBe(0)
+})
+
 describe('gates that wait', () => {
   const canary = { all_sites: true, strategy: 'canary', canary_phases: [20, 50, 100] }
   const check = (url: string) => ({ ...canary, phase_gates: [{ phase: 1, wait_for: 'check', url }] })

@@ -13,6 +13,8 @@ const fields = {
     Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, maxItems: 100, default: DEFAULT_PERCENTS }),
   ),
   phase_gates: gateField,
+  /** A smaller share of upgraded devices in a phase pauses the upgrade. Signalbox's own field. */
+  min_success_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   /** The devices that canary phases divide: those of the whole upgrade, or of each site. Signalbox's own field. */
   phase_scope: Type.Optional(Type.Union([Type.Literal('org'), Type.Literal('site')], { default: 'org' })),
 }
@@ -25,7 +27,9 @@ export const canary: Strategy<'canary', typeof fields> = {
   name: 'canary',
   fields,
   check: ({ canary_phases: percents }) => void parsePercents(percents),
-  parse({ canary_phases, phase_scope: scope = 'org', max_failures, max_failure_percentage, phase_gates }) {
+  parse(body) {
+    const { canary_phases, phase_scope: scope = 'org', max_failures, max_failure_percentage } = body
+    const { phase_gates, min_success_percentage } = body
     const percents = parsePercents(canary_phases)
     const limits = parseLimits(max_failures, {
       sent: canary_phases?.length ?? percents.length,
@@ -43,6 +47,7 @@ export const canary: Strategy<'canary', typeof fields> = {
           ? { max_failures: null, max_failure_percentage: percent, min_upgraded: 1 }
           : { max_failures: limits[phase - 1] ?? null, max_failure_percentage: null, min_upgraded: 0 }),
         ...waits.get(phase),
+        ...(min_success_percentage !== undefined && { min_success_percentage }),
       }),
     }
   },

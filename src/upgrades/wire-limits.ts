@@ -1,0 +1,29 @@
+import { Type } from 'typebox'
+
+/** Limits of a whole upgrade, with any strategy. Signalbox's own fields. */
+export const limitsOfAll = {
+  max_in_flight: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'Devices that are upgraded at once, at all sites together, from their first command to their end',
+    }),
+  ),
+  max_downloads: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'Devices that download at once, at all sites together',
+    }),
+  ),
+  max_downloads_per_site: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Devices of a site that download at once' }),
+  ),
+  failure_budget: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000,
+      description: 'More failed devices, at all sites together, stop the upgrade',
+    }),
+  ),
+}

@@ -1,0 +1,71 @@
+import { beforeEach, expect, it } from 'vitest'
+import { isInFlight } from '../../src/rollout/rollout.ts'
+import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
+import { expectConsistent } from './expect-consistent.ts'
+import { countAll, statusOf, useRollout } from './harness.ts'
+
+const rollout = useRollout()
+beforeEach(() => rollout.seed([6, 6, 6]))
+
+/** Plays an upgrade to its end. @returns How many devices were in flight after each round, at most. */
+async function playCounting(body: OrgUpgradeBody): Promise<{ readonly all: number; readonly perSite: number }> {
+  const { id } = await rollout.create(body)
+  let all = 0
+  let perSite = 0
+  for (let rounds = 0; rounds < 60; rounds += 1) {
+    await rollout.advance()
+    const targets = await rollout.ctx.db.selectFrom('upgradeTarget').select(['upgradeId', 'state']).execute()
+    const busy = targets.filter(({ state }) => isInFlight(state))
+    all = Math.max(all, busy.length)
+    for (const some of Map.groupBy(busy, ({ upgradeId }) => upgradeId).values())
+      perSite = Math.max(perSite, some.length)
+    await expectConsistent(rollout.ctx)
+    await rollout.fleet.answer()
+    rollout.clock.advance(1000)
+  }
+  expect(countAll(await rollout.read(id))).toEqual({ upgraded: 18 })
+  return { all, perSite }
+}
+
+it.each([
+  [{}, { all: 18, perSite: 6 }],
+  [{ max_in_flight: 4 }, { all: 4, perSite: 4 }],
+  [{ max_downloads: 5 }, { all: 5, perSite: 5 }],
+  [{ max_downloads_per_site: 2 }, { all: 6, perSite: 2 }],
+  [
+    { max_in_flight: 5, max_downloads_per_site: 2 },
+    { all: 5, perSite: 2 },
+  ],
+])('with %j devices of all sites begin as others end', async (limits, most) => {
+  expect(await playCounting(limits)).toEqual(most)
+})
+
+it('more failures than the budget of all sites stop an upgrade, also without phases', async () => {
+  const bad = new Set([0, 1, 2].map((site) => rollout.devices(site)[0]?.id))
+  const { id } = await rollout.create({ strategy: 'big_bang', failure_budget: 2, max_in_flight: 6 })
+  await rollout.play((device) => (bad.has(device.id) ? 'refuses_content' : 'upgrades'))
+  const upgrade = await rollout.read(id)
+  expect(statusOf(upgrade)).toContain('failed')
+  expect(countAll(upgrade).failed).toBe(3)
+  expect(upgrade.siteUpgrades.map(({ stopReason }) => stopReason)).toContain(
+    'more than 2 failures in all sites, the failure_budget',
+  )
+  const { id: tolerant } = await rollout.create({ strategy: 'big_bang', failure_budget: 3, force: true })
+  await rollout.play((device) => (bad.has(device.id) ? 'refuses_content' : 'upgrades'))
+  expect(statusOf(await rollout.read(tolerant))).toEqual(['completed', 'completed', 'completed'])
+})
+
+it('an upgrade is held after a phase in which too small a share was upgraded, whether the others failed or were absent', async () => {
+  const canary = { reboot_strategy: 'canary', canary_phases: [50, 100], max_failure_percentage: 100 }
+  const [first] = rollout.devices()
+  if (first === undefined) throw new Error('no device')
+  await rollout.fleet.disconnect(rollout.devices().filter(({ id }) => id !== first.id))
+  const { id } = await rollout.create({ ...canary, min_success_percentage: 80 })
+  for (let round = 0; round < 3; round += 1) {
+    await rollout.play()
+    rollout.clock.advance(1_000_000)
+  }
+  await rollout.play()
+  const { hold } = (await rollout.read(id)).siteUpgrades[0] ?? {}
+  expect(hold).toMatchObject({ by: 'gate', reason: '1 of 9 devices of phase 1 were upgraded, less than 80 %' })
+})
