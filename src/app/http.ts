@@ -75,6 +75,7 @@ import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
 import { upgradeOperations } from '../upgrades/routes.ts'
 import { ssrUpgradeOperations } from '../upgrades/ssr/routes.ts'
+import { upgradeTargetOperations } from '../upgrades/targets/routes.ts'
 import { siteUpgradeOperations } from '../upgrades/site/routes.ts'
 import { webhookOperations } from '../webhooks/routes.ts'
 import type { HttpParts } from './http-parts.ts'
@@ -175,6 +176,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...deviceConstOperations,
     ...firmwareOperations(storage.firmwareFiles, [isImageOfOpenCommand, isImageOfRunningMxedgeUpgrade]),
     ...upgradeOperations(outbound),
+    ...upgradeTargetOperations,
     ...siteUpgradeOperations(outbound),
     ...ssrUpgradeOperations,
     ...installerDeviceOperations,

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { MAX_EPOCH_S, epochS } from '../platform/clock.ts'
-import type { TargetState } from '../rollout/rollout.ts'
+import { buckets } from './buckets.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import type { OrgUpgradeItem } from './store.ts'
 import { ApprovalsReply, presentApproval } from './wire-approve.ts'
@@ -94,23 +94,6 @@ export type OrgUpgradeBody = Static<typeof OrgUpgradeBody>
 /** Refused like `dry_run` in the body: a client that asks for a preview here must not start an upgrade. */
 export const OrgUpgradeQuery = Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) })
 export type OrgUpgradeQuery = Static<typeof OrgUpgradeQuery>
-
-/**
- * Names of the wire, and the states they stand for. `cancelled` is ours: the interface has no name for
- * a device whose upgrade was cancelled, and without the list the others would not add up to the total.
- */
-export const buckets = {
-  scheduled: ['planned', 'deferred'],
-  download_requested: ['dl_requested'],
-  downloading: ['downloading'],
-  downloaded: ['downloaded', 'staged'],
-  reboot_in_progress: ['reboot_requested', 'rebooting'],
-  rebooted: ['verifying'],
-  upgraded: ['upgraded'],
-  failed: ['failed'],
-  skipped: ['skipped'],
-  cancelled: ['cancelled'],
-} as const satisfies Record<string, readonly TargetState[]>
 
 const Macs = Type.Array(Type.String())
 

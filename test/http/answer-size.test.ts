@@ -21,6 +21,7 @@ const SMALL: Readonly<Record<string, string>> = {
   listOrgApsMacs: 'at most 256 addresses of radio networks',
   listOrgMxEdgeUpgrades: 'without ids of appliances and without notes',
   listSiteMxEdgeUpgrades: 'without ids of appliances and without notes',
+  listOrgDeviceUpgradeTargets: 'versions of 200 characters; a reason has 500 characters',
   listOrgMxEdgeUpgradeTargets: 'at most five steps; a version has 100 characters, a reason of an agent 500',
   listSiteMxEdgeUpgradeTargets: 'at most five steps; a version has 100 characters, a reason of an agent 500',
   listSiteDeviceCommands: 'without the output of commands; a reason has 500 characters',

@@ -54,6 +54,38 @@ it.each([
   expect(await harness.rowsLeft()).toBe(0)
 })
 
+it('the devices of an upgrade are listed by page, state, site and cause, and each shows its commands and runs', async () => {
+  const { body } = await post({ all_sites: true })
+  const [first = '', second = ''] = harness.macsOf(0)
+  const { db } = harness.server.ctx
+  const failed = { state: 'failed', reason: 'not_applied' } as const
+  await db.updateTable('upgradeTarget').set(failed).where('mac', 'in', [first]).execute()
+  await db.deleteFrom('activeUpgradeTarget').where('orgId', '=', harness.admin.orgId).execute()
+  const path = `/${body.id}/targets`
+  const list = async (query = '') => (await get(`${path}${query}`)).body.map(({ mac }: { mac: string }) => mac)
+  const all = [...harness.macsOf(0), ...harness.macsOf(1)]
+  expect((await list()).toSorted()).toEqual(all.toSorted())
+  expect([...(await list('?limit=3')), ...(await list('?limit=3&page=2'))]).toEqual(await list())
+  expect(await list('?status=failed')).toEqual([first])
+  expect((await list('?status=scheduled')).toSorted()).toEqual(all.filter((mac) => mac !== first).toSorted())
+  expect((await list(`?site_id=${harness.siteId(1)}`)).toSorted()).toEqual(harness.macsOf(1).toSorted())
+  expect(await list('?reason=not_*')).toEqual([first])
+  expect(await get(`${path}?status=lost`)).toMatchObject({ status: 400 })
+  await call(body.id, 'retry')
+  const { body: target } = await get(`${path}/${first.toUpperCase()}`)
+  expect(target).toMatchObject({
+    mac: first,
+    site_id: harness.siteId(0),
+    phase: 1,
+    status: 'scheduled',
+    run: 2,
+    runs: [{ run: 1, reason: 'not_applied', retried_by: expect.any(String) }],
+    commands: [],
+  })
+  expect((await get(`${path}/${second}`)).body).toMatchObject({ run: 1, runs: [], version: '2.0.0' })
+  expect((await get(`${path}/5c5b35000000`)).status).toBe(404)
+})
+
 describe('gates that wait', () => {
   const canary = { all_sites: true, strategy: 'canary', canary_phases: [20, 50, 100] }
   const check = (url: string) => ({ ...canary, phase_gates: [{ phase: 1, wait_for: 'check', url }] })

@@ -123,6 +123,7 @@ export const elsewhere: Readonly<Record<string, string>> = {
   searchSiteWebhooksDeliveries: 'the declaration of searchOrgWebhooksDeliveries',
   listSiteAvailableDeviceVersions: 'the declaration of listOrgAvailableDeviceVersions',
   listSiteDeviceUpgrades: 'test/http/site-upgrades.test.ts',
+  listOrgDeviceUpgradeTargets: 'test/http/upgrade-life.test.ts',
   listOrgSsoLatestFailures: 'test/sso',
   getOrgMxEdgeStats: 'one appliance',
   getSiteMxEdgeStats: 'one appliance',

@@ -14,6 +14,9 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
   const image = await create(server, `/orgs/${orgId}/firmware?version=2.0.0&models=AP45`, 'an image')
   const spare = await create(server, `/orgs/${orgId}/firmware?version=3.0.0&models=AP45`, 'a spare image')
   const upgrade = await create(server, `/orgs/${orgId}/devices/upgrade`, upgradeBody)
+  const [listed] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
+  if (listed === undefined) throw new Error('no device')
+  const ofListed = await create(server, `/orgs/${orgId}/devices/upgrade`, upgradeBody)
   const waiting = await createWaiting(server, orgId)
   const ofSite = await server.call('POST', `/sites/${siteId}/devices/upgrade`, { body: {} })
   const [idle] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
@@ -47,6 +50,8 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       upgradeOrgJsiDevice: { ids: { device_mac: fourth.mac }, body: {} },
       listOrgDeviceUpgrades: {},
       getOrgDeviceUpgrade: {},
+      listOrgDeviceUpgradeTargets: {},
+      getOrgDeviceUpgradeTarget: { ids: { upgrade_id: ofListed, device_mac: listed.mac } },
       pauseOrgDeviceUpgrade: {},
       resumeOrgDeviceUpgrade: {},
       retryOrgDeviceUpgrade: { body: {} },

@@ -3,6 +3,7 @@ import { type Conditions, filterQuery, parseFilters } from '../../http/filters.t
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
+import { buckets } from '../buckets.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { fieldsOf, strategies } from '../strategies/index.ts'
 import { parseOrgUpgrade } from '../wire-parse.ts'
@@ -10,7 +11,6 @@ import {
   EpochS,
   NotesReply,
   TargetsReply,
-  buckets,
   commonFields,
   presentNotes,
   presentState,

@@ -1,0 +1,18 @@
+import type { TargetState } from '../rollout/rollout.ts'
+
+/**
+ * Names of the wire, and the states they stand for. `cancelled` is ours: the interface has no name for
+ * a device whose upgrade was cancelled, and without the list the others would not add up to the total.
+ */
+export const buckets = {
+  scheduled: ['planned', 'deferred'],
+  download_requested: ['dl_requested'],
+  downloading: ['downloading'],
+  downloaded: ['downloaded', 'staged'],
+  reboot_in_progress: ['reboot_requested', 'rebooting'],
+  rebooted: ['verifying'],
+  upgraded: ['upgraded'],
+  failed: ['failed'],
+  skipped: ['skipped'],
+  cancelled: ['cancelled'],
+} as const satisfies Record<string, readonly TargetState[]>

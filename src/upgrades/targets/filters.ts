@@ -1,0 +1,8 @@
+import { choice, id, text } from '../../http/filters.ts'
+import { buckets } from '../buckets.ts'
+
+export const upgradeTargetFilters = {
+  status: choice(Object.keys(buckets).toSorted(), { about: 'As the lists of the record are named' }),
+  site_id: id(),
+  reason: text({ about: 'Why the device failed', list: false }),
+}

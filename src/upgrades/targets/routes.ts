@@ -1,0 +1,52 @@
+import { Type } from 'typebox'
+import { parseMac } from '../../devices/device.ts'
+import { org } from '../../http/at.ts'
+import { listOperation } from '../../http/list-operation.ts'
+import { presentPage } from '../../http/lists.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Uuid } from '../../http/schemas.ts'
+import { notFound } from '../../platform/errors.ts'
+import { getUpgradeTarget, listUpgradeTargets } from './store.ts'
+import {
+  UpgradeTargetDetailReply,
+  UpgradeTargetReply,
+  UpgradeTargetsQuery,
+  parseTargetFilters,
+  presentUpgradeTarget,
+  presentUpgradeTargetDetail,
+} from './wire.ts'
+
+const tag = 'Upgrades'
+const targets = '/devices/upgrade/:upgrade_id/targets'
+
+/** The devices of an upgrade. Ours: the record names them all at once, which a large upgrade makes unreadable. */
+export const upgradeTargetOperations: Operation[] = [
+  listOperation({
+    id: 'listOrgDeviceUpgradeTargets',
+    summary: 'List the devices of an upgrade',
+    tag,
+    at: org(targets, { needs: 'read' }),
+    params: { upgrade_id: Uuid },
+    query: UpgradeTargetsQuery,
+    item: UpgradeTargetReply,
+    run: async (ctx, { scope, params: { upgrade_id: id }, query, page }) =>
+      presentPage(
+        await listUpgradeTargets(ctx.db, scope, { id, conditions: parseTargetFilters(query), page }),
+        presentUpgradeTarget,
+      ),
+  }),
+  operation({
+    id: 'getOrgDeviceUpgradeTarget',
+    summary: 'Get a device of an upgrade with its commands and earlier runs',
+    method: 'GET',
+    tag,
+    at: org(`${targets}/:device_mac`, { needs: 'read' }),
+    params: { upgrade_id: Uuid, device_mac: Type.String({ pattern: '^[0-9a-fA-F]{12}$' }) },
+    reply: UpgradeTargetDetailReply,
+    run: async (ctx, { scope, params: { upgrade_id: id, device_mac: text } }) => {
+      const mac = parseMac(text)
+      if (mac === null) throw notFound(text)
+      return presentUpgradeTargetDetail(await getUpgradeTarget(ctx.db, scope, { id, mac }))
+    },
+  }),
+].flat()
