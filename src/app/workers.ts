@@ -21,6 +21,7 @@ import type { TimeReading } from '../platform/service-clock.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
 import { startGateChecks } from '../rollout/gate-checks.worker.ts'
 import { startRollouts } from '../rollout/worker.ts'
+import { previewTasks } from '../upgrades/previews/tasks.ts'
 import { webhookTasks } from '../webhooks/tasks.ts'
 import { startWebhookWorkers } from '../webhooks/workers.ts'
 import { startAlarmWatch } from './alarm-watch.ts'
@@ -63,6 +64,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
     tasks: [
       ...webhookTasks(ctx),
       ...accountTasks(ctx),
+      ...previewTasks(ctx),
       ...firmwareTasks(ctx, parts.firmwareFiles),
       ...mapTasks(ctx, parts.imageFiles),
       ...imageTasks(ctx, parts.imageFiles),

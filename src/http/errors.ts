@@ -7,6 +7,7 @@ const statusOf: Record<ErrorCode, number> = {
   forbidden: 403,
   not_found: 404,
   conflict: 400,
+  outdated: 409,
   too_large: 413,
   unsupported: 415,
   rate_limited: 429,

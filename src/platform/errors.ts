@@ -4,6 +4,7 @@ export type ErrorCode =
   | 'forbidden'
   | 'not_found'
   | 'conflict'
+  | 'outdated'
   | 'too_large'
   | 'unsupported'
   | 'rate_limited'

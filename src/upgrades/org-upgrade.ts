@@ -37,6 +37,8 @@ export interface RequestedPart {
 /** An upgrade as it was asked for, with the defaults filled in. */
 export interface UpgradeRequest {
   readonly kind: UpgradeKind
+  /** The id of the plan that it carries out, which was shown by a preview; null: it is planned anew. */
+  readonly planId: string | null
   /** Null: the whole upgrade. */
   readonly only: RequestedPart | null
   readonly siteIds: 'all' | readonly string[]

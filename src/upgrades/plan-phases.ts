@@ -45,7 +45,7 @@ export function planPhases<T extends TargetFacts>(
 ): UpgradePhases<T> {
   if (phasing.scope === 'site') {
     const plans = sites.map((site) => {
-      const phases = phasing.plan(site.targets, site)
+      const phases = phasing.plan(site.targets, { upgradeId })
       return [site.upgradeId, { ...place(phases), gates: gatesOf(phasing, phases.length) }] as const
     })
     return { org: null, bySite: new Map(plans) }

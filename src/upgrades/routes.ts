@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { org } from '../http/at.ts'
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
@@ -9,6 +10,9 @@ import { approveOrgUpgrade } from './approve-org-upgrade.ts'
 import { cancelOrgUpgrade } from './cancel-org-upgrade.ts'
 import { createOrgUpgrade } from './create-org-upgrade.ts'
 import { pauseOrgUpgrade } from './pause-org-upgrade.ts'
+import { findRequest } from './previews/find-request.ts'
+import { previewUpgrade } from './previews/preview-upgrade.ts'
+import { PlanOutdatedReply, UpgradePreviewReply, presentPreview } from './previews/wire.ts'
 import { resumeOrgUpgrade } from './resume-org-upgrade.ts'
 import { retryOrgUpgrade } from './retry-org-upgrade.ts'
 import { getOrgUpgrade, listOrgUpgrades } from './store.ts'
@@ -50,10 +54,15 @@ export const upgradeOperations = (outbound: OutboundHttp): Operation[] =>
       at: org('/devices/upgrade', { needs: 'write' }),
       query: OrgUpgradeQuery,
       body: OrgUpgradeBody,
-      reply: OrgUpgradeReply,
-      run: async (ctx, { scope, query, body }) => {
-        const request = parseOrgUpgrade(body, query)
+      reply: Type.Union([OrgUpgradeReply, UpgradePreviewReply]),
+      errors: { 409: PlanOutdatedReply },
+      run: async (ctx, { scope, query, body: sent }) => {
+        const origin = 'org'
+        const body = await findRequest(ctx, scope, { body: sent, origin })
+        const request = parseOrgUpgrade(body)
         await assertCallable(outbound, checkUrlsOf(body.phase_gates), scope)
+        if (body.dry_run === true || query.dry_run === true)
+          return presentPreview(await previewUpgrade(ctx, scope, { request, origin, body }))
         return presentOrgUpgrade(await createOrgUpgrade(ctx, scope, request))
       },
     }),

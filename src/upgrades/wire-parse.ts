@@ -5,7 +5,7 @@ import { parseStartTime } from './plan-start.ts'
 import type { UpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
 import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies, Strategy } from './strategies/strategy.ts'
-import { type OrgUpgradeBody, type OrgUpgradeQuery, publishedDefaults } from './wire.ts'
+import { type OrgUpgradeBody, publishedDefaults } from './wire.ts'
 
 /**
  * Reads the body of an upgrade request: defaults filled in, deprecated fields folded into the new
@@ -14,12 +14,8 @@ import { type OrgUpgradeBody, type OrgUpgradeQuery, publishedDefaults } from './
  * @param registry The strategies that a request may name; `body` matches their schema, orgUpgradeBodyOf().
  * @throws AppError invalid naming a field whose value makes no sense, or that can't take effect yet.
  */
-export function parseOrgUpgrade(
-  body: OrgUpgradeBody,
-  query: OrgUpgradeQuery = {},
-  registry: Strategies = strategies,
-): UpgradeRequest {
-  refuseUnsupported(body, query, registry)
+export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = strategies): UpgradeRequest {
+  refuseUnsupported(body, registry)
   for (const each of Object.values(registry)) each.check?.(body)
   const { strategy, phasedBy, downloadStrategy } = findStrategies(body, registry)
   refuseGates(body, phasedBy)
@@ -27,6 +23,7 @@ export function parseOrgUpgrade(
   const models = parseModels(body.models)
   return {
     kind: 'device',
+    planId: body.plan_id ?? null,
     only: null,
     siteIds: body.all_sites === true ? 'all' : (body.site_ids ?? []),
     selection: {
@@ -48,9 +45,7 @@ export function parseOrgUpgrade(
 }
 
 /** Refuses requests for what the service can't do yet. */
-function refuseUnsupported(body: OrgUpgradeBody, query: OrgUpgradeQuery, registry: Strategies): void {
-  if (body.dry_run === true || query.dry_run === true)
-    throw unsupported('dry_run', 'it is true, only false is allowed, and nothing was started')
+function refuseUnsupported(body: OrgUpgradeBody, registry: Strategies): void {
   // The deprecated field only fills the new one, so whatever it names is without effect beside it.
   const field = body.reboot_strategy === undefined ? 'strategy' : 'reboot_strategy'
   const name = body[field]
@@ -63,8 +58,8 @@ function refuseUnsupported(body: OrgUpgradeBody, query: OrgUpgradeQuery, registr
   }
 }
 
-function unsupported(field: string, why = ''): AppError {
-  return invalidField(field, `not supported yet${why && `: ${why}`}`)
+function unsupported(field: string): AppError {
+  return invalidField(field, 'not supported yet')
 }
 
 /** A gate without effect would let devices be upgraded that somebody wanted to look at before. */

@@ -21,6 +21,7 @@ const pilot: Strategy<'test_pilot', typeof pilotFields> = {
     return {
       scope: 'org',
       maxFailurePercentage: null,
+      percents: null,
       notes: [],
       plan(targets, { upgradeId }) {
         const bySite = Map.groupBy(planOrder(upgradeId, targets), ({ siteId }) => siteId)
@@ -37,7 +38,7 @@ const registry: Strategies = { ...strategies, test_pilot: pilot }
 const parse = (body: Readonly<Record<string, unknown>>): Phasing => {
   const schema = orgUpgradeBodyOf(registry)
   expect([...Value.Errors(schema, body)]).toEqual([])
-  return parseOrgUpgrade(Value.Decode(schema, body), {}, registry).phasing
+  return parseOrgUpgrade(Value.Decode(schema, body), registry).phasing
 }
 
 const target = fc.record({
@@ -64,8 +65,8 @@ describe.each(Object.entries(registry))('the strategy %s', (name, strategy) => {
     expect(Object.keys(orgUpgradeBodyOf(registry).properties)).toEqual(
       expect.arrayContaining(Object.keys(strategy.fields)),
     )
-    expect(parseOrgUpgrade({ strategy: name }, {}, registry).strategy).toBe(name)
-    expect(parseOrgUpgrade({ strategy: name, download_strategy: name }, {}, registry).strategy).toBe(name)
+    expect(parseOrgUpgrade({ strategy: name }, registry).strategy).toBe(name)
+    expect(parseOrgUpgrade({ strategy: name, download_strategy: name }, registry).strategy).toBe(name)
   })
 
   test('puts every target into exactly one phase', () => {
@@ -167,7 +168,7 @@ test('a published strategy that joins the registry takes its fields and its name
   const body = { strategy: 'rrm', rrm_slow_ramp: true }
   expect(() => parseOrgUpgrade(body)).toThrow('Invalid field strategy: ')
   expect(() => parseOrgUpgrade({ rrm_slow_ramp: true })).toThrow('Invalid field rrm_slow_ramp: ')
-  expect(parseOrgUpgrade(body, {}, { ...strategies, rrm }).strategy).toBe('rrm')
+  expect(parseOrgUpgrade(body, { ...strategies, rrm }).strategy).toBe('rrm')
 })
 
 describe('the phases of', () => {

@@ -5,6 +5,7 @@ import { MAX_EPOCH_S, epochS } from '../platform/clock.ts'
 import { buckets } from './buckets.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import type { OrgUpgradeItem } from './store.ts'
+import { previewFields } from './previews/wire.ts'
 import { ApprovalsReply, presentApproval } from './wire-approve.ts'
 import { limitsOfAll } from './wire-limits.ts'
 import { fieldsOf, strategies } from './strategies/index.ts'
@@ -66,7 +67,7 @@ export const commonFields = {
   reboot_at: Type.Optional(DeprecatedEpochS),
   p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, default: 10 })),
   p2p_parallelism: Type.Optional(Type.Integer({ minimum: 1 })),
-  dry_run: Type.Optional(Type.Boolean({ default: false })),
+  ...previewFields,
   ...limitsOfAll,
 }
 
@@ -91,9 +92,8 @@ export function orgUpgradeBodyOf<S extends Strategies>(registry: S) {
 export const OrgUpgradeBody = named('OrgUpgradeCreate', orgUpgradeBodyOf(strategies))
 export type OrgUpgradeBody = Static<typeof OrgUpgradeBody>
 
-/** Refused like `dry_run` in the body: a client that asks for a preview here must not start an upgrade. */
-export const OrgUpgradeQuery = Type.Object({ dry_run: Type.Optional(Type.Boolean({ default: false })) })
-export type OrgUpgradeQuery = Static<typeof OrgUpgradeQuery>
+/** A client that asks for a preview here must not start an upgrade. */
+export const OrgUpgradeQuery = Type.Object({ dry_run: previewFields.dry_run })
 
 const Macs = Type.Array(Type.String())
 

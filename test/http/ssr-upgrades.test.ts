@@ -258,3 +258,15 @@ describe('the versions for SSR routers', () => {
       })
   })
 })
+
+test('a preview of an upgrade of routers starts nothing, and is carried out by its id', async () => {
+  const before = await rowsOf()
+  const { body } = await upgrade({ strategy: 'serial', dry_run: true })
+  expect(body).toMatchObject({ total: 2, phases: [{ total: 1 }, { total: 1 }] })
+  expect(await rowsOf()).toBe(before)
+  expect(await upgrade({ plan_id: body.plan_id })).toMatchObject({ status: 200, body: { id: body.plan_id } })
+  const [router] = routers
+  const one = `/sites/${siteId}/ssr/${router?.id}/upgrade`
+  const plan = await server.call('POST', one, { body: { version: '6.2.0', dry_run: true } })
+  expect(plan.body).toMatchObject({ total: 0, skipped: [{ mac: router?.mac, reason: 'in another upgrade' }] })
+})

@@ -93,16 +93,6 @@ describe('an upgrade', () => {
     expect(body.notes).toEqual([{ reason: expect.stringMatching(/^Nothing is selected: no device/) }])
   })
 
-  it('is not run by a request for a preview, wherever that stands', async () => {
-    const answer = await harness.server.call('POST', `${harness.path}?dry_run=True`, {
-      body: { all_sites: true },
-      as: harness.admin,
-    })
-    expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining('Invalid field dry_run: ') } })
-    expect(await rowsLeft()).toBe(0)
-    expect((await post({ all_sites: true, dry_run: false })).status).toBe(200)
-  })
-
   it('that has just missed its start begins at once', async () => {
     const before = Date.now()
     const recent = Math.floor(before / 1000) - 240

@@ -59,6 +59,21 @@ export async function deleteActiveTargets(tx: Tx, scope: InOrg, deviceIds: reado
     .execute()
 }
 
+/** Lists those of the devices that an upgrade has to itself. */
+export async function listActiveDevices(
+  reader: Reader,
+  scope: InOrg,
+  deviceIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const active = await reader
+    .selectFrom('activeUpgradeTarget')
+    .select('deviceId')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', anyOf(deviceIds))
+    .execute()
+  return new Set(active.map(({ deviceId }) => deviceId))
+}
+
 /** Returns the id of the site upgrade that has the device to itself. */
 export async function findActiveUpgrade(reader: Reader, scope: InOrg, deviceId: string): Promise<string | undefined> {
   const active = await reader

@@ -21,6 +21,7 @@ const sharedErrors: Readonly<Record<number, SharedError>> = {
     description: 'The role of the caller does not allow it, or the credentials do not: an address, a CSRF token',
   },
   404: { name: 'NotFound', description: 'There is no such object, or the caller may not know of it' },
+  409: { name: 'Conflict', description: 'What the request relies on has changed' },
   413: { name: 'ContentTooLarge', description: 'The body, or what it would be kept as, is too large' },
   415: { name: 'UnsupportedMediaType', description: 'The body is of a content type that the operation does not take' },
   429: {

@@ -7,11 +7,14 @@ import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
 import { assertCallable } from '../../platform/assert-callable.ts'
 import type { OutboundHttp } from '../../platform/outbound-http.ts'
+import { findRequest } from '../previews/find-request.ts'
+import { previewUpgrade } from '../previews/preview-upgrade.ts'
+import { PlanOutdatedReply, UpgradePreviewReply, presentPreview } from '../previews/wire.ts'
 import { checkUrlsOf } from '../strategies/gate-fields.ts'
 import { cancelSiteUpgrade } from './cancel-site-upgrade.ts'
 import { createSiteUpgrade } from './create-site-upgrade.ts'
 import { getSiteUpgrade, listSiteUpgrades } from './store.ts'
-import { upgradeDevice, upgradeDeviceByMac } from './upgrade-device.ts'
+import { previewDeviceUpgrade, upgradeDevice, upgradeDeviceByMac } from './upgrade-device.ts'
 import {
   DeviceUpgradeBody,
   DeviceUpgradeReply,
@@ -45,10 +48,14 @@ export const siteUpgradeOperations = (outbound: OutboundHttp): Operation[] =>
       tag,
       at: site('/devices/upgrade', { needs: 'write' }),
       body: SiteUpgradeBody,
-      reply: SiteUpgradeIdReply,
-      run: async (ctx, { scope, body }) => {
+      reply: Type.Union([SiteUpgradeIdReply, UpgradePreviewReply]),
+      errors: { 409: PlanOutdatedReply },
+      run: async (ctx, { scope, body: sent }) => {
+        const origin = `site ${scope.siteId}`
+        const body = await findRequest(ctx, scope, { body: sent, origin })
         const request = parseSiteUpgrade(body, scope.siteId)
         await assertCallable(outbound, checkUrlsOf(body.phase_gates), scope)
+        if (body.dry_run === true) return presentPreview(await previewUpgrade(ctx, scope, { request, origin, body }))
         return { upgrade_id: await createSiteUpgrade(ctx, scope, request) }
       },
     }),
@@ -94,9 +101,14 @@ export const siteUpgradeOperations = (outbound: OutboundHttp): Operation[] =>
       at: site('/devices/:device_id/upgrade', { needs: 'write' }),
       params: { device_id: Uuid },
       body: DeviceUpgradeBody,
-      reply: DeviceUpgradeReply,
-      run: async (ctx, { scope, params: { device_id: deviceId }, body }) => {
+      reply: Type.Union([DeviceUpgradeReply, UpgradePreviewReply]),
+      errors: { 409: PlanOutdatedReply },
+      run: async (ctx, { scope, params: { device_id: deviceId }, body: sent }) => {
+        const origin = `device ${deviceId}`
+        const body = await findRequest(ctx, scope, { body: sent, origin })
         const request = parseSiteUpgrade({ ...body, device_ids: [deviceId] }, scope.siteId)
+        if (body.dry_run === true)
+          return presentPreview(await previewDeviceUpgrade(ctx, scope, { deviceId, request, origin, body }))
         return presentDeviceUpgrade(await upgradeDevice(ctx, scope, { deviceId, request }))
       },
     }),

@@ -6,6 +6,8 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 import { type CreatedUpgrade, createUpgrade } from '../create-upgrade.ts'
+import type { UpgradePreview } from '../previews/preview.ts'
+import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 
 export interface DeviceUpgrade {
@@ -64,6 +66,16 @@ export function upgradeDeviceByMac(
     if (device.siteId === null) throw new AppError('invalid', 'The device has no site: assign it first')
     return upgradeLone(ctx, tx, scope, { deviceId, request: requestAt(device.siteId) })
   })
+}
+
+/** Plans an upgrade of one device; see previewUpgrade(). @throws AppError not_found, invalid */
+export async function previewDeviceUpgrade(
+  ctx: Context,
+  scope: SiteScope,
+  { deviceId, ...wanted }: { readonly deviceId: string; readonly request: UpgradeRequest } & PreviewOrigin,
+): Promise<UpgradePreview> {
+  if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)
+  return previewUpgrade(ctx, scope, wanted)
 }
 
 async function refuseBusy(tx: Tx, scope: SitesScope, deviceId: string): Promise<AppError> {

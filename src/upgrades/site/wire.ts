@@ -5,6 +5,7 @@ import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import { buckets } from '../buckets.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
+import { previewFields } from '../previews/wire.ts'
 import { fieldsOf, strategies } from '../strategies/index.ts'
 import { parseOrgUpgrade } from '../wire-parse.ts'
 import {
@@ -51,7 +52,10 @@ export const SiteUpgradeBody = named(
 export type SiteUpgradeBody = Static<typeof SiteUpgradeBody>
 
 /** Source: contract, `device_upgrade`. */
-export const DeviceUpgradeBody = named('DeviceUpgradeCreate', Type.Object({ version: Version, ...rebootFields }))
+export const DeviceUpgradeBody = named(
+  'DeviceUpgradeCreate',
+  Type.Object({ version: Version, ...rebootFields, ...previewFields }),
+)
 
 /** Without a version, the latest one. Source: contract, `upgradeOrgJsiDevice`. */
 export const JsiUpgradeBody = named('JsiDeviceUpgradeCreate', Type.Object({ version: Type.Optional(Version) }))

@@ -2,9 +2,11 @@ import type { SitesScope } from '../../access/scope.ts'
 import { isSsrModel } from '../../devices/registry/models.ts'
 import { listVersions } from '../../firmware/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Reader, inTx } from '../../platform/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { createUpgrade } from '../create-upgrade.ts'
+import type { UpgradePreview } from '../previews/preview.ts'
+import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import type { Channel, SsrUpgrade } from './ssr-upgrade.ts'
 import { type NamedDevice, getSsrUpgrade, listNamedDevices } from './store.ts'
@@ -25,20 +27,33 @@ export interface SsrRequest {
  */
 export function createSsrUpgrade(ctx: Context, scope: SitesScope, wanted: SsrRequest): Promise<SsrUpgrade> {
   return inTx(ctx, async (tx) => {
-    const devices = await listNamedDevices(tx, scope, wanted.deviceIds)
-    const [first = ''] = wanted.deviceIds
-    if (wanted.isNamedByPath === true && devices.length === 0) throw notFound(first)
-    refuseDevices(wanted, devices)
-    if (wanted.channel !== null) await refuseOtherChannel(tx, scope, { devices, ...wanted, channel: wanted.channel })
-    const created = await createUpgrade(ctx, tx, scope, {
-      ...wanted.request,
-      siteIds: [...new Set(devices.flatMap(({ siteId }) => siteId ?? []))],
-      selection: { ids: new Set(devices.map(({ id }) => id)), type: null, models: null, rules: null },
-    })
+    const created = await createUpgrade(ctx, tx, scope, await findRouters(tx, scope, wanted))
     if (created.targets.length === 0 && created.plans.some(({ kind }) => kind === 'upgrade'))
       throw new AppError('invalid', 'Every router that is named is in another upgrade')
     return getSsrUpgrade(tx, scope, created.org.id)
   })
+}
+
+/** Plans an upgrade of SSR routers; see previewUpgrade(). @throws AppError not_found, invalid */
+export async function previewSsrUpgrade(
+  ctx: Context,
+  scope: SitesScope,
+  { wanted, ...origin }: { readonly wanted: SsrRequest } & PreviewOrigin,
+): Promise<UpgradePreview> {
+  return previewUpgrade(ctx, scope, { ...origin, request: await findRouters(ctx.db, scope, wanted) })
+}
+
+async function findRouters(reader: Reader, scope: SitesScope, wanted: SsrRequest): Promise<UpgradeRequest> {
+  const devices = await listNamedDevices(reader, scope, wanted.deviceIds)
+  const [first = ''] = wanted.deviceIds
+  if (wanted.isNamedByPath === true && devices.length === 0) throw notFound(first)
+  refuseDevices(wanted, devices)
+  if (wanted.channel !== null) await refuseOtherChannel(reader, scope, { devices, ...wanted, channel: wanted.channel })
+  return {
+    ...wanted.request,
+    siteIds: [...new Set(devices.flatMap(({ siteId }) => siteId ?? []))],
+    selection: { ids: new Set(devices.map(({ id }) => id)), type: null, models: null, rules: null },
+  }
 }
 
 function refuseDevices({ deviceIds: ids, isNamedByPath = false }: SsrRequest, devices: readonly NamedDevice[]): void {
@@ -54,7 +69,7 @@ function refuseDevices({ deviceIds: ids, isNamedByPath = false }: SsrRequest, de
 }
 
 async function refuseOtherChannel(
-  tx: Tx,
+  reader: Reader,
   scope: SitesScope,
   {
     devices,
@@ -64,7 +79,7 @@ async function refuseOtherChannel(
 ): Promise<void> {
   const models = new Set(devices.map(({ model }) => model))
   const named = new Set(versions.map(({ version }) => version))
-  const catalog = await listVersions(tx, scope)
+  const catalog = await listVersions(reader, scope)
   const other = catalog.find(({ model, version, tag }) => models.has(model) && named.has(version) && tag !== channel)
   if (other !== undefined)
     throw invalidField('channel', `is ${channel}, but ${other.version} for ${other.model} is in ${other.tag ?? 'none'}`)

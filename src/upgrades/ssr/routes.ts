@@ -1,10 +1,13 @@
+import { Type } from 'typebox'
 import { org, site } from '../../http/at.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
 import { cancelOrgUpgrade } from '../cancel-org-upgrade.ts'
-import { createSsrUpgrade } from './create-ssr-upgrade.ts'
+import { findRequest } from '../previews/find-request.ts'
+import { PlanOutdatedReply, UpgradePreviewReply, presentPreview } from '../previews/wire.ts'
+import { createSsrUpgrade, previewSsrUpgrade } from './create-ssr-upgrade.ts'
 import { listSsrVersions } from './list-ssr-versions.ts'
 import { getSsrUpgrade, listSsrUpgrades } from './store.ts'
 import {
@@ -54,8 +57,15 @@ export const ssrUpgradeOperations: Operation[] = [
     tag,
     at: org('/ssr/upgrade', { needs: 'write' }),
     body: SsrUpgradeBody,
-    reply: SsrUpgradeReply,
-    run: async (ctx, { scope, body }) => presentSsrUpgrade(await createSsrUpgrade(ctx, scope, parseSsrUpgrade(body))),
+    reply: Type.Union([SsrUpgradeReply, UpgradePreviewReply]),
+    errors: { 409: PlanOutdatedReply },
+    run: async (ctx, { scope, body: sent }) => {
+      const origin = 'ssr'
+      const body = await findRequest(ctx, scope, { body: sent, origin })
+      const wanted = parseSsrUpgrade(body)
+      if (body.dry_run === true) return presentPreview(await previewSsrUpgrade(ctx, scope, { wanted, origin, body }))
+      return presentSsrUpgrade(await createSsrUpgrade(ctx, scope, wanted))
+    },
   }),
   listOperation({
     id: 'listOrgSsrUpgrades',
@@ -95,10 +105,14 @@ export const ssrUpgradeOperations: Operation[] = [
     at: site('/ssr/:device_id/upgrade', { needs: 'write' }),
     params: { device_id: Uuid },
     body: RouterUpgradeBody,
-    reply: SsrUpgradeReply,
-    run: async (ctx, { scope, params: { device_id: deviceId }, body }) => {
-      const request = parseSsrUpgrade({ ...body, device_ids: [deviceId] })
-      return presentSsrUpgrade(await createSsrUpgrade(ctx, scope, { ...request, isNamedByPath: true }))
+    reply: Type.Union([SsrUpgradeReply, UpgradePreviewReply]),
+    errors: { 409: PlanOutdatedReply },
+    run: async (ctx, { scope, params: { device_id: deviceId }, body: sent }) => {
+      const origin = `router ${deviceId}`
+      const body = await findRequest(ctx, scope, { body: sent, origin })
+      const wanted = { ...parseSsrUpgrade({ ...body, device_ids: [deviceId] }), isNamedByPath: true }
+      if (body.dry_run === true) return presentPreview(await previewSsrUpgrade(ctx, scope, { wanted, origin, body }))
+      return presentSsrUpgrade(await createSsrUpgrade(ctx, scope, wanted))
     },
   }),
   operation({

@@ -5,7 +5,7 @@ import type { DeviceType } from '../../events/device-type.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { type Reader, anyOf } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { DEFAULT_CHANNEL, type SsrSite, type SsrTarget, type SsrUpgrade, type SsrUpgradeItem } from './ssr-upgrade.ts'
 
@@ -69,8 +69,12 @@ export interface NamedDevice {
 }
 
 /** Lists those of the devices that the scope covers; in an organization also devices without a site. */
-export function listNamedDevices(tx: Tx, scope: SitesScope, deviceIds: readonly string[]): Promise<NamedDevice[]> {
-  return tx
+export function listNamedDevices(
+  reader: Reader,
+  scope: SitesScope,
+  deviceIds: readonly string[],
+): Promise<NamedDevice[]> {
+  return reader
     .selectFrom('device')
     .select(['id', 'mac', 'model', 'type', 'siteId'])
     .where('orgId', '=', scope.orgId)

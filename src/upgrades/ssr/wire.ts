@@ -4,6 +4,7 @@ import { MAX_EPOCH_S } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { TargetCounts, TargetState } from '../../rollout/rollout.ts'
 import type { RequestedPart, RequestedTime } from '../org-upgrade.ts'
+import { previewFields } from '../previews/wire.ts'
 import { NotesReply } from '../wire.ts'
 import { bigBang } from '../strategies/big-bang.ts'
 import { serial } from '../strategies/serial.ts'
@@ -17,6 +18,7 @@ const Version = Type.String({ minLength: 1, maxLength: 200 })
 /** Fields that requests for an organization and for a router share. Source: contract notes, SSR. */
 const commonFields = {
   channel: Type.Optional(Type.Enum([...channels], { default: DEFAULT_CHANNEL })),
+  ...previewFields,
   start_time: Type.Optional(
     Type.Integer({ minimum: -1, maximum: MAX_EPOCH_S, description: 'epoch seconds; 0: now; -1: no download' }),
   ),
@@ -60,6 +62,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
     channel: body.channel !== undefined && version !== channel ? channel : null,
     request: {
       kind: 'ssr',
+      planId: body.plan_id ?? null,
       only: parsePart({ start, reboot }),
       models: [],
       versions: [{ field, firmwareType: null, version, modelVersion: new Map(), force: false }],

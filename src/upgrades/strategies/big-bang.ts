@@ -15,6 +15,7 @@ export const bigBang: Strategy<'big_bang', typeof fields> = {
     return {
       scope: 'site',
       maxFailurePercentage: null,
+      percents: null,
       notes: [],
       plan: (targets, { upgradeId }) => [planOrder(upgradeId, targets)],
       gate: () => null,

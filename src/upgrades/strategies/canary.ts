@@ -40,6 +40,7 @@ export const canary: Strategy<'canary', typeof fields> = {
     return {
       scope,
       maxFailurePercentage: limits === null ? percent : null,
+      percents,
       notes: [],
       plan: (targets, { upgradeId }) => cut(planOrder(upgradeId, targets), percents),
       gate: (phase) => ({

@@ -12,6 +12,7 @@ export const serial: Strategy<'serial', typeof limitFields> = {
     return {
       scope: 'site',
       maxFailurePercentage: percent,
+      percents: null,
       notes: limits.length > 0 ? [{ reason }] : [],
       plan: (targets, { upgradeId }) => planOrder(upgradeId, targets).map((target) => [target]),
       gate: () => null,

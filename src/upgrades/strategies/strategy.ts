@@ -26,6 +26,8 @@ export interface Phasing {
   readonly scope: PhaseScope
   /** More hard failures than this percentage stop the upgrade, at the site and at all sites; null: no such limit. */
   readonly maxFailurePercentage: number | null
+  /** The cumulative shares of the phases, where the request names them; else null. */
+  readonly percents: readonly number[] | null
   /** The parts of the request that have no effect. */
   readonly notes: readonly UpgradeNote[]
   /**

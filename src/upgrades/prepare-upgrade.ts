@@ -1,0 +1,97 @@
+import { uuidv7 } from 'uuidv7'
+import type { InOrg, SitesScope } from '../access/scope.ts'
+import { type ActiveTarget, listStagedImages } from '../devices/commands/store-upgrades.ts'
+import { listVersions, lockImages } from '../firmware/store.ts'
+import type { Context } from '../platform/context.ts'
+import type { Tx } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
+import { type Candidate, listCandidates } from '../rollout/store-create.ts'
+import type { UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
+import {
+  type StagedImages,
+  limitToPart,
+  planDevices,
+  planTimes,
+  refuseDownloadStrategy,
+  refuseModelsNotIn,
+  refuseReboots,
+  refuseUnknownDevices,
+  refuseUnknownSites,
+} from './plan-org-upgrade.ts'
+import type { Planned, SiteUpgradeOf, UpgradeInputs } from './plan-upgrade.ts'
+import { listKnownModels, shareUpgradeSites } from './store.ts'
+
+/** All that planUpgrade() needs, except the devices that other upgrades have. */
+export interface PreparedUpgrade extends Omit<UpgradeInputs, 'claimed'> {
+  readonly sites: readonly UpgradeSite[]
+  readonly candidates: readonly Candidate[]
+  /** The devices that would be upgraded, also those that another upgrade has. */
+  readonly wanted: readonly ActiveTarget[]
+}
+
+/**
+ * Reads what an upgrade is planned by, and decides about each device. Until `tx` ends nobody deletes the sites and images.
+ * @throws AppError invalid for sites, devices, models, versions and times that can't be.
+ */
+export async function prepareUpgrade(
+  ctx: Context,
+  tx: Tx,
+  scope: SitesScope,
+  request: UpgradeRequest,
+): Promise<PreparedUpgrade> {
+  const now = ctx.clock.now()
+  const sites = await shareUpgradeSites(tx, scope, request.siteIds)
+  refuseUnknownSites(request.siteIds, sites)
+  await refuseUnknownModels(tx, scope, request)
+  const times = planTimes(request, sites, now)
+  const candidates = await listCandidates(
+    tx,
+    scope,
+    sites.map(({ id }) => id),
+  )
+  refuseUnknownDevices(request, candidates)
+  const decided = planDevices(request, candidates, await listVersions(tx, scope))
+  const plans = limitToPart(request.only, decided, await listStaged(tx, scope, { request, plans: decided }))
+  refuseDownloadStrategy(request, plans)
+  refuseReboots(request, plans)
+  await shareImages(tx, scope, plans)
+  const id = request.planId ?? uuidv7()
+  const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
+  const wanted = listWanted(plans, { orgUpgradeId: id, siteUpgrades })
+  return { id, sites, siteUpgrades, candidates, times, plans, wanted, now, nowMs: ctx.serviceClock.nowMs() }
+}
+
+async function refuseUnknownModels(tx: Tx, scope: SitesScope, { models }: UpgradeRequest): Promise<void> {
+  const names = models.map(({ model }) => model)
+  refuseModelsNotIn(models, await listKnownModels(tx, scope, names))
+}
+
+async function listStaged(
+  tx: Tx,
+  scope: InOrg,
+  { request, plans }: { readonly request: UpgradeRequest; readonly plans: readonly Planned[] },
+): Promise<StagedImages> {
+  if (request.only?.part !== 'activate') return new Map()
+  const ids = plans.map(({ device }) => device.id)
+  return listStagedImages(tx, scope, ids)
+}
+
+function listWanted(
+  plans: readonly Planned[],
+  { orgUpgradeId, siteUpgrades }: { readonly orgUpgradeId: string; readonly siteUpgrades: readonly SiteUpgradeOf[] },
+): ActiveTarget[] {
+  const upgradeIds = new Map(siteUpgrades.map(({ site, upgradeId }) => [site.id, upgradeId]))
+  return plans.flatMap((plan) => {
+    const upgradeId = upgradeIds.get(plan.device.siteId)
+    if (plan.kind !== 'upgrade' || upgradeId === undefined) return []
+    return [{ deviceId: plan.device.id, upgradeId, orgUpgradeId, imageId: plan.entry.imageId }]
+  })
+}
+
+/** An image that is being deleted concurrently counts as missing. */
+async function shareImages(tx: Tx, scope: InOrg, plans: readonly Planned[]): Promise<void> {
+  const imageIds = [...new Set(plans.flatMap((plan) => (plan.kind === 'upgrade' ? [plan.entry.imageId] : [])))]
+  const held = await lockImages(tx, scope, imageIds)
+  if (held.length < imageIds.length)
+    throw new AppError('conflict', 'A firmware image of this upgrade has just been deleted')
+}

@@ -1,0 +1,50 @@
+import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
+import type { StoredKind, StoredPlan } from './preview.ts'
+
+/** Encodes a plan for its storage. */
+export function encodePlan({ org, sites, targets }: NewUpgrade): StoredPlan {
+  const siteIndexes = new Map(sites.map(({ id }, index) => [id, index]))
+  const kinds: StoredKind[] = []
+  const kindIndexes = new Map<string, number>()
+  const indexOfKind = (target: NewTarget): number => {
+    const kind = kindOf(target)
+    const key = JSON.stringify(kind)
+    const known = kindIndexes.get(key)
+    if (known !== undefined) return known
+    kindIndexes.set(key, kinds.length)
+    return kinds.push(kind) - 1
+  }
+  return {
+    phase_plan: org.phasePlan,
+    sites: sites.map(({ siteId, startAt, rebootAt, plan, notes }) => {
+      return { site_id: siteId, start_at: startAt.toISOString(), reboot_at: rebootAt.toISOString(), plan, notes }
+    }),
+    targets: targets.map((target) => {
+      const { mac, upgradeId, phase, ordinal } = target
+      return [mac, siteIndexes.get(upgradeId) ?? 0, indexOfKind(target), phase, ordinal] as const
+    }),
+    kinds,
+  }
+}
+
+export function kindOf({ model, imageId, fromVersion, targetVersion, state }: NewTarget): StoredKind {
+  return { model, image_id: imageId, from_version: fromVersion, target_version: targetVersion, state }
+}
+
+/**
+ * Returns the upgrade of a plan that was stored.
+ * @param fresh The same upgrade, planned anew: it has the ids and the times of now. Between the two there is no
+ *   difference that findDifferences() finds.
+ */
+export function decodePlan(stored: StoredPlan, fresh: NewUpgrade): NewUpgrade {
+  const places = new Map(stored.targets.map(([mac, , , phase, ordinal]) => [mac, { phase, ordinal }]))
+  const sites = new Map(stored.sites.map((site) => [site.site_id, site]))
+  return {
+    org: { ...fresh.org, phasePlan: stored.phase_plan },
+    sites: fresh.sites.map((site) => {
+      const known = sites.get(site.siteId)
+      return known === undefined ? site : Object.assign({}, site, { plan: known.plan, notes: known.notes })
+    }),
+    targets: fresh.targets.map((target) => Object.assign({}, target, places.get(target.mac))),
+  }
+}

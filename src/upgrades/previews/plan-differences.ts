@@ -1,0 +1,80 @@
+import type { NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
+import { kindOf } from './encode-plan.ts'
+import type { PlanDifference, StoredKind, StoredPlan, StoredSite } from './preview.ts'
+
+interface StoredTarget {
+  readonly siteId: string
+  readonly kind: StoredKind
+}
+
+/**
+ * Finds the facts that have changed since a plan was made, as far as it relied on them: which devices are upgraded,
+ * where they are, from and to which version, and when their sites start. Whether a device is connected is none of them:
+ * it decides the order of a plan, and the plan keeps the order that it has.
+ * @param fresh The same upgrade, planned anew.
+ */
+export function findDifferences(stored: StoredPlan, fresh: NewUpgrade): PlanDifference[] {
+  return [...compareSites(stored, fresh), ...compareTargets(stored, fresh)]
+}
+
+function compareTargets({ sites, kinds, targets }: StoredPlan, fresh: NewUpgrade): PlanDifference[] {
+  const before = new Map(
+    targets.flatMap(([mac, site, kind]): [string, StoredTarget][] => {
+      const siteId = sites[site]?.site_id
+      const facts = kinds[kind]
+      return siteId === undefined || facts === undefined ? [] : [[mac, { siteId, kind: facts }]]
+    }),
+  )
+  const siteIds = new Map(fresh.sites.map(({ id, siteId }) => [id, siteId]))
+  const reasons = new Map(fresh.sites.flatMap(({ notes }) => notes.map(({ mac, reason }) => [mac, reason] as const)))
+  const now = new Set(fresh.targets.map(({ mac }) => mac))
+  const gone = [...before.keys()].filter((mac) => !now.has(mac))
+  const difference = (mac: string, reason: string): PlanDifference => ({ mac, siteId: null, reason })
+  return [
+    ...fresh.targets.flatMap((target) => {
+      const known = before.get(target.mac)
+      if (known === undefined) return [difference(target.mac, 'is not in the plan')]
+      const siteId = siteIds.get(target.upgradeId)
+      if (siteId !== known.siteId) return [difference(target.mac, `is at the site ${siteId}, not at ${known.siteId}`)]
+      const reason = compareKinds(known.kind, target)
+      return reason === null ? [] : [difference(target.mac, reason)]
+    }),
+    ...gone.map((mac) => difference(mac, `can't be upgraded any more: ${reasons.get(mac) ?? 'it is not selected'}`)),
+  ]
+}
+
+function compareKinds(before: StoredKind, target: NewTarget): string | null {
+  const now = kindOf(target)
+  if (before.model !== now.model) return `is a ${now.model}, not a ${before.model}`
+  if (before.from_version !== now.from_version)
+    return `runs ${now.from_version ?? 'no known version'}, not ${before.from_version ?? 'no known version'}`
+  if (before.target_version !== now.target_version)
+    return `would get ${now.target_version}, not ${before.target_version}`
+  if (before.image_id !== now.image_id) return `would get another image of ${now.target_version}`
+  return before.state === now.state ? null : `would be ${now.state}, not ${before.state}`
+}
+
+/** Sites without devices are not compared: nothing happens there. */
+function compareSites(stored: StoredPlan, fresh: NewUpgrade): PlanDifference[] {
+  const before = new Map(stored.sites.map((site) => [site.site_id, site]))
+  return fresh.sites.flatMap((site) => {
+    const known = before.get(site.siteId)
+    if (known === undefined || known.plan.planned === 0 || site.plan.planned === 0) return []
+    const reason = compareTimes(known, site, fresh.org.createdAt)
+    return reason === null ? [] : [{ mac: null, siteId: site.siteId, reason }]
+  })
+}
+
+/** A start that has come since means now, as it did for the plan. */
+function compareTimes(before: StoredSite, site: NewSiteUpgrade, now: Date): string | null {
+  const startAt = latest(new Date(before.start_at), now)
+  if (startAt.getTime() !== site.startAt.getTime())
+    return `would start at ${site.startAt.toISOString()}, not at ${startAt.toISOString()}`
+  const rebootAt = latest(new Date(before.reboot_at), startAt)
+  if (rebootAt.getTime() === site.rebootAt.getTime()) return null
+  return `would reboot at ${site.rebootAt.toISOString()}, not at ${rebootAt.toISOString()}`
+}
+
+function latest(a: Date, b: Date): Date {
+  return a > b ? a : b
+}

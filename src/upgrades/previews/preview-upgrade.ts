@@ -1,0 +1,54 @@
+import type { SitesScope } from '../../access/scope.ts'
+import { listActiveDevices } from '../../devices/commands/store-upgrades.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import type { UpgradeRequest } from '../org-upgrade.ts'
+import { planUpgrade } from '../plan-upgrade.ts'
+import { prepareUpgrade } from '../prepare-upgrade.ts'
+import { encodePlan } from './encode-plan.ts'
+import { planPreview } from './plan-preview.ts'
+import type { UpgradePreview } from './preview.ts'
+import { insertPreview } from './store.ts'
+
+/** The request of a preview as it was sent. */
+export interface PreviewOrigin {
+  /** The operation, and the site or the device that it is for: a plan is carried out only there. */
+  readonly origin: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Plans an upgrade as createUpgrade() does, and stores the plan instead of the upgrade. Nothing is started, and no device
+ * is reserved.
+ * @throws AppError invalid, as createUpgrade() does.
+ */
+export function previewUpgrade(
+  ctx: Context,
+  scope: SitesScope,
+  wanted: PreviewOrigin & { readonly request: UpgradeRequest },
+): Promise<UpgradePreview> {
+  return inTx(ctx, (tx) => insertPlan(ctx, tx, scope, wanted))
+}
+
+async function insertPlan(
+  ctx: Context,
+  tx: Tx,
+  scope: SitesScope,
+  { request, origin, body }: PreviewOrigin & { readonly request: UpgradeRequest },
+): Promise<UpgradePreview> {
+  const prepared = await prepareUpgrade(ctx, tx, scope, request)
+  const wanted = prepared.wanted.map(({ deviceId }) => deviceId)
+  const busy = await listActiveDevices(tx, scope, wanted)
+  const claimed = new Set(wanted.filter((id) => !busy.has(id)))
+  const upgrade = planUpgrade(request, { ...prepared, claimed })
+  const preview = planPreview(upgrade, { devices: prepared.candidates, percents: request.phasing.percents })
+  const { planId: id, expiresAt } = preview
+  const { dry_run: _, ...sent } = body
+  await insertPreview(tx, scope, {
+    ...{ id, origin, expiresAt },
+    body: sent,
+    plan: encodePlan(upgrade),
+    createdAt: prepared.now,
+  })
+  return preview
+}

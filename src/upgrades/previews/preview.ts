@@ -1,0 +1,75 @@
+import type { OrgPhasePlan, UpgradeNote, UpgradePlan } from '../../rollout/rollout.ts'
+
+/** For how long a plan can be carried out. */
+export const PREVIEW_MS = 15 * 60_000
+
+/** The plan of an upgrade that was not started. */
+export interface UpgradePreview {
+  /** The id of the upgrade, if it is started. */
+  readonly planId: string
+  readonly expiresAt: Date
+  /** Devices that would be upgraded. */
+  readonly total: number
+  readonly phases: readonly PreviewPhase[]
+  readonly skipped: readonly { readonly mac: string; readonly reason: string }[]
+  /** So many failures stop the upgrade; null: no number does, but for those of `phases`. */
+  readonly stopsAfterFailures: number | null
+  /** An estimate; null: there is nothing to do. */
+  readonly endsAbout: Date | null
+  readonly notes: readonly { readonly siteId: string | null; readonly reason: string }[]
+}
+
+export interface PreviewPhase {
+  /** Cumulative: as the request names it, else the share of the devices that have had their turn at its end. */
+  readonly percent: number
+  readonly total: number
+  /** So many failures in it stop the upgrade; null: no number of its own. */
+  readonly stopsAfterFailures: number | null
+  /** Those with devices in the phase. */
+  readonly sites: readonly PreviewSite[]
+}
+
+export interface PreviewSite {
+  readonly siteId: string
+  /** Nothing begins at the site before it. */
+  readonly startAt: Date
+  /** In the order in which they are upgraded. */
+  readonly macs: readonly string[]
+}
+
+/**
+ * A plan as it is stored: what planUpgrade() decided, and the facts that it relied on. What many devices have in common
+ * is stored once, because a fleet may have a hundred thousand of them.
+ */
+export interface StoredPlan {
+  readonly phase_plan: OrgPhasePlan | null
+  readonly sites: readonly StoredSite[]
+  readonly kinds: readonly StoredKind[]
+  /** One for each device: MAC, the indexes of its site and its kind, phase, place. */
+  readonly targets: readonly (readonly [string, number, number, number, number])[]
+}
+
+export interface StoredSite {
+  readonly site_id: string
+  /** ISO 8601. */
+  readonly start_at: string
+  readonly reboot_at: string
+  readonly plan: UpgradePlan
+  readonly notes: readonly UpgradeNote[]
+}
+
+export interface StoredKind {
+  readonly model: string
+  readonly image_id: string
+  readonly from_version: string | null
+  readonly target_version: string
+  readonly state: 'planned' | 'skipped'
+}
+
+/** A fact that is no longer as the plan relied on it. */
+export interface PlanDifference {
+  readonly mac: string | null
+  readonly siteId: string | null
+  /** Continues "the device" or "the site". */
+  readonly reason: string
+}

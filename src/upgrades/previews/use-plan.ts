@@ -1,0 +1,35 @@
+import type { InOrg } from '../../access/scope.ts'
+import type { Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import type { NewUpgrade } from '../../rollout/store-create.ts'
+import { decodePlan } from './encode-plan.ts'
+import { noSuchPlan } from './find-request.ts'
+import { findDifferences } from './plan-differences.ts'
+import type { PlanDifference } from './preview.ts'
+import { deletePreview, isStarted } from './store.ts'
+
+/** An answer names no more of them. */
+const MAX_DIFFERENCES = 100
+
+/**
+ * Returns the upgrade of the plan whose id it has, and deletes the plan.
+ * @param fresh The same upgrade, planned anew.
+ * @throws AppError invalid if there is no such plan any more; outdated where the fleet has changed since.
+ */
+export async function usePlan(tx: Tx, scope: InOrg, fresh: NewUpgrade): Promise<NewUpgrade> {
+  const { id, createdAt: now } = fresh.org
+  const stored = await deletePreview(tx, scope, { id, now })
+  if (stored === undefined) throw noSuchPlan(await isStarted(tx, scope, id))
+  const differences = findDifferences(stored, fresh)
+  if (differences.length === 0) return decodePlan(stored, fresh)
+  const shown = differences.slice(0, MAX_DIFFERENCES).map(describe)
+  const count = differences.length
+  throw new AppError('outdated', `The plan no longer fits: ${count} of the facts that it relied on have changed`, {
+    differences: shown,
+    total: count,
+  })
+}
+
+function describe({ mac, siteId, reason }: PlanDifference) {
+  return { ...(mac !== null && { mac }), ...(siteId !== null && { site_id: siteId }), reason }
+}

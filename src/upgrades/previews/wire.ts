@@ -1,0 +1,79 @@
+import { type Static, Type } from 'typebox'
+import { ErrorReply, Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { UpgradePreview } from './preview.ts'
+
+/** Fields of requests for an upgrade, all of them ours. */
+export const previewFields = {
+  dry_run: Type.Optional(
+    Type.Boolean({ default: false, description: 'true: only plan the upgrade, and answer the plan' }),
+  ),
+  plan_id: Type.Optional(Type.String({ ...Uuid, description: 'carry out this plan, which a preview has answered' })),
+}
+
+export const UpgradePreviewReply = named(
+  'UpgradePreview',
+  Type.Object({
+    plan_id: Uuid,
+    expires_at: Timestamp,
+    total: Type.Integer({ description: 'devices that would be upgraded' }),
+    phases: Type.Array(
+      Type.Object({
+        percent: Type.Integer({ description: 'cumulative' }),
+        total: Type.Integer(),
+        stops_after_failures: Type.Optional(
+          Type.Integer({ description: 'so many failures in the phase stop the upgrade' }),
+        ),
+        sites: Type.Array(
+          Type.Object({
+            site_id: Uuid,
+            start_time: Type.Integer({ description: 'nothing begins at the site before it' }),
+            macs: Type.Array(Type.String(), { description: 'in the order in which they are upgraded' }),
+          }),
+        ),
+      }),
+    ),
+    skipped: Type.Array(Type.Object({ mac: Type.String(), reason: Type.String() })),
+    stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'so many failures stop the upgrade; null: no number of all of them does',
+    }),
+    ends_about: Type.Union([Timestamp, Type.Null()], {
+      description: 'an estimate, where every device is present and healthy; null: there is nothing to do',
+    }),
+    notes: Type.Array(Type.Object({ site_id: Type.Optional(Uuid), reason: Type.String() })),
+  }),
+)
+
+/** The 409 of a plan that no longer fits. */
+export const PlanOutdatedReply = named(
+  'UpgradePlanOutdated',
+  Type.Object({
+    ...ErrorReply.properties,
+    differences: Type.Array(
+      Type.Object({ mac: Type.Optional(Type.String()), site_id: Type.Optional(Uuid), reason: Type.String() }),
+      { description: 'what has changed since the preview; the first 100' },
+    ),
+    total: Type.Integer({ description: 'how many differences there are' }),
+  }),
+)
+
+export function presentPreview(preview: UpgradePreview): Static<typeof UpgradePreviewReply> {
+  const { planId, expiresAt, total, skipped, stopsAfterFailures, endsAbout, notes } = preview
+  return {
+    plan_id: planId,
+    expires_at: epochS(expiresAt),
+    total,
+    phases: preview.phases.map((phase) => ({
+      percent: phase.percent,
+      total: phase.total,
+      ...(phase.stopsAfterFailures !== null && { stops_after_failures: phase.stopsAfterFailures }),
+      sites: phase.sites.map(({ siteId, startAt, macs }) => {
+        return { site_id: siteId, start_time: Math.floor(epochS(startAt)), macs: [...macs] }
+      }),
+    })),
+    skipped: skipped.map(({ mac, reason }) => ({ mac, reason })),
+    stops_after_failures: stopsAfterFailures,
+    ends_about: endsAbout && Math.floor(epochS(endsAbout)),
+    notes: notes.map(({ siteId, reason }) => (siteId === null ? { reason } : { site_id: siteId, reason })),
+  }
+}
