@@ -111,7 +111,7 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
     why: "The server would have to download them with the customer's credentials",
   },
   {
-    what: 'upgrades with `snapshot`, `enable_p2p` or other than the default values of `rrm_...`',
+    what: 'upgrades with `snapshot` or `enable_p2p`',
     words: 'not supported yet',
     file: 'src/upgrades/wire-parse.ts',
     why: 'Nothing carries them out; the upgrade would run without them',

@@ -51,6 +51,8 @@ export interface UpgradeRequest {
   readonly reboots: boolean
   /** The name of the strategy, for the record. */
   readonly strategy: string
+  /** The field that names it. */
+  readonly strategyField: string
   readonly phasing: Phasing
   /** The strategy of the downloads, where the request wants another one for them that restricts them; else null. */
   readonly downloadStrategy: string | null

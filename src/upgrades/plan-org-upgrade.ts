@@ -169,6 +169,23 @@ export function refuseDownloadStrategy(
 }
 
 /**
+ * Refuses a strategy that is for one type of devices only.
+ * @throws AppError invalid naming a device of another type.
+ */
+export function refuseOtherTypes(
+  { strategy, strategyField, phasing: { onlyType } }: Pick<UpgradeRequest, 'strategy' | 'strategyField' | 'phasing'>,
+  plans: readonly DevicePlan<UpgradeDevice>[],
+): void {
+  if (onlyType === null) return
+  const others = plans.filter(({ kind, device: { type } }) => kind === 'upgrade' && type !== onlyType)
+  const [first] = others
+  if (first === undefined) return
+  const { mac, type } = first.device
+  const which = `${others.length} of the devices are of another type, for example ${mac} (${type})`
+  throw invalidField(strategyField, `is ${strategy}, which is for devices of the type ${onlyType} only: ${which}`)
+}
+
+/**
  * Refuses the installation of firmware without a reboot, which no driver supports.
  * @throws AppError invalid naming a device that would reboot although the client does not allow it.
  */

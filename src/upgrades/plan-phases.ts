@@ -1,5 +1,5 @@
 import type { OrgPhasePlan, PhaseGate } from '../rollout/rollout.ts'
-import type { Phasing, TargetFacts } from './strategies/strategy.ts'
+import type { Phasing, PlanFacts, TargetFacts } from './strategies/strategy.ts'
 
 export interface SiteTargets<T> {
   /** The id of the site upgrade. */
@@ -37,22 +37,22 @@ export interface UpgradePhases<T> {
  * of 500 sites with ten devices each is 50 devices, not one at every site; each site then has every phase, though it may
  * be empty there.
  *
- * @param upgradeId That of the organization's upgrade: the same id and targets give the same plan.
+ * @param facts With the `upgradeId` of the organization's upgrade: the same id and targets give the same plan.
  */
 export function planPhases<T extends TargetFacts>(
   sites: readonly SiteTargets<T>[],
-  { phasing, upgradeId }: { readonly phasing: Phasing; readonly upgradeId: string },
+  { phasing, ...facts }: PlanFacts & { readonly phasing: Phasing },
 ): UpgradePhases<T> {
   if (phasing.scope === 'site') {
     const plans = sites.map((site) => {
-      const phases = phasing.plan(site.targets, { upgradeId })
+      const phases = phasing.plan(site.targets, facts)
       return [site.upgradeId, { ...place(phases), gates: gatesOf(phasing, phases.length) }] as const
     })
     return { org: null, bySite: new Map(plans) }
   }
   const phases = phasing.plan(
     sites.flatMap(({ targets }) => targets),
-    { upgradeId },
+    facts,
   )
   const siteOf = new Map(sites.flatMap((site) => site.targets.map((target) => [target, site.upgradeId] as const)))
   const parts = phases.map((targets) => Map.groupBy(targets, (target) => siteOf.get(target)))

@@ -1,5 +1,7 @@
 import { canStage } from '../rollout/decide-order.ts'
 import { type OrgPhasePlan, type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
+import type { RadioFactsByMac } from './radio/radio.ts'
+import type { PlanFacts } from './strategies/strategy.ts'
 import { type PhasePlan, planPhases } from './plan-phases.ts'
 import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
 import type { UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
@@ -25,6 +27,8 @@ export interface UpgradeInputs {
   /** By site. */
   readonly times: ReadonlyMap<string, SiteTimes>
   readonly plans: readonly Planned[]
+  /** By MAC; see PlanFacts. */
+  readonly radio: RadioFactsByMac
   /** Ids of the devices that no other upgrade has. */
   readonly claimed: ReadonlySet<string>
   readonly now: Date
@@ -34,12 +38,12 @@ export interface UpgradeInputs {
 
 /** The whole upgrade, as it is to be written. The same request and inputs give the same plan. */
 export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): NewUpgrade {
-  const { id, siteUpgrades, times, plans, claimed, nowMs } = inputs
+  const { id, siteUpgrades, times, plans, claimed, radio, nowMs } = inputs
   const plansBySite = Map.groupBy(plans, ({ device }) => device.siteId)
   const selected = siteUpgrades.map(({ site, upgradeId }) => {
     return { upgradeId, targets: selectClaimed(plansBySite.get(site.id) ?? [], claimed) }
   })
-  const { org, bySite } = planPhases(selected, { phasing: request.phasing, upgradeId: id })
+  const { org, bySite } = planPhases(selected, { phasing: request.phasing, upgradeId: id, radio })
   const sites = siteUpgrades.flatMap(({ site, upgradeId }): SitePlan[] => {
     const phases = bySite.get(upgradeId)
     const siteTimes = times.get(site.id)
@@ -49,7 +53,7 @@ export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): New
   const targets = sites.flatMap((site) => planTargets(site, request.only?.part === 'activate'))
   return {
     org: planOrg(request, { ...inputs, phasePlan: org, targets }),
-    sites: sites.map((site) => planSite(request, site)),
+    sites: sites.map((site) => planSite(request, site, { upgradeId: id, radio })),
     targets,
   }
 }
@@ -96,7 +100,7 @@ interface SitePlan extends SiteUpgradeOf {
   readonly nowMs: number
 }
 
-function planSite(request: UpgradeRequest, sitePlan: SitePlan): NewSiteUpgrade {
+function planSite(request: UpgradeRequest, sitePlan: SitePlan, facts: PlanFacts): NewSiteUpgrade {
   const { upgradeId, site, times, plans, phases, nowMs } = sitePlan
   const planned = phases.targets.length
   const skipped = plans.filter(({ kind }) => kind === 'skip').length
@@ -109,7 +113,7 @@ function planSite(request: UpgradeRequest, sitePlan: SitePlan): NewSiteUpgrade {
     plan: presentPlan(request, sitePlan),
     counts: { ...noCounts, planned, skipped },
     total: planned + skipped,
-    notes: noteSite(sitePlan),
+    notes: [...noteSite(sitePlan), ...noteStrategy(request, sitePlan, facts)],
     // The engine looks at once, and waits for the start by itself.
     dueMs: planned === 0 ? null : nowMs,
   }
@@ -138,6 +142,11 @@ function noteSite({ times, plans, claimed }: SitePlan): UpgradeNote[] {
     ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),
     ...busy.map(({ device }) => ({ mac: device.mac, reason: 'in another upgrade' })),
   ]
+}
+
+function noteStrategy({ phasing }: UpgradeRequest, { phases }: SitePlan, facts: PlanFacts): readonly UpgradeNote[] {
+  const targets = phases.targets.map(({ target }) => target)
+  return targets.length === 0 ? [] : (phasing.noteSite?.(targets, facts) ?? [])
 }
 
 function planTargets({ upgradeId, plans, phases }: SitePlan, staged: boolean): NewTarget[] {

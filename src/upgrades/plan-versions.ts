@@ -81,7 +81,7 @@ function comparePart(a: string, b: string): number {
   return left < right ? -1 : 1
 }
 
-function compareText(a: string, b: string): number {
+export function compareText(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1
 }

@@ -6,6 +6,8 @@ import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { type Candidate, listCandidates } from '../rollout/store-create.ts'
+import type { RadioFactsByMac } from './radio/radio.ts'
+import { listRadioFacts } from './radio/store.ts'
 import type { UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import {
   type StagedImages,
@@ -14,6 +16,7 @@ import {
   planTimes,
   refuseDownloadStrategy,
   refuseModelsNotIn,
+  refuseOtherTypes,
   refuseReboots,
   refuseUnknownDevices,
   refuseUnknownSites,
@@ -54,11 +57,13 @@ export async function prepareUpgrade(
   const plans = limitToPart(request.only, decided, await listStaged(tx, scope, { request, plans: decided }))
   refuseDownloadStrategy(request, plans)
   refuseReboots(request, plans)
+  refuseOtherTypes(request, plans)
   await shareImages(tx, scope, plans)
   const id = request.planId ?? uuidv7()
+  const radio = await listRadio(tx, scope, { request, plans, now })
   const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
   const wanted = listWanted(plans, { orgUpgradeId: id, siteUpgrades })
-  return { id, sites, siteUpgrades, candidates, times, plans, wanted, now, nowMs: ctx.serviceClock.nowMs() }
+  return { id, sites, siteUpgrades, candidates, times, plans, radio, wanted, now, nowMs: ctx.serviceClock.nowMs() }
 }
 
 async function refuseUnknownModels(tx: Tx, scope: SitesScope, { models }: UpgradeRequest): Promise<void> {
@@ -74,6 +79,16 @@ async function listStaged(
   if (request.only?.part !== 'activate') return new Map()
   const ids = plans.map(({ device }) => device.id)
   return listStagedImages(tx, scope, ids)
+}
+
+async function listRadio(
+  tx: Tx,
+  scope: InOrg,
+  { request, plans, now }: { readonly request: UpgradeRequest; readonly plans: readonly Planned[]; readonly now: Date },
+): Promise<RadioFactsByMac> {
+  if (request.phasing.onlyType !== 'ap') return new Map()
+  const ids = plans.flatMap(({ kind, device }) => (kind === 'upgrade' ? [device.id] : []))
+  return listRadioFacts(tx, scope, { deviceIds: ids, now })
 }
 
 function listWanted(

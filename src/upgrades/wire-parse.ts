@@ -16,9 +16,9 @@ import { type OrgUpgradeBody, publishedDefaults } from './wire.ts'
  */
 export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = strategies): UpgradeRequest {
   refuseUnsupported(body, registry)
-  for (const each of Object.values(registry)) each.check?.(body)
   const { strategy, phasedBy, downloadStrategy } = findStrategies(body, registry)
   refuseGates(body, phasedBy)
+  for (const each of Object.values(registry)) each.check?.(body, strategy.name)
   const phasing = phasedBy.parse(body)
   const models = parseModels(body.models)
   return {
@@ -36,6 +36,7 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     versions: parseVersions(body),
     reboots: true,
     strategy: strategy.name,
+    strategyField: body.reboot_strategy === undefined ? 'strategy' : 'reboot_strategy',
     phasing: phasedBy === strategy ? phasing : { ...phasing, notes: [...phasing.notes, noteDownloads(phasedBy)] },
     downloadStrategy,
     start: parseDateTime('start_datetime', body.start_datetime) ?? parseEpoch('start_time', body.start_time),
@@ -46,10 +47,6 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
 
 /** Refuses requests for what the service can't do yet. */
 function refuseUnsupported(body: OrgUpgradeBody, registry: Strategies): void {
-  // The deprecated field only fills the new one, so whatever it names is without effect beside it.
-  const field = body.reboot_strategy === undefined ? 'strategy' : 'reboot_strategy'
-  const name = body[field]
-  if (name !== undefined && !Object.hasOwn(registry, name)) throw unsupported(field)
   const values: Readonly<Record<string, unknown>> = body
   const implemented = fieldsOf(registry)
   for (const [field, value] of Object.entries(publishedDefaults)) {
@@ -87,10 +84,10 @@ interface RequestedStrategies {
  */
 function findStrategies(body: OrgUpgradeBody, registry: Strategies): RequestedStrategies {
   const reboot = body.reboot_strategy ?? body.strategy ?? 'big_bang'
-  const download = body.download_strategy ?? reboot
   const strategy = registry[reboot]
+  const download = body.download_strategy ?? (strategy?.onlyReboots === true ? 'big_bang' : reboot)
   const ofDownloads = registry[download]
-  if (strategy === undefined) throw unsupported('reboot_strategy')
+  if (strategy === undefined) throw unsupported(body.reboot_strategy === undefined ? 'strategy' : 'reboot_strategy')
   if (ofDownloads === undefined) throw unsupported('download_strategy')
   const phasedBy = reboot === 'big_bang' ? ofDownloads : strategy
   const isFree = download === 'big_bang' || download === phasedBy.name

@@ -21,6 +21,7 @@ const pilot: Strategy<'test_pilot', typeof pilotFields> = {
     return {
       scope: 'org',
       maxFailurePercentage: null,
+      onlyType: null,
       percents: null,
       notes: [],
       plan(targets, { upgradeId }) {
@@ -162,15 +163,6 @@ test('a strategy of the registry alone is part of the schema, of the parser and 
   expect(() => parseOrgUpgrade({ strategy: 'test_pilot' })).toThrow('Invalid field strategy: ')
 })
 
-test('a published strategy that joins the registry takes its fields and its name with it', () => {
-  const fields = { rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })) }
-  const rrm: Strategy<'rrm', typeof fields> = { name: 'rrm', fields, parse: () => pilot.parse({}) }
-  const body = { strategy: 'rrm', rrm_slow_ramp: true }
-  expect(() => parseOrgUpgrade(body)).toThrow('Invalid field strategy: ')
-  expect(() => parseOrgUpgrade({ rrm_slow_ramp: true })).toThrow('Invalid field rrm_slow_ramp: ')
-  expect(parseOrgUpgrade(body, { ...strategies, rrm }).strategy).toBe('rrm')
-})
-
 describe('the phases of', () => {
   const targets = (count: number): TargetFacts[] =>
     Array.from({ length: count }, (_, index) => ({
@@ -209,6 +201,13 @@ describe('the phases of', () => {
     expect(sizesOf({ strategy: 'big_bang' }, 3)).toEqual([3])
     expect(sizesOf({ strategy: 'serial' }, 3)).toEqual([1, 1, 1])
     expect(sizesOf({ strategy: 'serial' }, 0)).toEqual([])
+  })
+
+  test('rrm are batches that double, up to a tenth', () => {
+    expect(sizesOf({ strategy: 'rrm' }, 100)).toEqual([2, 4, 8, ...Array.from({ length: 8 }, () => 10), 6])
+    expect(sizesOf({ strategy: 'rrm', rrm_max_batch_percentage: 50, rrm_first_batch_percentage: 20 }, 10)).toEqual([
+      2, 4, 4,
+    ])
   })
 
   test('the strategy of this suite are one device of each site, then the others', () => {

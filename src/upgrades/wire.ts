@@ -26,22 +26,10 @@ const VersionItem = named(
   }),
 )
 
-/** Strategies of the interface that the service may lack: naming one is a 400 that says so. */
-const publishedStrategies = ['rrm']
-
 /** Fields of the interface that have no effect yet: values other than the defaults are refused. */
 export const publishedFields = {
   enable_p2p: Type.Optional(Type.Boolean({ default: false })),
   snapshot: Type.Optional(Type.Boolean({ default: false })),
-  rrm_first_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 2 })),
-  rrm_max_batch_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 10 })),
-  rrm_mesh_upgrade: Type.Optional(
-    Type.Union([Type.Literal('parallel'), Type.Literal('sequential')], { default: 'sequential' }),
-  ),
-  rrm_node_order: Type.Optional(
-    Type.Union([Type.Literal('center_to_fringe'), Type.Literal('fringe_to_center')], { default: 'fringe_to_center' }),
-  ),
-  rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })),
 }
 export const publishedDefaults: Readonly<Record<string, unknown>> = Object(
   Value.Default(Type.Object(publishedFields), {}),
@@ -72,12 +60,13 @@ export const commonFields = {
 }
 
 export function strategyOf(registry: Strategies) {
-  return Type.Enum([...new Set([...Object.keys(registry), ...publishedStrategies])].toSorted())
+  return Type.Enum(Object.keys(registry).toSorted())
 }
 
 /** The schema of the body, with the names and the fields of these strategies. */
 export function orgUpgradeBodyOf<S extends Strategies>(registry: S) {
-  const names = Object.keys(registry).toSorted()
+  const downloads = Object.values(registry).filter(({ onlyReboots }) => onlyReboots !== true)
+  const names = downloads.map(({ name }) => name).toSorted()
   const Strategy = strategyOf(registry)
   return Type.Object({
     ...commonFields,

@@ -106,7 +106,7 @@ describe('an upgrade of a site', () => {
     [{ enable_p2p: true }, 'enable_p2p'],
     [{ version: '9.9.9' }, 'version'],
     [{ models: ['SW24'] }, 'models.0'],
-    [{ strategy: 'rrm' }, 'strategy'],
+    [{ strategy: 'rrm', rrm_max_batch_percentage: 0 }, 'rrm_max_batch_percentage'],
     [{ reboot_at: 1 }, 'reboot_at'],
     [{ device_ids: ['x'] }, 'device_ids.0'],
   ])('refuses %o', async (body, field) => {

@@ -69,11 +69,12 @@ describe('fields', () => {
   it.each([
     [{ enable_p2p: true }, 'enable_p2p', 'not supported yet'],
     [{ snapshot: true }, 'snapshot', 'not supported yet'],
-    [{ strategy: 'rrm' }, 'strategy', 'not supported yet'],
-    [{ reboot_strategy: 'rrm' }, 'reboot_strategy', 'not supported yet'],
-    [{ rrm_slow_ramp: true }, 'rrm_slow_ramp', 'not supported yet'],
-    [{ rrm_max_batch_percentage: 50 }, 'rrm_max_batch_percentage', 'not supported yet'],
-    [{ rrm_node_order: 'center_to_fringe' }, 'rrm_node_order', 'not supported yet'],
+    [{ strategy: 'rrm' }, 'strategy', '2 of the devices are of another type, for example '],
+    [{ reboot_strategy: 'rrm' }, 'reboot_strategy', 'for devices of the type ap only'],
+    [{ download_strategy: 'rrm' }, 'download_strategy', ''],
+    [{ rrm_slow_ramp: true }, 'rrm_slow_ramp', 'for the strategy rrm only'],
+    [{ rrm_max_batch_percentage: 50 }, 'rrm_max_batch_percentage', 'for the strategy rrm only'],
+    [{ rrm_node_order: 'center_to_fringe' }, 'rrm_node_order', 'for the strategy rrm only'],
     [{ download_strategy: 'canary', reboot_strategy: 'serial' }, 'download_strategy', '5 of the devices download and'],
     [
       { all_sites: false, download_strategy: 'serial', reboot_strategy: 'canary' },

@@ -66,6 +66,14 @@ interface Folded {
   readonly closed: readonly Bucket[]
 }
 
+/** Few reports contain a scan, and the device hears the same neighbors for days, also across a restart. */
+function withScan(told: Telemetry, known: Pick<TimedTelemetry, 'telemetry'> | null, { at }: RecordTime): Telemetry {
+  const { scan = null } = told
+  if (scan !== null) return { ...told, scan: { ...scan, at_s: Math.floor(at.getTime() / 1000) } }
+  const before = known?.telemetry.scan
+  return before === undefined ? told : { ...told, scan: before }
+}
+
 function fold(
   { telemetry, hasBooted }: ReceivedTelemetry,
   known: KnownReport | undefined,
@@ -80,7 +88,7 @@ function fold(
     const next = addSample(bucket, sampleOf(before, rated), time.at.getTime() / 1000)
     if (next.closed !== null) closed.push(next.closed)
     bucket = next.open
-    before = rated
+    before = { ...rated, telemetry: withScan(rated.telemetry, before ?? known ?? null, time) }
   }
   return before === null || bucket === null || telemetry.length === 0
     ? null

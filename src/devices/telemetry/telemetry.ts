@@ -10,6 +10,8 @@ export interface Telemetry {
   /** Interfaces with addresses or counters that are not physical ports. */
   readonly interfaces: readonly Interface[]
   readonly neighbors: readonly Neighbor[]
+  /** Its latest scan; kept from report to report until there is a newer one. */
+  readonly scan?: Scan
   readonly wireless: readonly WirelessClient[]
   readonly wired: readonly WiredClient[]
 }
@@ -22,6 +24,7 @@ export const telemetryLimits = {
   interfaces: 64,
   addresses: 8,
   neighbors: 128,
+  scanned: 64,
   wireless: 512,
   wired: 2048,
   /** Characters of a name, an SSID or an address. */
@@ -147,6 +150,19 @@ export interface Neighbor {
   readonly mgmt_addrs: readonly string[]
   /** True if it forwards traffic of others: a bridge or a router, and no access point. */
   readonly forwards: boolean
+}
+
+/** What an access point hears of other access points. */
+export interface Scan {
+  /** When it was reported, in epoch seconds; absent in what a driver decodes. */
+  readonly at_s?: number
+  readonly cells: readonly ScannedCell[]
+}
+
+export interface ScannedCell {
+  readonly bssid: string
+  /** dBm. */
+  readonly rssi: number
 }
 
 export interface WirelessClient extends Counters, Rates {

@@ -1,6 +1,6 @@
 import { type PackageName, packageNames } from '../../firmware/packages/package.ts'
 import { invalidField } from '../../platform/errors.ts'
-import { strategies } from '../strategies/index.ts'
+import { commonStrategies } from '../strategies/index.ts'
 import type { Strategy } from '../strategies/strategy.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 import type { MxedgeUpgradeBody } from './wire.ts'
@@ -11,8 +11,8 @@ import type { MxedgeUpgradeBody } from './wire.ts'
  */
 export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeRequest {
   const { mxedge_ids: ids, strategy: name = 'big_bang', channel = 'stable', distro = null, start_time } = body
-  for (const each of Object.values<Strategy>(strategies)) each.check?.(body)
-  const strategy = (strategies as Readonly<Record<string, Strategy>>)[name] ?? strategies.big_bang
+  for (const each of Object.values<Strategy>(commonStrategies)) each.check?.(body, name)
+  const strategy = (commonStrategies as Readonly<Record<string, Strategy>>)[name] ?? commonStrategies.big_bang
   const wanted = entriesOf('versions', body.versions).filter(([, version]) => version !== 'current')
   const downgrades = entriesOf('allow_downgrades', body.allow_downgrades).filter(([, isAllowed]) => isAllowed)
   return {

@@ -4,10 +4,10 @@ import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import type { MxedgeUpgrade, MxedgeUpgradeItem, MxedgeUpgradeTarget } from '../../mxedges/upgrades/store-records.ts'
 import type { MxedgeStep } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/clock.ts'
-import { fieldsOf, strategies } from '../strategies/index.ts'
+import { fieldsOf, commonStrategies } from '../strategies/index.ts'
 import { EpochS, stateFields } from '../wire.ts'
 
-const { canary_phases, max_failures, max_failure_percentage } = fieldsOf(strategies)
+const { canary_phases, max_failures, max_failure_percentage } = fieldsOf(commonStrategies)
 
 const Version = Type.String({
   pattern: PACKAGE_VERSION,
@@ -27,7 +27,7 @@ const fields = {
   mxedge_ids: Type.Optional(
     Type.Array(Uuid, { maxItems: MAX_APPLIANCES, description: 'missing: all edge appliances' }),
   ),
-  strategy: Type.Optional(Type.Enum(Object.keys(strategies).toSorted(), { default: 'big_bang' })),
+  strategy: Type.Optional(Type.Enum(Object.keys(commonStrategies).toSorted(), { default: 'big_bang' })),
   channel: Type.Optional(Type.Enum([...channels], { default: 'stable' })),
   versions: Type.Optional(Versions),
   allow_downgrades: Type.Optional(Downgrades),

@@ -70,7 +70,16 @@ function plan(devices: readonly Given[], body: object, round: string): NewUpgrad
   const claimed = new Set(
     plans.flatMap(({ device }, index) => (devices[index]?.decision === 'busy' ? [] : [device.id])),
   )
-  return planUpgrade(parseOrgUpgrade(body), { id: 'plan', siteUpgrades, times, plans, claimed, now, nowMs: 0 })
+  return planUpgrade(parseOrgUpgrade(body), {
+    id: 'plan',
+    siteUpgrades,
+    times,
+    plans,
+    claimed,
+    radio: new Map(),
+    now,
+    nowMs: 0,
+  })
 }
 
 const previewOf = (upgrade: NewUpgrade, devices: readonly Given[]) =>

@@ -68,6 +68,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       versions: [{ field, firmwareType: null, version, modelVersion: new Map(), force: false }],
       reboots: true,
       strategy,
+      strategyField: 'strategy',
       phasing: strategies[strategy].parse({}),
       downloadStrategy: null,
       start: instantOf('start_time', start),

@@ -14,6 +14,7 @@ export const bigBang: Strategy<'big_bang', typeof fields> = {
       throw invalidField('max_failures', 'is given with the strategy big_bang, which has no phases to limit')
     return {
       scope: 'site',
+      onlyType: null,
       maxFailurePercentage: null,
       percents: null,
       notes: [],

@@ -39,6 +39,7 @@ export const canary: Strategy<'canary', typeof fields> = {
     const percent = max_failure_percentage ?? DEFAULT_MAX_FAILURE_PERCENTAGE
     return {
       scope,
+      onlyType: null,
       maxFailurePercentage: limits === null ? percent : null,
       percents,
       notes: [],

@@ -1,6 +1,7 @@
 import type { TProperties } from 'typebox'
 import { bigBang } from './big-bang.ts'
 import { canary } from './canary.ts'
+import { rrm } from './rrm.ts'
 import { serial } from './serial.ts'
 import type { Strategies, Strategy } from './strategy.ts'
 
@@ -8,8 +9,12 @@ import type { Strategies, Strategy } from './strategy.ts'
 export const strategies = {
   big_bang: bigBang,
   canary,
+  rrm,
   serial,
 } satisfies Record<string, Strategy>
+
+/** Those for devices of any type, also edge appliances. */
+export const commonStrategies = { big_bang: bigBang, canary, serial } satisfies Record<string, Strategy>
 
 /** The fields of all the strategies, as one type. */
 type FieldsOf<S extends Strategies> = Extract<Intersection<S[keyof S]['fields']>, TProperties>

@@ -11,6 +11,7 @@ export const serial: Strategy<'serial', typeof limitFields> = {
     const reason = 'max_failures has no effect with the strategy serial; max_failure_percentage applies'
     return {
       scope: 'site',
+      onlyType: null,
       maxFailurePercentage: percent,
       percents: null,
       notes: limits.length > 0 ? [{ reason }] : [],

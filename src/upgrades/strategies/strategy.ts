@@ -1,6 +1,7 @@
 import type { Static, TObject, TProperties } from 'typebox'
 import type { DeviceType } from '../../events/device-type.ts'
 import type { PhaseGate, PhaseScope, UpgradeNote } from '../../rollout/rollout.ts'
+import type { RadioFactsByMac } from '../radio/radio.ts'
 import type { Orderable } from '../plan-order.ts'
 
 /** The facts about a target that a strategy may use. */
@@ -18,12 +19,16 @@ export interface TargetFacts extends Orderable {
 export interface PlanFacts {
   /** The upgrade whose targets are planned. Orders that nothing else decides depend on it: see planOrder(). */
   readonly upgradeId: string
+  /** Of the targets, if the strategy is for access points only. */
+  readonly radio?: RadioFactsByMac
 }
 
 /** A strategy with the options of one request. */
 export interface Phasing {
   /** `org`: one plan for the targets of all sites together; `site`: one for each site. */
   readonly scope: PhaseScope
+  /** Devices of other types can't be upgraded like this; null: all can. */
+  readonly onlyType: DeviceType | null
   /** More hard failures than this percentage stop the upgrade, at the site and at all sites; null: no such limit. */
   readonly maxFailurePercentage: number | null
   /** The cumulative shares of the phases, where the request names them; else null. */
@@ -35,6 +40,8 @@ export interface Phasing {
    * @returns The targets by phase, in the order in which they are upgraded. Phases may be empty.
    */
   plan<T extends TargetFacts>(targets: readonly T[], facts: PlanFacts): readonly (readonly T[])[]
+  /** What the record of a site upgrade says about how its targets were planned. */
+  noteSite?(targets: readonly TargetFacts[], facts: PlanFacts): readonly UpgradeNote[]
   /** The condition for the next phase to open, as the engine stores it; null: none. */
   gate(phase: number): PhaseGate | null
 }
@@ -45,8 +52,13 @@ export interface Strategy<Name extends string = string, Fields extends TProperti
   readonly name: Name
   /** The fields of the request that the strategy reads. Strategies may share a field, but then with the same schema. */
   readonly fields: Fields
-  /** Refuses values of the fields that no request may have, whatever its strategy. @throws AppError invalid */
-  check?(body: Static<TObject<Fields>>): void
+  /** True if downloads can't follow it: they then begin all at once. */
+  readonly onlyReboots?: boolean
+  /**
+   * Refuses values of the fields that no request may have with the chosen strategy, which may be another one.
+   * @throws AppError invalid
+   */
+  check?(body: Static<TObject<Fields>>, chosen: string): void
   /** @throws AppError invalid naming the field that makes no sense with this strategy. */
   parse(body: Static<TObject<Fields>>): Phasing
 }

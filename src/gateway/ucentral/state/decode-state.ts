@@ -4,6 +4,7 @@ import { decodeInterfaces } from './decode-interfaces.ts'
 import { decodeNeighbors } from './decode-neighbors.ts'
 import { decodePorts } from './decode-ports.ts'
 import { decodeRadios } from './decode-radios.ts'
+import { decodeScan } from './decode-scan.ts'
 import { decodeForwarding, decodeHosts } from './decode-wired.ts'
 import { decodeCells } from './decode-wireless.ts'
 
@@ -38,6 +39,7 @@ export function decodeState(value: unknown): Telemetry {
     ports,
     interfaces: decodeInterfaces(state, ports),
     neighbors,
+    ...decodeScan(state),
     wireless,
     wired: [...forwarding.clients, ...hosts].slice(0, telemetryLimits.wired),
   }

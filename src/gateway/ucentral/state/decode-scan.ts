@@ -1,0 +1,16 @@
+import { type Telemetry, telemetryLimits } from '../../../devices/telemetry/telemetry.ts'
+import { type Fields, dbmOf, fieldsOf, listOf, macOf } from '../../report-values.ts'
+
+/** The strongest cells of others that the access point hears; nothing where its report contains no scan. */
+export function decodeScan(state: Fields): Pick<Telemetry, 'scan'> {
+  if (!Array.isArray(state['scan'])) return {}
+  const cells = listOf(state['scan'], MAX_SCANNED).flatMap((one) => {
+    const cell = fieldsOf(one)
+    const [bssid, rssi] = [macOf(cell['bssid']), dbmOf(cell['signal'])]
+    return bssid === undefined || rssi === undefined ? [] : [{ bssid, rssi }]
+  })
+  return { scan: { cells: cells.toSorted((a, b) => b.rssi - a.rssi).slice(0, telemetryLimits.scanned) } }
+}
+
+/** A scan in a city hears hundreds of cells; the near ones are not always the first. */
+const MAX_SCANNED = 2048

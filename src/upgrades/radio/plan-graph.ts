@@ -1,0 +1,130 @@
+import type { RadioFacts, RadioSource } from './radio.ts'
+
+/** Access points that hear each other at this level or above are never restarted together. */
+export const NEIGHBOR_DBM = -70
+
+/** Signals below this level are of no use to clients, so they bring nobody nearer. */
+const SILENCE_DBM = -85
+
+/** The loss of a signal grows with the distance: -70 dBm at 25 m, which walls of an office make of 20 dBm at 5 GHz. */
+const DBM_AT_1_M = -28
+const DBM_PER_DECADE = -30
+/** Where the signal falls below SILENCE_DBM. */
+const REACH_M = 10 ** ((SILENCE_DBM - DBM_AT_1_M) / DBM_PER_DECADE)
+
+/** The radio network of a site. Access points are numbers: their places in the list that was planned. */
+export interface RadioGraph {
+  /** Those that must not be restarted together with each one. */
+  readonly neighbors: readonly (readonly number[])[]
+  /** The higher, the more and the nearer neighbors it has. */
+  readonly centrality: readonly number[]
+}
+
+type Join = (a: number, b: number, dbm: number) => void
+
+/**
+ * Plans who is near whom. A pair is as near as the scans of the two say; if neither has scanned, as the map says; else two
+ * access points at the same switch count as neighbors.
+ * @param facts Of the access points of one site.
+ */
+export function planGraph(facts: readonly RadioFacts[]): RadioGraph {
+  const neighbors = facts.map((): number[] => [])
+  const centrality = facts.map(() => 0)
+  const join: Join = (a, b, dbm) => {
+    const weight = Math.max(0, dbm - SILENCE_DBM)
+    centrality[a] = (centrality[a] ?? 0) + weight
+    centrality[b] = (centrality[b] ?? 0) + weight
+    if (dbm < NEIGHBOR_DBM) return
+    neighbors[a]?.push(b)
+    neighbors[b]?.push(a)
+  }
+  joinScanned(facts, join)
+  joinPlaced(facts, join)
+  joinCabled(facts, join)
+  return { neighbors, centrality }
+}
+
+export function sourceOf({ scan, position, parent }: RadioFacts): RadioSource {
+  if (scan !== null) return 'scan'
+  if (position !== null) return 'map'
+  return parent === null ? 'none' : 'lldp'
+}
+
+/** Of the two directions and of all cells, the strongest signal counts. */
+function joinScanned(facts: readonly RadioFacts[], join: Join): void {
+  const owners = new Map(facts.flatMap(({ bssids }, index) => bssids.map((bssid) => [bssid, index] as const)))
+  const levels = new Map<number, number>()
+  for (const [index, { scan }] of facts.entries()) {
+    for (const { bssid, rssi } of scan ?? []) {
+      const other = owners.get(bssid)
+      if (other === undefined || other === index || rssi < SILENCE_DBM) continue
+      const pair = Math.min(index, other) * facts.length + Math.max(index, other)
+      const known = levels.get(pair)
+      if (known === undefined || known < rssi) levels.set(pair, rssi)
+    }
+  }
+  for (const [pair, dbm] of levels) join(Math.floor(pair / facts.length), pair % facts.length, dbm)
+}
+
+interface Point {
+  readonly index: number
+  readonly x: number
+  readonly y: number
+}
+
+/** Joins pairs on one floor of which neither has scanned. */
+function joinPlaced(facts: readonly RadioFacts[], join: Join): void {
+  const squares = new Map<string, Point[]>()
+  for (const [index, { position, scan }] of facts.entries()) {
+    if (position === null || scan !== null) continue
+    const { x, y } = position
+    // Only the squares around it have others within reach.
+    const [column, row] = [Math.floor(x / REACH_M), Math.floor(y / REACH_M)]
+    for (const dx of [-1, 0, 1])
+      for (const dy of [-1, 0, 1])
+        for (const other of squares.get(`${position.mapId} ${column + dx} ${row + dy}`) ?? [])
+          joinPoints({ index, x, y }, other, join)
+    const key = `${position.mapId} ${column} ${row}`
+    const square = squares.get(key)
+    if (square === undefined) squares.set(key, [{ index, x, y }])
+    else square.push({ index, x, y })
+  }
+}
+
+function joinPoints(a: Point, b: Point, join: Join): void {
+  // Math.hypot() takes ten times as long, and a floor has many pairs.
+  const metres = Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2)
+  if (metres < REACH_M) join(a.index, b.index, DBM_AT_1_M + DBM_PER_DECADE * Math.log10(Math.max(1, metres)))
+}
+
+/** Joins pairs at one switch of which neither has scanned nor is placed. */
+function joinCabled(facts: readonly RadioFacts[], join: Join): void {
+  const bySwitch = Map.groupBy(
+    [...facts.entries()].filter(([, one]) => sourceOf(one) === 'lldp'),
+    ([, { parent }]) => parent,
+  )
+  for (const some of bySwitch.values())
+    for (const [place, [a]] of some.entries()) for (const [b] of some.slice(place + 1)) join(a, b, NEIGHBOR_DBM)
+}
+
+/**
+ * Returns how many hops each mesh access point is away from one with a cable; those that no signal connects are one
+ * hop away. Null: it has a cable itself.
+ */
+export function planMeshDepths(
+  facts: readonly RadioFacts[],
+  { neighbors }: Pick<RadioGraph, 'neighbors'>,
+): (number | null)[] {
+  const depths: (number | null)[] = facts.map(({ isMesh }) => (isMesh ? 0 : null))
+  let level = [...facts.keys()].filter((index) => depths[index] === null)
+  for (let depth = 1; level.length > 0; depth += 1) {
+    const next: number[] = []
+    for (const neighbor of level.flatMap((index) => neighbors[index] ?? [])) {
+      if (depths[neighbor] !== 0) continue
+      depths[neighbor] = depth
+      next.push(neighbor)
+    }
+    level = next
+  }
+  return depths.map((depth) => (depth === 0 ? 1 : depth))
+}
