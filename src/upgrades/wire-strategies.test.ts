@@ -197,6 +197,34 @@ describe('the phases of', () => {
     expect(sizesOf({ strategy: 'canary', canary_phases: [10, 50] }, 101)).toEqual([11, 40, 50])
   })
 
+  test('canary are so many sites, then the rest', () => {
+    const body = { strategy: 'canary', canary_sites: [1, 2] }
+    expect(sizesOf(body, 9)).toEqual([3, 3, 3])
+    expect(sizesOf({ ...body, canary_sites: [2, 5] }, 9)).toEqual([6, 3, 0])
+    fc.assert(
+      fc.property(fleet, (some) => {
+        const phases = parse(body).plan(some, { upgradeId: 'u' })
+        const sites = phases.map((phase) => new Set(phase.map(({ siteId }) => siteId)))
+        const all = new Set(some.map(({ siteId }) => siteId)).size
+        expect(sites.map(({ size }) => size)).toEqual([Math.min(1, all), all > 1 ? 1 : 0, Math.max(0, all - 2)])
+        expect(sites.reduce((sum, { size }) => sum + size, 0)).toBe(all)
+      }),
+    )
+  })
+
+  test('canary_sites are refused beside what contradicts them', () => {
+    const refused = (body: Readonly<Record<string, unknown>>) => expect(() => parse({ canary_sites: [1, 2], ...body }))
+    for (const body of [
+      { strategy: 'serial' },
+      { strategy: 'canary', canary_phases: [50] },
+      { strategy: 'canary', phase_scope: 'site' },
+      { strategy: 'canary', canary_sites: [2, 2] },
+    ])
+      refused(body).toThrow('Invalid field canary_sites: ')
+    refused({ strategy: 'canary', max_failures: [1] }).toThrow('each of the 2 phases')
+    expect(parse({ strategy: 'canary', canary_sites: [1, 2], max_failures: [1, 2] }).gate(3)?.max_failures).toBe(2)
+  })
+
   test('big_bang are one, serial one a device', () => {
     expect(sizesOf({ strategy: 'big_bang' }, 3)).toEqual([3])
     expect(sizesOf({ strategy: 'serial' }, 3)).toEqual([1, 1, 1])

@@ -1,17 +1,17 @@
 import { Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
 import { planOrder } from '../plan-order.ts'
+import { DEFAULT_PERCENTS, canarySitesField, checkCanarySites, cutBySites } from './canary-sites.ts'
 import { gateField, parseGates } from './gate-fields.ts'
 import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields } from './limit-fields.ts'
 import type { Strategy } from './strategy.ts'
-
-const DEFAULT_PERCENTS = [1, 10, 50, 100]
 
 const fields = {
   ...limitFields,
   canary_phases: Type.Optional(
     Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), { minItems: 1, maxItems: 100, default: DEFAULT_PERCENTS }),
   ),
+  canary_sites: canarySitesField,
   phase_gates: gateField,
   /** A smaller share of upgraded devices in a phase pauses the upgrade. Signalbox's own field. */
   min_success_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
@@ -26,24 +26,34 @@ const fields = {
 export const canary: Strategy<'canary', typeof fields> = {
   name: 'canary',
   fields,
-  check: ({ canary_phases: percents }) => void parsePercents(percents),
+  check(body, chosen) {
+    parsePercents(body.canary_phases)
+    checkCanarySites(body, chosen)
+  },
   parse(body) {
-    const { canary_phases, phase_scope: scope = 'org', max_failures, max_failure_percentage } = body
+    const {
+      canary_phases,
+      canary_sites: sites,
+      phase_scope: scope = 'org',
+      max_failures,
+      max_failure_percentage,
+    } = body
     const { phase_gates, min_success_percentage } = body
     const percents = parsePercents(canary_phases)
-    const limits = parseLimits(max_failures, {
-      sent: canary_phases?.length ?? percents.length,
-      phases: percents.length,
-    })
-    const waits = parseGates(phase_gates, { phases: percents.length, scope })
+    const phases = sites === undefined ? percents.length : sites.length + 1
+    const limits = parseLimits(max_failures, { sent: (sites ?? canary_phases ?? percents).length, phases })
+    const waits = parseGates(phase_gates, { phases, scope })
     const percent = max_failure_percentage ?? DEFAULT_MAX_FAILURE_PERCENTAGE
     return {
       scope,
       onlyType: null,
       maxFailurePercentage: limits === null ? percent : null,
-      percents,
+      percents: sites === undefined ? percents : null,
       notes: [],
-      plan: (targets, { upgradeId }) => cut(planOrder(upgradeId, targets), percents),
+      plan(targets, { upgradeId }) {
+        const ordered = planOrder(upgradeId, targets)
+        return sites === undefined ? cut(ordered, percents) : cutBySites(ordered, sites)
+      },
       gate: (phase) => ({
         ...(limits === null
           ? { max_failures: null, max_failure_percentage: percent, min_upgraded: 1 }
