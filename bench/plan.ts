@@ -47,7 +47,7 @@ function deviceOf(index: number, perSite: number): Candidate & { readonly place:
   const mac = macOf(index)
   const site = Math.floor(index / perSite)
   const facts = { type: 'ap' as const, model: 'AP45', name: null, role: null, fromVersion: '1.0', memberVersions: [] }
-  const known = { connected: true, commands: [], upgradeRefusal: null }
+  const known = { connected: true, commands: [], upgradeRefusal: null, snapshotRefusal: null }
   return { id: mac, mac, siteId: `site-${site}`, ...facts, ...known, place: index % perSite }
 }
 

@@ -111,9 +111,15 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
     why: "The server would have to download them with the customer's credentials",
   },
   {
-    what: 'upgrades with `snapshot` or `enable_p2p`',
+    what: 'upgrades with `enable_p2p`',
     words: 'not supported yet',
     file: 'src/upgrades/wire-parse.ts',
     why: 'Nothing carries them out; the upgrade would run without them',
+  },
+  {
+    what: 'upgrades with `snapshot` where no device can take one',
+    words: 'can take a recovery snapshot',
+    file: 'src/upgrades/plan-snapshots.ts',
+    why: 'The upgrade would run without the snapshot; where some devices can, the others are noted in the record',
   },
 ]

@@ -83,7 +83,9 @@ export async function applyRounds(
   await updateFwUpdates(
     tx,
     scope,
-    steps.flatMap(({ target, to, failedAttempts }) => showProgress(target.deviceId, to, failedAttempts) ?? []),
+    steps.flatMap(({ target, to, failedAttempts }) =>
+      target.state === 'snapshotting' ? [] : (showProgress(target.deviceId, to, failedAttempts) ?? []),
+    ),
     now,
   )
   await appendDeviceEvents(tx, scope, steps.flatMap(deviceEventOf), now)
@@ -119,11 +121,14 @@ function commandOf({ target, order, newCommandId }: TargetStep, now: Date): NewC
     createdAt: now,
     expiresAt: null,
   }
+  if (order === 'snapshot') return { ...command, kind: order, params: {} }
   return { ...command, kind: order, params: { image_id: target.imageId, version: target.targetVersion } }
 }
 
-function deviceEventOf({ siteUpgrade, target, to, reason }: TargetStep): DeviceEventInput[] {
-  if ((to !== 'upgraded' && to !== 'failed') || target.device === null) return []
+function deviceEventOf(step: TargetStep): DeviceEventInput[] {
+  const { siteUpgrade, target } = step
+  const event = eventOf(step)
+  if (event === null || target.device === null) return []
   const device = {
     id: target.deviceId,
     mac: target.mac,
@@ -132,8 +137,19 @@ function deviceEventOf({ siteUpgrade, target, to, reason }: TargetStep): DeviceE
     siteId: siteUpgrade.siteId,
     siteName: siteUpgrade.siteName,
   }
-  if (to === 'failed') return [{ device, what: 'UPGRADE_FAILED', ...(reason !== null && { reason }) }]
-  return [{ device, what: 'UPGRADED', text: `${target.fromVersion ?? 'unknown'} -> ${target.targetVersion}` }]
+  return [{ device, ...event }]
+}
+
+/** The command that takes a snapshot has events of its own when it ends, except where it was withdrawn. */
+function eventOf({ target, to, reason, order }: TargetStep): Omit<DeviceEventInput, 'device'> | null {
+  if (to === 'failed') return { what: 'UPGRADE_FAILED', ...(reason !== null && { reason }) }
+  if (order === 'snapshot') return { what: 'RECOVERY_SNAPSHOT_REQUESTED' }
+  if (target.state === 'snapshotting') {
+    const isWithdrawn = target.command?.kind === 'snapshot' && target.command.state === 'cancelled'
+    return isWithdrawn && reason !== null ? { what: 'RECOVERY_SNAPSHOT_FAILED', text: reason } : null
+  }
+  if (to !== 'upgraded' && to !== 'snapshotting') return null
+  return { what: 'UPGRADED', text: `${target.fromVersion ?? 'unknown'} -> ${target.targetVersion}` }
 }
 
 async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<LockedSiteUpgrade>, at: Now): Promise<void> {

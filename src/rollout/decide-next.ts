@@ -3,7 +3,7 @@ import { type Capacity, limitToCapacity, unlimited } from './decide-capacity.ts'
 import { findHoldReason } from './decide-hold.ts'
 import { type CountsByPhase, type FailuresByPhase, findStopReason } from './decide-stop.ts'
 import { decideOutcome } from './decide-outcome.ts'
-import { type Step, countByPhase, countSteps, isHardFailure, isSuccess, stepOf } from './decide-step.ts'
+import { type Step, beginsSnapshot, countByPhase, countSteps, isHardFailure, isSuccess, stepOf } from './decide-step.ts'
 import { decideTarget } from './decide-target.ts'
 import { graceOf } from './limit-grace.ts'
 import {
@@ -96,7 +96,7 @@ export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now, capacity = unli
     ...at,
     stopping: siteUpgrade.stopping !== null,
     held: siteUpgrade.hold !== null,
-    only: siteUpgrade.plan.only ?? null,
+    ...partsOf(siteUpgrade),
     rebootMs: rebootMs(siteUpgrade, at),
     offlineDeadlineMs: deadlineMs(siteUpgrade, at.options),
     capacity,
@@ -132,12 +132,17 @@ function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpg
     ...at,
     stopping: true,
     held: false,
-    only: siteUpgrade.plan.only ?? null,
+    ...partsOf(siteUpgrade),
     rebootMs: at.nowMs,
     offlineDeadlineMs: null,
     capacity: unlimited,
   }
   return advance(stopped, decideTargets(stopped, rules), at)
+}
+
+/** What each device is to do. */
+function partsOf({ plan }: SiteUpgradeNow): Pick<TargetRules, 'only' | 'snapshot'> {
+  return { only: plan.only ?? null, snapshot: plan.snapshot ?? false }
 }
 
 interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
@@ -199,6 +204,7 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
   if (siteUpgrade.hold !== null) return decide({ dueMs: inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
   // A device that has just downloaded may be commanded to reboot at once.
   if (!isEarly && steps.some(({ to }) => to === 'downloaded')) return decide({ dueMs: nowMs })
+  if (steps.some(beginsSnapshot)) return decide({ dueMs: nowMs })
   // Once the reboots may begin, a round leaves no target of an open phase planned or downloaded, unless its device is
   // on its way back. Absent devices don't block.
   const isSettled = !inFlight(counts) && !round.awaitsDevices && counts.downloaded === 0
@@ -240,9 +246,9 @@ function inFlight(counts: TargetCounts): boolean {
 
 /** The status never goes back: a site upgrade that has rebooted devices stays `upgrading`. */
 function statusOf(status: UpgradeStatus, counts: TargetCounts): UpgradeStatus {
-  const { reboot_requested: requested, rebooting, verifying, upgraded, dl_requested: wanted, downloading } = counts
-  if (status === 'upgrading' || requested + rebooting + verifying + upgraded > 0) return 'upgrading'
-  if (wanted + downloading > 0) return 'downloading'
+  const { reboot_requested: requested, rebooting, verifying, snapshotting, upgraded } = counts
+  if (status === 'upgrading' || requested + rebooting + verifying + snapshotting + upgraded > 0) return 'upgrading'
+  if (counts.dl_requested + counts.downloading > 0) return 'downloading'
   return counts.downloaded > 0 ? 'downloaded' : status
 }
 

@@ -15,19 +15,21 @@ export interface Step {
   readonly order: UpgradeOrder | null
 }
 
+/** The state of a target whose command has just gone out. */
+const commandedStates = {
+  upgrade: 'dl_requested',
+  stage: 'dl_requested',
+  activate: 'reboot_requested',
+  snapshot: 'snapshotting',
+} as const satisfies Record<UpgradeOrder, TargetState>
+
 /** Null: the target and its command stay as they are. */
 export function stepOf(target: TargetNow, decision: TargetDecision): Step | null {
   switch (decision.kind) {
     case 'command': {
       const { order, failedAttempts, lostAttempts } = decision
-      const activates = order === 'activate'
-      const step = {
-        target,
-        to: activates ? 'reboot_requested' : 'dl_requested',
-        reason: null,
-        retryAtMs: null,
-      } as const
-      return { ...step, order, staged: activates, failedAttempts, lostAttempts }
+      const step = { target, to: commandedStates[order], reason: null, retryAtMs: null }
+      return { ...step, order, staged: order === 'activate', failedAttempts, lostAttempts }
     }
     case 'pause': {
       const { reason, failedAttempts, lostAttempts, retryAtMs, staged = target.staged } = decision
@@ -63,6 +65,11 @@ export function isHardFailure({ to, reason }: { readonly to: string; readonly re
 /** True where the device did all that was wanted. */
 export function isSuccess({ to }: { readonly to: string }): boolean {
   return to === 'upgraded' || to === 'staged'
+}
+
+/** True where the device has just been verified, and is to be commanded to take a recovery snapshot. */
+export function beginsSnapshot({ target, to }: Pick<Step, 'target' | 'to'>): boolean {
+  return to === 'snapshotting' && target.state !== 'snapshotting'
 }
 
 /** The counts with one more for the phase of each step. */

@@ -1,5 +1,6 @@
 import { commandNext, fail, gone, isStopped, pauseAttempt, repeatAttempt, suspend } from './decide-attempt.ts'
 import { canStage } from './decide-order.ts'
+import { decideSnapshot } from './decide-snapshot.ts'
 import { OFFLINE, type RolloutOptions } from './rollout.ts'
 import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
 
@@ -33,6 +34,8 @@ function decideNextStep(target: TargetNow, rules: TargetRules): TargetDecision {
       return decideRebooting(target, rules)
     case 'verifying':
       return decideVerifying(target, rules)
+    case 'snapshotting':
+      return decideSnapshot(target, rules)
     case 'upgraded':
     case 'staged':
     case 'failed':
@@ -195,7 +198,7 @@ function decideVerifying(target: TargetNow, rules: TargetRules): TargetDecision 
   const membersBehind = !isOnTarget(target, device)
   if (device.connectedMs !== null && !membersBehind) {
     const decision = verify(device, rules)
-    if (decision.kind === 'move' && decision.to === 'upgraded') return decision
+    if (decision.to !== 'verifying') return decision
   }
   const deadlineMs = target.enteredMs + soakMs + verifyTimeoutMs
   const returnByMs = Math.max(deadlineMs, graceUntilMs)
@@ -208,10 +211,14 @@ function decideVerifying(target: TargetNow, rules: TargetRules): TargetDecision 
 }
 
 /** Passes the device once it has been connected for long enough, or at once where that is not required. */
-function verify({ connectedMs, memberFirmware, firmware }: DeviceNow, { nowMs, options }: TargetRules): TargetDecision {
+function verify(
+  { connectedMs, memberFirmware, firmware }: DeviceNow,
+  { nowMs, options, snapshot }: TargetRules,
+): Extract<TargetDecision, { readonly kind: 'move' }> {
   const complete = memberFirmware.every((version) => version === firmware)
   const soaked = connectedMs !== null && nowMs >= connectedMs + options.soakMs
-  return { kind: 'move', to: complete && soaked ? 'upgraded' : 'verifying' }
+  if (!complete || !soaked) return { kind: 'move', to: 'verifying' }
+  return { kind: 'move', to: snapshot ? 'snapshotting' : 'upgraded' }
 }
 
 /** Every member of a Virtual Chassis included. */

@@ -15,6 +15,8 @@ const shownAs = {
   reboot_requested: { progress: downloaded, status: 'inprogress' },
   rebooting: { progress: installed, status: 'inprogress' },
   verifying: { progress: verifying, status: 'inprogress' },
+  // The device runs its version; the snapshot is no part of the update.
+  snapshotting: { progress: done, status: 'success' },
   upgraded: { progress: done, status: 'success' },
   staged: 'cleared',
   failed: { progress: 0, status: 'failed' },

@@ -33,6 +33,7 @@ export const inFlightStates = [
   'reboot_requested',
   'rebooting',
   'verifying',
+  'snapshotting',
 ] as const satisfies readonly TargetState[]
 
 export const waitingStates = ['planned', 'deferred', 'downloaded'] as const satisfies readonly TargetState[]
@@ -57,6 +58,7 @@ export const noCounts: TargetCounts = {
   reboot_requested: 0,
   rebooting: 0,
   verifying: 0,
+  snapshotting: 0,
   upgraded: 0,
   staged: 0,
   failed: 0,

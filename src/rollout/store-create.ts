@@ -3,7 +3,7 @@ import type { InOrg, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
-import { findUpgradeRefusal, noCapabilities } from '../devices/commands/capabilities.ts'
+import { findRefusal, findUpgradeRefusal, noCapabilities } from '../devices/commands/capabilities.ts'
 import type { CommandKind, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { OrgPhasePlan, TargetCounts, UpgradeKind, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
@@ -23,6 +23,8 @@ export interface Candidate {
   readonly memberVersions: readonly string[]
   /** The commands that its driver supported at its last connection. */
   readonly commands: readonly CommandKind[]
+  /** Why it can't take a recovery snapshot, if it said so when it connected last. */
+  readonly snapshotRefusal: string | null
   /** Why it can't be upgraded, if it said so when it connected last. */
   readonly upgradeRefusal: string | null
 }
@@ -56,10 +58,12 @@ export async function listCandidates(
   return rows.flatMap(({ siteId, connected, firmware, members, capabilities, ...device }) => {
     if (siteId === null) return []
     const memberVersions = (members ?? []).map((member: VcMember) => member.firmware)
-    const { commands } = capabilities ?? noCapabilities
-    const upgradeRefusal = capabilities === null ? null : findUpgradeRefusal(capabilities)
-    const known = { connected: connected ?? false, fromVersion: firmware, commands, upgradeRefusal }
-    return [{ ...device, ...known, siteId, memberVersions }]
+    const said = capabilities ?? noCapabilities
+    const upgradeRefusal = findUpgradeRefusal(said)
+    // A device that has never connected has said nothing.
+    const snapshotRefusal = firmware === null ? null : findRefusal(said, { kind: 'snapshot', params: {} })
+    const known = { connected: connected ?? false, fromVersion: firmware, commands: said.commands }
+    return [{ ...device, ...known, siteId, memberVersions, upgradeRefusal, snapshotRefusal }]
   })
 }
 

@@ -111,6 +111,8 @@ export interface UpgradePlan {
   readonly stages: boolean
   /** Absent: the whole upgrade. */
   readonly only?: UpgradePart
+  /** Devices that can take a recovery snapshot once they are upgraded. Absent: no device does. */
+  readonly snapshot?: true
   /** Targets without those that were skipped when planning: the base of the percentage. */
   readonly planned: number
   readonly timezone: string
@@ -145,6 +147,8 @@ export type TargetState =
   | 'reboot_requested'
   | 'rebooting'
   | 'verifying'
+  /** It runs the version, and takes the recovery snapshot that was asked for; how that ends does not fail it. */
+  | 'snapshotting'
   | 'upgraded'
   /** It has downloaded the image, and that is all that was wanted. */
   | 'staged'
@@ -222,6 +226,7 @@ export interface UpgradeTargetTable {
   fetched: Generated<boolean>
   /** The device has the image, and `activate` would install it. */
   staged: Generated<boolean>
+  /** Why the target failed or was cancelled; for an upgraded one, why it has no recovery snapshot. */
   reason: string | null
   /** Counts from 1: each retry of the failed target begins another one. The other members are about the latest. */
   run: Generated<number>

@@ -26,8 +26,11 @@ export interface DeviceNow {
   readonly repeatable: readonly CommandKind[]
 }
 
-/** `upgrade` downloads, installs and reboots; `stage` downloads; `activate` installs what was staged, and reboots. */
-export type UpgradeOrder = Extract<CommandKind, 'upgrade' | 'stage' | 'activate'>
+/**
+ * `upgrade` downloads, installs and reboots; `stage` downloads; `activate` installs what was staged, and reboots;
+ * `snapshot` copies the version that the device runs by then to its recovery system.
+ */
+export type UpgradeOrder = Extract<CommandKind, 'upgrade' | 'stage' | 'activate' | 'snapshot'>
 
 /** The target's latest command. */
 export interface CommandNow {
@@ -123,6 +126,8 @@ export interface TargetRules {
   readonly options: RolloutOptions
   /** The only part that is wanted; null: the whole upgrade. */
   readonly only: UpgradePart | null
+  /** Upgraded devices take a recovery snapshot. */
+  readonly snapshot: boolean
   /** No device may be commanded to reboot before this time. */
   readonly rebootMs: number
   /** No new command goes out; attempts in flight may end. */

@@ -11,7 +11,7 @@ export const buckets = {
   downloaded: ['downloaded', 'staged'],
   reboot_in_progress: ['reboot_requested', 'rebooting'],
   rebooted: ['verifying'],
-  upgraded: ['upgraded'],
+  upgraded: ['snapshotting', 'upgraded'],
   failed: ['failed'],
   skipped: ['skipped'],
   cancelled: ['cancelled'],

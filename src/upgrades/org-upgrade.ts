@@ -49,6 +49,8 @@ export interface UpgradeRequest {
   readonly versions: readonly RequestedVersion[]
   /** False: the client does not allow that switches and gateways reboot. Access points always do. */
   readonly reboots: boolean
+  /** Devices that can take a recovery snapshot once they are upgraded. */
+  readonly snapshot: boolean
   /** The name of the strategy, for the record. */
   readonly strategy: string
   /** The field that names it. */
@@ -70,6 +72,13 @@ export interface UpgradeSite {
   readonly timezone: string
 }
 
+export interface TargetFailure {
+  readonly mac: string
+  /** `upgraded`: only the recovery snapshot failed. */
+  readonly state: Extract<TargetState, 'failed' | 'upgraded'>
+  readonly reason: string
+}
+
 export interface SiteUpgrade {
   readonly id: string
   readonly siteId: string
@@ -80,7 +89,7 @@ export interface SiteUpgrade {
   readonly startAt: Date
   readonly total: number
   readonly notes: readonly UpgradeNote[]
-  readonly failures: readonly { readonly mac: string; readonly reason: string }[]
+  readonly failures: readonly TargetFailure[]
   /** MACs in the order of the plan; states without any are left out. */
   readonly targets: Partial<Readonly<Record<TargetState, readonly string[]>>>
 }

@@ -4,6 +4,7 @@ import type { RadioFactsByMac } from './radio/radio.ts'
 import type { PlanFacts } from './strategies/strategy.ts'
 import { type PhasePlan, planPhases } from './plan-phases.ts'
 import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
+import { noteSnapshots } from './plan-snapshots.ts'
 import type { UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
 import { type DevicePlan, type SiteTimes, noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
 
@@ -113,14 +114,14 @@ function planSite(request: UpgradeRequest, sitePlan: SitePlan, facts: PlanFacts)
     plan: presentPlan(request, sitePlan),
     counts: { ...noCounts, planned, skipped },
     total: planned + skipped,
-    notes: [...noteSite(sitePlan), ...noteStrategy(request, sitePlan, facts)],
+    notes: [...noteSite(request, sitePlan), ...noteStrategy(request, sitePlan, facts)],
     // The engine looks at once, and waits for the start by itself.
     dueMs: planned === 0 ? null : nowMs,
   }
 }
 
 function presentPlan(request: UpgradeRequest, { phases, times }: SitePlan): UpgradePlan {
-  const { strategy, phasing, only } = request
+  const { strategy, phasing, only, snapshot } = request
   return {
     strategy,
     phase_scope: phasing.scope,
@@ -130,16 +131,21 @@ function presentPlan(request: UpgradeRequest, { phases, times }: SitePlan): Upgr
     max_failure_percentage: phasing.maxFailurePercentage,
     stages: phases.targets.some(({ target }) => canStage(target)),
     ...(only !== null && { only: only.part }),
+    ...(snapshot && { snapshot }),
     planned: phases.targets.length,
     timezone: times.timezone,
   }
 }
 
-function noteSite({ times, plans, claimed }: SitePlan): UpgradeNote[] {
+function noteSite(request: UpgradeRequest, { times, plans, claimed }: SitePlan): UpgradeNote[] {
   const busy = plans.filter(({ kind, device }) => kind === 'upgrade' && !claimed.has(device.id))
   return [
     ...times.warnings,
     ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),
+    ...noteSnapshots(
+      request,
+      plans.filter(({ device }) => claimed.has(device.id)),
+    ),
     ...busy.map(({ device }) => ({ mac: device.mac, reason: 'in another upgrade' })),
   ]
 }

@@ -21,6 +21,7 @@ import {
   refuseUnknownDevices,
   refuseUnknownSites,
 } from './plan-org-upgrade.ts'
+import { refuseSnapshot } from './plan-snapshots.ts'
 import type { Planned, SiteUpgradeOf, UpgradeInputs } from './plan-upgrade.ts'
 import { listKnownModels, shareUpgradeSites } from './store.ts'
 
@@ -58,6 +59,7 @@ export async function prepareUpgrade(
   refuseDownloadStrategy(request, plans)
   refuseReboots(request, plans)
   refuseOtherTypes(request, plans)
+  refuseSnapshot(request, plans)
   await shareImages(tx, scope, plans)
   const id = request.planId ?? uuidv7()
   const radio = await listRadio(tx, scope, { request, plans, now })

@@ -35,6 +35,7 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     models,
     versions: parseVersions(body),
     reboots: true,
+    snapshot: body.snapshot ?? false,
     strategy: strategy.name,
     strategyField: body.reboot_strategy === undefined ? 'strategy' : 'reboot_strategy',
     phasing: phasedBy === strategy ? phasing : { ...phasing, notes: [...phasing.notes, noteDownloads(phasedBy)] },

@@ -29,7 +29,6 @@ const VersionItem = named(
 /** Fields of the interface that have no effect yet: values other than the defaults are refused. */
 export const publishedFields = {
   enable_p2p: Type.Optional(Type.Boolean({ default: false })),
-  snapshot: Type.Optional(Type.Boolean({ default: false })),
 }
 export const publishedDefaults: Readonly<Record<string, unknown>> = Object(
   Value.Default(Type.Object(publishedFields), {}),
@@ -55,6 +54,8 @@ export const commonFields = {
   reboot_at: Type.Optional(DeprecatedEpochS),
   p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, default: 10 })),
   p2p_parallelism: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** Devices that can take a recovery snapshot once they run the version. */
+  snapshot: Type.Optional(Type.Boolean({ default: false })),
   ...previewFields,
   ...limitsOfAll,
 }
@@ -120,7 +121,7 @@ export const stateFields = {
   stop_reason: Type.Optional(Type.String()),
 }
 
-/** Devices that were left out, warnings, and why devices failed. */
+/** Devices that were left out, warnings, and why devices failed or have no recovery snapshot. */
 export const NotesReply = Type.Array(
   named('UpgradeNote', Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() })),
 )

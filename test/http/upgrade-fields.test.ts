@@ -68,7 +68,7 @@ describe('fields', () => {
 
   it.each([
     [{ enable_p2p: true }, 'enable_p2p', 'not supported yet'],
-    [{ snapshot: true }, 'snapshot', 'not supported yet'],
+    [{ snapshot: true }, 'snapshot', 'none of the 5 devices can take a recovery snapshot'],
     [{ strategy: 'rrm' }, 'strategy', '2 of the devices are of another type, for example '],
     [{ reboot_strategy: 'rrm' }, 'reboot_strategy', 'for devices of the type ap only'],
     [{ download_strategy: 'rrm' }, 'download_strategy', ''],

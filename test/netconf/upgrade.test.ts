@@ -137,6 +137,33 @@ describe('an upgrade of a Virtual Chassis', () => {
     expect((await commands())[1]?.progress).toEqual({ step: 'reboot' })
   })
 
+  test.each<[string, JunosFault[], unknown[]]>([
+    ['takes a recovery snapshot on each member once they all run the version', [], []],
+    [
+      'stays upgraded where a member takes none, and says so',
+      ['snapshot_fails'],
+      [
+        {
+          mac: expect.any(String),
+          reason: expect.stringContaining('no recovery snapshot: fpc0: snapshot taken; fpc1: '),
+        },
+      ],
+    ],
+  ])('%s', async (_, faults, notes) => {
+    const { device } = await start('virtual_chassis', faults)
+    const id = await createUpgrade({ snapshot: true })
+    await untilIn(id, 'upgraded')
+    const ended = await waitUntil('the end', async () => {
+      clock.advance(1000)
+      await advanceRollouts(server.ctx, options, new AbortController().signal)
+      const site = await readSite(id)
+      return site.status === 'upgrading' ? null : site
+    })
+    expect(ended).toMatchObject({ status: 'completed', targets: { upgraded: [mac] }, notes })
+    expect(device.journal.slice(-2)).toEqual(['reboot', 'snapshot'])
+    expect((await commands()).map(({ kind }) => kind)).toEqual(['stage', 'activate', 'snapshot'])
+  })
+
   test('that reboots without a reply is upgraded all the same, and its reboot was on record before', async () => {
     let onRecord: unknown = null
     const onRequest = async (name: string): Promise<void> => {

@@ -13,6 +13,7 @@ import type { CommandToSend } from '../../src/devices/commands/store.ts'
 import { startDownload, touchDownload } from '../../src/firmware/store-downloads.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx, json } from '../../src/platform/db.ts'
+import type { DeviceCapabilities } from '../../src/devices/tables.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'
 import { stockCapabilities } from './devices.ts'
 
@@ -27,6 +28,8 @@ export interface SiteSeed {
   readonly timezone?: string
   readonly model?: string
   readonly type?: DeviceType
+  /** Default: those of a stock device of the type. */
+  readonly capabilities?: DeviceCapabilities
 }
 
 export interface SeededDevice {
@@ -34,6 +37,7 @@ export interface SeededDevice {
   readonly mac: string
   readonly model: string
   readonly type: DeviceType
+  readonly capabilities: DeviceCapabilities
 }
 
 export interface SeededSite {
@@ -63,13 +67,15 @@ export async function seedOrg(ctx: Context, seeds: readonly SiteSeed[], orgId = 
     .execute()
   const imageId = await seedCatalog(ctx, orgId, [...new Set(seeds.map(({ model = MODEL }) => model))])
   const sites: SeededSite[] = []
-  for (const { devices: count, name = 'Site', timezone = 'UTC', model = MODEL, type = 'ap' } of seeds) {
+  for (const seed of seeds) {
+    const { devices: count, name = 'Site', timezone = 'UTC', model = MODEL, type = 'ap' } = seed
+    const { capabilities = stockCapabilities(type) } = seed
     const site = { orgId, id: uuidv7(), name, timezone, doc: json({}), ...times }
     await ctx.db.insertInto('site').values(site).execute()
     const devices = Array.from({ length: count }, () => {
       macs += 1
       const mac = macs.toString(16).padStart(12, '0')
-      return { id: deviceIdOf(mac), mac, model, type }
+      return { id: deviceIdOf(mac), mac, model, type, capabilities }
     })
     for (let start = 0; start < count; start += BATCH)
       await insertDevices(ctx, site, devices.slice(start, start + BATCH))
@@ -129,6 +135,8 @@ export type Reply =
   | 'loses_delivered'
   /** It downloads the whole image, and has not answered yet. */
   | 'fetches'
+  /** It does as it is told, and stays connected. */
+  | 'does'
   /** It does not answer for now. */
   | 'silent'
 
@@ -167,12 +175,12 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
 
   async function connect(some: readonly SeededDevice[], firmware = OLD, reason = 'boot'): Promise<void> {
     for (let start = 0; start < some.length; start += BATCH) {
-      const openings = some.slice(start, start + BATCH).map(({ mac, model, type }) => {
+      const openings = some.slice(start, start + BATCH).map(({ mac, model, type, capabilities }) => {
         const facts: DeviceFacts = {
           firmware,
           model,
           type,
-          capabilities: stockCapabilities(type),
+          capabilities,
           members: null,
           reason,
           ext_ip: null,
@@ -231,7 +239,9 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
       having('loses_late', 'loses_delivered', 'fetches').map(({ command }) => command),
     )
     await recordCommandOutcomes(ctx, [
-      ...having('upgrades', 'keeps_old', 'dies').map(({ command }) => ended(command, { kind: 'done', text: null })),
+      ...having('upgrades', 'keeps_old', 'dies', 'does').map(({ command }) =>
+        ended(command, { kind: 'done', text: null }),
+      ),
       ...having('refuses').map(({ command }) =>
         ended(command, { kind: 'rejected', code: '2', text: 'Download failed', final: false }),
       ),

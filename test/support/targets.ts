@@ -72,6 +72,7 @@ export function decide(target: TargetNow, seconds = 61, rules: Partial<TargetRul
     nowMs: ms(seconds),
     options: defaultRolloutOptions,
     only: null,
+    snapshot: false,
     rebootMs: 0,
     stopping: false,
     held: false,

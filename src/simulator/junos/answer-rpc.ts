@@ -62,12 +62,14 @@ const answers: Readonly<Record<string, Answerer>> = {
   'file-copy': copyFile,
   'request-package-add': addPackage,
   'request-package-rollback': rollBack,
-  'request-snapshot': (device) =>
-    say(
+  'request-snapshot': (device) => {
+    device.journal.push('snapshot')
+    return say(
       device.form === 'single'
         ? snapshot(device, masterOf(device))
         : perEngine(device, (each) => snapshot(device, each)),
-    ),
+    )
+  },
   'request-reboot': reboot,
 }
 

@@ -48,6 +48,7 @@ function candidate({ site, connected, model }: Given, index: number): Candidate 
     connected,
     commands: [],
     upgradeRefusal: null,
+    snapshotRefusal: null,
   }
 }
 

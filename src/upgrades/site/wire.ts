@@ -30,7 +30,7 @@ const Version = Type.String({ minLength: 1, maxLength: 200 })
 const rebootFields = {
   reboot: Type.Optional(Type.Boolean({ default: false })),
   reboot_at: Type.Optional(EpochS),
-  snapshot: publishedFields.snapshot,
+  snapshot: commonFields.snapshot,
   start_time: Type.Optional(EpochS),
 }
 

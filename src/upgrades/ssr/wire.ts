@@ -67,6 +67,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       models: [],
       versions: [{ field, firmwareType: null, version, modelVersion: new Map(), force: false }],
       reboots: true,
+      snapshot: false,
       strategy,
       strategyField: 'strategy',
       phasing: strategies[strategy].parse({}),
@@ -139,7 +140,15 @@ export const SsrUpgradeStatusReply = named(
 /** Names of the wire, and the states they stand for. */
 const buckets = {
   queued: ['planned', 'deferred'],
-  upgrading: ['dl_requested', 'downloading', 'downloaded', 'reboot_requested', 'rebooting', 'verifying'],
+  upgrading: [
+    'dl_requested',
+    'downloading',
+    'downloaded',
+    'reboot_requested',
+    'rebooting',
+    'verifying',
+    'snapshotting',
+  ],
   success: ['upgraded', 'staged', 'skipped'],
   failed: ['failed'],
   cancelled: ['cancelled'],
