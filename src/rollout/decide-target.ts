@@ -257,5 +257,6 @@ function quietTimeMs({ command }: TargetNow, device: DeviceNow, options: Rollout
 }
 
 function rebootTimeoutMs(device: DeviceNow, { rebootTimeoutMs: timeouts }: RolloutOptions): number {
-  return timeouts[device.memberFirmware.length > 1 ? 'virtual_chassis' : device.type]
+  if (device.memberFirmware.length < 2) return timeouts[device.type]
+  return timeouts[device.type === 'gateway' ? 'cluster' : 'virtual_chassis']
 }

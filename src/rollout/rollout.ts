@@ -83,7 +83,7 @@ export interface RolloutOptions {
   readonly soakMs: number
   /** In addition to the soak, for a device whose connection flaps. */
   readonly verifyTimeoutMs: number
-  readonly rebootTimeoutMs: Readonly<Record<DeviceType | 'virtual_chassis', number>>
+  readonly rebootTimeoutMs: Readonly<Record<DeviceType | 'virtual_chassis' | 'cluster', number>>
   /** Before the second attempt; doubled for each further one. */
   readonly retryMs: number
   readonly maxAttempts: number
@@ -117,6 +117,8 @@ export const defaultRolloutOptions: RolloutOptions = {
     switch: 20 * MINUTE_MS,
     gateway: 20 * MINUTE_MS,
     virtual_chassis: 30 * MINUTE_MS,
+    // Its nodes install and reboot one after the other, and it does not say how far they are.
+    cluster: 90 * MINUTE_MS,
   },
   retryMs: 30_000,
   maxAttempts: 3,

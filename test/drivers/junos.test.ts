@@ -33,7 +33,12 @@ const facts = (more: Partial<JunosFacts> = {}): JunosFacts => ({
 })
 const ex = { mac, type: 'switch' as const }
 const srx = { mac, type: 'gateway' as const }
-const nodes = (['node0', 'node1'] as const).map((node) => ({ node, serial: node, version: '22.4R3.25' }))
+const nodes = (['node0', 'node1'] as const).map((node) => ({
+  node,
+  isPresent: true,
+  serial: node,
+  version: '22.4R3.25',
+}))
 
 describeDriver(FAMILY, junosDriver, {
   devices: [
@@ -41,7 +46,8 @@ describeDriver(FAMILY, junosDriver, {
     { device: ex, hello: facts({ members: [0, 1, 2].map((number) => member(number, number < 2)) }) },
     { device: ex, hello: facts({ model: 'EX2300-24P', backup: null }) },
     { device: srx, hello: facts({ model: 'SRX345', type: 'gateway', members: [] }) },
-    { device: srx, hello: facts({ model: 'SRX345', type: 'gateway', members: [], nodes }), refusesUpgrades: true },
+    { device: srx, hello: facts({ model: 'SRX345', type: 'gateway', members: [], nodes }) },
+    { device: srx, hello: facts({ model: 'SRX1500', type: 'gateway', members: [], nodes }), refusesUpgrades: true },
   ],
   success: (text) => ({ kind: 'done', text }),
   refusal: (text) => ({ kind: 'rejected', code: 'refused', text, final: false }),

@@ -11,7 +11,7 @@ import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const DEVICES = 61
-/** One SRX cluster at each of the three sites; their firmware is not upgraded. */
+/** One SRX cluster at each of the three sites. There is no such firmware for them. */
 const CLUSTERS = 3
 /** Of each Virtual Chassis; a cluster has two nodes. */
 const CHASSIS_MEMBERS = 3

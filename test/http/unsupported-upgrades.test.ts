@@ -5,15 +5,15 @@ import { connectDevice } from '../support/devices.ts'
 import { type SeededOrg, NEW, seedOrg } from '../support/fleet.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 
-const reason = 'the firmware of an SRX cluster is not upgraded from here: upgrade it on the gateway itself'
+const reason = 'the firmware of an SRX1500 cluster is not upgraded from here: upgrade it on the gateway itself'
 const capabilities: DeviceCapabilities = junosDriver.capabilitiesOf({
   mac: '02aabbccddee',
-  model: 'SRX345',
+  model: 'SRX1500',
   serial: 'S',
   version: '1.0.0',
   type: 'gateway',
   members: [],
-  nodes: (['node0', 'node1'] as const).map((node) => ({ node, serial: node, version: '1.0.0' })),
+  nodes: (['node0', 'node1'] as const).map((node) => ({ node, isPresent: true, serial: node, version: '1.0.0' })),
   uptimeS: null,
   backup: null,
 })
@@ -28,11 +28,11 @@ afterAll(() => server.close())
 beforeEach(async () => {
   admin = await server.addOrg()
   const seeds = [
-    { devices: 1, name: 'Berlin', model: 'SRX345', type: 'gateway' },
+    { devices: 1, name: 'Berlin', model: 'SRX1500', type: 'gateway' },
     { devices: 1, name: 'Tokyo' },
   ] as const
   org = await seedOrg(server.ctx, seeds, admin.orgId)
-  await connectDevice(server.ctx, cluster().mac, { type: 'gateway', model: 'SRX345', capabilities })
+  await connectDevice(server.ctx, cluster().mac, { type: 'gateway', model: 'SRX1500', capabilities })
 })
 
 function cluster() {
@@ -44,7 +44,7 @@ const call = (method: 'GET' | 'POST', path: string, body?: unknown) => server.ca
 const rows = (table: 'deviceCommand' | 'upgradeTarget') =>
   server.ctx.db.selectFrom(table).select('deviceId').where('orgId', '=', admin.orgId).execute()
 
-describe('an SRX cluster', () => {
+describe('an SRX cluster that is not upgraded in band', () => {
   test('is refused an upgrade of its own, before anything is planned', async () => {
     const path = `/sites/${org.sites[0]?.id}/devices/${cluster().id}/upgrade`
     expect(await call('POST', path, { version: NEW, reboot: true })).toMatchObject({

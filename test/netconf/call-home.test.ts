@@ -185,7 +185,11 @@ test('a cluster restarts its nodes one by one, or both', async () => {
   expect(session.facts).toMatchObject({
     type: 'gateway',
     model: 'SRX345',
-    capabilities: { commands: ['restart'], restart_nodes: ['node0', 'node1'], restart_members: [] },
+    capabilities: {
+      commands: ['restart', 'stage', 'activate'],
+      restart_nodes: ['node0', 'node1'],
+      restart_members: [],
+    },
   })
   expect(session.facts.members?.map(({ member }) => member)).toEqual([0, 1])
   await harness.untilCommand(await harness.queue(mac, { kind: 'restart', params: { node: 'node1' } }), 'done')

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { readFacts } from '../../src/gateway/netconf/facts.ts'
 import { decodeRpcReply } from '../../src/gateway/netconf/rpc.ts'
-import { packageFailure, startTask } from '../../src/gateway/netconf/tasks.ts'
+import { packageFailure } from '../../src/gateway/netconf/packages.ts'
+import { startTask } from '../../src/gateway/netconf/tasks.ts'
 import { parseXml } from '../../src/gateway/netconf/xml.ts'
 
 function replyOf(body: string) {

@@ -3,7 +3,8 @@ import type { JunosFacts } from '../../src/gateway/netconf/facts.ts'
 import { readFacts } from '../../src/gateway/netconf/facts.ts'
 import { decodeRpcReply } from '../../src/gateway/netconf/rpc.ts'
 import type { Task } from '../../src/gateway/netconf/task.ts'
-import { type JunosCommand, imagePath, packageFailure, startTask } from '../../src/gateway/netconf/tasks.ts'
+import { packageFailure } from '../../src/gateway/netconf/packages.ts'
+import { type JunosCommand, imagePath, startTask } from '../../src/gateway/netconf/tasks.ts'
 import { encodeXml, parseXml } from '../../src/gateway/netconf/xml.ts'
 import { answerRpc, busyAnswer } from '../../src/simulator/junos/answer-rpc.ts'
 import {
@@ -85,6 +86,44 @@ describe('an activation', () => {
     expect(await command(device, stage)).toMatchObject({ kind: 'done' })
     expect(await command(device, activate)).toMatchObject({ kind: 'done', text: 'The device: installed' })
     expect(device.journal).toEqual(['file-copy', 'package-add 0', 'reboot'])
+  })
+})
+
+describe('an activation of a cluster', () => {
+  const prepared = (options: Partial<JunosDeviceOptions> = {}): JunosDevice => {
+    const device = deviceOf({ form: 'cluster', model: 'srx345', ...options })
+    device.files.set(imagePath(sha256), sha256)
+    device.versions.set(sha256, VERSION)
+    return device
+  }
+
+  test('with a node that does not answer is refused, and so is the download', async () => {
+    const device = prepared()
+    for (const chassis of device.chassis.slice(1)) chassis.isPresent = false
+    for (const order of [stage, activate])
+      expect(await command(device, order)).toMatchObject({ code: 'node_absent', text: 'node1 does not answer' })
+    expect(device.journal).toEqual([])
+  })
+
+  test.each([
+    ['22.4R3.25', '24.4R1.9', true],
+    ['23.4R2-S2.1', '25.2R1.1', true],
+    ['24.4R1.9', '25.2R1.1', false],
+    ['22.4R3.25', '24.2R2.1', false],
+  ])('from %s to %s is refused for good: %s', async (version, wanted, isRefused) => {
+    const device = prepared({ version })
+    device.files.delete(imagePath(sha256))
+    const result = await command(device, { ...activate, version: wanted })
+    expect(result).toMatchObject(isRefused ? { code: 'not_in_band', final: true } : { code: 'no_image', final: false })
+    expect(device.journal).toEqual([])
+  })
+
+  test('that the cluster refuses says why', async () => {
+    const device = prepared({ faults: ['install_fails'] })
+    expect(await command(device, activate)).toMatchObject({
+      code: 'install_failed',
+      text: expect.stringContaining('ISSU Aborted'),
+    })
   })
 })
 

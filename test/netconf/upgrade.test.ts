@@ -1,7 +1,7 @@
 // Upgrades, restores and snapshots of Junos devices with the real interface, gateway, engine and downloads.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
@@ -11,52 +11,50 @@ import { imageHeader } from '../../src/simulator/image.ts'
 import type { JunosFault, JunosForm } from '../../src/simulator/junos/junos-device.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { seedOrg } from '../support/fleet.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type JunosStart, type TestJunos, startJunos, testNetconf, untilSession } from './harness.ts'
 
-const MODEL = 'EX4100-48P'
+const models = { switch: 'EX4100-48P', gateway: 'SRX345' } as const
 const OLD = '22.4R3.25'
 const VERSION = '23.4R2-S2.1'
-const image = Buffer.concat([Buffer.from(imageHeader([MODEL], VERSION)), randomBytes(50_000)])
+const image = Buffer.concat([Buffer.from(imageHeader(Object.values(models), VERSION)), randomBytes(50_000)])
 const options: RolloutOptions = {
   ...defaultRolloutOptions,
   soakMs: 0,
   retryMs: 5,
   maxAttempts: 1,
-  rebootTimeoutMs: { ap: 120_000, switch: 120_000, gateway: 120_000, virtual_chassis: 120_000 },
+  rebootTimeoutMs: { ap: 120_000, switch: 120_000, gateway: 120_000, virtual_chassis: 120_000, cluster: 120_000 },
   notAppliedMs: 30_000,
   installMs: 60_000,
   verifyTimeoutMs: 60_000,
   reconnectGraceMs: 0,
 }
-const nodeId = randomUUID()
-const running = new Set<Gateway>()
 
 let clock: TestClock
 let server: TestServer
+let gateway: Gateway
+let org: TestOrg
 let mac: string
 let siteId: string
-beforeEach(async () => {
+beforeAll(async () => {
   clock = createTestClock()
   server = await startTestServer(clock)
   await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
-  const org = await seedOrg(server.ctx, [{ devices: 1, model: MODEL, type: 'switch' }], server.org.orgId)
-  mac = org.sites[0]?.devices[0]?.mac ?? ''
-  siteId = org.sites[0]?.id ?? ''
-  const query = `version=${VERSION}&models=${MODEL}`
-  const uploaded = await fetch(`${server.url}/api/v1/orgs/${server.org.orgId}/firmware?${query}`, {
-    method: 'POST',
-    headers: { authorization: `Token ${server.org.token}`, 'content-type': 'application/octet-stream' },
-    body: new Uint8Array(image),
+  gateway = await startGateway(server.ctx, {
+    protocols: [testNetconf(server.ctx)],
+    nodeId: randomUUID(),
+    monotonicMs: () => clock.now().getTime(),
+    limits: { tickMs: 10, sweepMs: 20 },
   })
-  expect(uploaded.status).toBe(200)
 })
-afterEach(async () => {
-  await Promise.all([...running].map((gateway) => gateway.stop()))
-  running.clear()
+afterAll(async () => {
+  await gateway.stop()
   await server.close()
+})
+beforeEach(async () => {
+  org = await server.addOrg()
 })
 
 async function start(
@@ -64,38 +62,38 @@ async function start(
   faults: readonly JunosFault[] = [],
   call: JunosStart['call'] = {},
 ): Promise<TestJunos> {
-  const gateway = await startGateway(server.ctx, {
-    protocols: [testNetconf(server.ctx)],
-    nodeId,
-    monotonicMs: () => clock.now().getTime(),
-    limits: { tickMs: 10, sweepMs: 20 },
-  })
-  running.add(gateway)
-  const { orgId } = server.org
-  const junos = startJunos({
-    port: gateway.portOf('junos'),
-    ctx: server.ctx,
-    orgId,
-    mac,
-    model: 'ex4100-48p',
-    form,
-    faults,
-    version: OLD,
-    call,
-  })
+  const type = form === 'cluster' ? 'gateway' : 'switch'
+  const { sites } = await seedOrg(server.ctx, [{ devices: 1, model: models[type], type }], org.orgId)
+  mac = sites[0]?.devices[0]?.mac ?? ''
+  siteId = sites[0]?.id ?? ''
+  const device = { mac, model: models[type].toLowerCase(), form, faults, version: OLD }
+  const junos = startJunos({ ...device, port: gateway.portOf('junos'), ctx: server.ctx, orgId: org.orgId, call })
   await untilSession(server, mac)
   return junos
 }
 
+async function uploadImage(): Promise<void> {
+  const query = `version=${VERSION}&models=${Object.values(models).join(',')}`
+  const uploaded = await fetch(`${server.url}/api/v1/orgs/${org.orgId}/firmware?${query}`, {
+    method: 'POST',
+    headers: { authorization: `Token ${org.token}`, 'content-type': 'application/octet-stream' },
+    body: new Uint8Array(image),
+  })
+  expect(uploaded.status).toBe(200)
+}
+
+const call = (method: string, path: string, body?: unknown) => server.call(method, path, { body, as: org })
+
 async function createUpgrade(body: Readonly<Record<string, unknown>> = {}): Promise<string> {
   const upgrade = { all_sites: true, strategy: 'big_bang', version: VERSION, ...body }
-  const answer = await server.call('POST', `/orgs/${server.org.orgId}/devices/upgrade`, { body: upgrade })
+  await uploadImage()
+  const answer = await call('POST', `/orgs/${org.orgId}/devices/upgrade`, upgrade)
   expect(answer).toMatchObject({ status: 200 })
   return String(answer.body.id)
 }
 
 async function readSite(id: string): Promise<AnyJson> {
-  return (await server.call('GET', `/orgs/${server.org.orgId}/devices/upgrade/${id}`)).body.upgrades[0].upgrade
+  return (await call('GET', `/orgs/${org.orgId}/devices/upgrade/${id}`)).body.upgrades[0].upgrade
 }
 
 /** Rounds of the engine, each a second later, until the device is the only one in that list. */
@@ -111,9 +109,15 @@ async function untilIn(id: string, bucket: string, stepMs = 1000): Promise<AnyJs
 const statusOf = () =>
   server.ctx.db.selectFrom('deviceStatus').selectAll().where('deviceId', '=', deviceIdOf(mac)).executeTakeFirstOrThrow()
 const commands = () =>
-  server.ctx.db.selectFrom('deviceCommand').select(['kind', 'state', 'outcome', 'progress']).orderBy('id').execute()
+  server.ctx.db
+    .selectFrom('deviceCommand')
+    .select(['kind', 'state', 'outcome', 'progress'])
+    .where('deviceId', '=', deviceIdOf(mac))
+    .orderBy('id')
+    .execute()
 const events = async () => {
-  const rows = await server.ctx.db.selectFrom('deviceEvent').select('type').orderBy('id').execute()
+  const query = server.ctx.db.selectFrom('deviceEvent').select('type').where('deviceId', '=', deviceIdOf(mac))
+  const rows = await query.orderBy('id').execute()
   return rows.map(({ type }) => type)
 }
 
@@ -223,6 +227,36 @@ describe('an upgrade of a Virtual Chassis', () => {
   })
 })
 
+describe('an upgrade of an SRX cluster', () => {
+  test('installs on both nodes with one request, and ends when both run the version', async () => {
+    let onRecord: unknown = null
+    const onRequest = async (name: string): Promise<void> => {
+      if (name === 'request-package-in-service-upgrade') onRecord = (await commands()).at(-1)?.progress
+    }
+    const { device } = await start('cluster', [], { onRequest })
+    const id = await createUpgrade({ device_type: 'gateway' })
+    expect(await untilIn(id, 'upgraded')).toMatchObject({ status: 'completed', notes: [] })
+    expect(device.journal).toEqual(['file-copy', 'in-service-upgrade'])
+    expect(device.chassis.map(({ active }) => active)).toEqual([VERSION, VERSION])
+    // Nobody knows what became of a request without a reply: the versions tell.
+    expect(onRecord).toEqual({ step: 'reboot' })
+    expect((await commands()).map(({ kind, state }) => [kind, state])).toEqual([
+      ['stage', 'done'],
+      ['activate', 'unknown'],
+    ])
+  })
+
+  test.each<[string, JunosFault]>([
+    ['of which a node does not return', 'partial_chassis'],
+    ['whose nodes return with the old version', 'old_version'],
+    ['that refuses the package', 'install_fails'],
+  ])('fails with a cluster %s', async (_, fault) => {
+    await start('cluster', [fault])
+    const id = await createUpgrade()
+    expect(await untilIn(id, 'failed', 2000)).toMatchObject({ targets: { failed: [mac], upgraded: [] } })
+  })
+})
+
 describe('a Junos switch', () => {
   const path = (what: string): string => `/sites/${siteId}/devices/${deviceIdOf(mac)}/${what}`
   const ended = (kind: string) =>
@@ -235,10 +269,10 @@ describe('a Junos switch', () => {
 
   test('restarts one member, and none that it does not have', async () => {
     const { device } = await start('virtual_chassis')
-    expect(await server.call('POST', path('restart'), { body: { member: 2 } })).toMatchObject({ status: 200 })
+    expect(await call('POST', path('restart'), { member: 2 })).toMatchObject({ status: 200 })
     expect(await ended('restart')).toMatchObject({ state: 'done' })
     expect(device.journal).toEqual(['reboot 2'])
-    expect(await server.call('POST', path('restart'), { body: { member: 5 } })).toMatchObject({
+    expect(await call('POST', path('restart'), { member: 5 })).toMatchObject({
       status: 400,
       body: { detail: 'The device has no member 5' },
     })
@@ -248,7 +282,7 @@ describe('a Junos switch', () => {
   test('restores the version that it ran before', async () => {
     const { device } = await start('single')
     const { epoch } = await untilSession(server, mac)
-    expect(await server.call('POST', path('restore_backup_version'))).toMatchObject({ status: 200, body: {} })
+    expect(await call('POST', path('restore_backup_version'))).toMatchObject({ status: 200, body: {} })
     expect(await ended('restore_backup')).toMatchObject({ state: 'done' })
     await untilSession(server, mac, epoch)
     expect((await statusOf()).firmware).toBe('21.4R3.15')
@@ -259,7 +293,7 @@ describe('a Junos switch', () => {
 
   test('restores a whole Virtual Chassis', async () => {
     const { device } = await start('virtual_chassis')
-    expect(await server.call('POST', path('restore_backup_version'))).toMatchObject({ status: 200 })
+    expect(await call('POST', path('restore_backup_version'))).toMatchObject({ status: 200 })
     await waitUntil('the event', async () => (await events()).includes('SW_UPGRADED'))
     expect((await statusOf()).members?.map(({ firmware }) => firmware)).toEqual(Array(3).fill('21.4R3.15'))
     expect(device.journal).toEqual(['package-rollback'])
@@ -268,7 +302,7 @@ describe('a Junos switch', () => {
   test('without a backup version is refused in the words of the contract, once the service knows it', async () => {
     const { device } = await start('virtual_chassis')
     for (const chassis of device.chassis) chassis.backup = null
-    expect(await server.call('POST', path('restore_backup_version'))).toMatchObject({ status: 200 })
+    expect(await call('POST', path('restore_backup_version'))).toMatchObject({ status: 200 })
     expect(await ended('restore_backup')).toMatchObject({ state: 'rejected', outcome: { code: 'no_backup' } })
     await waitUntil('the event', async () => (await events()).includes('SW_UPGRADE_FAILED'))
     clock.advance(60_000)
@@ -276,7 +310,7 @@ describe('a Junos switch', () => {
       'the device is asked again',
       async () => (await statusOf()).capabilities.backup_version === undefined,
     )
-    expect(await server.call('POST', path('restore_backup_version'))).toMatchObject({
+    expect(await call('POST', path('restore_backup_version'))).toMatchObject({
       status: 400,
       body: 'no backup version',
     })
@@ -286,7 +320,7 @@ describe('a Junos switch', () => {
   test('that does not return with its backup version has failed to restore it', async () => {
     await start('single', ['old_version'])
     const { epoch } = await untilSession(server, mac)
-    expect(await server.call('POST', path('restore_backup_version'))).toMatchObject({ status: 200 })
+    expect(await call('POST', path('restore_backup_version'))).toMatchObject({ status: 200 })
     expect(await ended('restore_backup')).toMatchObject({ state: 'done' })
     await untilSession(server, mac, epoch)
     expect(await events()).not.toContain('SW_UPGRADED')
@@ -296,7 +330,7 @@ describe('a Junos switch', () => {
 
   test('that takes no recovery snapshot on a member says so', async () => {
     await start('virtual_chassis', ['snapshot_fails'])
-    expect(await server.call('POST', path('snapshot'))).toMatchObject({ status: 200 })
+    expect(await call('POST', path('snapshot'))).toMatchObject({ status: 200 })
     expect(await ended('snapshot')).toMatchObject({
       state: 'rejected',
       outcome: { text: expect.stringContaining('fpc2: ERROR: Not enough space') },
@@ -307,7 +341,7 @@ describe('a Junos switch', () => {
 
   test('takes a recovery snapshot on each member', async () => {
     await start('virtual_chassis')
-    expect(await server.call('POST', path('snapshot'))).toMatchObject({ status: 200, body: {} })
+    expect(await call('POST', path('snapshot'))).toMatchObject({ status: 200, body: {} })
     expect(await ended('snapshot')).toMatchObject({
       state: 'done',
       outcome: { text: 'fpc0: snapshot taken; fpc1: snapshot taken; fpc2: snapshot taken' },

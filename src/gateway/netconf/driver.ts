@@ -1,6 +1,7 @@
 import type { DeviceCapabilities } from '../../devices/tables.ts'
 import { deviceText } from '../device-text.ts'
 import type { Driver, DriverCommand, DriverDevice, EncodedCommand, Outcome, Rejection, SentCommand } from '../driver.ts'
+import { findClusterRefusal } from './cluster.ts'
 import type { JunosFacts } from './facts.ts'
 import { rejected, waits } from './task.ts'
 import type { JunosCommand } from './tasks.ts'
@@ -22,29 +23,24 @@ export const junosDriver: Driver<JunosMessages> = { capabilitiesOf, encode, deco
 /** Source: spec, "Devices", 11. */
 const restoresBackup = /^EX4[014]00/
 
-/**
- * `request-package-add` has no node to name, and the other ways to reach the second node differ by platform. Source:
- * Juniper's YANG modules for SRX, 24.4R1; PyEZ excludes clusters for the same reason.
- */
-const clusterUpgrade = 'the firmware of an SRX cluster is not upgraded from here: upgrade it on the gateway itself'
-
 function capabilitiesOf({ model, type, members, nodes, backup }: JunosFacts): DeviceCapabilities {
   const isCluster = nodes.length > 0
+  const refusal = isCluster ? findClusterRefusal(model) : null
   const isSwitch = type === 'switch'
   const known: Partial<Record<'version' | 'refusal', string>> = restoresBackup.test(model) ? { ...backup } : {}
   const refusals = {
-    ...(isCluster && { upgrade: clusterUpgrade, stage: clusterUpgrade, activate: clusterUpgrade }),
+    ...(refusal !== null && { upgrade: refusal, stage: refusal, activate: refusal }),
     ...(known.refusal !== undefined && { restore_backup: known.refusal }),
   }
   return {
     commands: [
       'restart',
-      ...(isCluster ? [] : (['stage', 'activate'] as const)),
+      ...(refusal === null ? (['stage', 'activate'] as const) : []),
       ...(known.version !== undefined ? (['restore_backup'] as const) : []),
       ...(isSwitch ? (['snapshot'] as const) : []),
     ],
     restart_members: members.filter(({ isPresent }) => isPresent).map(({ member }) => member),
-    restart_nodes: nodes.map(({ node }) => node),
+    restart_nodes: nodes.filter(({ isPresent }) => isPresent).map(({ node }) => node),
     ...(!isCluster && { repeatable: ['activate'] as const }),
     ...(known.version !== undefined && { backup_version: known.version }),
     ...(Object.keys(refusals).length > 0 && { refusals }),

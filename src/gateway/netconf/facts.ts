@@ -2,7 +2,7 @@ import { parseMac } from '../../devices/device.ts'
 import { typeOfModel } from '../../devices/registry/models.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { textOf as boundedText } from '../report-values.ts'
-import { type EnginePart, type RpcReply, partsOf, rpcs } from './rpc.ts'
+import { type RpcReply, partsOf, rpcs } from './rpc.ts'
 import { type Backup, type SoftwareSet, decideBackup, readSoftwareSets } from './software-sets.ts'
 import { type Task, waits } from './task.ts'
 import { type XmlElement, findAll, textOf } from './xml.ts'
@@ -29,7 +29,7 @@ export interface JunosFacts {
   readonly type: DeviceType
   /** The members of a Virtual Chassis, ascending; empty for a device without one. */
   readonly members: readonly ChassisMember[]
-  /** The nodes of a cluster; empty for a device without one. */
+  /** Both nodes of a cluster; empty for a device without one. */
   readonly nodes: readonly ClusterNode[]
   /** The node or member that the gateway talks to reports this uptime. */
   readonly uptimeS: number | null
@@ -39,6 +39,8 @@ export interface JunosFacts {
 
 export interface ClusterNode {
   readonly node: 'node0' | 'node1'
+  /** False for the other node of the one that answers alone. */
+  readonly isPresent: boolean
   readonly serial: string
   readonly version: string
 }
@@ -57,11 +59,13 @@ export function* readFacts(): Task<JunosFacts | string> {
 /** Reads what changes while a device is connected. */
 export function* readChanges(before: JunosFacts): Task<JunosFacts> {
   const chassis = before.members.length > 0 ? yield read(rpcs.virtualChassis) : null
+  const system = before.nodes.length > 0 ? yield read(rpcs.systemInformation) : null
   const uptime = yield read(rpcs.uptime)
   const sets = before.backup === null ? null : yield* readSoftwareSets()
   const members = chassis?.kind === 'ok' ? membersOf(chassis.root, sets ?? [], before) : before.members
   const backup = sets === null ? before.backup : decideBackup(sets)
-  return { ...before, members, uptimeS: uptimeOf(uptime), backup }
+  const nodes = system?.kind === 'ok' ? nodesOf(system.root) : before.nodes
+  return { ...before, members, nodes, uptimeS: uptimeOf(uptime), backup }
 }
 
 interface Replies {
@@ -89,7 +93,7 @@ function composeFacts({ system, macs, chassis, uptime, sets }: Replies): JunosFa
     // The serial number on the label of a Virtual Chassis is that of the member that gives it its MAC.
     ...(members[0] !== undefined && { serial: members[0].serial }),
     members,
-    nodes: parts.flatMap(nodeOf),
+    nodes: nodesOf(system),
     uptimeS: uptimeOf(uptime),
     backup: sets === null ? null : decideBackup(sets),
   }
@@ -104,10 +108,16 @@ function word(text: string | null): string {
   return boundedText(text, 64) ?? ''
 }
 
-function nodeOf({ engine, element }: EnginePart): ClusterNode[] {
-  if (engine !== 'node0' && engine !== 'node1') return []
-  const serial = textOf(element, 'serial-number') ?? ''
-  return [{ node: engine, serial: word(serial), version: word(textOf(element, 'os-version')) }]
+/** A node that does not answer has no version, so a cluster counts as upgraded only with both of them. */
+function nodesOf(system: XmlElement): ClusterNode[] {
+  const parts = partsOf(system)
+  const found = (['node0', 'node1'] as const).map((node): ClusterNode => {
+    const element = parts.find(({ engine }) => engine === node)?.element
+    if (element === undefined) return { node, isPresent: false, serial: '', version: '' }
+    const serial = word(textOf(element, 'serial-number'))
+    return { node, isPresent: true, serial, version: word(textOf(element, 'os-version')) }
+  })
+  return found.some(({ isPresent }) => isPresent) ? found : []
 }
 
 /**

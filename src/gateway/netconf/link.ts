@@ -114,7 +114,7 @@ export class JunosLink implements DeviceLink {
     const result = await this.#run(task, async ({ step, timeoutMs, mayBreak = false }) => {
       const recorded = this.#host.onProgress(this, callId, { progress: step, timeoutMs })
       // A reboot is on record before it is requested, because a lost command without that record is repeated.
-      return !mayBreak || (await recorded)
+      return (!mayBreak && step.step !== 'reboot') || (await recorded)
     })
     if (result === LOST) return
     await this.#host.onReply(this, callId, (sent) => junosDriver.decodeReply(sent, result))

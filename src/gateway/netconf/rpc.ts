@@ -94,6 +94,9 @@ export const rpcs = {
   checksum: (path: string): Rpc => rpc('get-sha256-checksum-information', { path }),
   addPackage: (path: string, member: number | null): Rpc =>
     rpc('request-package-add', { 'no-validate': true, ...(member !== null && { member }), 'package-name': path }),
+  /** Installs a package on both nodes of a cluster and reboots them, one after the other. */
+  upgradeCluster: (path: string): Rpc =>
+    rpc('request-package-in-service-upgrade', { 'no-sync': true, 'package-name': path }),
 } as const
 
 function rpc(name: string, content: XmlContent = true): Rpc {

@@ -30,6 +30,8 @@ export const waits = {
   clean: 10 * MINUTE_MS,
   copy: 30 * MINUTE_MS,
   install: 35 * MINUTE_MS,
+  /** Two installations and two reboots. */
+  upgradeCluster: 90 * MINUTE_MS,
   reboot: 2 * MINUTE_MS,
   rollBack: 35 * MINUTE_MS,
   snapshot: 35 * MINUTE_MS,

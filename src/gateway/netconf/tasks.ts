@@ -1,7 +1,9 @@
 import { BUSY } from '../../devices/commands/command.ts'
 import type { CommandProgress } from '../../devices/tables.ts'
 import type { DriverCommand, Rejection } from '../driver.ts'
+import { refuseClusterVersion, upgradeCluster } from './cluster.ts'
 import type { JunosFacts } from './facts.ts'
+import { isBusy, packageFailure, refusesContent } from './packages.ts'
 import { type RpcReply, errorsIn, oneLine, partsOf, rpcs } from './rpc.ts'
 import { type Backup, type SoftwareSet, decideBackup, readSoftwareSets } from './software-sets.ts'
 import { type Task, type TaskCall, type TaskResult, rejected, waits } from './task.ts'
@@ -18,7 +20,7 @@ export function startTask(command: JunosCommand, facts: JunosFacts): Task {
     case 'restart':
       return restart(command, facts)
     case 'stage':
-      return stage(command)
+      return stage(command, facts)
     case 'activate':
       return activate(command, facts)
     case 'restore_backup':
@@ -38,7 +40,7 @@ function* restart({ member, node }: Command<'restart'>, facts: JunosFacts): Task
   if (node !== undefined) return yield* rebootNode(node)
   if (facts.nodes.length === 0) return yield* reboot(rpcs.reboot({}))
   // With the delay, the answering node takes the request for the other one before it ends the connection.
-  for (const { node: each } of facts.nodes) {
+  for (const { node: each } of facts.nodes.filter(({ isPresent }) => isPresent)) {
     const result = yield* rebootNode(each, 1)
     if (result.kind === 'rejected') return result
   }
@@ -58,7 +60,9 @@ function* reboot(rpc: TaskCall['rpc'], step: CommandProgress = { step: 'reboot' 
   return { kind: 'done', text: textOf(reply.root, 'request-reboot-status') }
 }
 
-function* stage({ uri, sha256 }: Command<'stage'>): Task {
+function* stage({ uri, sha256, version }: Command<'stage'>, facts: JunosFacts): Task {
+  const refusal = refuseClusterVersion(facts, version)
+  if (refusal !== null) return refusal
   const path = imagePath(sha256)
   if (yield* hasImage(path, sha256, 'check')) return { kind: 'done', text: 'The device already had the image' }
   // The cleanup also deletes what /var/tmp holds, so it comes first. If it fails, there may still be room.
@@ -78,6 +82,7 @@ function* hasImage(path: string, sha256: string, step: 'check' | 'verify'): Task
 }
 
 function* activate({ version, sha256 }: Command<'activate'>, facts: JunosFacts): Task {
+  if (facts.nodes.length > 0) return yield* activateCluster({ version, sha256 }, facts)
   const absent = facts.members.find(({ isPresent }) => !isPresent)
   if (absent !== undefined) return rejected('member_absent', `Member ${absent.member} is not present`)
   const before = yield* readSoftwareSets()
@@ -91,6 +96,13 @@ function* activate({ version, sha256 }: Command<'activate'>, facts: JunosFacts):
   const result = yield* reboot(rpcs.reboot({}))
   const installed = members.map((member) => `${nameOf(member)}: installed`).join('; ')
   return result.kind === 'rejected' ? result : { kind: 'done', text: installed === '' ? null : installed }
+}
+
+function* activateCluster({ version, sha256 }: Omit<Command<'activate'>, 'kind'>, facts: JunosFacts): Task {
+  const refusal = refuseClusterVersion(facts, version)
+  if (refusal !== null) return refusal
+  const path = imagePath(sha256)
+  return (yield* hasImage(path, sha256, 'check')) ? yield* upgradeCluster(path) : noImage
 }
 
 /**
@@ -121,6 +133,8 @@ function runsNext({ active, pending }: SoftwareSet, version: string): boolean {
   return (pending ?? active) === version
 }
 
+const noImage = rejected('no_image', 'The device no longer has the image that it downloaded')
+
 interface StagedImage {
   readonly path: string
   readonly sha256: string
@@ -128,8 +142,7 @@ interface StagedImage {
 
 /** Returns why it failed; null: every member has the image. The others keep what they have until the next boot. */
 function* install(members: readonly (number | null)[], { path, sha256 }: StagedImage): Task<Rejection | null> {
-  if (!(yield* hasImage(path, sha256, 'check')))
-    return rejected('no_image', 'The device no longer has the image that it downloaded')
+  if (!(yield* hasImage(path, sha256, 'check'))) return noImage
   const results: string[] = []
   for (const member of members) {
     const step: CommandProgress = { step: 'install', ...(member !== null && { member }) }
@@ -143,24 +156,6 @@ function* install(members: readonly (number | null)[], { path, sha256 }: StagedI
     }
   }
   return null
-}
-
-/** The words by which a device says that another attempt would fail as well. */
-const refusesContent = /signature|not (?:supported|compatible)|incompatible|verification failed/i
-
-/** The words by which a device says that it is still installing what a lost connection had asked for. */
-const isBusy = /in progress|already (?:running|being)|another (?:install|package|software|upgrade)|\bbusy\b/i
-
-/** Returns why a package was not installed; null if it was. A result other than 0, or none, is looked for in the text. */
-export function packageFailure(reply: RpcReply): string | null {
-  if (reply.kind === 'broken') return 'the connection broke'
-  if (reply.kind === 'error') return oneLine(reply.text)
-  const results = findAll(reply.root, 'package-result').map(({ text }) => text)
-  if (results.length > 0 && results.every((result) => result === '0')) return null
-  const output = findAll(reply.root, 'output').map(({ text }) => text)
-  const error = output.flatMap((text) => text.split('\n')).find((line) => /\bERROR:/i.test(line))
-  if (error !== undefined) return oneLine(error)
-  return results.length > 0 ? `the device reports ${results.join(', ')}` : null
 }
 
 function* restoreBackup({ version }: Command<'restore_backup'>, facts: JunosFacts): Task {

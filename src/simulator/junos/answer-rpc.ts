@@ -61,6 +61,7 @@ const answers: Readonly<Record<string, Answerer>> = {
   },
   'file-copy': copyFile,
   'request-package-add': addPackage,
+  'request-package-in-service-upgrade': upgradeCluster,
   'request-package-rollback': rollBack,
   'request-snapshot': (device) => {
     device.journal.push('snapshot')
@@ -191,6 +192,18 @@ function addPackage(device: JunosDevice, rpc: XmlElement): RpcAnswer {
   // As recorded: white space around the result, and a hint that a lost connection does not end the installation.
   const cli = '<cli><ignore-signals>\nhup\n</ignore-signals></cli>'
   return say(`${cli}${encodeXml('output', 'Saving state for rollback ...')}<package-result>\n0\n</package-result>`)
+}
+
+/** As reported of real ones: the connection breaks without a reply. */
+function upgradeCluster(device: JunosDevice, rpc: XmlElement): RpcAnswer {
+  if (device.form !== 'cluster' || childOf(rpc, 'no-sync') === undefined) return say(rpcError('syntax error'))
+  const path = childOf(rpc, 'package-name')?.text ?? ''
+  const version = device.versions.get(device.files.get(path) ?? '')
+  if (version === undefined || device.faults.has('install_fails'))
+    return say(`${encodeXml('output', `ERROR: ${path}: ISSU Aborted!`)}<package-result>1</package-result>`)
+  device.journal.push('in-service-upgrade')
+  for (const chassis of device.chassis) chassis.pending = version
+  return say(null, allOf(device))
 }
 
 function rollBack(device: JunosDevice): RpcAnswer {

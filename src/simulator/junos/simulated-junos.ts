@@ -55,7 +55,7 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
   let isInstalling = false
 
   const onRpc: CallHomeOptions['onRpc'] = async (rpc) => {
-    const isPackage = rpc.name === 'request-package-add'
+    const isPackage = /^request-package-(?:add|in-service-upgrade)$/.test(rpc.name)
     if (isPackage && isInstalling) return busyAnswer
     if (isPackage) isInstalling = true
     const answer = answerAfterWork(rpc)
