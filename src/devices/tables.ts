@@ -210,7 +210,7 @@ export interface DeviceCommandTable {
   orgId: string
   id: string
   deviceId: string
-  /** The site of the device when a person sent the command: another site is not shown what came of it. */
+  /** The site of the device when the command was requested: another site is not shown what came of it. */
   siteId: string | null
   siteUpgradeId: string | null
   kind: CommandKind

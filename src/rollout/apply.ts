@@ -110,12 +110,12 @@ function targetChange({ target, to, reason, newCommandId, ...step }: TargetStep)
   return { ...changed, attempt: newCommandId === null ? attempt : attempt + 1 }
 }
 
-function commandOf({ target, order, newCommandId }: TargetStep, now: Date): NewCommand | null {
+function commandOf({ siteUpgrade, target, order, newCommandId }: TargetStep, now: Date): NewCommand | null {
   if (newCommandId === null || order === null) return null
   const command = {
     id: newCommandId,
     deviceId: target.deviceId,
-    siteId: null,
+    siteId: siteUpgrade.siteId,
     siteUpgradeId: target.upgradeId,
     attempt: target.attempt + 1,
     createdAt: now,

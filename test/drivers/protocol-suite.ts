@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type SiteScope, grant, systemScope } from '../../src/access/scope.ts'
 import { findRefusal } from '../../src/devices/commands/capabilities.ts'
 import type { CommandOrder } from '../../src/devices/commands/command.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
+import { listDeviceCommands } from '../../src/devices/commands/store-list.ts'
+import { presentCommand } from '../../src/devices/commands/wire.ts'
 import type { Protocol } from '../../src/gateway/protocol.ts'
-import type { DeviceCapabilities } from '../../src/devices/tables.ts'
+import type { CommandKind, DeviceCapabilities } from '../../src/devices/tables.ts'
 import { type GatewayHarness, type RunningGateway, createGatewayHarness, newMac } from '../gateway/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -58,6 +61,18 @@ const orders: readonly CommandOrder[] = [
   { kind: 'snapshot', params: {} },
 ]
 const [restart] = orders as [CommandOrder]
+const upgradeKinds: ReadonlySet<CommandKind> = new Set(['upgrade', 'stage', 'activate', 'snapshot', 'restore_backup'])
+
+/** Moves the device to a site of its own. */
+async function assignSite({ ctx, orgId }: GatewayHarness, mac: string): Promise<SiteScope> {
+  const at = ctx.clock.now()
+  const id = randomUUID()
+  const site = { orgId, id, name: id, timezone: 'UTC', doc: '{}', createdAt: at, modifiedAt: at }
+  await ctx.db.insertInto('site').values(site).execute()
+  await ctx.db.updateTable('device').set({ siteId: id }).where('id', '=', deviceIdOf(mac)).execute()
+  const { actor } = systemScope('gateway', orgId)
+  return grant({ orgId, actor, siteId: id, siteIds: [id] as const })
+}
 
 /** Tests what every protocol must do with its links, in a real gateway with a real database. */
 export function describeProtocol(samples: ProtocolSamples): void {
@@ -129,6 +144,32 @@ export function describeProtocol(samples: ProtocolSamples): void {
       const next = await harness.queue(mac, restart)
       ;(await peer.nextCall()).accept()
       await harness.untilCommand(next, 'done')
+    })
+
+    test('lists what it carries for an upgrade, with each state and its time', async () => {
+      const { mac, peer } = await connectNew(await start())
+      const place = await assignSite(harness, mac)
+      const siteUpgradeId = randomUUID()
+      const list = async () => {
+        const page = { limit: 100, page: 1 }
+        const { rows } = await listDeviceCommands(harness.ctx.db, place, { deviceId: deviceIdOf(mac), page })
+        return rows.map(presentCommand)
+      }
+      const own = orders.filter((order) => can(order) && upgradeKinds.has(order.kind))
+      expect(own).not.toEqual([])
+      for (const order of own) {
+        const id = await harness.queue(mac, { ...order, siteUpgradeId, siteId: place.siteId })
+        const call = await peer.nextCall()
+        const [sent] = await list()
+        expect(sent).toMatchObject({ id, kind: order.kind, upgrade_id: siteUpgradeId, status: 'sent' })
+        harness.advance(1000)
+        call.accept()
+        await harness.untilCommand(id, 'done')
+        const [done] = await list()
+        expect(done).toMatchObject({ id, status: 'done', created_time: sent?.created_time, sent_time: sent?.sent_time })
+        expect(done?.finished_time).toBeGreaterThan(sent?.sent_time ?? Infinity)
+      }
+      expect(await list()).toHaveLength(own.length)
     })
 
     test('is closed when its device has a newer one, which carries the commands from then on', async () => {

@@ -62,7 +62,10 @@ export interface GatewayHarness {
     load: unknown
     fwupdate: FwUpdate | null
   }>
-  queue(mac: string, order: Pick<NewCommand, 'kind' | 'params'> & { siteUpgradeId?: string }): Promise<string>
+  queue(
+    mac: string,
+    order: Pick<NewCommand, 'kind' | 'params'> & { siteUpgradeId?: string; siteId?: string },
+  ): Promise<string>
   command(id: string): Promise<{ state: CommandState; outcome: unknown; epoch: string | null }>
   untilCommand(id: string, state: CommandState): Promise<unknown>
   /** Returns the types of the device events of the organization, oldest first. */
@@ -124,7 +127,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
         .select(['connected', 'bootCount', 'firmware', 'load', 'fwupdate'])
         .where('deviceId', '=', deviceIdOf(mac))
         .executeTakeFirstOrThrow(),
-    async queue(mac, { siteUpgradeId, ...order }) {
+    async queue(mac, { siteUpgradeId, siteId = null, ...order }) {
       const id = uuidv7()
       const now = ctx.clock.now()
       const expiresAt = new Date(now.getTime() + 600_000)
@@ -132,7 +135,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
         ...order,
         id,
         deviceId: deviceIdOf(mac),
-        siteId: null,
+        siteId,
         siteUpgradeId: siteUpgradeId ?? null,
         attempt: 1,
         createdAt: now,

@@ -233,13 +233,19 @@ describe('a ping', () => {
     expect((await server.call('GET', path({ ...device, id: randomUUID() }, 'commands'))).status).toBe(404)
   })
 
-  it('does not list the commands of upgrades', async () => {
+  it('is listed beside the commands of upgrades, which name theirs', async () => {
     const device = await connected()
-    const { body } = await ping(device, { host: '::1' })
+    const { body: upgrading } = await ping(device, { host: '::1' })
+    const { body: plain } = await ping(device, { host: '::1' })
     const set = { siteUpgradeId: randomUUID(), kind: 'upgrade' as const }
-    await server.ctx.db.updateTable('deviceCommand').set(set).where('id', '=', body.session).execute()
-    expect((await server.call('GET', path(device, 'commands'))).body).toEqual([])
-    expect((await server.call('GET', path(device, `commands/${body.session}`))).status).toBe(404)
+    await server.ctx.db.updateTable('deviceCommand').set(set).where('id', '=', upgrading.session).execute()
+    const { body: list } = await server.call('GET', path(device, 'commands'))
+    expect(list).toMatchObject([
+      { id: plain.session, kind: 'ping' },
+      { id: upgrading.session, kind: 'upgrade', upgrade_id: set.siteUpgradeId },
+    ])
+    expect(list[0]).not.toHaveProperty('upgrade_id')
+    expect((await server.call('GET', path(device, `commands/${upgrading.session}`))).body).toEqual(list[1])
   })
 
   it.each([

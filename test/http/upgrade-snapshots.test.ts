@@ -90,6 +90,13 @@ describe('an upgrade with a snapshot', () => {
     await fleet.answer(() => 'does')
     await advance()
     expect((await call('GET', path)).body).toMatchObject({ status: 'completed', notes: [] })
+    const listed = (await call('GET', sitePath(0, `/${device(0).id}/commands`))).body
+    const upgrade_id = path.split('/').at(-1)
+    const times = { created_time: expect.any(Number), sent_time: expect.any(Number), finished_time: expect.any(Number) }
+    expect(listed).toMatchObject([
+      { kind: 'snapshot', status: 'done', upgrade_id, ...times },
+      { kind: 'upgrade', status: 'done', upgrade_id, ...times },
+    ])
     expect(await eventTypes()).toEqual([
       'SW_UPGRADE_BY_USER',
       'SW_UPGRADED',

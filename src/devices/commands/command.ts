@@ -62,7 +62,7 @@ export function isDiagnostic({ kind }: Pick<CommandOrder, 'kind'>): boolean {
 export type NewCommand = CommandOrder & {
   readonly id: string
   readonly deviceId: string
-  /** The device's site when a person sent the command; null for a command of an upgrade. */
+  /** The device's site when the command was requested; null for a device without one. */
   readonly siteId: string | null
   /** The site upgrade that the command belongs to; null for a person's command. */
   readonly siteUpgradeId: string | null

@@ -8,7 +8,7 @@ import { findDevice } from '../store.ts'
 import { locateDevice } from './locate-device.ts'
 import { pingFromDevice } from './ping-from-device.ts'
 import { restartDevices } from './restart-device.ts'
-import { findPersonCommand, listPersonCommands } from './store-list.ts'
+import { findDeviceCommand, listDeviceCommands } from './store-list.ts'
 import {
   CommandDetailReply,
   CommandReply,
@@ -80,14 +80,14 @@ export const deviceCommandOperations: Operation[] = [
   }),
   listOperation({
     id: 'listSiteDeviceCommands',
-    summary: 'List the commands that people have sent to a device',
+    summary: 'List the commands of people and of upgrades to a device',
     tag,
     at: site(`${one}/commands`, { needs: 'read' }),
     params,
     item: CommandReply,
     run: async (ctx, { scope, params: { device_id: deviceId }, page }) => {
       if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)
-      return presentPage(await listPersonCommands(ctx.db, scope, { deviceId, page }), presentCommand)
+      return presentPage(await listDeviceCommands(ctx.db, scope, { deviceId, page }), presentCommand)
     },
   }),
   operation({
@@ -99,7 +99,7 @@ export const deviceCommandOperations: Operation[] = [
     params: { ...params, command_id: Uuid },
     reply: CommandDetailReply,
     run: async (ctx, { scope, params: { device_id: deviceId, command_id: id } }) => {
-      const command = await findPersonCommand(ctx.db, scope, { deviceId, id })
+      const command = await findDeviceCommand(ctx.db, scope, { deviceId, id })
       if (command === undefined) throw notFound(id)
       return presentCommandDetail(command)
     },

@@ -6,10 +6,12 @@ import { pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { CommandKind, CommandState } from '../tables.ts'
 
-/** A command that belongs to no upgrade, in its present state. */
-export interface PersonCommand {
+/** A command of a person or of an upgrade, in its present state. */
+export interface ListedCommand {
   readonly id: string
   readonly deviceId: string
+  /** The site upgrade that it belongs to; null for a person's command. */
+  readonly siteUpgradeId: string | null
   readonly kind: CommandKind
   readonly params: Readonly<Record<string, unknown>>
   readonly state: CommandState
@@ -20,33 +22,33 @@ export interface PersonCommand {
   readonly finishedAt: Date | null
 }
 
-const columns = sql`command.id, command.device_id, command.kind, command.params, command.state, command.created_at,
-  command.sent_at, command.finished_at`
+const columns = sql`command.id, command.device_id, command.site_upgrade_id, command.kind, command.params, command.state,
+  command.created_at, command.sent_at, command.finished_at`
 
 function commandsOf(scope: SiteScope, deviceId: string) {
   return sql`device_command command
     join device on device.org_id = command.org_id and device.id = command.device_id and device.site_id = ${scope.siteId}
       and command.site_id = device.site_id
-    where command.org_id = ${scope.orgId} and command.device_id = ${deviceId} and command.site_upgrade_id is null`
+    where command.org_id = ${scope.orgId} and command.device_id = ${deviceId}`
 }
 
-/** Lists the commands of a device of the site that belong to no upgrade, the newest first. */
-export function listPersonCommands(
+/** Lists the commands that a device was sent in the site, the newest first. */
+export function listDeviceCommands(
   reader: Reader,
   scope: SiteScope,
   { deviceId, page }: { readonly deviceId: string; readonly page: Page },
-): Promise<Paged<PersonCommand>> {
+): Promise<Paged<ListedCommand>> {
   const outcome = sql`case when command.state = 'done' then command.outcome - 'text' else command.outcome end as outcome`
   const hits = sql`select ${columns}, ${outcome} from ${commandsOf(scope, deviceId)}`
-  return pageOf<PersonCommand>(reader, { hits, direction: 'desc', sizes: smallRows }, page)
+  return pageOf<ListedCommand>(reader, { hits, direction: 'desc', sizes: smallRows }, page)
 }
 
-export async function findPersonCommand(
+export async function findDeviceCommand(
   reader: Reader,
   scope: SiteScope,
   { deviceId, id }: { readonly deviceId: string; readonly id: string },
-): Promise<PersonCommand | undefined> {
-  const { rows } = await sql<PersonCommand>`
+): Promise<ListedCommand | undefined> {
+  const { rows } = await sql<ListedCommand>`
     select ${columns}, command.outcome from ${commandsOf(scope, deviceId)} and command.id = ${id}`.execute(reader)
   return rows[0]
 }

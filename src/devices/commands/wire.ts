@@ -6,7 +6,7 @@ import { parseMac } from '../device.ts'
 import type { PingParams, RestartParams } from './command.ts'
 import { isHost, isInterface } from './host.ts'
 import type { LocateRequest } from './locate-device.ts'
-import type { PersonCommand } from './store-list.ts'
+import type { ListedCommand } from './store-list.ts'
 import { OFFLINE, type RestartReport } from './restart-device.ts'
 
 /** Source: contract, `utils_devices_restart_multi`. */
@@ -104,6 +104,7 @@ export const PingReply = named(
 const commandFields = {
   id: Uuid,
   device_id: Uuid,
+  upgrade_id: Type.Optional(Type.String({ format: 'uuid', description: 'the site upgrade that it belongs to' })),
   kind: Type.Enum([
     'restart',
     'upgrade',
@@ -133,12 +134,13 @@ export const CommandDetailReply = named(
   Type.Object({ ...commandFields, output: Type.Optional(Type.String({ description: 'what the device answered' })) }),
 )
 
-export function presentCommand(command: PersonCommand): Static<typeof CommandReply> {
-  const { id, deviceId, kind, params, state, outcome, createdAt, sentAt, finishedAt } = command
+export function presentCommand(command: ListedCommand): Static<typeof CommandReply> {
+  const { id, deviceId, siteUpgradeId, kind, params, state, outcome, createdAt, sentAt, finishedAt } = command
   const reason = state === 'rejected' ? outcome?.text : outcome?.why
   return {
     id,
     device_id: deviceId,
+    ...(siteUpgradeId !== null && { upgrade_id: siteUpgradeId }),
     kind,
     params,
     status: state,
@@ -149,7 +151,7 @@ export function presentCommand(command: PersonCommand): Static<typeof CommandRep
   }
 }
 
-export function presentCommandDetail(command: PersonCommand): Static<typeof CommandDetailReply> {
+export function presentCommandDetail(command: ListedCommand): Static<typeof CommandDetailReply> {
   const output = command.state === 'done' ? command.outcome?.text : null
   return { ...presentCommand(command), ...(output != null && { output }) }
 }
