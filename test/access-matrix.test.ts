@@ -20,12 +20,18 @@ let server: TestServer
 let ids: Ids
 let samples: Samples
 let callers: TestCaller[]
+/** After the latest case: none of them changes anything. */
+let state: Readonly<Record<string, string>>
 beforeAll(async () => {
   server = await startTestServer(createTestClock())
   const areas = await makeAreas(server)
   ids = areas.ids
   samples = { ...areas.samples, ...selfSamples }
   callers = await addCallers(server, ids)
+  // The first use of a token is written a minute later, which would be in the middle of some case.
+  await Promise.all(callers.map(({ headers }) => server.call('GET', '/self', { as: null, headers })))
+  await server.tokenUses.flush()
+  state = await databaseState(server.ctx.db)
 })
 afterAll(() => server.close())
 
@@ -40,6 +46,9 @@ const ofNoSite = new Set([
   'getOrgSiteGroup',
   'listOrgMxEdgeCommands',
 ])
+
+/** Reads that store what they answer. */
+const storingReads = new Set(['generateSecretFor2faVerification'])
 
 const limited: ReadonlySet<Standing> = new Set(['all sites', 'site group', 'one site', 'another site'])
 
@@ -88,30 +97,36 @@ it(`has ${cells} cells, more than half of them refused`, () => {
   expect(refused.length).toBeGreaterThan(4500)
 })
 
-it('compares the rows of every table', async () => {
-  const tables = Object.keys(await databaseState(server.ctx.db))
+it('compares the rows of every table', () => {
+  const tables = Object.keys(state)
   expect(tables).toEqual(expect.arrayContaining(['org', 'site', 'device', 'session', 'audit_log', 'device_command']))
   expect(tables.length).toBeGreaterThan(50)
 })
 
-it.each(operationIds)('%s admits the callers that it declares, and refused calls change nothing', async (id) => {
-  const operation = server.operations.find((declared) => declared.id === id)
-  if (operation === undefined) throw new Error(`${id} is not declared`)
-  const sample = samples[id] ?? {}
-  const outcomes = callers.map((caller) => ({ caller, outcome: decideOutcome(operation, caller) }))
-  const wrong: string[] = []
-  const check = async ({ caller, outcome }: (typeof outcomes)[number]) => {
-    const answer = await call(operation, sample, caller)
-    if (!isExpected(answer, { operation, caller, outcome }))
-      wrong.push(`${caller.role}, ${caller.standing}: ${answer.status}, not ${outcome}: ${JSON.stringify(answer.body)}`)
-  }
-  const before = await databaseState(server.ctx.db)
-  await Promise.all(outcomes.filter(({ outcome }) => outcome !== 'let in').map(check))
-  const after = await databaseState(server.ctx.db)
-  // Any other successful call would change what later calls need.
-  if (operation.method === 'GET') await Promise.all(outcomes.filter(({ outcome }) => outcome === 'let in').map(check))
-  expect({ wrong, state: after }).toEqual({ wrong: [], state: before })
-})
+it.each(operationIds)(
+  '%s admits the callers that it declares, and refused calls and reads change nothing',
+  async (id) => {
+    const operation = server.operations.find((declared) => declared.id === id)
+    if (operation === undefined) throw new Error(`${id} is not declared`)
+    const sample = samples[id] ?? {}
+    const outcomes = callers.map((caller) => ({ caller, outcome: decideOutcome(operation, caller) }))
+    const wrong: string[] = []
+    const check = async ({ caller, outcome }: (typeof outcomes)[number]) => {
+      const answer = await call(operation, sample, caller)
+      if (!isExpected(answer, { operation, caller, outcome }))
+        wrong.push(
+          `${caller.role}, ${caller.standing}: ${answer.status}, not ${outcome}: ${JSON.stringify(answer.body)}`,
+        )
+    }
+    await Promise.all(outcomes.filter(({ outcome }) => outcome !== 'let in').map(check))
+    // Any other successful call would change what later calls need.
+    const reads = operation.method === 'GET' && !storingReads.has(id)
+    if (reads) await Promise.all(outcomes.filter(({ outcome }) => outcome === 'let in').map(check))
+    const before = state
+    state = await databaseState(server.ctx.db)
+    expect({ wrong, state }).toEqual({ wrong: [], state: before })
+  },
+)
 
 /** Calls the operation in the organization and the site of the callers, even if the sample names others. */
 function call(operation: Operation, sample: Sample, { headers }: TestCaller): Promise<Answer> {
