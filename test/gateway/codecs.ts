@@ -44,7 +44,7 @@ const capabilities = {
 }
 const upgradeStatus = { type: 'firmware_upgrade_status', payload: { operation: 'download', percentage: 5 } }
 
-const ucentral: Codec = {
+export const ucentral: Codec = {
   name: 'uCentral frames',
   frames: [
     encodeNotification('connect', { serial: mac, uuid: 1, firmware: '1.0.0', capabilities }),
@@ -92,7 +92,7 @@ const order = {
   ...{ kind: 'service' as const, params: { service: 'tunterm', action: 'restart' as const } },
 }
 
-const edge: Codec = {
+export const edge: Codec = {
   name: 'frames of edge appliances',
   frames: [
     encodeCall(1, 'hello', { ...hello, config_sha256: null, report }),
@@ -188,7 +188,7 @@ function runTask(task: Task<unknown>, reply: RpcReply): unknown {
   return next.value
 }
 
-const junosReplies: Codec = {
+export const junosReplies: Codec = {
   name: 'replies of Junos',
   frames: replies.map((text) => Buffer.from(text)),
   decode(bytes) {
