@@ -46,7 +46,7 @@ function writes(text, table) {
 }
 
 const owners = new Map(
-  ['src/platform/schema.ts', ...globSync('src/*/tables.ts', { cwd: ROOT })].flatMap((file) =>
+  ['src/platform/schema.ts', ...globSync('src/**/tables.ts', { cwd: ROOT })].flatMap((file) =>
     tablesIn(file).map((table) => [table, folderOf(file)]),
   ),
 )

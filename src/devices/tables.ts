@@ -1,8 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import type { DeviceType } from '../events/device-type.ts'
 import type { Json } from '../platform/json-column.ts'
-import type { Bucket } from './telemetry/decide-bucket.ts'
-import type { Telemetry } from './telemetry/telemetry.ts'
 
 declare module '../platform/schema.ts' {
   interface Schema {
@@ -18,13 +16,6 @@ declare module '../platform/schema.ts' {
     deviceCount: DeviceCountTable
     deviceImage: DeviceImageTable
     deviceOutage: DeviceOutageTable
-    deviceHostKey: DeviceHostKeyTable
-    callHomeSecret: CallHomeSecretTable
-    routerKey: RouterKeyTable
-    supportFile: SupportFileTable
-    deviceReport: DeviceReportTable
-    deviceSummary: DeviceSummaryTable
-    deviceSeries: DeviceSeriesTable
   }
 }
 
@@ -275,100 +266,4 @@ export interface DeviceOutageTable {
   deviceId: string
   downAt: Date
   dueAt: Date
-}
-
-export interface DeviceHostKeyTable {
-  orgId: string
-  deviceId: string
-  /** As OpenSSH writes it: `SHA256:` and 43 characters of base64. */
-  fingerprint: string
-  createdAt: Date
-}
-
-export interface RouterKeyTable {
-  orgId: string
-  deviceId: string
-  /** Of the public key, in hex. */
-  keySha256: string
-  registeredAt: Date
-}
-
-export interface CallHomeSecretTable {
-  orgId: string
-  generation: number
-  rotatedAt: Date
-}
-
-export interface SupportFileTable {
-  orgId: string
-  /** The id of its command. */
-  id: string
-  name: string
-  /** A bigint: pg returns it as text. */
-  bytes: string
-  createdAt: Date
-  /** True: the command is one to an edge appliance. */
-  ofMxedge: Generated<boolean>
-  deviceCommandId: GeneratedAlways<string | null>
-  mxedgeCommandId: GeneratedAlways<string | null>
-}
-
-/** See migration 41. */
-export interface DeviceReportTable {
-  orgId: string
-  deviceId: string
-  siteId: string | null
-  reportedAt: Date
-  /** Service time. */
-  reportedMs: number
-  report: Json<Omit<Telemetry, 'wireless' | 'wired'>>
-  clients: Json<Pick<Telemetry, 'wireless' | 'wired'>>
-  bucket: Json<Bucket> | null
-}
-
-export interface DeviceSummaryTable {
-  orgId: string
-  deviceId: string
-  /** That of the device, which never changes. */
-  type: DeviceType
-  band24Channel: number | null
-  band24Bandwidth: number | null
-  band24Power: number | null
-  band5Channel: number | null
-  band5Bandwidth: number | null
-  band5Power: number | null
-  band6Channel: number | null
-  band6Bandwidth: number | null
-  band6Power: number | null
-  eth0PortSpeed: number | null
-  lldpSystemName: string | null
-  lldpSystemDesc: string | null
-  lldpPortId: string | null
-  lldpPortDesc: string | null
-  lldpMgmtAddr: string | null
-  radioMacs: Json<readonly string[]> | null
-  activePorts: number | null
-  totalPorts: number | null
-  reportBytes: number
-}
-
-/** A bucket of ten minutes; null for what no report in it had. */
-export interface DeviceSeriesTable {
-  orgId: string
-  deviceId: string
-  createdAt: Date
-  samples: number
-  cpu: number | null
-  memory: number | null
-  clients: number | null
-  /** Bigints: pg returns them as text. */
-  rxBytes: string | null
-  txBytes: string | null
-  uptime: string | null
-  util24: number | null
-  util5: number | null
-  util6: number | null
-  clients24: number | null
-  clients5: number | null
-  clients6: number | null
 }

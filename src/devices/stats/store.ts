@@ -5,7 +5,8 @@ import type { Page, Paged } from '../../http/lists.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { orgStatsFilters } from '../filters.ts'
 import { deviceFields } from '../store-fields.ts'
-import type { DeviceReportTable, DeviceStatusTable, DeviceTable } from '../tables.ts'
+import type { DeviceStatusTable, DeviceTable } from '../tables.ts'
+import type { DeviceReportTable } from '../telemetry/tables.ts'
 import {
   byMac,
   deviceFilterOf,

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { DeviceSummaryTable } from '../tables.ts'
+import type { DeviceSummaryTable } from './tables.ts'
 import type { Band, Neighbor, Port, Telemetry } from './telemetry.ts'
 
 export type DeviceSummary = Omit<Selectable<DeviceSummaryTable>, 'orgId' | 'deviceId' | 'type'>

@@ -1,0 +1,13 @@
+declare module '../../platform/schema.ts' {
+  interface Schema {
+    routerKey: RouterKeyTable
+  }
+}
+
+export interface RouterKeyTable {
+  orgId: string
+  deviceId: string
+  /** Of the public key, in hex. */
+  keySha256: string
+  registeredAt: Date
+}
