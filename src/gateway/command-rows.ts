@@ -1,4 +1,5 @@
-import type { AdvancedCommand, CallKey, FinishedCommand } from '../devices/commands/store.ts'
+import type { AdvancedCommand, CallKey } from '../devices/commands/store.ts'
+import type { FinishedCommand } from '../devices/commands/store-ended.ts'
 import type { UpgradeEnd } from '../firmware/store-lost-upgrades.ts'
 import type { WakeName } from '../platform/wakes.ts'
 import type { Link, SendResult } from './device-link.ts'

@@ -1,5 +1,6 @@
 import type { CommandOutcome } from '../devices/commands/command.ts'
-import type { AdvancedCommand, FinishedCommand } from '../devices/commands/store.ts'
+import type { AdvancedCommand } from '../devices/commands/store.ts'
+import type { FinishedCommand } from '../devices/commands/store-ended.ts'
 import type { Context } from '../platform/context.ts'
 import { startPoller } from '../platform/poller.ts'
 import type { CommandRows, RowOfCommand } from './command-rows.ts'

@@ -1,12 +1,8 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
-import {
-  type CommandToSend,
-  claimQueuedCommands,
-  finishCommands,
-  markCommandsLost,
-} from '../../src/devices/commands/store.ts'
+import { type CommandToSend, claimQueuedCommands } from '../../src/devices/commands/store.ts'
+import { finishCommands, markCommandsLost } from '../../src/devices/commands/store-ended.ts'
 import { type Tx, inTxByKeys } from '../../src/platform/db.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { updateTargets } from '../../src/rollout/store-apply.ts'

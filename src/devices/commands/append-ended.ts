@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/db.ts'
 import { deviceOfEvent, listDevicesById } from '../store.ts'
 import type { LossReason } from './command.ts'
 import { type SettledRestore, settleCompletedRestores, settleLateRestores } from './store-restores.ts'
-import { type EndedCommand, markCommandsLost } from './store.ts'
+import { type EndedCommand, markCommandsLost } from './store-ended.ts'
 
 type EventOf = Pick<DeviceEventInput, 'what' | 'text'>
 

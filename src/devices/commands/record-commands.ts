@@ -5,13 +5,11 @@ import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import {
   type AdvancedCommand,
   type CommandToSend,
-  type FinishedCommand,
   claimQueuedCommands,
-  finishCommands,
   requeueCommands,
-  timeOutCommands,
   updateCommandProgress,
 } from './store.ts'
+import { type FinishedCommand, finishCommands, timeOutCommands } from './store-ended.ts'
 import { deviceIdOf } from '../device.ts'
 import { appendEndedCommands, appendFailedRestores } from './append-ended.ts'
 import { expireCommands } from './store-expiry.ts'

@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import type { Reader, Tx } from '../../platform/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
-import type { CommandKind, CommandProgress, CommandState, DeviceCapabilities } from '../tables.ts'
+import type { CommandProgress, DeviceCapabilities } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
-import { type CommandOrder, type CommandOutcome, type LossReason, type NewCommand, diagnosticKinds } from './command.ts'
+import { type CommandOrder, type NewCommand, diagnosticKinds } from './command.ts'
 import { disturbsUpgrade } from './store-upgrades.ts'
 
 /**
@@ -19,7 +19,7 @@ export const inOrder = sql`order by command.id for update of command`
  * in the order of their ids, they are locked in it, as by `inOrder`. The caller checks the state, which may have
  * changed since `row` was read.
  */
-function lockByKey(row: RawBuilder<unknown>): RawBuilder<unknown> {
+export function lockByKey(row: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select * from device_command where org_id = ${row}.org_id and id = ${row}.id limit 1 for update)`
 }
 
@@ -185,84 +185,6 @@ export async function requeueCommands(tx: Tx, commands: readonly Pick<CommandToS
   `.execute(tx)
 }
 
-/** The columns of an EndedCommand, of `command`. */
-const endColumns = sql`command.org_id, command.kind, command.state, command.outcome, command.site_upgrade_id, command.device_id`
-
-/** The outcome of a command that was sent by the call. */
-export interface FinishedCommand {
-  readonly orgId: string
-  readonly id: string
-  readonly callId: number
-  readonly outcome: CommandOutcome
-}
-
-const endedColumns = columnsOf('deviceCommand', {
-  orgId: 'uuid',
-  id: 'uuid',
-  callId: 'integer',
-  state: 'text',
-  outcome: 'jsonb',
-})
-
-/**
- * Writes outcomes. An outcome for another call, or for a command that has ended already, is stale and is not written;
- * but the outcome that a device reports replaces the loss of its connection.
- */
-export async function finishCommands(
-  tx: Tx,
-  finished: readonly FinishedCommand[],
-  at: Date,
-): Promise<readonly EndedCommand[]> {
-  const rows = finished.map(({ outcome: { kind, ...outcome }, ...call }) => ({ ...call, state: kind, outcome }))
-  const ended = await sql<EndedCommand>`
-    with locked as materialized (
-      select command.org_id, command.id, ended.state, ended.outcome
-      from (select * from ${rowsAs('ended', endedColumns, rows)} order by id) ended
-      cross join lateral ${lockByKey(sql`ended`)} command
-      where command.call_id = ended.call_id
-        and (command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered})
-    )
-    update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
-    from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning ${endColumns}
-  `.execute(tx)
-  wakeSiteUpgrades(tx, ended.rows)
-  return ended.rows
-}
-
-const sessionColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bigint' })
-
-/**
- * Ends the commands in flight on the sessions, and on older ones of their devices, with an unknown outcome: they may
- * have been executed, but no reply can arrive any more. A session that has just been opened has nothing in flight yet.
- */
-export async function markCommandsLost(
-  tx: Tx,
-  sessions: readonly { readonly deviceId: string; readonly epoch: string }[],
-  { at, why }: { readonly at: Date; readonly why: LossReason },
-): Promise<readonly EndedCommand[]> {
-  const ended = await sql<EndedCommand>`
-    with locked as materialized (
-      select command.org_id, command.id
-      from (
-        select sent.*, session.epoch as last_epoch
-        from ${rowsAs('session', sessionColumns, sessions)}
-        cross join lateral (
-          select org_id, id from device_command
-          where device_id = session.device_id and state = 'sent' and epoch <= session.epoch offset 0) sent
-        order by sent.id) sent
-      cross join lateral ${lockByKey(sql`sent`)} command
-      where command.state = 'sent' and command.epoch <= sent.last_epoch
-    )
-    update device_command command
-    set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
-    from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning ${endColumns}
-  `.execute(tx)
-  wakeSiteUpgrades(tx, ended.rows)
-  return ended.rows
-}
-
 /** A step that the command of the call has reached. */
 export interface AdvancedCommand {
   readonly orgId: string
@@ -294,42 +216,4 @@ export async function updateCommandProgress(tx: Tx, advanced: readonly AdvancedC
     update device_command command set progress = locked.progress, progress_ms = locked.progress_ms
     from locked where command.org_id = locked.org_id and command.id = locked.id
   `.execute(tx)
-}
-
-/** Ends commands in flight since before `sentBeforeMs` of service time, which is longer than any command takes. */
-export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): Promise<readonly EndedCommand[]> {
-  const ended = await sql<EndedCommand>`
-    with locked as materialized (
-      select command.org_id, command.id from device_command command
-      where command.state = 'sent' and command.sent_ms < ${sentBeforeMs}
-        and coalesce(command.progress_ms, command.sent_ms) < ${sentBeforeMs} ${inOrder}
-    )
-    update device_command command
-    set state = 'unknown', outcome = ${json({ why: 'timeout' })}::jsonb, finished_at = ${at}
-    from locked where command.org_id = locked.org_id and command.id = locked.id
-    returning ${endColumns}
-  `.execute(tx)
-  wakeSiteUpgrades(tx, ended.rows)
-  return ended.rows
-}
-
-/** A command that has just ended. */
-export interface EndedCommand {
-  readonly orgId: string
-  readonly kind: CommandKind
-  readonly state: CommandState
-  readonly outcome: Readonly<Record<string, unknown>> | null
-  readonly siteUpgradeId: string | null
-  readonly deviceId: string
-}
-
-function wakeSiteUpgrades(tx: Tx, ended: readonly EndedCommand[]): void {
-  if (ended.length > 0) wakeAfterCommit(tx, 'commands')
-  const ofUpgrades = ended.filter(({ siteUpgradeId }) => siteUpgradeId !== null)
-  if (ofUpgrades.length === 0) return
-  wakeAfterCommit(
-    tx,
-    'rollouts',
-    ofUpgrades.map(({ deviceId }) => deviceId),
-  )
 }

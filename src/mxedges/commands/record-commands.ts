@@ -1,5 +1,6 @@
 import { systemScope } from '../../access/scope.ts'
-import type { AdvancedCommand, FinishedCommand } from '../../devices/commands/store.ts'
+import type { AdvancedCommand } from '../../devices/commands/store.ts'
+import type { FinishedCommand } from '../../devices/commands/store-ended.ts'
 import { type MxedgeEventInput, type PackageUpdate, appendMxedgeEvents } from '../../events/append-mxedge.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import type { AdvancedCommand, CallKey, FinishedCommand } from '../../devices/commands/store.ts'
+import type { AdvancedCommand, CallKey } from '../../devices/commands/store.ts'
+import type { FinishedCommand } from '../../devices/commands/store-ended.ts'
 import type { LossReason } from '../../devices/commands/command.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'

@@ -1,0 +1,123 @@
+import { sql } from 'kysely'
+import { type Tx, json } from '../../platform/db.ts'
+import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import { wakeAfterCommit } from '../../platform/wakes.ts'
+import type { CommandKind, CommandState } from '../tables.ts'
+import type { CommandOutcome, LossReason } from './command.ts'
+import { inOrder, isUnanswered, lockByKey } from './store.ts'
+
+/** The columns of an EndedCommand, of `command`. */
+const endColumns = sql`command.org_id, command.kind, command.state, command.outcome, command.site_upgrade_id, command.device_id`
+
+/** The outcome of a command that was sent by the call. */
+export interface FinishedCommand {
+  readonly orgId: string
+  readonly id: string
+  readonly callId: number
+  readonly outcome: CommandOutcome
+}
+
+const endedColumns = columnsOf('deviceCommand', {
+  orgId: 'uuid',
+  id: 'uuid',
+  callId: 'integer',
+  state: 'text',
+  outcome: 'jsonb',
+})
+
+/**
+ * Writes outcomes. An outcome for another call, or for a command that has ended already, is stale and is not written;
+ * but the outcome that a device reports replaces the loss of its connection.
+ */
+export async function finishCommands(
+  tx: Tx,
+  finished: readonly FinishedCommand[],
+  at: Date,
+): Promise<readonly EndedCommand[]> {
+  const rows = finished.map(({ outcome: { kind, ...outcome }, ...call }) => ({ ...call, state: kind, outcome }))
+  const ended = await sql<EndedCommand>`
+    with locked as materialized (
+      select command.org_id, command.id, ended.state, ended.outcome
+      from (select * from ${rowsAs('ended', endedColumns, rows)} order by id) ended
+      cross join lateral ${lockByKey(sql`ended`)} command
+      where command.call_id = ended.call_id
+        and (command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered})
+    )
+    update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
+    from locked where command.org_id = locked.org_id and command.id = locked.id
+    returning ${endColumns}
+  `.execute(tx)
+  wakeSiteUpgrades(tx, ended.rows)
+  return ended.rows
+}
+
+const sessionColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bigint' })
+
+/**
+ * Ends the commands in flight on the sessions, and on older ones of their devices, with an unknown outcome: they may
+ * have been executed, but no reply can arrive any more. A session that has just been opened has nothing in flight yet.
+ */
+export async function markCommandsLost(
+  tx: Tx,
+  sessions: readonly { readonly deviceId: string; readonly epoch: string }[],
+  { at, why }: { readonly at: Date; readonly why: LossReason },
+): Promise<readonly EndedCommand[]> {
+  const ended = await sql<EndedCommand>`
+    with locked as materialized (
+      select command.org_id, command.id
+      from (
+        select sent.*, session.epoch as last_epoch
+        from ${rowsAs('session', sessionColumns, sessions)}
+        cross join lateral (
+          select org_id, id from device_command
+          where device_id = session.device_id and state = 'sent' and epoch <= session.epoch offset 0) sent
+        order by sent.id) sent
+      cross join lateral ${lockByKey(sql`sent`)} command
+      where command.state = 'sent' and command.epoch <= sent.last_epoch
+    )
+    update device_command command
+    set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
+    from locked where command.org_id = locked.org_id and command.id = locked.id
+    returning ${endColumns}
+  `.execute(tx)
+  wakeSiteUpgrades(tx, ended.rows)
+  return ended.rows
+}
+
+/** Ends commands in flight since before `sentBeforeMs` of service time, which is longer than any command takes. */
+export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): Promise<readonly EndedCommand[]> {
+  const ended = await sql<EndedCommand>`
+    with locked as materialized (
+      select command.org_id, command.id from device_command command
+      where command.state = 'sent' and command.sent_ms < ${sentBeforeMs}
+        and coalesce(command.progress_ms, command.sent_ms) < ${sentBeforeMs} ${inOrder}
+    )
+    update device_command command
+    set state = 'unknown', outcome = ${json({ why: 'timeout' })}::jsonb, finished_at = ${at}
+    from locked where command.org_id = locked.org_id and command.id = locked.id
+    returning ${endColumns}
+  `.execute(tx)
+  wakeSiteUpgrades(tx, ended.rows)
+  return ended.rows
+}
+
+/** A command that has just ended. */
+export interface EndedCommand {
+  readonly orgId: string
+  readonly kind: CommandKind
+  readonly state: CommandState
+  readonly outcome: Readonly<Record<string, unknown>> | null
+  readonly siteUpgradeId: string | null
+  readonly deviceId: string
+}
+
+function wakeSiteUpgrades(tx: Tx, ended: readonly EndedCommand[]): void {
+  if (ended.length > 0) wakeAfterCommit(tx, 'commands')
+  const ofUpgrades = ended.filter(({ siteUpgradeId }) => siteUpgradeId !== null)
+  if (ofUpgrades.length === 0) return
+  wakeAfterCommit(
+    tx,
+    'rollouts',
+    ofUpgrades.map(({ deviceId }) => deviceId),
+  )
+}
