@@ -35,6 +35,8 @@ export interface CommandBook {
   handle(call: { readonly id: number; readonly method: string; readonly params: unknown }): Promise<AnsweredCall>
   /** Completes what a crash has interrupted. Resolves with false where there was nothing. */
   resume(): Promise<boolean>
+  /** Lists the ids of the newest commands that have not ended, or whose answers the gateway may not have got. */
+  openIds(): Promise<string[]>
   /** Lists the answers that the gateway may not have got, oldest first. */
   undelivered(): Promise<AnsweredCall[]>
   recordDelivered(commandId: string): Promise<void>
@@ -137,6 +139,11 @@ export function createCommandBook({ state, role, onPoint, signal }: CommandBookO
       const interrupted = (await listRecords()).filter(({ answer }) => answer === null)
       for (const record of interrupted) await executeOnce(record)
       return interrupted.length > 0
+    },
+    async openIds() {
+      const records = await listRecords()
+      const open = records.filter(({ delivered }) => !delivered)
+      return open.map(({ command_id: commandId }) => commandId).slice(-REMEMBERED)
     },
     async undelivered() {
       return (await listRecords()).flatMap(({ call_id: callId, command_id: commandId, answer, delivered }) =>

@@ -89,9 +89,9 @@ class AgentConnection {
   }
 
   async #sayHello(): Promise<void> {
-    const { role, version } = this.#options
+    const { role, version, book } = this.#options
     this.#bootId = await role.bootId()
-    const hello = { agent: version, ...(await role.hello()) }
+    const hello = { agent: version, ...(await role.hello()), commands: await book.openIds() }
     this.#send(encodeCall(HELLO_ID, 'hello', hello))
   }
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Method } from '../gateway/edge/messages.ts'
+import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
 import { type Appliance, NotExecuted, type Service, type ServiceAction } from './appliance.ts'
 import { readDistro } from './facts.ts'
 import { collectOutput } from './collect.ts'
@@ -29,9 +30,6 @@ export interface Hooks {
   readonly support?: CommandLine
 }
 
-const INSTALL_TIMEOUT_MS = 900_000
-const DISTRO_TIMEOUT_MS = 3_600_000
-const SUPPORT_TIMEOUT_MS = 600_000
 /** The server takes no more. */
 const MAX_SUPPORT_BYTES = 64 * 1024 * 1024
 
@@ -91,15 +89,15 @@ export function hookAppliance(hooks: Hooks, state: State): Appliance {
     async install(name, { path, version }) {
       const install = Object.hasOwn(hooks.services, name) ? hooks.services[name]?.install : undefined
       if (install === undefined) throw new NotExecuted(`No install is configured for the service ${name}`)
-      await lasting.run([...install, path, version], INSTALL_TIMEOUT_MS)
+      await lasting.run([...install, path, version], hookLimitsMs.installPackage)
     },
     awaitEarlier: () => lasting.awaitEarlier(),
     distro: readDistro,
     async upgradeDistro(codename) {
-      await lasting.run([...need(hooks, 'distro_upgrade'), codename], DISTRO_TIMEOUT_MS)
+      await lasting.run([...need(hooks, 'distro_upgrade'), codename], hookLimitsMs.upgradeDistro)
     },
     async collectSupport(path) {
-      const limits = { maxBytes: MAX_SUPPORT_BYTES, timeoutMs: SUPPORT_TIMEOUT_MS }
+      const limits = { maxBytes: MAX_SUPPORT_BYTES, timeoutMs: hookLimitsMs.support }
       await collectOutput(need(hooks, 'support'), { path, ...limits })
     },
     async configure(configuration) {

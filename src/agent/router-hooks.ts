@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { uptime } from 'node:os'
+import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
 import { readMachineFacts } from './facts.ts'
 import type { Router, RouterNode } from './router.ts'
 import { createLastingHooks } from './lasting-hook.ts'
@@ -20,7 +21,6 @@ export interface RouterHooks {
   readonly nodes?: readonly RouterNode[]
 }
 
-const INSTALL_TIMEOUT_MS = 1_500_000
 const optional = ['install', 'reboot', 'reboot_node'] as const
 
 /** @throws Error that names the member of the file. */
@@ -63,7 +63,7 @@ export function hookRouter(hooks: RouterHooks, state: State): Router {
       return version
     },
     async install({ path, version }) {
-      await lasting.run([...need(install, 'install'), path, version], INSTALL_TIMEOUT_MS)
+      await lasting.run([...need(install, 'install'), path, version], hookLimitsMs.installFirmware)
     },
     async reboot(node) {
       await runHookOrThrow(node === null ? need(reboot, 'reboot') : [...need(rebootNode, 'reboot_node'), node])

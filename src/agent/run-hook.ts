@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
 
 /** A program with its arguments; no shell is involved. */
 export type CommandLine = readonly [string, ...(readonly string[])]
@@ -18,14 +19,13 @@ export interface HookResult {
 }
 
 const MAX_OUTPUT = 16_384
-const TIMEOUT_MS = 150_000
 /** A service that the program has started may keep its output open. */
 const CLOSE_MS = 1000
 
 /** Runs a program of the operator. Kills it, with the programs that it has started, when its time is over. Never rejects. */
 export function runHook(
   [program, ...args]: CommandLine,
-  { input, timeoutMs = TIMEOUT_MS, onStart }: RunOptions = {},
+  { input, timeoutMs = hookLimitsMs.control, onStart }: RunOptions = {},
 ): Promise<HookResult> {
   return new Promise((resolve) => {
     // A process group of its own can be killed whole.

@@ -5,6 +5,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { rootCertificates } from 'node:tls'
+import { UPLOAD_LIMIT_MS } from '../mxedges/commands/time-limits.ts'
 
 /** A file for an address of Signalbox. */
 export interface FileToUpload {
@@ -25,10 +26,8 @@ export interface UploadOptions {
   readonly timeoutMs?: number
 }
 
-const TIMEOUT_MS = 600_000
-
 /** Uploads a file in a form, as devices do: `name`, then `data`. No redirect is followed. */
-export function createUpload({ ca, signal, timeoutMs = TIMEOUT_MS }: UploadOptions): Upload {
+export function createUpload({ ca, signal, timeoutMs = UPLOAD_LIMIT_MS }: UploadOptions): Upload {
   return async ({ uri, path, name }) => {
     const boundary = randomUUID()
     const head = [

@@ -139,13 +139,16 @@ describe('an upgrade whose agent', () => {
     expect(await commandsOf(box)).toHaveLength(1)
   })
 
-  test('comes back unchanged and silent gets the command again after a while', async () => {
-    runUpgrades(world, { answerMs: 0, retryMs: 0 })
+  test.each([
+    ['silent gets the command again after a while', { answerMs: { download: 0, service: 0, distro: 0 } }, {}],
+    ['without the command gets it again at once', {}, { commands: [] }],
+  ])('comes back unchanged and %s', async (_title, changes, said) => {
+    runUpgrades(world, { ...changes, retryMs: 0 })
     const { id: box, agent, credentials } = await addPeer(world)
     const { id } = await upgrade(world, body(box))
     await agent.nextCall()
     agent.socket.terminate()
-    const later = await connect(world, credentials)
+    const later = await connect(world, credentials, said)
     const call = await later.nextCall()
     later.notify('report', running('2.0.0'))
     later.succeed(call)

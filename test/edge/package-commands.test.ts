@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { applianceLimits, hookLimitsMs } from '../../src/mxedges/commands/time-limits.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { lastEvent, order, untilEnded, upgradeOf, uploadPackage } from './packages.ts'
 import { type EdgeWorld, connectAgent, startEdgeWorld } from './world.ts'
@@ -68,13 +69,13 @@ describe('the upgrade of a service', () => {
       agent.notify('progress', { command_id: call.params.command_id, step, percent })
       await waitUntil(step, async () => (await commandOf(id)).progress?.step === step)
     }
-    world.advance(299_000)
+    world.advance(applianceLimits['service.upgrade'].callMs - 1000)
     await report('download', 40)
     expect((await commandOf(id)).progress).toEqual({ step: 'download', percent: 40 })
-    world.advance(299_000)
+    world.advance(applianceLimits['service.upgrade'].downloadMs - 1000)
     await report('install', null)
     expect((await commandOf(id)).progress).toEqual({ step: 'install' })
-    world.advance(999_000)
+    world.advance(applianceLimits['service.upgrade'].installMs - 1000)
     await world.call('GET', '/self')
     expect((await commandOf(id)).status).toBe('sent')
     world.advance(2000)
@@ -86,7 +87,7 @@ describe('the upgrade of a service', () => {
     const { id, agent } = await connectAgent(world)
     await order(world, id, upgradeOf(image))
     await agent.nextCall()
-    world.advance(299_000)
+    world.advance(applianceLimits['service.upgrade'].callMs - 1000)
     agent.notify('progress', { command_id: image.id, step: 'download', percent: 1 })
     agent.call(77, 'progress', { command_id: image.id, step: 'rest', percent: 1 })
     await waitUntil('the refusal', () => agent.answers.find(({ id: answered }) => answered === 77) ?? null)
@@ -95,11 +96,16 @@ describe('the upgrade of a service', () => {
   })
 })
 
-test('the upgrade of a distribution is carried, recorded and reported', async () => {
+test('the upgrade of a distribution is carried, recorded and reported, and its progress leaves it its hour', async () => {
   const { id, agent } = await connectAgent(world)
   await order(world, id, { kind: 'upgrade_distro', params: { codename: 'next', from: 'bookworm' } })
   const call = await agent.nextCall()
   expect(call).toMatchObject({ method: 'distro.upgrade', params: { codename: 'next', from: 'bookworm' } })
+  agent.notify('progress', { command_id: call.params.command_id, step: 'install', percent: null })
+  await waitUntil('the installation', async () => (await commandOf(id)).progress?.step === 'install')
+  world.advance(hookLimitsMs.upgradeDistro)
+  await world.call('GET', '/self')
+  expect((await commandOf(id)).status).toBe('sent')
   agent.succeed(call)
   await untilEnded(world, id, 'done')
   expect(await lastEvent(world, id)).toMatchObject({ type: 'ME_DISTRO_UPGRADED' })

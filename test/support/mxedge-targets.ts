@@ -18,7 +18,7 @@ export const options: MxedgeUpgradeOptions = {
   commandExpiryMs: 600_000,
   reconnectGraceMs: 960_000,
   offlineDeadlineMs: 72 * 3_600_000,
-  answerMs: 120_000,
+  answerMs: { download: 60_000, service: 120_000, distro: 240_000 },
   reconnectMs: { service: 1_200_000, distro: 3_600_000 },
 }
 
@@ -45,6 +45,7 @@ export const command: StepCommand = {
   state: 'sent',
   refusal: null,
   refusalIsFinal: false,
+  isForgotten: false,
 }
 
 export const target: MxedgeTargetNow = {

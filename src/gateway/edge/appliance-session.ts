@@ -30,8 +30,8 @@ export class ApplianceSession extends AgentSession<ApplianceSession> implements 
   send(command: MxedgeCommandToSend, addresses: OrderAddresses): SendResult {
     const encoded = encodeOrder(command, addresses)
     if (encoded.kind === 'rejected') return encoded
-    const { call, timeoutMs } = encoded
-    const isSent = this.sendCall({ commandId: command.id, callId: command.callId }, call)
+    const { call, timeoutMs, limits } = encoded
+    const isSent = this.sendCall({ commandId: command.id, callId: command.callId, limits }, call)
     return isSent ? { kind: 'sent', timeoutMs } : { kind: 'unsent' }
   }
 }

@@ -1,5 +1,6 @@
 import { configurationOf, configurationSha256 } from '../../mxedges/commands/configuration.ts'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
+import { type StepLimits, applianceLimits } from '../../mxedges/commands/time-limits.ts'
 import type { OrderAddresses } from '../appliance-link.ts'
 import { deviceText } from '../device-text.ts'
 import { type Artifact as Image, imageDeleted } from '../artifacts.ts'
@@ -9,7 +10,6 @@ import {
   type CommandError,
   type Method,
   type ParamsOf,
-  type Progress,
   errorCodes,
   isCommandError,
   isCommandResult,
@@ -17,25 +17,14 @@ import {
 
 export type Call = { [M in Method]: { readonly method: M; readonly params: ParamsOf<M> } }[Method]
 
+/** A call with how long the agent may stay silent about it. */
+export interface LimitedCall<C> extends EncodedCommand<C> {
+  readonly limits: StepLimits
+}
+
 export interface Reply {
   readonly result: unknown
   readonly error: unknown
-}
-
-/** Service managers wait up to 90 s for a service that does not stop. */
-const SERVICE_TIMEOUT_MS = 180_000
-const TIMEOUT_MS = 60_000
-/** From the call, or a report of progress, to the next report; the agent reports at least once a minute of a download. */
-export const DOWNLOAD_TIMEOUT_MS = 300_000
-/** Longer than the agent lets the operator's commands run. */
-const INSTALL_TIMEOUT_MS = 1_000_000
-const DISTRO_TIMEOUT_MS = 3_700_000
-/** Longer than the agent collects and uploads. */
-const SUPPORT_TIMEOUT_MS = 1_300_000
-
-/** Returns how long a command may take from a report of its progress on. */
-export function renewedTimeoutMs({ step }: Progress): number {
-  return step === 'download' ? DOWNLOAD_TIMEOUT_MS : INSTALL_TIMEOUT_MS
 }
 
 /**
@@ -44,35 +33,32 @@ export function renewedTimeoutMs({ step }: Progress): number {
 export function encodeOrder(
   { id, mxedge, ...order }: MxedgeCommandToSend,
   { image, uploadUri }: OrderAddresses,
-): EncodedCommand<Call> | Rejection {
+): LimitedCall<Call> | Rejection {
   const command_id = id
   switch (order.kind) {
     case 'service':
-      return call({ method: 'service.control', params: { command_id, ...order.params } }, SERVICE_TIMEOUT_MS)
+      return call({ method: 'service.control', params: { command_id, ...order.params } })
     case 'bounce_port': {
       const { ports, hold_ms } = order.params
-      return call({ method: 'port.bounce', params: { command_id, ports: [...ports], hold_ms } }, TIMEOUT_MS + hold_ms)
+      return call({ method: 'port.bounce', params: { command_id, ports: [...ports], hold_ms } }, hold_ms)
     }
     case 'disconnect_aps':
-      return call({ method: 'aps.disconnect', params: { command_id, macs: [...order.params.macs] } }, TIMEOUT_MS)
+      return call({ method: 'aps.disconnect', params: { command_id, macs: [...order.params.macs] } })
     case 'configure': {
       const configuration = configurationOf(mxedge)
       const sha256 = configurationSha256(configuration)
-      return call(
-        { method: 'configure', params: { command_id, sha256, configuration: { ...configuration } } },
-        TIMEOUT_MS,
-      )
+      return call({ method: 'configure', params: { command_id, sha256, configuration: { ...configuration } } })
     }
     case 'upgrade_service': {
       if (image === null) return imageDeleted
       const { service, version } = order.params
       const params = { command_id, service, version, artifact: encodeArtifact(image) }
-      return call({ method: 'service.upgrade', params }, DOWNLOAD_TIMEOUT_MS)
+      return call({ method: 'service.upgrade', params })
     }
     case 'upgrade_distro':
-      return call({ method: 'distro.upgrade', params: { command_id, ...order.params } }, DISTRO_TIMEOUT_MS)
+      return call({ method: 'distro.upgrade', params: { command_id, ...order.params } })
     case 'support':
-      return call({ method: 'support', params: { command_id, uri: uploadUri() } }, SUPPORT_TIMEOUT_MS)
+      return call({ method: 'support', params: { command_id, uri: uploadUri() } })
   }
 }
 
@@ -80,8 +66,10 @@ export function encodeArtifact({ uri, sizeBytes, sha256, signature }: Image): Ar
   return { uri, size: sizeBytes, sha256, ...(signature !== null && { signature }) }
 }
 
-function call(encoded: Call, timeoutMs: number): EncodedCommand<Call> {
-  return { kind: 'call', call: encoded, timeoutMs }
+/** @param heldMs How long the command waits between its parts. */
+function call(encoded: Call, heldMs = 0): LimitedCall<Call> {
+  const limits = applianceLimits[encoded.method]
+  return { kind: 'call', call: encoded, timeoutMs: limits.callMs + heldMs, limits }
 }
 
 /** JSON-RPC errors: the agent of this version can never execute the call. */

@@ -13,6 +13,8 @@ const Amount = Type.Number({ minimum: 0, maximum: 2 ** 53 })
 const Space = Type.Union([Type.Object({ total: Amount, free: Amount }), Type.Null()])
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
+const CommandId = Type.String({ format: 'uuid', maxLength: 36 })
+
 const Service = Type.Object({
   name: Text,
   version: Nullable(Text),
@@ -41,6 +43,8 @@ export const Hello = Type.Object({
   distro: Nullable(Text),
   methods: Type.Array(Text, { maxItems: 64 }),
   config_sha256: Type.Union([Sha256, Type.Null()]),
+  /** The ids of commands that it has not finished, or whose answers may have been lost. */
+  commands: Type.Optional(Type.Array(CommandId, { maxItems: 256 })),
   report: Report,
 })
 export type Hello = Static<typeof Hello>
@@ -56,7 +60,7 @@ export const Artifact = Type.Object({
 })
 export type Artifact = Static<typeof Artifact>
 
-const command = { command_id: Type.String({ format: 'uuid', maxLength: 36 }) }
+const command = { command_id: CommandId }
 const Name = Type.String({ pattern: '^[a-z][a-z0-9_-]{0,31}$' })
 
 const Version = Type.String({ pattern: PACKAGE_VERSION })

@@ -2,7 +2,6 @@ import { closeCodes } from '../close-codes.ts'
 import type { LinkProgress } from '../device-link.ts'
 import type { DeviceCall } from '../frame-session.ts'
 import type { LinkHost } from '../protocol.ts'
-import { renewedTimeoutMs } from './driver.ts'
 import type { MxedgeReport } from '../../mxedges/sessions/facts.ts'
 import { type Hello, type Report, errorCodes, isHello, isProgress, isReport } from './messages.ts'
 import type { ApplianceSession } from './appliance-session.ts'
@@ -108,11 +107,13 @@ function onProgress<S extends AgentSession<S>>(
     dropMessage(host, session, { what: 'invalid_message', detail: 'progress' })
     return session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of progress' })
   }
-  const callId = session.callIdOf(params.command_id)
-  if (callId === null) return
+  const sent = session.sentCallOf(params.command_id)
+  if (sent === null) return
+  const { callId, limits } = sent
   const { step, percent } = params
   const progress = { step, ...(percent !== null && { percent }) }
-  void receivers.onProgress(host, session, { callId, step: { progress, timeoutMs: renewedTimeoutMs(params) } })
+  const timeoutMs = step === 'download' ? limits.downloadMs : limits.installMs
+  void receivers.onProgress(host, session, { callId, step: { progress, timeoutMs } })
 }
 
 function closeEarly<S extends AgentSession<S>>({ ctx, counters }: LinkHost, session: S): void {
@@ -123,10 +124,11 @@ function closeEarly<S extends AgentSession<S>>({ ctx, counters }: LinkHost, sess
 
 /** Copies only the known members: any others are unbounded and would be stored. */
 function factsOf(
-  { agent, boot_id, model, serial, distro, methods, config_sha256 }: Omit<Hello, 'report'>,
+  { agent, boot_id, model, serial, distro, methods, config_sha256, commands }: Omit<Hello, 'report'>,
   ext_ip: string | null,
 ) {
-  return { agent, boot_id, model, serial, distro, methods, config_sha256, ext_ip }
+  const known = { agent, boot_id, model, serial, distro, methods, config_sha256, ext_ip }
+  return commands === undefined ? known : { ...known, commands }
 }
 
 function reportOf({ uptime_s, services, cpu_percent, memory, disk, addresses }: Report): MxedgeReport {

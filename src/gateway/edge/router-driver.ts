@@ -1,6 +1,7 @@
 import type { DeviceCapabilities } from '../../devices/tables.ts'
-import type { Driver, DriverCommand, DriverDevice, EncodedCommand, Outcome, Rejection, SentCommand } from '../driver.ts'
-import { DOWNLOAD_TIMEOUT_MS, type Reply, decodeAnswer, encodeArtifact } from './driver.ts'
+import { routerLimits } from '../../mxedges/commands/time-limits.ts'
+import type { Driver, DriverCommand, DriverDevice, Outcome, Rejection, SentCommand } from '../driver.ts'
+import { type LimitedCall, type Reply, decodeAnswer, encodeArtifact } from './driver.ts'
 import { type RouterHello, type RouterMethod, type RouterParams, isRouterMethod } from './router-messages.ts'
 
 /** Without the id of the command, which the link adds. */
@@ -17,7 +18,12 @@ export interface RouterMessages {
 }
 
 /** SSR routers, by Signalbox's own agent. */
-export const routerDriver: Driver<RouterMessages> = { capabilitiesOf, encode, decodeReply, decodeEvent: () => null }
+export const routerDriver = {
+  capabilitiesOf,
+  encode,
+  decodeReply,
+  decodeEvent: () => null,
+} satisfies Driver<RouterMessages>
 
 /** An agent whose operator has configured no hook for a method does not offer it. */
 function capabilitiesOf({ methods, nodes }: RouterMessages['hello']): DeviceCapabilities {
@@ -29,25 +35,20 @@ function capabilitiesOf({ methods, nodes }: RouterMessages['hello']): DeviceCapa
   }
 }
 
-const MINUTE_MS = 60_000
-const INSTALL_TIMEOUT_MS = 30 * MINUTE_MS
-/** The agent answers before the router goes down, or else after it came up again. */
-const RESTART_TIMEOUT_MS = 20 * MINUTE_MS
-
-function encode(_: DriverDevice, command: DriverCommand): EncodedCommand<RouterCall> | Rejection {
+function encode(_: DriverDevice, command: DriverCommand): LimitedCall<RouterCall> | Rejection {
   switch (command.kind) {
     case 'restart': {
       if (command.member !== undefined) return unsupported('A router has no members')
       const { node } = command
-      return call({ method: 'restart', params: node === undefined ? {} : { node } }, RESTART_TIMEOUT_MS)
+      return call({ method: 'restart', params: node === undefined ? {} : { node } })
     }
     case 'stage': {
       const params = { version: command.version, artifact: encodeArtifact(command) }
-      return call({ method: 'stage', params }, DOWNLOAD_TIMEOUT_MS)
+      return call({ method: 'stage', params })
     }
     case 'activate': {
       const { version, sha256 } = command
-      return call({ method: 'activate', params: { version, sha256 } }, INSTALL_TIMEOUT_MS)
+      return call({ method: 'activate', params: { version, sha256 } })
     }
     case 'upgrade':
       return unsupported('Routers download and install firmware in two steps')
@@ -61,8 +62,9 @@ function encode(_: DriverDevice, command: DriverCommand): EncodedCommand<RouterC
   }
 }
 
-function call(encoded: RouterCall, timeoutMs: number): EncodedCommand<RouterCall> {
-  return { kind: 'call', call: encoded, timeoutMs }
+function call(encoded: RouterCall): LimitedCall<RouterCall> {
+  const limits = routerLimits[encoded.method]
+  return { kind: 'call', call: encoded, timeoutMs: limits.callMs, limits }
 }
 
 function unsupported(text: string): Rejection {

@@ -42,8 +42,12 @@ export class RouterSession extends AgentSession<RouterSession> implements Device
   send({ callId, commandId, device, order }: LinkCommand): SendResult {
     const encoded = routerDriver.encode(device, order)
     if (encoded.kind === 'rejected') return encoded
-    const { method, params } = encoded.call
-    const isSent = this.sendCall({ commandId, callId }, { method, params: { command_id: commandId, ...params } })
+    const { call, limits } = encoded
+    const { method, params } = call
+    const isSent = this.sendCall(
+      { commandId, callId, limits },
+      { method, params: { command_id: commandId, ...params } },
+    )
     return isSent ? { kind: 'sent', timeoutMs: encoded.timeoutMs } : { kind: 'unsent' }
   }
 }

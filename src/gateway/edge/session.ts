@@ -1,4 +1,5 @@
 import type { WebSocket } from 'ws'
+import type { StepLimits } from '../../mxedges/commands/time-limits.ts'
 import { closeFrames } from '../close-codes.ts'
 import { type CloseReason, type Link, NO_EPOCH } from '../device-link.ts'
 import {
@@ -24,6 +25,7 @@ export interface AgentHost<S extends AgentSession<S>> extends FrameHost {
 export interface SentCall {
   readonly commandId: string
   readonly callId: number
+  readonly limits: StepLimits
 }
 
 /** One connection of an agent, which its certificate identifies. Each role has a class of its own. */
@@ -45,9 +47,9 @@ export abstract class AgentSession<S extends AgentSession<S>> extends FrameSessi
   /** The session itself, as its role's class. */
   protected abstract get self(): S
 
-  /** Returns the id of the call that carried the command, if it was sent last. */
-  callIdOf(commandId: string): number | null {
-    return this.#sent?.commandId === commandId ? this.#sent.callId : null
+  /** Returns the call that carried the command, if it was sent last. */
+  sentCallOf(commandId: string): SentCall | null {
+    return this.#sent?.commandId === commandId ? this.#sent : null
   }
 
   get isConnected(): boolean {

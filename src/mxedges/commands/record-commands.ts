@@ -7,6 +7,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import { type Mxedge, mxedgeOfEvent } from '../mxedge.ts'
 import type { MxedgeOrder, ServiceUpgrade } from './command.ts'
+import { LONGEST_SILENCE_MS } from './time-limits.ts'
 import {
   type EndedCommand,
   type MxedgeCommandToSend,
@@ -44,15 +45,12 @@ export async function recordMxedgeProgress(ctx: Context, advanced: readonly Adva
   await inTxByKeys(ctx, (tx) => updateProgress(tx, advanced, ctx.clock.now()))
 }
 
-/** Longer than any command is silent. */
-const FORGOTTEN_AFTER_MS = 4_000_000
-
 /** Ends commands that were never sent in time, and commands that a failing process sent and then forgot. */
 export async function sweepMxedgeCommands(ctx: Context): Promise<void> {
   const at = ctx.clock.now()
   await inTxByKeys(ctx, async (tx) => {
     await appendEnds(tx, await expireCommands(tx, at), at)
-    await timeOutCommands(tx, addMs(at, -FORGOTTEN_AFTER_MS), at)
+    await timeOutCommands(tx, addMs(at, -LONGEST_SILENCE_MS), at)
   })
 }
 

@@ -20,6 +20,11 @@ export interface MxedgeFacts {
   /** The SHA-256 of the configuration that it has applied; null: none. */
   readonly config_sha256: string | null
   readonly ext_ip: string | null
+  /**
+   * The commands that it has not finished, or whose answers may have been lost, when it connected. Absent: its agent does
+   * not say.
+   */
+  readonly commands?: readonly string[]
 }
 
 /** What an agent reports when it connects and at intervals; stored as a document. */

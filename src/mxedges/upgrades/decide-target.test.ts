@@ -155,7 +155,20 @@ describe('an unconfirmed target', () => {
   test('gives a connected appliance time to answer before the command is repeated', () => {
     const connectedMs = NOW + 10
     expect(decide({ ...lost, appliance: { ...appliance, connectedMs } }, { nowMs: NOW + 20 })).toEqual({ kind: 'wait' })
-    expect(changeOf(decide(lost, { nowMs: NOW + options.answerMs }))).toMatchObject({
+    const nowMs = NOW + options.answerMs.service
+    expect(decide(lost, { nowMs: nowMs - 1 })).toEqual({ kind: 'wait' })
+    expect(changeOf(decide(lost, { nowMs }))).toMatchObject({ state: 'planned', lostAttempts: 1 })
+  })
+
+  test('gives the upgrade of a distribution the time that it takes', () => {
+    const steps = [{ distro: true, from: 'bookworm', to: 'next' }] as const
+    const nowMs = NOW + options.answerMs.distro
+    expect(decide({ ...lost, steps }, { nowMs: nowMs - 1 })).toEqual({ kind: 'wait' })
+    expect(changeOf(decide({ ...lost, steps }, { nowMs }))).toMatchObject({ lostAttempts: 1 })
+  })
+
+  test('is repeated at once where the agent, back again, does not know the command', () => {
+    expect(changeOf(decide({ ...lost, command: ended('unknown', { isForgotten: true }) }))).toMatchObject({
       state: 'planned',
       lostAttempts: 1,
     })
@@ -169,7 +182,7 @@ describe('an unconfirmed target', () => {
   })
 
   test('ends even if its appliance connects again and again', () => {
-    const nowMs = NOW + options.reconnectMs.service + options.answerMs
+    const nowMs = NOW + options.reconnectMs.service + options.answerMs.service
     const flapping = { ...lost, appliance: { ...appliance, connectedMs: nowMs - 1 } }
     expect(changeOf(decide(flapping, { nowMs }))).toMatchObject({ lostAttempts: 1 })
   })

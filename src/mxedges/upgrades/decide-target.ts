@@ -91,7 +91,8 @@ function decideUnconfirmed(target: Present, rules: TargetRules): TargetDecision 
   if (command?.state === 'done' || command?.state === 'rejected') return decideAnswered(target, rules)
   if (appliance.link !== 'connected') return awaitReturn(target, rules)
   if (isReached(appliance, stepOf(target))) return change(target, { state: 'verifying' })
-  const { answerMs } = rules.options
+  if (command?.isForgotten === true) return retry(target, rules, { reason: 'unresponsive', isLost: true })
+  const answerMs = rules.options.answerMs['distro' in stepOf(target) ? 'distro' : 'service']
   const untilMs = Math.min(settledMs(target) + answerMs, returnedByMs(target, rules) + answerMs)
   if (rules.nowMs < untilMs) return { kind: 'wait' }
   return retry(target, rules, { reason: 'unresponsive', isLost: true })

@@ -69,6 +69,7 @@ interface TargetRow extends Omit<LockedTarget, 'appliance' | 'command'> {
   readonly commandState: StepCommand['state'] | null
   readonly refusal: string | null
   readonly refusalIsFinal: boolean
+  readonly isForgotten: boolean
 }
 
 const upgradeKeys = columnsOf('mxedgeUpgrade', { id: 'uuid', siteId: 'uuid' }, { upTo: 'integer' })
@@ -95,7 +96,9 @@ export async function listTargets(
       session.connected, session.lost_at is not null as is_lost, session.connected_at,
       session.report->'services' as services, session.facts->>'distro' as distro,
       target.command_id, command.state as command_state, command.outcome->>'text' as refusal,
-      coalesce((command.outcome->>'final')::boolean, false) as refusal_is_final
+      coalesce((command.outcome->>'final')::boolean, false) as refusal_is_final,
+      coalesce(command.epoch < session.epoch and session.facts ? 'commands'
+        and not session.facts->'commands' ? command.id::text, false) as is_forgotten
     from ${rowsAs('upgrade', upgradeKeys, keys)}
     join mxedge_upgrade_target target on target.org_id = ${scope.orgId} and target.upgrade_id = upgrade.id
       and target.phase <= upgrade.up_to and target.state <> ${noneOf(terminalStates)}
@@ -109,7 +112,7 @@ export async function listTargets(
 
 function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly nowMs: number }): LockedTarget {
   const { exists, isReplaced, hasLeft, clusterId, connected, isLost, connectedAt, services, distro, ...rest } = row
-  const { commandId, commandState, refusal, refusalIsFinal, ...target } = rest
+  const { commandId, commandState, refusal, refusalIsFinal, isForgotten, ...target } = rest
   const isConnected = connected === true && !isLost
   return {
     ...target,
@@ -127,7 +130,7 @@ function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly
     command:
       commandId === null || commandState === null
         ? null
-        : { id: commandId, state: commandState, refusal, refusalIsFinal },
+        : { id: commandId, state: commandState, refusal, refusalIsFinal, isForgotten },
   }
 }
 

@@ -26,6 +26,8 @@ export interface StepCommand {
   readonly refusal: string | null
   /** A further attempt would be refused as well. */
   readonly refusalIsFinal: boolean
+  /** The agent has connected since it was sent, and does not know it: it never began. */
+  readonly isForgotten: boolean
 }
 
 export interface MxedgeTargetNow {
@@ -78,7 +80,7 @@ export interface MxedgeUpgradeOptions extends Pick<
   | 'offlineDeadlineMs'
 > {
   /** How long a connected appliance has to answer a command whose connection was lost. */
-  readonly answerMs: number
+  readonly answerMs: Readonly<Record<'download' | 'service' | 'distro', number>>
   /** How long an appliance that was commanded may be away. */
   readonly reconnectMs: { readonly service: number; readonly distro: number }
 }

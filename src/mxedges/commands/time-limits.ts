@@ -1,0 +1,80 @@
+/**
+ * How long agents may take, declared once for the agent, the gateway and the upgrades of edge appliances. Each bound of
+ * the gateway is longer than the agent's own for the same work, so that no command counts as lost while it runs.
+ */
+const MINUTE_MS = 60_000
+
+/** After this time the agent kills a command of the operator, with everything that it has started. */
+export const hookLimitsMs = {
+  /** Services, ports, access points, the configuration, and reboots. Service managers wait up to 90 s for a service. */
+  control: 150_000,
+  installPackage: 15 * MINUTE_MS,
+  installFirmware: 25 * MINUTE_MS,
+  upgradeDistro: 60 * MINUTE_MS,
+  support: 10 * MINUTE_MS,
+} as const
+
+/** After this time the agent ends an upload. */
+export const UPLOAD_LIMIT_MS = 10 * MINUTE_MS
+
+/** For the frames, the records on disk, and the report that precedes an answer. */
+const MARGIN_MS = 100_000
+
+/** From a call, or a report of progress, to the next report: the agent reports at least once a minute of a download. */
+const SILENT_DOWNLOAD_MS = 5 * MINUTE_MS
+
+/** How long a connected agent may stay silent about a command. */
+export interface StepLimits {
+  /** From the call to the answer, or to the first report of progress. */
+  readonly callMs: number
+  /** From a report of progress on, by the step that it names. */
+  readonly downloadMs: number
+  readonly installMs: number
+}
+
+/** The limits of a command that runs `hookMs`, after a hook that an earlier process of the agent may have left. */
+function afterEarlier(hookMs: number): StepLimits {
+  const installMs = 2 * hookMs + MARGIN_MS
+  return { callMs: installMs, downloadMs: SILENT_DOWNLOAD_MS, installMs }
+}
+
+const download: StepLimits = {
+  callMs: SILENT_DOWNLOAD_MS,
+  downloadMs: SILENT_DOWNLOAD_MS,
+  installMs: SILENT_DOWNLOAD_MS,
+}
+const control = afterEarlier(hookLimitsMs.control)
+const support = afterEarlier(hookLimitsMs.support + UPLOAD_LIMIT_MS)
+
+/** By the method of the agent of an edge appliance. */
+export const applianceLimits = {
+  'service.control': control,
+  /** Ports go down, and up again; the time between is added. */
+  'port.bounce': afterEarlier(2 * hookLimitsMs.control),
+  'aps.disconnect': control,
+  configure: control,
+  stage: download,
+  'service.upgrade': afterEarlier(hookLimitsMs.installPackage),
+  'distro.upgrade': afterEarlier(hookLimitsMs.upgradeDistro),
+  support,
+} as const satisfies Readonly<Record<string, StepLimits>>
+
+/** By the method of the agent of an SSR router. */
+export const routerLimits = {
+  /** The agent answers before the router goes down, or else after it came up again. */
+  restart: { ...control, callMs: 20 * MINUTE_MS },
+  stage: download,
+  activate: afterEarlier(hookLimitsMs.installFirmware + hookLimitsMs.control),
+  support,
+} as const satisfies Readonly<Record<string, StepLimits>>
+
+/** How long an agent that is back has to answer the command whose connection was lost, by the kind of the step. */
+export const answerLimitsMs = {
+  download: applianceLimits.stage.callMs,
+  service: applianceLimits['service.upgrade'].callMs,
+  distro: applianceLimits['distro.upgrade'].callMs,
+} as const
+
+/** Longer than any agent is silent about a command to an edge appliance. */
+export const LONGEST_SILENCE_MS =
+  Math.max(...Object.values(applianceLimits).flatMap(({ callMs, installMs }) => [callMs, installMs])) + 10 * MINUTE_MS
