@@ -1,10 +1,10 @@
-import { type Hash, type KeyObject, createHash, verify } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { type FileHandle, mkdir, open, readFile, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { type KeyObject, createHash, verify } from 'node:crypto'
+import { type FileHandle, mkdir, open, readFile, rename, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Artifact } from '../gateway/edge/messages.ts'
 import { NotExecuted } from './appliance.ts'
+import { deleteArtifacts, hashFile } from './artifact-folder.ts'
 import { Interrupted } from './interrupted.ts'
 import type { OnPoint } from './points.ts'
 import { MIN_BYTES, TransportError, requestPart } from './request-part.ts'
@@ -42,7 +42,10 @@ export interface DownloadOptions {
   readonly limits?: Partial<DownloadLimits>
 }
 
-/** Downloads artifacts, one at a time. The folder has at most one: the next download deletes it. */
+/** The packages of one upgrade, which are downloaded before the first one is installed. */
+const MAX_KEPT = 5
+
+/** Downloads artifacts, one at a time, and keeps the newest ones as long as the disk has the space. */
 export interface Downloads {
   /**
    * Resolves with the path of the complete and checked file, which may have been there before. After a crash, or an
@@ -54,6 +57,8 @@ export interface Downloads {
   /** Returns the path of a complete and checked file; null where it is not there. */
   find(sha256: string): Promise<string | null>
   remove(artifact: Pick<Artifact, 'sha256'>): Promise<void>
+  /** Deletes every other artifact. */
+  removeOthers(artifact: Pick<Artifact, 'sha256'>): Promise<void>
 }
 
 export function createDownloads(options: DownloadOptions): Downloads {
@@ -66,7 +71,7 @@ export function createDownloads(options: DownloadOptions): Downloads {
       const url = parseAddress(artifact.uri)
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const { sha256 } = artifact
-      for (const name of await readdir(folder)) if (!name.startsWith(sha256)) await rm(pathOf(name), { force: true })
+      await deleteArtifacts(folder, { sha256, others: MAX_KEPT - 1 })
       const complete = pathOf(sha256)
       if ((await hashFile(complete))?.digest('hex') === sha256) return complete
       await new Download(complete, { artifact, url, onPercent, limits, options }).run()
@@ -78,6 +83,10 @@ export function createDownloads(options: DownloadOptions): Downloads {
     },
     async remove({ sha256 }) {
       await rm(pathOf(sha256), { force: true })
+    },
+    async removeOthers({ sha256 }) {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await deleteArtifacts(folder, { sha256, others: 0 })
     },
   }
 }
@@ -97,16 +106,9 @@ function parseAddress(uri: string): URL {
   throw new NotExecuted('The address of the artifact is neither http nor https')
 }
 
-/** Returns the running hash of a file; null where there is none. */
-async function hashFile(path: string): Promise<Hash | null> {
-  const hash = createHash('sha256')
-  try {
-    for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
-    return hash
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-    throw error
-  }
+async function freeBytes(folder: string): Promise<number> {
+  const { bsize, bavail } = await statfs(folder)
+  return bsize * bavail
 }
 
 interface DownloadOrder {
@@ -143,17 +145,20 @@ class Download {
     await this.#readPart()
     const isContinued = this.#offset > 0
     await this.#checkSpace()
-    const deadlineMs = performance.now() + limits.longestMs
+    const deadline = AbortSignal.timeout(limits.longestMs)
     try {
-      await this.#receiveAll(deadlineMs)
+      await this.#receiveAll(deadline)
       if (isContinued && !this.#isRight()) {
         // After a loss of power the part may differ from what was received.
         await this.#startOver()
-        await this.#receiveAll(deadlineMs)
+        await this.#receiveAll(deadline)
       }
       if (!this.#isRight()) throw new Error(`The file does not have the SHA-256 ${artifact.sha256}`)
     } catch (error) {
       if (options.signal.aborted) throw new Interrupted('The agent stops')
+      // What has arrived stays: the next command continues with it.
+      if (deadline.aborted)
+        throw new Error(`The download took longer than ${limits.longestMs / 1000} s`, { cause: error })
       if (!(error instanceof TransportError)) await this.#delete()
       throw error
     }
@@ -179,37 +184,43 @@ class Download {
 
   async #checkSpace(): Promise<void> {
     const { artifact, limits, options } = this.#order
-    const { bsize, bavail } = await statfs(options.folder)
     const neededBytes = artifact.size - this.#offset + limits.reserveBytes
-    if (bsize * bavail >= neededBytes) return
+    if ((await freeBytes(options.folder)) >= neededBytes) return
+    await deleteArtifacts(options.folder, { sha256: artifact.sha256, others: 0 })
+    const free = await freeBytes(options.folder)
+    if (free >= neededBytes) return
     await this.#delete()
-    throw new NotExecuted(`The disk has ${bsize * bavail} bytes free, but the artifact needs ${neededBytes}`)
+    throw new NotExecuted(`The disk has ${free} bytes free, but the artifact needs ${neededBytes}`)
   }
 
-  /** @throws TransportError after too many attempts; Error with the reason. */
-  async #receiveAll(deadlineMs: number): Promise<void> {
+  /**
+   * @param deadline Ends the attempt that runs then, however slowly the server still sends.
+   * @throws TransportError after too many attempts; Error with the reason.
+   */
+  async #receiveAll(deadline: AbortSignal): Promise<void> {
     const { artifact, limits, options } = this.#order
+    const signal = AbortSignal.any([options.signal, deadline])
     for (let failures = 0; this.#offset < artifact.size;) {
       const before = this.#offset
       try {
-        await this.#receive()
+        await this.#receive(signal)
       } catch (error) {
-        if (options.signal.aborted || !(error instanceof TransportError)) throw error
+        if (signal.aborted || !(error instanceof TransportError)) throw error
         failures = this.#offset - before >= MIN_BYTES ? 1 : failures + 1
-        if (failures >= limits.tries || performance.now() >= deadlineMs) throw error
+        if (failures >= limits.tries) throw error
         const pauseMs = Math.min(limits.longestPauseMs, limits.firstPauseMs * 2 ** (failures - 1))
-        await wait(Math.max(pauseMs, error.retryAfterMs), undefined, { signal: options.signal })
+        await wait(Math.max(pauseMs, error.retryAfterMs), undefined, { signal })
       }
     }
   }
 
   /** Makes one attempt. */
-  async #receive(): Promise<void> {
+  async #receive(signal: AbortSignal): Promise<void> {
     const { artifact, url, limits, options } = this.#order
     const { size } = artifact
     this.#order.onPercent(this.#percent())
     const { stallMs } = limits
-    const { ca, signal } = options
+    const { ca } = options
     const part = await requestPart({ url, ca, offset: this.#offset, etag: this.#etag, size, stallMs, signal })
     if (part.offset !== this.#offset) await this.#startOver()
     await this.#writeRecord(part.etag)

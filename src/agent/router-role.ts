@@ -77,8 +77,9 @@ async function stage(
   { downloads, state, feed, onPoint }: RoleParts,
   { command_id, version, artifact }: RouterParams<'stage'>,
 ): Promise<string> {
-  // The folder of the downloads has one image at a time.
   await state.remove(STAGED)
+  // Images are large: the disk has one at a time.
+  await downloads.removeOthers(artifact)
   await downloads.fetch(artifact, (percent) => feed.report({ command_id, step: 'download', percent }))
   onPoint('artifact downloaded')
   const staged: Staged = { version, sha256: artifact.sha256 }

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, utimes, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -63,6 +63,7 @@ function breaking(
 interface Place {
   readonly folder: string
   readonly fetch: Downloads['fetch']
+  readonly removeOthers: Downloads['removeOthers']
 }
 
 async function downloads(changes: Partial<DownloadOptions> = {}): Promise<Place> {
@@ -71,12 +72,26 @@ async function downloads(changes: Partial<DownloadOptions> = {}): Promise<Place>
   const { signal } = new AbortController()
   const options = { folder, ca: [], publicKey: null, signal, onPoint: () => {}, ...changes, limits }
   const made = createDownloads(options)
-  return { folder, fetch: (artifact, onPercent) => made.fetch(artifact, onPercent) }
+  return {
+    folder,
+    fetch: (artifact, onPercent) => made.fetch(artifact, onPercent),
+    removeOthers: (artifact) => made.removeOthers(artifact),
+  }
 }
 
 const nothing = (): void => {}
 
 describe('a download', () => {
+  test('ends in time, however slowly the server sends', async () => {
+    const { artifact } = await serve((_request, response) => {
+      response.writeHead(200, { etag: '"v1"' }).write(bytes.subarray(0, 100_000))
+      const drip = setInterval(() => response.write(bytes.subarray(0, 1)), 5)
+      response.on('close', () => clearInterval(drip))
+    })
+    const { fetch } = await downloads({ limits: { longestMs: 500 } })
+    await expect(fetch(artifact, nothing)).rejects.toThrow('The download took longer than 0.5 s')
+  })
+
   test('is complete, private, and not repeated while the file is right', async () => {
     const { artifact, ranges } = await serve(honest)
     const { fetch, folder } = await downloads()
@@ -148,12 +163,21 @@ describe('a download', () => {
     expect(await readdir(folder)).toEqual([`${sha256}.json`, `${sha256}.part`])
   })
 
-  test('deletes what an earlier one has left', async () => {
+  test('keeps the newest of the earlier ones, as many as one upgrade needs', async () => {
     const { artifact } = await serve(honest)
-    const { fetch, folder } = await downloads()
+    const { fetch, folder, removeOthers } = await downloads()
     await mkdir(folder, { recursive: true })
-    for (const name of ['a', 'b.part', 'b.json']) await writeFile(join(folder, name), 'x')
+    const names = ['a', 'b', 'c', 'd', 'e'].map((digit) => digit.repeat(64))
+    for (const [index, name] of names.entries()) {
+      for (const path of [join(folder, `${name}.part`), join(folder, `${name}.json`)]) {
+        await writeFile(path, 'x')
+        await utimes(path, index, index)
+      }
+    }
     await fetch(artifact, nothing)
+    const kept = names.slice(1).flatMap((name) => [`${name}.json`, `${name}.part`])
+    expect(await readdir(folder)).toEqual([sha256, ...kept].toSorted())
+    await removeOthers(artifact)
     expect(await readdir(folder)).toEqual([sha256])
   })
 })
@@ -241,8 +265,11 @@ describe('an artifact is not downloaded', () => {
     expect(String(refusal)).toContain('neither http nor https')
   })
 
-  test('that leaves too little space', async () => {
-    const refusal = await refusalOf({ ...artifact, size: 2 ** 50 })
+  test('that leaves too little space, also without the earlier ones', async () => {
+    const folder = await temporaryDir()
+    await writeFile(join(folder, 'a'.repeat(64)), 'x')
+    const refusal = await refusalOf({ ...artifact, size: 2 ** 50 }, { folder })
+    expect(await readdir(folder)).toEqual([])
     expect(refusal).toBeInstanceOf(NotExecuted)
     expect(String(refusal)).toContain('bytes free, but the artifact needs')
   })
