@@ -68,6 +68,10 @@ const mxedgeEvents = {
     display: 'Package update by user',
     description: 'A person has requested another version of a package',
   },
+  ME_PACKAGE_DOWNLOADED: {
+    display: 'Package downloaded',
+    description: 'The edge appliance has downloaded a package and checked it; it is not installed yet',
+  },
   ME_PACKAGE_UPDATED: {
     display: 'Package updated',
     description: 'The edge appliance has installed a package, and its service reports the new version',

@@ -154,6 +154,8 @@ export interface MxedgeUpgradeTargetTable {
   steps: Json<readonly MxedgeStep[]>
   /** The place of the present step, from 0. */
   step: Generated<number>
+  /** The packages of the steps before this one are downloaded. */
+  staged: Generated<number>
   state: MxedgeTargetState
   reason: string | null
   /** Numbers the commands over all steps. */

@@ -75,6 +75,7 @@ export const MxedgeCommandReply = named(
       'bounce_port',
       'disconnect_aps',
       'configure',
+      'stage_package',
       'upgrade_service',
       'upgrade_distro',
       'support',

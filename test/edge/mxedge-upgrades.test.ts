@@ -16,7 +16,7 @@ import {
   untilStatus,
   upgrade,
 } from './upgrade-world.ts'
-import { type EdgeWorld, eventTypes, startEdgeWorld } from './world.ts'
+import { type EdgeWorld, eventTypes, hello, startEdgeWorld } from './world.ts'
 
 let world: EdgeWorld
 beforeAll(async () => {
@@ -61,10 +61,17 @@ describe('an upgrade of real agents', () => {
         'install tunterm 2.0.0 of 1000 bytes',
       ])
     for (const target of await targetsOf(world, id))
-      expect(target).toMatchObject({ status: 'success', attempts: 2, steps: [{ done: true }, { done: true }] })
+      expect(target).toMatchObject({ status: 'success', attempts: 4, steps: [{ done: true }, { done: true }] })
+    for (const box of boxes)
+      expect((await commandsOf(box.id)).map(({ kind }) => kind).toReversed()).toEqual([
+        'stage_package',
+        'stage_package',
+        'upgrade_service',
+        'upgrade_service',
+      ])
     const times = await Promise.all(
       boxes.slice(0, 2).map(async (box) => {
-        const all = await commandsOf(box.id)
+        const all = (await commandsOf(box.id)).filter(({ kind }) => kind === 'upgrade_service')
         return {
           from: Math.min(...all.map((each) => each.created_time)),
           to: Math.max(...all.map((each) => each.finished_time)),
@@ -227,6 +234,66 @@ describe('an upgrade whose agent', () => {
       steps: [{ done: true }, { done: false }],
     })
     expect(await commandsOf(box)).toHaveLength(1)
+  })
+})
+
+describe('an upgrade whose agent downloads first', () => {
+  const staging = { methods: [...hello.methods, 'stage', 'service.upgrade'] }
+  const body = (ids: string[]) => ({ mxedge_ids: ids, versions: { tunterm: '2.0.0' } })
+
+  test('shows what is downloaded, and installs it when the other member of the cluster is done', async () => {
+    runUpgrades(world)
+    const { id: mxcluster_id } = await addCluster(world)
+    const peers = [await addPeer(world, { mxcluster_id }, staging), await addPeer(world, { mxcluster_id }, staging)]
+    const { id } = await upgrade(world, body(peers.map((peer) => peer.id)))
+    const downloads = await Promise.all(peers.map(({ agent }) => agent.nextCall()))
+    expect(downloads.map(({ method }) => method)).toEqual(['stage', 'stage'])
+    expect(downloads[0]?.params.artifact).toMatchObject({ size: 1000, sha256: expect.any(String) })
+    expect(await targetsOf(world, id)).toMatchObject([{ status: 'downloading' }, { status: 'downloading' }])
+    peers.forEach(({ agent }, index) => agent.succeed(downloads[index] ?? expect.fail()))
+    const second = await waitUntil('one is downloaded, and the other one is upgraded', async () => {
+      const targets = await targetsOf(world, id)
+      const waiting = targets.find(({ status }) => status === 'downloaded')
+      return targets.some(({ status }) => status === 'upgrading') ? (waiting ?? null) : null
+    })
+    expect(await find(world, id)).toMatchObject({ counts: { upgrading: 2, queued: 0, total: 2 } })
+    for (const { agent } of peers.toSorted(
+      (a, b) => Number(a.id === second.mxedge_id) - Number(b.id === second.mxedge_id),
+    )) {
+      const call = await agent.nextCall()
+      expect(call.method).toBe('service.upgrade')
+      agent.notify('report', running('2.0.0'))
+      agent.succeed(call)
+    }
+    await untilStatus(world, id, 'completed')
+    expect((await eventTypes(world, second.mxedge_id)).slice(-2)).toEqual([
+      'ME_PACKAGE_DOWNLOADED',
+      'ME_PACKAGE_UPDATED',
+    ])
+  })
+
+  test('is cancelled while it has downloaded, and nothing is installed', async () => {
+    runUpgrades(world)
+    const { id: box, agent } = await addPeer(world, {}, staging)
+    const { id } = await upgrade(world, body([box]))
+    const call = await agent.nextCall()
+    await world.call('POST', `${pathOf(world)}/${id}/pause`)
+    agent.succeed(call)
+    await untilTarget(id, box, 'downloaded')
+    await world.call('POST', `${pathOf(world)}/${id}/cancel`)
+    await untilStatus(world, id, 'cancelled')
+    expect(await targetsOf(world, id)).toMatchObject([{ status: 'cancelled', steps: [{ done: false }] }])
+    expect((await commandsOf(box)).map(({ kind }) => kind)).toEqual(['stage_package'])
+  })
+
+  test('could not download is told so, and keeps what it runs', async () => {
+    runUpgrades(world, { maxAttempts: 1 })
+    const { id: box, agent } = await addPeer(world, {}, staging)
+    const { id } = await upgrade(world, body([box]))
+    agent.fail(await agent.nextCall(), 2, 'The server answered 404')
+    await untilStatus(world, id, 'failed')
+    expect(await targetsOf(world, id)).toMatchObject([{ status: 'failed', reason: 'The server answered 404' }])
+    expect((await eventTypes(world, box)).filter((type) => type === 'ME_PACKAGE_UPDATE_FAILED')).toHaveLength(1)
   })
 })
 

@@ -33,7 +33,7 @@ export interface World {
   nowMs: number
   rounds: number
   busyClusters: ReadonlySet<string>
-  /** Ids in the order of the first commands. */
+  /** Ids in the order of the first commands to install. */
   readonly order: string[]
 }
 
@@ -44,6 +44,8 @@ export interface MemberTraits {
   readonly clusterId?: string | null
   /** How many services are upgraded. */
   readonly services?: number
+  /** Whether it downloads its packages before it installs the first one. */
+  readonly canStage?: boolean
 }
 
 export function newWorld(traits: readonly MemberTraits[], plan: Partial<MxedgeUpgradePlan> = {}): World {
@@ -90,7 +92,7 @@ export function newWorld(traits: readonly MemberTraits[], plan: Partial<MxedgeUp
 }
 
 function memberOf(
-  { phase = 1, wave = 1, fate = 'works', clusterId = null, services = 1 }: MemberTraits,
+  { phase = 1, wave = 1, fate = 'works', clusterId = null, services = 1, canStage = false }: MemberTraits,
   index: number,
 ): Member {
   const names = Array.from({ length: services }, (_, place) => `service-${place}`)
@@ -107,6 +109,7 @@ function memberOf(
         ...appliance,
         link,
         clusterId,
+        canStage,
         services: names.map((name) => ({ name, version: '1.0.0', state: 'running' })),
       },
     },
@@ -115,7 +118,7 @@ function memberOf(
   }
 }
 
-/** Runs one round and applies it, as the worker does. @returns The changes with a command. */
+/** Runs one round and applies it, as the worker does. @returns The changes with a command to install. */
 export function round(world: World) {
   const { upgrade, now, nowMs, busyClusters } = world
   const open = world.fleet
@@ -137,7 +140,7 @@ export function round(world: World) {
       command: { ...command, id: `${before.mxedgeId}#${attempt}`, state: 'queued' },
     }
     one.commandedAt = world.rounds
-    if (!world.order.includes(before.mxedgeId)) world.order.push(before.mxedgeId)
+    if (change.state === 'commanded' && !world.order.includes(before.mxedgeId)) world.order.push(before.mxedgeId)
   }
   for (const one of world.fleet) {
     const { command: present } = one.target
@@ -145,7 +148,7 @@ export function round(world: World) {
       one.target = { ...one.target, command: { ...present, state: 'cancelled' } }
   }
   world.upgrade = { ...upgrade, ...decision.upgrade }
-  return decision.steps.filter(({ order }) => order !== null)
+  return decision.steps.filter(({ state, order }) => state === 'commanded' && order !== null)
 }
 
 /** The life of an appliance in one second. */
@@ -166,6 +169,9 @@ function live(one: Member, { nowMs, rounds }: World): void {
   }
   if (one.target.appliance?.link !== 'connected') return
   const age = rounds - one.commandedAt
+  // The agent answers again when it is back.
+  if (fate === 'loses' && now.state === 'downloading' && present?.state === 'unknown')
+    one.target = { ...one.target, command: { ...present, state: 'done' } }
   if (present?.state === 'queued' && age >= 1) one.target = { ...one.target, command: { ...present, state: 'sent' } }
   if (present?.state !== 'sent' || age < 3) return
   answer(one, present.id)
@@ -181,6 +187,10 @@ function answer(one: Member, id: string): void {
   }
   if (fate === 'refuses') return settle('rejected')
   if (fate === 'vanishes') return settle('unknown', { appliance: { ...box, link: 'absent', connectedMs: null } })
+  // A download; it may have been cancelled.
+  if (!isInFlight(now.state)) return settle(fate === 'loses' ? 'unknown' : 'done')
+  // What it was told to install is on it.
+  if (box.canStage) expect(now.staged).toBeGreaterThan(now.step)
   if (fate === 'ignores') return settle('done')
   one.effects.set(order.service, (one.effects.get(order.service) ?? 0) + 1)
   const services = box.services.map((each) => (each.name === order.service ? { ...each, version: order.to } : each))
@@ -259,7 +269,7 @@ function checkRound(world: World): void {
         (each) => each.phase < phase || (each.phase === phase && each.wave < wave),
       )
       // An absent appliance of an earlier wave may have come back, and be under way.
-      expect(earlier.filter(({ state }) => state === 'planned')).toEqual([])
+      expect(earlier.filter(({ state }) => ['planned', 'downloading', 'downloaded'].includes(state))).toEqual([])
     }
   }
   const clusters = world.fleet
@@ -277,5 +287,5 @@ function countStates({ fleet }: World): Record<MxedgeTargetState, number> {
 
 /** Nothing is under way that would end without a command. */
 function isQuiet({ fleet }: World): boolean {
-  return fleet.every(({ target: { state } }) => !isInFlight(state))
+  return fleet.every(({ target: { state } }) => !isInFlight(state) && state !== 'downloading')
 }

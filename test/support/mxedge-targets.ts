@@ -36,6 +36,7 @@ export const appliance: ApplianceNow = {
   isReplaced: false,
   hasLeft: false,
   clusterId: null,
+  canStage: false,
   services: [{ name: 'tunterm', version: '1.0.0', state: 'running' }],
   distro: 'bookworm',
 }
@@ -56,6 +57,7 @@ export const target: MxedgeTargetNow = {
   enteredMs: NOW_MS,
   steps: [step],
   step: 0,
+  staged: 0,
   attempt: 0,
   failedAttempts: 0,
   lostAttempts: 0,
@@ -69,6 +71,7 @@ export const rules: TargetRules = {
   options,
   stopping: false,
   held: false,
+  isPhaseOpen: true,
   isOpen: true,
   isClusterFree: true,
   offlineDeadlineMs: null,

@@ -49,6 +49,9 @@ export function encodeOrder(
       const sha256 = configurationSha256(configuration)
       return call({ method: 'configure', params: { command_id, sha256, configuration: { ...configuration } } })
     }
+    case 'stage_package':
+      if (image === null) return imageDeleted
+      return call({ method: 'stage', params: { command_id, artifact: encodeArtifact(image) } })
     case 'upgrade_service': {
       if (image === null) return imageDeleted
       const { service, version } = order.params

@@ -8,7 +8,9 @@ export type MxedgeOrder =
   | { readonly kind: 'disconnect_aps'; readonly params: { readonly macs: readonly string[] } }
   /** Apply the configuration that is current when the command is sent. */
   | { readonly kind: 'configure'; readonly params: Readonly<Record<string, never>> }
-  /** Install the image, a package of the service. */
+  /** Download the image, a package of the service, and keep it. */
+  | { readonly kind: 'stage_package'; readonly params: ServiceUpgrade }
+  /** Install the image. */
   | { readonly kind: 'upgrade_service'; readonly params: ServiceUpgrade }
   | { readonly kind: 'upgrade_distro'; readonly params: DistroUpgrade }
   /** Collect support files and upload them. */

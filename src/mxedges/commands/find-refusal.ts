@@ -9,6 +9,7 @@ const methods: Readonly<Record<MxedgeCommandKind, string>> = {
   bounce_port: 'port.bounce',
   disconnect_aps: 'aps.disconnect',
   configure: 'configure',
+  stage_package: 'stage',
   upgrade_service: 'service.upgrade',
   upgrade_distro: 'distro.upgrade',
   support: 'support',

@@ -75,7 +75,9 @@ function eventOf(mxedge: Mxedge, command: EndedCommand): MxedgeEventInput[] {
     mxedge: mxedgeOfEvent(mxedge),
     ...(command.kind === 'service' && { service: command.params.service }),
     ...(command.kind === 'bounce_port' && { component: command.params.ports.map((port) => `port ${port}`).join(', ') }),
-    ...(command.kind === 'upgrade_service' && { update: updateOf(command.params) }),
+    ...((command.kind === 'upgrade_service' || command.kind === 'stage_package') && {
+      update: updateOf(command.params),
+    }),
   }
   switch (command.state) {
     case 'done':
@@ -102,6 +104,8 @@ function doneEvent(order: MxedgeOrder): MxedgeEventInput['type'] {
       return 'ME_APS_DISCONNECTED'
     case 'configure':
       return 'ME_CONFIGURED'
+    case 'stage_package':
+      return 'ME_PACKAGE_DOWNLOADED'
     case 'upgrade_service':
       return 'ME_PACKAGE_UPDATED'
     case 'upgrade_distro':
@@ -115,6 +119,7 @@ function failureEvent({ kind }: MxedgeOrder): MxedgeEventInput['type'] {
   switch (kind) {
     case 'service':
       return 'ME_SERVICE_FAILED'
+    case 'stage_package':
     case 'upgrade_service':
       return 'ME_PACKAGE_UPDATE_FAILED'
     case 'upgrade_distro':

@@ -8,7 +8,7 @@ export async function isImageOfOpenCommand(tx: Tx, scope: OrgScope, imageId: str
     .selectFrom('mxedgeCommand')
     .select('id')
     .where('orgId', '=', scope.orgId)
-    .where('kind', '=', 'upgrade_service')
+    .where('kind', 'in', ['stage_package', 'upgrade_service'])
     .where('state', 'in', ['queued', 'sent'])
     .where(sql`params ->> 'image_id'`, '=', imageId)
     .limit(1)

@@ -53,27 +53,26 @@ export async function applyRounds(
   await appendMxedgeEvents(tx, scope, steps.flatMap(eventOf), now)
 }
 
-function commandOf(
-  { target, order, newCommandId }: Step,
-  times: Pick<NewUpgradeCommand, 'createdAt' | 'expiresAt'>,
-): NewUpgradeCommand | null {
+function commandOf(step: Step, times: Pick<NewUpgradeCommand, 'createdAt' | 'expiresAt'>): NewUpgradeCommand | null {
+  const { target, order, newCommandId } = step
   if (newCommandId === null || order === null) return null
   const { mxedgeId, upgradeId, attempt } = target
-  return { ...orderOf(order), ...times, id: newCommandId, mxedgeId, upgradeId, upgradeAttempt: attempt + 1 }
+  return { ...orderOf(order, step.state), ...times, id: newCommandId, mxedgeId, upgradeId, upgradeAttempt: attempt + 1 }
 }
 
-function orderOf(step: MxedgeStep): MxedgeOrder {
+function orderOf(step: MxedgeStep, state: Step['state']): MxedgeOrder {
   if ('distro' in step) return { kind: 'upgrade_distro', params: { codename: step.to, from: step.from } }
   const { service, to: version, from: from_version, image_id } = step
-  return { kind: 'upgrade_service', params: { service, version, image_id, from_version } }
+  const kind = state === 'downloading' ? 'stage_package' : 'upgrade_service'
+  return { kind, params: { service, version, image_id, from_version } }
 }
 
 /** The end of each command has its own event. A failure that no command has reported is reported here. */
-function eventOf({ target, state, reason, step, steps }: Step): MxedgeEventInput[] {
+function eventOf({ target, state, reason, step, staged, steps }: Step): MxedgeEventInput[] {
   if (state !== 'failed' || target.appliance === null || target.command?.state === 'rejected') return []
   const { mxedgeId: id, name, mac, siteId, appliance } = target
   const mxedge = { id, name, mac, siteId, mxclusterId: appliance.clusterId }
-  const present = steps[step]
+  const present = steps[target.state === 'downloading' ? staged : step]
   const text = reason ?? 'unknown'
   if (present === undefined || 'distro' in present) return [{ mxedge, type: 'ME_DISTRO_UPGRADE_FAILED', text }]
   const update = { package: present.service, from: present.from, to: present.to }

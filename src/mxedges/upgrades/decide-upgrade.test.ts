@@ -39,6 +39,30 @@ describe('an upgrade', () => {
     expect(world.order).toEqual(['0', '2', '1'])
   })
 
+  test('lets every wave of the open phase download, and install one after the other', () => {
+    const traits = { canStage: true, services: 2 }
+    const world = newWorld([
+      { ...traits, wave: 1 },
+      { ...traits, wave: 2 },
+      { ...traits, phase: 2 },
+    ])
+    expect(commandedIn(world)).toEqual([])
+    expect(statesOf(world)).toEqual(['downloading', 'downloading', 'planned'])
+    run(world)
+    expect(statesOf(world)).toEqual(['upgraded', 'upgraded', 'upgraded'])
+    expect(world.order).toEqual(['0', '1', '2'])
+  })
+
+  test('that is cancelled while its appliances download leaves them as they are', () => {
+    const world = newWorld([
+      { canStage: true, services: 3 },
+      { canStage: true, wave: 2 },
+    ])
+    run(world, { cancelAtRound: 5 })
+    expect(statesOf(world)).toEqual(['cancelled', 'cancelled'])
+    expect(world.fleet.map(({ effects }) => effects.size)).toEqual([0, 0])
+  })
+
   test('is not delayed by an absent appliance, which follows when it is back', () => {
     const world = newWorld([{ phase: 1, fate: 'absent' }, { phase: 2 }])
     run(world, { backAtRound: 250 })
@@ -108,6 +132,7 @@ const member = fc.record({
   fate: fc.constantFrom(...fates),
   clusterId: fc.constantFrom(null, null, 'c', 'd'),
   services: fc.integer({ min: 1, max: 3 }),
+  canStage: fc.boolean(),
 })
 const percent = fc.constantFrom(null, 0, 20, 100)
 
@@ -126,7 +151,11 @@ describe('an upgrade of any fleet', () => {
   })
 
   test('that is paused ends as one that is not', () => {
-    const steady = fc.record({ phase: fc.integer({ min: 1, max: 3 }), fate: fc.constantFrom<Fate>('works', 'refuses') })
+    const steady = fc.record({
+      phase: fc.integer({ min: 1, max: 3 }),
+      fate: fc.constantFrom<Fate>('works', 'refuses'),
+      canStage: fc.boolean(),
+    })
     fc.assert(
       fc.property(fc.array(steady, { maxLength: 8 }), fc.nat(60), (fleet, pauseAtRound) => {
         const [free, paused] = [newWorld(fleet), newWorld(fleet)]

@@ -100,8 +100,9 @@ function decideTargets<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, 
   const decided = upgrade.targets.map((target) => {
     const clusterId = target.appliance?.clusterId ?? null
     const isClusterFree = clusterId === null || isInFlight(target.state) || !busy.has(clusterId)
-    const decision = decideTarget(target, { ...rules, isOpen: isOpen(target), isClusterFree })
-    if (decision.kind === 'change' && decision.change.order !== null) markBusy(busy, target)
+    const isPhaseOpen = target.phase <= upgrade.currentPhase
+    const decision = decideTarget(target, { ...rules, isPhaseOpen, isOpen: isOpen(target), isClusterFree })
+    if (decision.kind === 'change' && isInFlight(decision.change.state)) markBusy(busy, target)
     return { target, decision }
   })
   const steps = decided.flatMap(({ target, decision }) =>
@@ -157,11 +158,12 @@ function finishRound<T extends MxedgeTargetNow>(
   const { counts } = results
   if (openCount(counts) === 0)
     return decide({ ...decideOutcome(upgrade, counts), hold: null, finishedAt: at.now }, false)
-  const isMoving = inFlightStates.some((state) => counts[state] > 0)
+  const isMoving = counts.downloading > 0 || inFlightStates.some((state) => counts[state] > 0)
+  const isReady = steps.some(({ state }) => state === 'downloaded')
   // Targets of phases that were not open are read, and cancelled, in the next round.
   if (upgrade.stopping !== null) return decide({}, withdrawn.length > 0 || (steps.length > 0 && !isMoving))
   if (upgrade.hold !== null || !isSettled || upgrade.currentPhase === upgrade.plan.phases)
-    return decide({}, withdrawn.length > 0 || (steps.length > 0 && !isMoving && !isSettled))
+    return decide({}, withdrawn.length > 0 || isReady || (steps.length > 0 && !isMoving && !isSettled))
   return decide(passGate(upgrade, results, at), true)
 }
 

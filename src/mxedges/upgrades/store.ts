@@ -65,6 +65,7 @@ interface TargetRow extends Omit<LockedTarget, 'appliance' | 'command'> {
   readonly connectedAt: Date | null
   readonly services: readonly MxedgeService[] | null
   readonly distro: string | null
+  readonly canStage: boolean
   readonly commandId: string | null
   readonly commandState: StepCommand['state'] | null
   readonly refusal: string | null
@@ -88,13 +89,14 @@ export async function listTargets(
   }))
   const { rows } = await sql<TargetRow>`
     select target.upgrade_id, target.mxedge_id, target.registration_epoch, target.phase, target.wave, target.state,
-      target.entered_ms, target.steps, target.step, target.attempt, target.failed_attempts, target.lost_attempts,
+      target.entered_ms, target.steps, target.step, target.staged, target.attempt, target.failed_attempts, target.lost_attempts,
       target.retry_at_ms, coalesce(mxedge.name, target.name) as name, mxedge.mac, mxedge.site_id,
       mxedge.id is not null as exists, mxedge.mxcluster_id as cluster_id,
       mxedge.registration_epoch is distinct from target.registration_epoch as is_replaced,
       upgrade.site_id is not null and mxedge.site_id is distinct from upgrade.site_id as has_left,
       session.connected, session.lost_at is not null as is_lost, session.connected_at,
       session.report->'services' as services, session.facts->>'distro' as distro,
+      coalesce(session.facts->'methods' ? 'stage', false) as can_stage,
       target.command_id, command.state as command_state, command.outcome->>'text' as refusal,
       coalesce((command.outcome->>'final')::boolean, false) as refusal_is_final,
       coalesce(command.epoch < session.epoch and session.facts ? 'commands'
@@ -111,7 +113,19 @@ export async function listTargets(
 }
 
 function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly nowMs: number }): LockedTarget {
-  const { exists, isReplaced, hasLeft, clusterId, connected, isLost, connectedAt, services, distro, ...rest } = row
+  const {
+    exists,
+    isReplaced,
+    hasLeft,
+    clusterId,
+    connected,
+    isLost,
+    connectedAt,
+    services,
+    distro,
+    canStage,
+    ...rest
+  } = row
   const { commandId, commandState, refusal, refusalIsFinal, isForgotten, ...target } = rest
   const isConnected = connected === true && !isLost
   return {
@@ -123,6 +137,7 @@ function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly
           isReplaced,
           hasLeft,
           clusterId,
+          canStage,
           services: services ?? [],
           distro,
         }
@@ -191,6 +206,7 @@ const targetColumns = columnsOf(
     reason: 'text',
     steps: 'jsonb',
     step: 'integer',
+    staged: 'integer',
     attempt: 'integer',
     failedAttempts: 'integer',
     lostAttempts: 'integer',

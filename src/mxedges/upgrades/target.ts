@@ -13,6 +13,8 @@ export interface ApplianceNow {
   /** It has left the site whose upgrade this is. */
   readonly hasLeft: boolean
   readonly clusterId: string | null
+  /** Its agent can download a package before it installs it. */
+  readonly canStage: boolean
   /** As it reported last. */
   readonly services: readonly MxedgeService[]
   readonly distro: string | null
@@ -39,6 +41,8 @@ export interface MxedgeTargetNow {
   readonly steps: readonly MxedgeStep[]
   /** The place of the present step among them, from 0. */
   readonly step: number
+  /** The packages of the steps before this one are downloaded, as far as the appliance needs them. */
+  readonly staged: number
   /** How many commands were queued for it. */
   readonly attempt: number
   /** Attempts at the present step that the appliance refused or failed. */
@@ -55,10 +59,10 @@ export interface MxedgeTargetNow {
 /** The members of a target that a round changes. */
 export interface TargetChange extends Pick<
   MxedgeTargetNow,
-  'state' | 'steps' | 'step' | 'failedAttempts' | 'lostAttempts' | 'retryAtMs'
+  'state' | 'steps' | 'step' | 'staged' | 'failedAttempts' | 'lostAttempts' | 'retryAtMs'
 > {
   readonly reason: string | null
-  /** The command that is queued with it; null: none. */
+  /** The step that is commanded with it, to be downloaded in the state `downloading`, or else to be done; null: none. */
   readonly order: MxedgeStep | null
 }
 
@@ -92,7 +96,9 @@ export interface TargetRules {
   readonly stopping: boolean
   /** The same, until somebody resumes the upgrade. */
   readonly held: boolean
-  /** The target's phase and wave may begin. */
+  /** The target's phase has begun: it may download. */
+  readonly isPhaseOpen: boolean
+  /** The target's phase and wave have begun: it may install. */
   readonly isOpen: boolean
   /** No other member of its cluster is in flight. */
   readonly isClusterFree: boolean

@@ -3,14 +3,16 @@ import type { PhaseGate } from '../../rollout/rollout.ts'
 /** Terminal states never change. */
 export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const
 
-export const waitingStates = ['planned', 'deferred'] as const
+/** The appliance runs what it ran before the present step. */
+export const waitingStates = ['planned', 'deferred', 'downloading', 'downloaded'] as const
 
-/** The appliance was commanded, and whether its step has succeeded is not known yet. */
+/** The appliance was told to install, and whether its step has succeeded is not known yet. */
 export const inFlightStates = ['commanded', 'unconfirmed', 'verifying'] as const
 
 /**
- * `deferred`: the appliance is absent; it delays nobody. `unconfirmed`: the connection was lost with the command.
- * `verifying`: the command is done, and the appliance has to report the version.
+ * `deferred`: the appliance is absent; it delays nobody. `downloading`: it was told to download a package. `downloaded`:
+ * it has the packages of all its steps. `unconfirmed`: the connection was lost with the command. `verifying`: the command
+ * is done, and the appliance has to report the version.
  */
 export type MxedgeTargetState =
   | (typeof waitingStates)[number]
@@ -22,6 +24,8 @@ export type MxedgeTargetCounts = Readonly<Record<MxedgeTargetState, number>>
 export const noCounts: MxedgeTargetCounts = {
   planned: 0,
   deferred: 0,
+  downloading: 0,
+  downloaded: 0,
   commanded: 0,
   unconfirmed: 0,
   verifying: 0,

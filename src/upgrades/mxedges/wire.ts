@@ -110,7 +110,13 @@ export const MxedgeUpgradeTargetReply = named(
   Type.Object({
     mxedge_id: Uuid,
     name: Type.String(),
-    status: Type.Enum(['queued', 'upgrading', 'success', 'failed', 'skipped', 'cancelled']),
+    status: Type.Enum(
+      ['queued', 'downloading', 'downloaded', 'upgrading', 'success', 'failed', 'skipped', 'cancelled'],
+      {
+        description:
+          '`downloading` and `downloaded`, which count as `upgrading`: the appliance still runs what it ran before',
+      },
+    ),
     phase: Type.Optional(Type.Integer()),
     reason: Type.Optional(Type.String()),
     attempts: Type.Integer(),
@@ -124,6 +130,8 @@ type TargetStatus = Static<typeof MxedgeUpgradeTargetReply>['status']
 const statusOf: Readonly<Record<MxedgeUpgradeTarget['state'], TargetStatus>> = {
   planned: 'queued',
   deferred: 'queued',
+  downloading: 'downloading',
+  downloaded: 'downloaded',
   commanded: 'upgrading',
   unconfirmed: 'upgrading',
   verifying: 'upgrading',
@@ -164,10 +172,15 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
 function presentCounts({ counts }: MxedgeUpgradeItem): Static<typeof Counts> {
   const presented = { queued: 0, upgrading: 0, success: 0, failed: 0, skipped: 0, cancelled: 0, total: 0 }
   for (const [state, count] of Object.entries(counts) as [MxedgeUpgradeTarget['state'], number][]) {
-    presented[statusOf[state]] += count
+    presented[countedAs(statusOf[state])] += count
     presented.total += count
   }
   return presented
+}
+
+/** The contract's counts have no downloads. */
+function countedAs(status: TargetStatus): Exclude<TargetStatus, 'downloading' | 'downloaded'> {
+  return status === 'downloading' || status === 'downloaded' ? 'upgrading' : status
 }
 
 export function presentMxedgeUpgrade(upgrade: MxedgeUpgrade): Static<typeof MxedgeUpgradeReply> {
