@@ -45,7 +45,7 @@ export async function getAwaitedCommand(
 ): Promise<AwaitedCommand> {
   const command = await getCommand(ctx, sources, ticket)
   if (!uploading.has(command.state)) throw notFound(ticket.commandId)
-  if (command.file !== null && !command.source.mayRepeat) throw usedUp()
+  if (command.file !== null && !command.mayRepeat) throw usedUp()
   return command
 }
 

@@ -17,17 +17,17 @@ export interface SupportCommand {
   /** Name of the file on disk; null before the upload. */
   readonly file: string | null
   readonly bytes: number | null
+  /**
+   * True for agents that repeat an interrupted command: another upload for it is accepted, and discarded. Otherwise the
+   * address works once.
+   */
+  readonly mayRepeat: boolean
 }
 
 /** Machines of one kind that upload support files for their commands. */
 export interface SupportSource {
   /** Where the commands are: those to edge appliances have a table of their own. */
   readonly ofMxedge: boolean
-  /**
-   * True for agents that repeat an interrupted command: another upload for it is accepted, and discarded. Otherwise the
-   * address works once.
-   */
-  readonly mayRepeat: boolean
   findCommand(reader: Reader, scope: InOrg, commandId: string): Promise<SupportCommand | undefined>
   /** Locks the command against its deletion. @returns False where it is gone. */
   shareCommand(tx: Tx, scope: InOrg, commandId: string): Promise<boolean>

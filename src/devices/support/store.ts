@@ -58,11 +58,11 @@ export async function deleteSupportFileRow(
 /** The commands to devices. */
 export const deviceSupport: SupportSource = {
   ofMxedge: false,
-  mayRepeat: false,
   async findCommand(reader, scope, commandId) {
     const { rows } = await sql<Omit<SupportCommand, 'machineIs'>>`
       select command.state, command.device_id, device.mac as machine, command.site_id, file.name as file,
-        'Device ' || coalesce(device.name, device.mac) as title, file.bytes::float8 as bytes
+        'Device ' || coalesce(device.name, device.mac) as title, file.bytes::float8 as bytes,
+        exists (select from router_key where router_key.device_id = device.id) as may_repeat
       from device_command command
       join device on device.org_id = command.org_id and device.id = command.device_id
       left join support_file file on file.org_id = command.org_id and file.device_command_id = command.id

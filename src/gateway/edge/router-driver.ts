@@ -50,12 +50,13 @@ function encode(_: DriverDevice, command: DriverCommand): LimitedCall<RouterCall
       const { version, sha256 } = command
       return call({ method: 'activate', params: { version, sha256 } })
     }
+    case 'support':
+      return call({ method: 'support', params: { uri: command.uri } })
     case 'upgrade':
       return unsupported('Routers download and install firmware in two steps')
     case 'locate':
     case 'unlocate':
     case 'ping':
-    case 'support':
     case 'restore_backup':
     case 'snapshot':
       return unsupported('The agent of a router has no such method')

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { Artifact, Report } from './messages.ts'
+import { Artifact, Report, calls } from './messages.ts'
 
 /** The messages between the gateway and the agent of an SSR router, as far as they differ from those of messages.ts. */
 
@@ -39,6 +39,7 @@ export const routerCalls = {
   restart: Type.Object({ ...command, node: Type.Optional(Node) }),
   stage: Type.Object({ ...command, version: Word, artifact: Artifact }),
   activate: Type.Object({ ...command, version: Word, sha256: Sha256 }),
+  support: calls.support,
 } as const
 
 export type RouterMethod = keyof typeof routerCalls
@@ -57,6 +58,7 @@ const callChecks = {
   restart: Compile(routerCalls.restart),
   stage: Compile(routerCalls.stage),
   activate: Compile(routerCalls.activate),
+  support: Compile(routerCalls.support),
 } satisfies Record<RouterMethod, unknown>
 
 /** Returns true if the params have the shape of the method's. */

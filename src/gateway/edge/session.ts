@@ -28,13 +28,15 @@ export interface SentCall {
   readonly limits: StepLimits
 }
 
+const MAX_SENT = 2
+
 /** One connection of an agent, which its certificate identifies. Each role has a class of its own. */
 export abstract class AgentSession<S extends AgentSession<S>> extends FrameSession implements Link {
   readonly deviceId: string
   epoch: string = NO_EPOCH
   readonly #agents: AgentHost<S>
-  /** The command that was sent last; one is in flight at a time. */
-  #sent: SentCall | null = null
+  /** The commands that were sent last: one is in flight at a time, and one beside it that only collects files. */
+  readonly #sent: SentCall[] = []
 
   constructor(socket: WebSocket, peer: FramePeer & { readonly deviceId: string }, host: AgentHost<S>) {
     super(socket, peer, host)
@@ -47,9 +49,9 @@ export abstract class AgentSession<S extends AgentSession<S>> extends FrameSessi
   /** The session itself, as its role's class. */
   protected abstract get self(): S
 
-  /** Returns the call that carried the command, if it was sent last. */
+  /** Returns the call that carried the command, if it is one of those that were sent last. */
   sentCallOf(commandId: string): SentCall | null {
-    return this.#sent?.commandId === commandId ? this.#sent : null
+    return this.#sent.find((sent) => sent.commandId === commandId) ?? null
   }
 
   get isConnected(): boolean {
@@ -61,7 +63,8 @@ export abstract class AgentSession<S extends AgentSession<S>> extends FrameSessi
     sent: SentCall,
     { method, params }: { readonly method: string; readonly params: Params },
   ): boolean {
-    this.#sent = sent
+    this.#sent.unshift(sent)
+    this.#sent.length = Math.min(this.#sent.length, MAX_SENT)
     return this.write(encodeCall(sent.callId, method, params))
   }
 

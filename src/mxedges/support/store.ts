@@ -16,11 +16,10 @@ export function filesOfMxedge(scope: SitesScope, mxedgeId: string): FilesOf {
 /** The commands to edge appliances, whose agents repeat what a crash has interrupted. */
 export const mxedgeSupport: SupportSource = {
   ofMxedge: true,
-  mayRepeat: true,
   async findCommand(reader, scope, commandId) {
     const { rows } = await sql<Omit<SupportCommand, 'machineIs'>>`
       select command.state, null as device_id, mxedge.id as machine, mxedge.site_id, file.name as file,
-        'Edge appliance "' || mxedge.name || '"' as title, file.bytes::float8 as bytes
+        'Edge appliance "' || mxedge.name || '"' as title, file.bytes::float8 as bytes, true as may_repeat
       from mxedge_command command
       join mxedge on mxedge.org_id = command.org_id and mxedge.id = command.mxedge_id
       left join support_file file on file.org_id = command.org_id and file.mxedge_command_id = command.id
