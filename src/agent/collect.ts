@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
+import type { LastingHooks } from './lasting-hook.ts'
 import { type CommandLine, killGroup } from './run-hook.ts'
 
 export interface Collection {
@@ -9,6 +11,19 @@ export interface Collection {
   readonly path: string
   readonly maxBytes: number
   readonly timeoutMs: number
+  /** Called with the id of the program's process group. */
+  readonly onStart?: (group: number) => Promise<void>
+}
+
+/** The server takes no more. */
+const MAX_SUPPORT_BYTES = 64 * 1024 * 1024
+
+/** Writes the support files that the operator's command prints. @throws Error with the reason. */
+export function collectSupport(lasting: LastingHooks, commandLine: CommandLine, path: string): Promise<void> {
+  const timeoutMs = hookLimitsMs.support
+  return lasting.guard({ subject: 'support', timeoutMs }, (onStart) =>
+    collectOutput(commandLine, { path, maxBytes: MAX_SUPPORT_BYTES, timeoutMs, onStart }),
+  )
 }
 
 const MAX_ERROR = 300
@@ -20,7 +35,7 @@ const MAX_ERROR = 300
  */
 export async function collectOutput(
   [program, ...args]: CommandLine,
-  { path, maxBytes, timeoutMs }: Collection,
+  { path, maxBytes, timeoutMs, onStart }: Collection,
 ): Promise<void> {
   const child = spawn(program, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   let errors = ''
@@ -32,7 +47,8 @@ export async function collectOutput(
   const stop = AbortSignal.timeout(timeoutMs)
   try {
     const written = pipeline(child.stdout, limit(maxBytes), createWriteStream(path, { mode: 0o600 }), { signal: stop })
-    const [code] = await Promise.all([ended, written])
+    const noted = child.pid === undefined ? undefined : onStart?.(child.pid)
+    const [code] = await Promise.all([ended, written, noted])
     if (code !== 0) throw new Error(`${program} ended with ${code}: ${errors.trim()}`)
   } catch (error) {
     killGroup(child.pid)

@@ -14,6 +14,7 @@ function memoryState(): State {
     read: async (name) => files.get(name) ?? null,
     write: async (name, text) => void files.set(name, text),
     remove: async (name) => void files.delete(name),
+    pathOf: (name) => name,
     list: async (folder) =>
       [...files.keys()].filter((name) => name.startsWith(folder)).map((name) => name.slice(folder.length + 1)),
   }

@@ -1,6 +1,7 @@
 import { type Method, type ParamsOf, isMethod, isParamsOf } from '../gateway/edge/messages.ts'
 import { type Appliance, NotExecuted } from './appliance.ts'
 import { createReporter, readMachineFacts } from './facts.ts'
+import { readCredentials } from './register.ts'
 import type { Executor, Order, Role, RoleParts } from './role.ts'
 import type { State } from './state.ts'
 import { uploadSupport } from './support.ts'
@@ -23,7 +24,10 @@ export async function createEdgeRole(
     executor: edgeExecutor({
       appliance,
       upgrades: createUpgrades({ ...parts, appliance }),
-      support: (params) => uploadSupport(parts, appliance, params),
+      support: async (params) => {
+        const name = (await readCredentials(state))?.mxedge_id ?? ''
+        return uploadSupport(parts, { name, collectSupport: (path) => appliance.collectSupport(path) }, params)
+      },
       state,
     }),
     bootId: async () => facts.boot_id,

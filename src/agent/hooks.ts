@@ -4,9 +4,9 @@ import type { Method } from '../gateway/edge/messages.ts'
 import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
 import { type Appliance, NotExecuted, type Service, type ServiceAction } from './appliance.ts'
 import { readDistro } from './facts.ts'
-import { collectOutput } from './collect.ts'
+import { collectSupport } from './collect.ts'
 import { createLastingHooks } from './lasting-hook.ts'
-import { type CommandLine, runHook, runHookOrThrow } from './run-hook.ts'
+import { type CommandLine, runHook } from './run-hook.ts'
 import type { State } from './state.ts'
 
 /** The commands of a service. `version` prints its version; `status` ends with 0 while it runs. */
@@ -29,9 +29,6 @@ export interface Hooks {
   /** Prints an archive. */
   readonly support?: CommandLine
 }
-
-/** The server takes no more. */
-const MAX_SUPPORT_BYTES = 64 * 1024 * 1024
 
 const serviceHooks = ['version', 'status', 'start', 'stop', 'restart'] as const
 const otherHooks = ['port_down', 'port_up', 'disconnect_aps', 'configure', 'distro_upgrade', 'support'] as const
@@ -73,35 +70,39 @@ export function hookAppliance(hooks: Hooks, state: State): Appliance {
     async control(name, action) {
       const service = Object.hasOwn(hooks.services, name) ? hooks.services[name] : undefined
       if (service === undefined) throw new NotExecuted(`There is no service ${name}`)
-      await runHookOrThrow(service[action])
+      await lasting.run({ subject: `service ${name}` }, service[action])
     },
     async bouncePorts(ports, holdMs) {
       const [down, up] = [need(hooks, 'port_down'), need(hooks, 'port_up')]
-      const downs = await Promise.allSettled(ports.map((port) => runHookOrThrow([...down, port])))
+      const downs = await Promise.allSettled(
+        ports.map((port) => lasting.run({ subject: `port ${port}` }, [...down, port])),
+      )
       await wait(holdMs)
       // A port that fails must not keep the others down.
-      const ups = await Promise.allSettled(ports.map((port) => runHookOrThrow([...up, port])))
+      const ups = await Promise.allSettled(ports.map((port) => lasting.run({ subject: `port ${port}` }, [...up, port])))
       for (const result of [...downs, ...ups]) if (result.status === 'rejected') throw result.reason
     },
     async disconnectAps(macs) {
-      await runHookOrThrow(need(hooks, 'disconnect_aps'), { input: { macs } })
+      await lasting.run({ subject: 'access points', input: { macs } }, need(hooks, 'disconnect_aps'))
     },
     async install(name, { path, version }) {
       const install = Object.hasOwn(hooks.services, name) ? hooks.services[name]?.install : undefined
       if (install === undefined) throw new NotExecuted(`No install is configured for the service ${name}`)
-      await lasting.run([...install, path, version], hookLimitsMs.installPackage)
+      const hook = { subject: 'packages', timeoutMs: hookLimitsMs.installPackage } as const
+      await lasting.run(hook, [...install, path, version])
     },
-    awaitEarlier: () => lasting.awaitEarlier(),
+    awaitEarlier: () => lasting.awaitEarlier('packages'),
     distro: readDistro,
     async upgradeDistro(codename) {
-      await lasting.run([...need(hooks, 'distro_upgrade'), codename], hookLimitsMs.upgradeDistro)
+      const hook = { subject: 'packages', timeoutMs: hookLimitsMs.upgradeDistro } as const
+      await lasting.run(hook, [...need(hooks, 'distro_upgrade'), codename])
     },
     async collectSupport(path) {
-      const limits = { maxBytes: MAX_SUPPORT_BYTES, timeoutMs: hookLimitsMs.support }
-      await collectOutput(need(hooks, 'support'), { path, ...limits })
+      await collectSupport(lasting, need(hooks, 'support'), path)
     },
     async configure(configuration) {
-      if (hooks.configure !== undefined) await runHookOrThrow(hooks.configure, { input: configuration })
+      if (hooks.configure !== undefined)
+        await lasting.run({ subject: 'configuration', input: configuration }, hooks.configure)
     },
   }
 }

@@ -1,14 +1,43 @@
+import { createHash } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
+import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
 import { type CommandLine, killGroup, runHookOrThrow } from './run-hook.ts'
 import type { State } from './state.ts'
 
-/** Runs the hooks that take long and must never overlap, even if the agent is killed while one runs. */
+/** What a hook works on: two hooks with the same subject never overlap. */
+export type Subject =
+  | 'packages'
+  | `service ${string}`
+  | `port ${string}`
+  | 'access points'
+  | 'configuration'
+  | 'support'
+  | 'reboot'
+
+export interface LastingHook {
+  readonly subject: Subject
+  readonly timeoutMs?: number
+  /** For the program's input, as JSON. */
+  readonly input?: object
+}
+
+/** Runs hooks that must never overlap, even if the agent is killed while one runs. */
 export interface LastingHooks {
   /** Waits for a hook that an earlier process of the agent began, and kills it when its time is over. */
-  awaitEarlier(): Promise<void>
+  awaitEarlier(subject: Subject): Promise<void>
   /** @throws Error with the last words of a hook that fails. */
-  run(commandLine: CommandLine, timeoutMs: number): Promise<void>
+  run(hook: LastingHook, commandLine: CommandLine): Promise<void>
+  /**
+   * Does the work when no other hook with the subject runs.
+   * @param work Calls its parameter with the process group of the program that it starts.
+   */
+  guard<T>(hook: LastingHook, work: (onStart: (group: number) => Promise<void>) => Promise<T>): Promise<T>
+  /**
+   * Runs a hook whose effect must not happen twice. A second call for the same command only waits until the hook has ended.
+   * @throws Error with the last words of a hook that fails.
+   */
+  runOnce(commandId: string, hook: LastingHook, commandLine: CommandLine): Promise<void>
 }
 
 /** A hook that has begun, as the agent remembers it on disk. Its process leads the group and gives it its id. */
@@ -23,42 +52,86 @@ interface RunningHook {
   readonly timeout_ms: number
 }
 
-const FILE = 'running-hook.json'
 const POLL_MS = 200
 
+/** Subjects contain names from the network, which may be no names of files. */
+function fileOf(subject: Subject): string {
+  // Earlier versions of the agent had only this file. One may have begun the installation of this version.
+  if (subject === 'packages') return 'running-hook.json'
+  return `running-hook-${digestOf(subject)}.json`
+}
+
+function digestOf(subject: Subject): string {
+  return createHash('sha256').update(subject).digest('hex').slice(0, 32)
+}
+
 export function createLastingHooks(state: State): LastingHooks {
-  async function awaitEarlier(): Promise<void> {
-    const text = await state.read(FILE)
-    if (text === null) return
-    const hook = JSON.parse(text) as RunningHook
-    // The clock may have been set since.
-    const ranMs = Math.max(0, Date.now() - hook.began_ms)
-    const untilMs = performance.now() + Math.max(0, hook.timeout_ms - ranMs)
-    for (let isKilled = false; await isRunning(hook);) {
-      if (!isKilled && performance.now() >= untilMs) {
-        // Without /proc the group may be that of another program by now.
-        if (hook.start === null) break
-        killGroup(hook.group)
-        isKilled = true
-      }
-      await wait(POLL_MS)
-    }
-    await state.remove(FILE)
-  }
-  return {
-    awaitEarlier,
-    async run(commandLine, timeoutMs) {
-      await awaitEarlier()
+  /** By subject: the end of the work that began last. */
+  const last = new Map<Subject, Promise<unknown>>()
+
+  async function guard<T>(
+    { subject, timeoutMs = hookLimitsMs.control }: LastingHook,
+    work: (onStart: (group: number) => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    const guarded = async (): Promise<T> => {
+      await awaitEarlier(state, subject)
       try {
-        await runHookOrThrow(commandLine, { timeoutMs, onStart: (group) => record(state, group, timeoutMs) })
+        return await work((group) => record(state, group, { subject, timeoutMs }))
       } finally {
-        await state.remove(FILE)
+        await state.remove(fileOf(subject))
       }
+    }
+    const ended = (last.get(subject) ?? Promise.resolve()).then(guarded, guarded)
+    last.set(subject, ended)
+    try {
+      return await ended
+    } finally {
+      if (last.get(subject) === ended) last.delete(subject)
+    }
+  }
+
+  return {
+    awaitEarlier: (subject) => awaitEarlier(state, subject),
+    guard,
+    run: (hook, commandLine) => guard(hook, (onStart) => runHookOrThrow(commandLine, { ...optionsOf(hook), onStart })),
+    async runOnce(commandId, hook, commandLine) {
+      const file = `begun-${digestOf(hook.subject)}`
+      if ((await state.read(file)) === commandId) return awaitEarlier(state, hook.subject)
+      const begun = { path: state.pathOf(file), text: commandId }
+      await guard(hook, (onStart) => runHookOrThrow(commandLine, { ...optionsOf(hook), onStart, begun }))
     },
   }
 }
 
-async function record(state: State, group: number, timeoutMs: number): Promise<void> {
+function optionsOf({ timeoutMs = hookLimitsMs.control, input }: LastingHook) {
+  return { timeoutMs, ...(input !== undefined && { input }) }
+}
+
+async function awaitEarlier(state: State, subject: Subject): Promise<void> {
+  const file = fileOf(subject)
+  const text = await state.read(file)
+  if (text === null) return
+  const hook = JSON.parse(text) as RunningHook
+  // The clock may have been set since.
+  const ranMs = Math.max(0, Date.now() - hook.began_ms)
+  const untilMs = performance.now() + Math.max(0, hook.timeout_ms - ranMs)
+  for (let isKilled = false; await isRunning(hook);) {
+    if (!isKilled && performance.now() >= untilMs) {
+      // Without /proc the group may be that of another program by now.
+      if (hook.start === null) break
+      killGroup(hook.group)
+      isKilled = true
+    }
+    await wait(POLL_MS)
+  }
+  await state.remove(file)
+}
+
+async function record(
+  state: State,
+  group: number,
+  { subject, timeoutMs }: { readonly subject: Subject; readonly timeoutMs: number },
+): Promise<void> {
   const [stat, boot] = await Promise.all([readStat(group), readBoot()])
   const hook: RunningHook = {
     group,
@@ -67,7 +140,7 @@ async function record(state: State, group: number, timeoutMs: number): Promise<v
     began_ms: Date.now(),
     timeout_ms: timeoutMs,
   }
-  await state.write(FILE, JSON.stringify(hook))
+  await state.write(fileOf(subject), JSON.stringify(hook))
 }
 
 /** True while a process of the group lives: what a killed leader has started may still change the machine. */

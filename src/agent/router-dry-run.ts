@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { stat } from 'node:fs/promises'
+import { stat, writeFile } from 'node:fs/promises'
 import type { Router, RouterNode } from './router.ts'
 import type { State } from './state.ts'
 
@@ -12,6 +12,8 @@ export interface RouterDryRun {
   readonly installed: string | null
   readonly boot_id: string
   readonly booted_ms: number
+  /** The command that rebooted a node last; null: none. */
+  readonly node_command: string | null
   readonly done: readonly string[]
 }
 
@@ -31,13 +33,13 @@ export async function dryRunRouter(
   state: State,
   { nodes = [], version = '6.1.0' }: RouterDryRunOptions = {},
 ): Promise<Router> {
-  const first: RouterDryRun = { version, installed: null, ...newBoot(), done: [] }
+  const first: RouterDryRun = { version, installed: null, ...newBoot(), node_command: null, done: [] }
   const read = async () => (await readRouterDryRun(state)) ?? first
   const write = async (changes: Partial<RouterDryRun>) =>
     state.write(JOURNAL, JSON.stringify({ ...(await read()), ...changes }))
   await write({})
   return {
-    methods: ['restart', 'stage', 'activate'],
+    methods: ['restart', 'stage', 'activate', 'support'],
     nodes,
     bootId: async () => (await read()).boot_id,
     uptimeS: async () => Math.max(0, (Date.now() - (await read()).booted_ms) / 1000),
@@ -47,12 +49,23 @@ export async function dryRunRouter(
       const { done } = await read()
       await write({ installed, done: [...done, `install ${installed} of ${size} bytes`] })
     },
-    async reboot(node) {
-      const { done, installed, version: runs } = await read()
+    async reboot(node, commandId) {
+      const { done, installed, version: runs, node_command: former } = await read()
+      if (node !== null && former === commandId) return
       const next = [...done, node === null ? 'reboot' : `reboot ${node}`]
       // The agent runs on the first node.
       const isOwn = node !== 'node1'
-      await write({ done: next, ...(isOwn && { ...newBoot(), version: installed ?? runs, installed: null }) })
+      const command = node === null ? {} : { node_command: commandId }
+      await write({
+        done: next,
+        ...command,
+        ...(isOwn && { ...newBoot(), version: installed ?? runs, installed: null }),
+      })
+    },
+    async collectSupport(path) {
+      await writeFile(path, JSON.stringify(await read()), { mode: 0o600 })
+      const { done } = await read()
+      await write({ done: [...done, 'collect support files'] })
     },
   }
 }

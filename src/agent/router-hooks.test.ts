@@ -45,8 +45,8 @@ describe('the commands of an operator', () => {
 
   test('reboot the router, or the node that is their last argument', async () => {
     const router = hookRouter({ version, reboot: notes('reboot'), reboot_node: notes('reboot-node'), nodes }, state)
-    await router.reboot(null)
-    await router.reboot('node1')
+    await router.reboot(null, 'c1')
+    await router.reboot('node1', 'c1')
     expect([await noted('reboot'), await noted('reboot-node')]).toEqual([';', 'node1;'])
   })
 
@@ -54,7 +54,7 @@ describe('the commands of an operator', () => {
     const burns = js(`console.error('it burns'); process.exit(4)`)
     const router = hookRouter({ version, install: burns, reboot: burns }, state)
     await expect(router.install({ path: '/tmp/x', version: '1' })).rejects.toThrow('ended with 4: it burns')
-    await expect(router.reboot(null)).rejects.toThrow('ended with 4: it burns')
+    await expect(router.reboot(null, 'c1')).rejects.toThrow('ended with 4: it burns')
   })
 
   test('decide which methods and nodes the agent announces', () => {
@@ -69,8 +69,8 @@ describe('the commands of an operator', () => {
   test('that are missing execute nothing', async () => {
     const router = hookRouter({ version }, state)
     await expect(router.install({ path: '/tmp/x', version: '1' })).rejects.toThrow('No install is configured')
-    await expect(router.reboot(null)).rejects.toThrow('No reboot is configured on the router')
-    await expect(router.reboot('node0')).rejects.toThrow('No reboot_node is configured on the router')
+    await expect(router.reboot(null, 'c1')).rejects.toThrow('No reboot is configured on the router')
+    await expect(router.reboot('node0', 'c1')).rejects.toThrow('No reboot_node is configured on the router')
   })
 })
 

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { uptime } from 'node:os'
 import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
+import { collectSupport } from './collect.ts'
 import { readMachineFacts } from './facts.ts'
+import { NotExecuted } from './appliance.ts'
 import type { Router, RouterNode } from './router.ts'
 import { createLastingHooks } from './lasting-hook.ts'
-import { type CommandLine, runHook, runHookOrThrow } from './run-hook.ts'
+import { type CommandLine, runHook } from './run-hook.ts'
 import type { State } from './state.ts'
 
 /** What the operator has configured for a router. */
@@ -17,11 +19,13 @@ export interface RouterHooks {
   readonly reboot?: CommandLine
   /** Gets node0 or node1 as its last argument. */
   readonly reboot_node?: CommandLine
+  /** Prints an archive. */
+  readonly support?: CommandLine
   /** The nodes of a router with high availability. */
   readonly nodes?: readonly RouterNode[]
 }
 
-const optional = ['install', 'reboot', 'reboot_node'] as const
+const optional = ['install', 'reboot', 'reboot_node', 'support'] as const
 
 /** @throws Error that names the member of the file. */
 export async function readRouterHooks(path: string): Promise<RouterHooks> {
@@ -47,11 +51,12 @@ function isCommandLine(value: unknown): value is CommandLine {
 /** A router that runs the operator's commands. It offers what the commands allow. */
 export function hookRouter(hooks: RouterHooks, state: State): Router {
   const lasting = createLastingHooks(state)
-  const { install, reboot, reboot_node: rebootNode, nodes = [] } = hooks
+  const { install, reboot, reboot_node: rebootNode, support, nodes = [] } = hooks
   return {
     methods: [
       ...(reboot === undefined ? [] : (['restart'] as const)),
       ...(reboot === undefined || install === undefined ? [] : (['stage', 'activate'] as const)),
+      ...(support === undefined ? [] : (['support'] as const)),
     ],
     nodes: rebootNode === undefined ? [] : nodes,
     bootId: async () => (await readMachineFacts()).boot_id,
@@ -63,15 +68,21 @@ export function hookRouter(hooks: RouterHooks, state: State): Router {
       return version
     },
     async install({ path, version }) {
-      await lasting.run([...need(install, 'install'), path, version], hookLimitsMs.installFirmware)
+      const hook = { subject: 'packages', timeoutMs: hookLimitsMs.installFirmware } as const
+      await lasting.run(hook, [...need(install, 'install'), path, version])
     },
-    async reboot(node) {
-      await runHookOrThrow(node === null ? need(reboot, 'reboot') : [...need(rebootNode, 'reboot_node'), node])
+    async reboot(node, commandId) {
+      const hook = { subject: 'reboot' } as const
+      if (node === null) return lasting.run(hook, need(reboot, 'reboot'))
+      await lasting.runOnce(commandId, hook, [...need(rebootNode, 'reboot_node'), node])
+    },
+    async collectSupport(path) {
+      await collectSupport(lasting, need(support, 'support'), path)
     },
   }
 }
 
 function need(commandLine: CommandLine | undefined, name: string): CommandLine {
-  if (commandLine === undefined) throw new Error(`No ${name} is configured on the router`)
+  if (commandLine === undefined) throw new NotExecuted(`No ${name} is configured on the router`)
   return commandLine
 }

@@ -8,6 +8,7 @@ import { NotExecuted } from './appliance.ts'
 import { createMachineReporter } from './facts.ts'
 import type { Executor, Role, RoleParts } from './role.ts'
 import type { Router } from './router.ts'
+import { uploadSupport } from './support.ts'
 
 /** By which the router registers and is known. */
 export interface RouterIdentity {
@@ -23,7 +24,7 @@ export function createRouterRole(parts: RoleParts, router: Router, identity: Rou
   const report = async () => ({ ...(await machine()), uptime_s: await router.uptimeS() })
   return {
     registration: { path: '/api/v1/ssr/register', body: identity },
-    executor: routerExecutor(parts, router),
+    executor: routerExecutor(parts, router, identity),
     bootId: () => router.bootId(),
     hello: async () => ({
       role: 'ssr',
@@ -49,17 +50,21 @@ type Staged = Pick<RouterParams<'activate'>, 'version' | 'sha256'>
 interface Reboot {
   readonly command_id: string
   readonly boot_id: string
+  /** The image that was installed last; null or absent: none is known. */
+  readonly installed?: Staged | null
 }
 
-function routerExecutor(parts: RoleParts, router: Router): Executor {
+function routerExecutor(parts: RoleParts, router: Router, { mac }: RouterIdentity): Executor {
   let last: Promise<unknown> = Promise.resolve()
   return {
     check({ method, params }) {
       if (!isRouterMethod(method) || !router.methods.includes(method)) return 'unknown_method'
       return isRouterParams(method, params) ? null : 'invalid_params'
     },
-    /** One after the other: a reboot must not interrupt an installation. */
+    /** One after the other: a reboot must not interrupt an installation. Collecting files interrupts nothing. */
     run({ method, params }) {
+      if (isRouterParams('support', params) && method === 'support')
+        return uploadSupport(parts, { name: mac, collectSupport: (path) => router.collectSupport(path) }, params)
       const work = async (): Promise<string> => {
         if (isRouterParams('stage', params) && method === 'stage') return stage(parts, params)
         if (isRouterParams('activate', params) && method === 'activate') return activate(parts, router, params)
@@ -87,27 +92,47 @@ async function stage(
   return `downloaded ${version}`
 }
 
+/**
+ * Installs what was downloaded, and reboots. What is installed is no longer staged: a second command for the same image
+ * does not install it again, but waits for the same reboot.
+ */
 async function activate(
   parts: RoleParts,
   router: Router,
   { command_id, version, sha256 }: RouterParams<'activate'>,
 ): Promise<string> {
-  const { state, downloads, feed, onPoint } = parts
-  if (await hasRebooted(parts, router, command_id)) {
+  const { state, feed, onPoint } = parts
+  const asked = await readReboot(parts)
+  const path = asked?.command_id === command_id ? null : await findStaged(parts, { version, sha256 })
+  if (path === null && asked?.command_id !== command_id && !isInstalled(asked, { version, sha256 }))
+    throw new NotExecuted(`The router has not downloaded ${version}`)
+  if (path === null && asked?.boot_id !== (await router.bootId())) {
     const runs = await router.version()
     if (runs !== version)
       throw new Error(`The router rebooted after the installation, but runs ${runs}, not ${version}`)
     return `runs ${version}`
   }
+  if (path !== null) {
+    feed.report({ command_id, step: 'install', percent: null })
+    await router.install({ path, version })
+    onPoint('package installed')
+  }
+  await recordReboot(parts, router, { command_id, installed: { version, sha256 } })
+  await state.remove(STAGED)
+  await router.reboot(null, command_id)
+  onPoint('reboot begun')
+  return `installed ${version}, and reboots`
+}
+
+/** Returns the path of the image that `stage` has downloaded; null where that was another one. */
+async function findStaged({ state, downloads }: RoleParts, { version, sha256 }: Staged): Promise<string | null> {
   const text = await state.read(STAGED)
   const staged = text === null ? null : (JSON.parse(text) as Staged)
-  const path = staged?.sha256 === sha256 && staged.version === version ? await downloads.find(sha256) : null
-  if (path === null) throw new NotExecuted(`The router has not downloaded ${version}`)
-  feed.report({ command_id, step: 'install', percent: null })
-  await router.install({ path, version })
-  onPoint('package installed')
-  await reboot(parts, router, { command_id, node: null })
-  return `installed ${version}, and reboots`
+  return staged?.sha256 === sha256 && staged.version === version ? downloads.find(sha256) : null
+}
+
+function isInstalled(asked: Reboot | null, { version, sha256 }: Staged): boolean {
+  return asked?.installed?.version === version && asked.installed.sha256 === sha256
 }
 
 async function restart(
@@ -116,26 +141,29 @@ async function restart(
   { command_id, node }: RouterParams<'restart'>,
 ): Promise<string> {
   if (node !== undefined && !router.nodes.includes(node)) throw new NotExecuted(`The router has no node ${node}`)
-  if (!(await hasRebooted(parts, router, command_id))) await reboot(parts, router, { command_id, node: node ?? null })
+  const asked = await readReboot(parts)
+  const hasBooted = asked?.command_id === command_id && asked.boot_id !== (await router.bootId())
+  if (!hasBooted) {
+    await recordReboot(parts, router, { command_id, installed: asked?.installed ?? null })
+    await router.reboot(node ?? null, command_id)
+    parts.onPoint('reboot begun')
+  }
   return node === undefined ? 'reboots' : `${node} reboots`
 }
 
-/** True if the router has booted since the command asked for it: the command must not reboot it again. */
-async function hasRebooted({ state }: RoleParts, router: Router, commandId: string): Promise<boolean> {
+/** Returns the reboot that was asked for last. */
+async function readReboot({ state }: RoleParts): Promise<Reboot | null> {
   const text = await state.read(REBOOT)
-  const asked = text === null ? null : (JSON.parse(text) as Reboot)
-  return asked?.command_id === commandId && asked.boot_id !== (await router.bootId())
+  return text === null ? null : (JSON.parse(text) as Reboot)
 }
 
-interface RebootOrder {
-  readonly command_id: string
-  readonly node: Parameters<Router['reboot']>[0]
-}
-
-async function reboot({ state, onPoint }: RoleParts, router: Router, { command_id, node }: RebootOrder): Promise<void> {
-  const asked: Reboot = { command_id, boot_id: await router.bootId() }
-  await state.write(REBOOT, JSON.stringify(asked))
+/** A boot with another id than the recorded one shows that the command must not reboot the router again. */
+async function recordReboot(
+  { state, onPoint }: RoleParts,
+  router: Router,
+  asked: Omit<Reboot, 'boot_id'>,
+): Promise<void> {
+  const reboot: Reboot = { ...asked, boot_id: await router.bootId() }
+  await state.write(REBOOT, JSON.stringify(reboot))
   onPoint('reboot recorded')
-  await router.reboot(node)
-  onPoint('reboot begun')
 }

@@ -16,6 +16,13 @@ export interface Router {
   version(): Promise<string>
   /** Installs firmware, which runs after a reboot. @throws Error with the reason. */
   install(image: PackageFile): Promise<void>
-  /** Reboots one node, or the whole router. Resolves when the reboot has begun. @throws Error with the reason. */
-  reboot(node: RouterNode | null): Promise<void>
+  /**
+   * Reboots one node, or the whole router. Resolves when the reboot has begun.
+   * @param commandId A node reboots once for a command, even if the agent was killed and repeats the call: the boot of the
+   * agent's own node says nothing of the other one.
+   * @throws Error with the reason.
+   */
+  reboot(node: RouterNode | null, commandId: string): Promise<void>
+  /** Writes support files, as one archive, to a new file at the path. @throws Error with the reason. */
+  collectSupport(path: string): Promise<void>
 }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import type { Writable } from 'node:stream'
 import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
 
 /** A program with its arguments; no shell is involved. */
@@ -8,8 +9,10 @@ export interface RunOptions {
   /** For the program's input, as JSON. */
   readonly input?: object
   readonly timeoutMs?: number
-  /** Called with the id of the program's process group; the result waits for it. */
+  /** Called with the id of the program's process group; the program begins once that has resolved, or not at all. */
   readonly onStart?: (group: number) => Promise<void>
+  /** A file that gets the text at the moment when the program begins. Only together with `onStart`. */
+  readonly begun?: { readonly path: string; readonly text: string }
 }
 
 export interface HookResult {
@@ -22,18 +25,36 @@ const MAX_OUTPUT = 16_384
 /** A service that the program has started may keep its output open. */
 const CLOSE_MS = 1000
 
+/**
+ * Becomes the program, with the same process id, when a line arrives. If the agent is killed before that, no program has
+ * begun that the agent does not know of. What the program is called with are arguments, which no shell reads.
+ */
+const GATE = 'read -r text <&3 || exit 125; exec 3<&-; printf %s "$text" >"$0" || exit 125; exec "$@"'
+const GATE_FD = 3
+
 /** Runs a program of the operator. Kills it, with the programs that it has started, when its time is over. Never rejects. */
 export function runHook(
-  [program, ...args]: CommandLine,
-  { input, timeoutMs = hookLimitsMs.control, onStart }: RunOptions = {},
+  commandLine: CommandLine,
+  { input, timeoutMs = hookLimitsMs.control, onStart, begun }: RunOptions = {},
 ): Promise<HookResult> {
   return new Promise((resolve) => {
+    const [program, ...args]: CommandLine =
+      onStart === undefined ? commandLine : ['/bin/sh', '-c', GATE, begun?.path ?? '/dev/null', ...commandLine]
     // A process group of its own can be killed whole.
-    const child = spawn(program, args, { detached: true })
-    const started = child.pid === undefined ? undefined : onStart?.(child.pid)
-    // A failure to note the start does not stop a program that runs.
-    const noted = Promise.resolve(started).catch(() => {})
+    const child = spawn(program, args, { detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] })
     let output = ''
+    const gate = child.stdio[GATE_FD] as Writable
+    // A program that has just been killed closes the pipe.
+    gate.on('error', () => {})
+    if (onStart === undefined || child.pid === undefined) gate.end()
+    else
+      onStart(child.pid).then(
+        () => gate.end(`${begun?.text ?? ''}\n`),
+        (error: unknown) => {
+          output = `The start of ${commandLine[0]} could not be recorded: ${String(error)}`
+          gate.end()
+        },
+      )
     const add = (chunk: Buffer): void => {
       output = (output + chunk.toString('utf8')).slice(-MAX_OUTPUT)
     }
@@ -53,7 +74,7 @@ export function runHook(
       clearTimeout(timer)
       child.stdout.destroy()
       child.stderr.destroy()
-      void noted.then(() => resolve(result))
+      resolve(result)
     }
   })
 }

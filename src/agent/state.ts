@@ -7,6 +7,8 @@ export interface State {
   read(name: string): Promise<string | null>
   write(name: string, text: string): Promise<void>
   remove(name: string): Promise<void>
+  /** Returns the path of a file, for a program that writes it. */
+  pathOf(name: string): string
   /** Lists the names of the files in a folder, without those that a crash left unfinished. */
   list(folder: string): Promise<string[]>
 }
@@ -30,6 +32,7 @@ export async function openState(folder: string): Promise<State> {
       await rename(`${path}${UNFINISHED}`, path)
       await syncFolder(dirname(path))
     },
+    pathOf: (name) => join(folder, name),
     remove: (name) => rm(join(folder, name), { force: true }),
     async list(name) {
       const names = (await orNull(readdir(join(folder, name)))) ?? []

@@ -2,25 +2,29 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ParamsOf } from '../gateway/edge/messages.ts'
 import { type Appliance, NotExecuted } from './appliance.ts'
-import { readCredentials } from './register.ts'
 import type { RoleParts } from './role.ts'
+
+/** A machine that can collect support files. */
+export interface SupportedMachine extends Pick<Appliance, 'collectSupport'> {
+  /** By what Signalbox knows it: the name in the form. */
+  readonly name: string
+}
 
 /**
  * Collects support files and uploads them. A command that a crash has interrupted collects and uploads again; the server
  * keeps the file that arrived first.
  */
 export async function uploadSupport(
-  { folder, state, upload, onPoint }: RoleParts,
-  appliance: Appliance,
+  { folder, upload, onPoint }: Pick<RoleParts, 'folder' | 'upload' | 'onPoint'>,
+  machine: SupportedMachine,
   { command_id, uri }: ParamsOf<'support'>,
 ): Promise<string> {
   if (!/^https?:\/\//i.test(uri)) throw new NotExecuted('The address for the upload is not http or https')
-  const name = (await readCredentials(state))?.mxedge_id ?? ''
   const path = join(folder, `support-${command_id}`)
   try {
-    await appliance.collectSupport(path)
+    await machine.collectSupport(path)
     onPoint('support collected')
-    await upload({ uri, path, name })
+    await upload({ uri, path, name: machine.name })
     onPoint('support uploaded')
   } finally {
     await rm(path, { force: true })

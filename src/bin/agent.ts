@@ -103,6 +103,9 @@ interface RouterValues {
   readonly serial?: string | undefined
 }
 
+/** A dry run has both, so that every command can be tried. */
+const bothNodes = ['node0', 'node1'] as const
+
 async function chooseRouter({ hooks: hooksFile, mac, model, serial }: RouterValues): Promise<MakeRole> {
   const identity = await readRouterIdentity({
     ...(mac !== undefined && { mac }),
@@ -110,7 +113,7 @@ async function chooseRouter({ hooks: hooksFile, mac, model, serial }: RouterValu
     ...(serial !== undefined && { serial }),
   })
   if (hooksFile === undefined)
-    return async (parts) => createRouterRole(parts, await dryRunRouter(parts.state), identity)
+    return async (parts) => createRouterRole(parts, await dryRunRouter(parts.state, { nodes: bothNodes }), identity)
   const hooks = await readRouterHooks(hooksFile)
   return async (parts) => createRouterRole(parts, hookRouter(hooks, parts.state), identity)
 }

@@ -24,44 +24,28 @@ const hook = (notes: string, ms: number): string =>
   `const fs = require('fs'); const note = (what) => fs.appendFileSync(${JSON.stringify(notes)}, what + ' ')
   note('begin'); setTimeout(() => note('end'), ${ms})`
 
-test.each([
-  ['itself works', (code: string) => [process.execPath, '-e', code]],
-  [
-    'has died and whose child works',
-    (code: string) => [
-      process.execPath,
-      '-e',
-      `require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(code)}], { stdio: 'ignore' }).once('exit', () => process.exit())
-      setInterval(() => process.ppid === ppid || process.exit(1), 20)
-      const ppid = process.ppid`,
-    ],
-  ],
-])(
-  'a hook that outlives a killed agent and %s never overlaps with its repetition',
-  async (_title, commandOf) => {
-    const { id, magic } = await addMxedge(world)
-    const folder = await temporaryDir()
-    const notes = join(folder, 'notes')
-    await writeFile(notes, '')
-    const hooks = join(folder, 'hooks.json')
-    await writeFile(hooks, JSON.stringify({ services: {}, distro_upgrade: commandOf(hook(notes, 4000)) }))
-    const args = [program, '--state', folder, '--url', world.url, '--code', magic, '--hooks', hooks]
-    const start = () => {
-      const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-      onTestFinished(() => void child.kill('SIGKILL'))
-      return child
-    }
-    const killed = start()
-    await untilConnected(world, id)
-    await order(world, id, { kind: 'upgrade_distro', params: { codename: 'forky', from: 'none' } })
-    const noted = async () => (await readFile(notes, 'utf8')).trim().split(' ')
-    await waitUntil('the hook has begun', async () => ((await noted()).includes('begin') ? true : null))
-    await waitUntil('the hook is recorded', () => readFile(join(folder, 'running-hook.json')).catch(() => null))
-    killed.kill('SIGKILL')
-    await once(killed, 'exit')
-    start()
-    await waitUntil('the hook has run twice', async () => ((await noted()).length >= 4 ? true : null), 30_000)
-    expect(await noted()).toEqual(['begin', 'end', 'begin', 'end'])
-  },
-  60_000,
-)
+test('a hook that outlives a killed agent never overlaps with its repetition', async () => {
+  const { id, magic } = await addMxedge(world)
+  const folder = await temporaryDir()
+  const notes = join(folder, 'notes')
+  await writeFile(notes, '')
+  const hooks = join(folder, 'hooks.json')
+  await writeFile(hooks, JSON.stringify({ services: {}, distro_upgrade: [process.execPath, '-e', hook(notes, 3000)] }))
+  const args = [program, '--state', folder, '--url', world.url, '--code', magic, '--hooks', hooks]
+  const start = () => {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return child
+  }
+  const killed = start()
+  await untilConnected(world, id)
+  await order(world, id, { kind: 'upgrade_distro', params: { codename: 'forky', from: 'none' } })
+  const noted = async () => (await readFile(notes, 'utf8')).trim().split(' ')
+  await waitUntil('the hook has begun', async () => ((await noted()).includes('begin') ? true : null))
+  await waitUntil('the hook is recorded', () => readFile(join(folder, 'running-hook.json')).catch(() => null))
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
+  start()
+  await waitUntil('the hook has run twice', async () => ((await noted()).length >= 4 ? true : null), 30_000)
+  expect(await noted()).toEqual(['begin', 'end', 'begin', 'end'])
+}, 60_000)

@@ -11,6 +11,7 @@ import { postSupportFile } from '../support/support-files.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { startAgent, untilConnected } from './start-agent.ts'
+import { startRouter } from './start-router.ts'
 import { type EdgeWorld, connectAgent, eventTypes, hello, openAgent, startEdgeWorld } from './world.ts'
 
 const MAX = 200_000
@@ -159,4 +160,18 @@ describe('the support files of an edge appliance', () => {
     expect((await world.call('GET', atSite, { as: helpdesk })).status).toBe(403)
     expect((await world.call('DELETE', `${atSite}/${file.id}`)).status).toBe(200)
   })
+})
+
+test('the support files of a router are collected by its agent, and uploaded again after a crash', async () => {
+  const router = await startRouter(world)
+  const path = `/sites/${router.siteId}/devices/${router.deviceId}/support`
+  const { status, body } = await world.call('POST', path, { body: {} })
+  expect(status).toBe(200)
+  const file = await waitUntil('the file', async () => (await world.call('GET', path)).body[0] ?? null)
+  expect(file.id).toBe(body.session)
+  expect(JSON.parse(await (await fetch(file.url)).text())).toMatchObject({ version: '6.1.0' })
+  const uri = supportUploadUrl(world.ctx, { orgId: world.org.orgId, commandId: body.session })
+  expect(await upload(uri, router.mac)).toBe(200)
+  expect((await world.call('GET', path)).body).toHaveLength(1)
+  await world.call('DELETE', `${path}/${file.id}`)
 })

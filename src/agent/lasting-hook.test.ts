@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { hookAppliance } from './hooks.ts'
+import { createLastingHooks } from './lasting-hook.ts'
+import { hookRouter } from './router-hooks.ts'
+import type { CommandLine } from './run-hook.ts'
+import { openState } from './state.ts'
+
+const js = (code: string): CommandLine => [process.execPath, '-e', code]
+
+async function newPlace() {
+  const folder = await mkdtemp(join(tmpdir(), 'signalbox-lasting-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const path = join(folder, 'notes')
+  await writeFile(path, '')
+  return {
+    state: await openState(folder),
+    noted: async () => (await readFile(path, 'utf8')).trim().split(' '),
+    /** Notes its begin and its end; in between it works for a while. */
+    slow: js(`const note = (what) => require('fs').appendFileSync(${JSON.stringify(path)}, what + ' ')
+      note('begin'); setTimeout(() => note('end'), 300)`),
+  }
+}
+
+type Place = Awaited<ReturnType<typeof newPlace>>
+
+/** The second call is that of another process: it knows of the first one only what is on the disk. */
+test.each<[string, (place: Place) => Promise<unknown>]>([
+  ['of a service', ({ state, slow }) => hookAppliance(servicesWith(slow), state).control('a', 'restart')],
+  [
+    'of access points',
+    ({ state, slow }) => hookAppliance({ services: {}, disconnect_aps: slow }, state).disconnectAps([]),
+  ],
+  ['of the configuration', ({ state, slow }) => hookAppliance({ services: {}, configure: slow }, state).configure({})],
+  [
+    'of a distribution',
+    ({ state, slow }) => hookAppliance({ services: {}, distro_upgrade: slow }, state).upgradeDistro('a'),
+  ],
+  ['of a router', ({ state, slow }) => hookRouter({ version: slow, reboot: slow }, state).reboot(null, 'c1')],
+])('a command %s that outlives the agent never overlaps with its repetition', async (_title, run) => {
+  const place = await newPlace()
+  const first = run(place)
+  while (!(await place.noted()).includes('begin')) await wait(5)
+  await Promise.all([first, run(place)])
+  expect(await place.noted()).toEqual(['begin', 'end', 'begin', 'end'])
+})
+
+function servicesWith(restart: CommandLine) {
+  const nothing = js('')
+  return { services: { a: { version: nothing, status: nothing, start: nothing, stop: nothing, restart } } }
+}
+
+test('what a killed program has started is waited for', async () => {
+  const { state, slow, noted } = await newPlace()
+  const [program, ...args] = slow
+  const leader = js(`require('child_process').spawn(${JSON.stringify(program)}, ${JSON.stringify(args)})`)
+  const child = spawn(leader[0], leader.slice(1), { detached: true, stdio: 'ignore' })
+  await new Promise<void>((resolve) => {
+    // The process of this work is killed before it ends.
+    void createLastingHooks(state).guard({ subject: 'packages' }, async (onStart) => {
+      await onStart(child.pid ?? 0)
+      resolve()
+      await new Promise(() => {})
+    })
+  })
+  while (!(await noted()).includes('begin')) await wait(5)
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+  await createLastingHooks(state).run({ subject: 'packages' }, slow)
+  expect(await noted()).toEqual(['begin', 'end', 'begin', 'end'])
+})
+
+test('a program whose start can not be recorded does not begin', async () => {
+  const { state, slow, noted } = await newPlace()
+  const full = { ...state, write: () => Promise.reject(new Error('ENOSPC')) }
+  await expect(createLastingHooks(full).run({ subject: 'packages' }, slow)).rejects.toThrow('ENOSPC')
+  expect(await noted()).toEqual([''])
+})
+
+test('the other node of a router reboots once for a command, and again for the next one', async () => {
+  const { state, slow, noted } = await newPlace()
+  const restart = (id: string) =>
+    hookRouter({ version: slow, reboot_node: slow, nodes: ['node0', 'node1'] }, state).reboot('node1', id)
+  const first = restart('c1')
+  while (!(await noted()).includes('begin')) await wait(5)
+  await restart('c1')
+  expect(await noted()).toEqual(['begin', 'end'])
+  await first
+  await restart('c2')
+  expect(await noted()).toEqual(['begin', 'end', 'begin', 'end'])
+})
