@@ -124,17 +124,6 @@ export const differences: readonly Difference[] = [
     why: 'Signalbox sends devices no configuration, so none can succeed',
   },
   {
-    fields: [
-      ...['cpu_stat.', 'fwupdate', 'idrac_version', 'ip_stat.', 'lag_stat', 'memory_stat.', 'num_tunnels'],
-      ...['oob_ip_', 'port_stat', 'tunterm_', 'virtualization_type'],
-    ].map((name) => `reply.${name}`),
-    operations: [
-      ...['listOrgMxEdgesStats', 'getOrgMxEdgeStats', 'listSiteMxEdgesStats', 'getSiteMxEdgeStats'],
-      'searchOrgMxEdges',
-    ],
-    why: 'No agent reports them yet',
-  },
-  {
     fields: ['reply.events[].device_id', 'reply.events[].site_id', 'reply.events[].site_name'],
     operations: ['alarms', 'audits', 'deviceUpDown', 'ping'],
     why: 'Not every event concerns a device or a site; a field that does not apply is absent',

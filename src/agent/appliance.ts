@@ -1,4 +1,5 @@
 import type { Method, Report } from '../gateway/edge/messages.ts'
+import type { OwnStats } from '../mxedges/sessions/machine.ts'
 
 export type Service = Report['services'][number]
 export type ServiceAction = 'start' | 'stop' | 'restart'
@@ -14,6 +15,8 @@ export interface Appliance {
   /** The methods that it can execute; the gateway queues no other commands. */
   readonly methods: readonly Method[]
   services(): Promise<readonly Service[]>
+  /** Returns what the system can't tell of the appliance; null where nobody has configured how to find out, or it fails. */
+  ownStats(): Promise<OwnStats | null>
   /** @throws Error with the reason. */
   control(service: string, action: ServiceAction): Promise<void>
   /** @throws Error with the reason. */

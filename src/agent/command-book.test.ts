@@ -26,6 +26,7 @@ function appliance(changes: Partial<Appliance> = {}): Appliance & { readonly don
     done,
     methods: [],
     services: async () => [],
+    ownStats: async () => null,
     control: async (name, action) => void done.push(`${action} ${name}`),
     bouncePorts: async () => {},
     disconnectAps: async () => {},

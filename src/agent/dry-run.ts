@@ -45,6 +45,7 @@ export function dryRunAppliance(state: State, faults: Faults = {}): Appliance {
   return {
     methods: Object.keys(calls).filter(isMethod),
     services: async () => (await readDryRun(state)).services,
+    ownStats: async () => ({ num_tunnels: 0, tunterm: { monitoring_failed: false } }),
     async control(name, action) {
       const { services } = await readDryRun(state)
       if (!services.some((service) => service.name === name)) throw new NotExecuted(`There is no service ${name}`)

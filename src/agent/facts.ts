@@ -2,6 +2,7 @@ import { readFile, statfs } from 'node:fs/promises'
 import { cpus, freemem, networkInterfaces, totalmem, uptime } from 'node:os'
 import type { Hello, Report } from '../gateway/edge/messages.ts'
 import type { Appliance } from './appliance.ts'
+import { createMachineStats } from './machine-stats.ts'
 
 /** What does not change while the machine runs. */
 export type MachineFacts = Pick<Hello, 'boot_id' | 'model' | 'serial'>
@@ -36,9 +37,11 @@ async function readText(path: string): Promise<string | null> {
 /** Returns a function that reports the machine's state and the services of the appliance. */
 export function createReporter(folder: string, appliance: Appliance): () => Promise<Report> {
   const machine = createMachineReporter(folder)
+  const machineStats = createMachineStats()
   return async () => {
-    const services = await appliance.services()
+    const [services, own, stats] = await Promise.all([appliance.services(), appliance.ownStats(), machineStats()])
     return {
+      machine: { ...stats, ...(own !== null && { own }) },
       uptime_s: Math.round(uptime()),
       services: services.slice(0, 32),
       distro: await appliance.distro(),

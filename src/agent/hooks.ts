@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Method } from '../gateway/edge/messages.ts'
 import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
+import { type OwnStats, isOwnStats } from '../mxedges/sessions/machine.ts'
 import { type Appliance, NotExecuted, type Service, type ServiceAction } from './appliance.ts'
 import { readDistro } from './facts.ts'
 import { collectSupport } from './collect.ts'
@@ -28,10 +29,20 @@ export interface Hooks {
   readonly distro_upgrade?: CommandLine
   /** Prints an archive. */
   readonly support?: CommandLine
+  /** Prints JSON: see OwnStats. */
+  readonly stats?: CommandLine
 }
 
 const serviceHooks = ['version', 'status', 'start', 'stop', 'restart'] as const
-const otherHooks = ['port_down', 'port_up', 'disconnect_aps', 'configure', 'distro_upgrade', 'support'] as const
+const otherHooks = [
+  'port_down',
+  'port_up',
+  'disconnect_aps',
+  'configure',
+  'distro_upgrade',
+  'support',
+  'stats',
+] as const
 
 /** @throws Error that names the member of the file. */
 export async function readHooks(path: string): Promise<Hooks> {
@@ -67,6 +78,7 @@ export function hookAppliance(hooks: Hooks, state: State): Appliance {
   return {
     methods: methodsOf(hooks),
     services: () => Promise.all(names.map((name) => readService(name, hooks))),
+    ownStats: () => readOwnStats(hooks.stats),
     async control(name, action) {
       const service = Object.hasOwn(hooks.services, name) ? hooks.services[name] : undefined
       if (service === undefined) throw new NotExecuted(`There is no service ${name}`)
@@ -135,5 +147,20 @@ async function readService(name: string, { services }: Hooks): Promise<Service> 
     name,
     version: version.code === 0 ? version.output.trim().slice(0, 200) || null : null,
     state: status.code === 0 ? 'running' : 'stopped',
+  }
+}
+
+async function readOwnStats(commandLine: CommandLine | undefined): Promise<OwnStats | null> {
+  if (commandLine === undefined) return null
+  const { code, output } = await runHook(commandLine)
+  const stats = code === 0 ? parseJson(output) : null
+  return isOwnStats(stats) ? stats : null
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
   }
 }

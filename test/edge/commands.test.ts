@@ -141,6 +141,44 @@ describe('a command to a connected appliance', () => {
 })
 
 describe('statistics', () => {
+  test('show what the machine tells of itself, and nothing that the agent adds', async () => {
+    const { id, agent } = await connectAgent(world)
+    const eth0 = { up: true, mac: '020000000001', ip: '192.0.2.7', netmask: '255.255.255.0', ip6: '2001:db8::7' }
+    const times = { user: 30.4, system: 10.5, interrupt: 5.1, idle: 54 }
+    const machine = {
+      cpu: { ...times, cpus: { cpu0: times } },
+      memory: { available: 7_000_000_000, swap_total: 0 },
+      interfaces: { eth0: { ...eth0, rx_bytes: 5, secret: 'x' } },
+      lags: { bond0: ['eth0'] },
+      virtualization: 'kvm',
+      own: { num_tunnels: 3, tunterm: { monitoring_failed: false }, oob_ip: { ip: '198.51.100.7', type6: 'dhcp' } },
+      surplus: 'x'.repeat(1000),
+    }
+    agent.notify('report', { ...report, uptime_s: 6000, machine: { ...machine, virtualization: 7 } })
+    agent.notify('report', { ...report, uptime_s: 7000, machine })
+    const path = `/orgs/${world.org.orgId}/stats/mxedges/${id}`
+    const stats = await waitUntil('the report', async () => {
+      const { body } = await world.call('GET', path)
+      return body.uptime >= 7000 ? body : null
+    })
+    expect(stats).toMatchObject({
+      cpu_stat: { usage: 13, user: 30, system: 11, interrupt: 5, cpus: { cpu0: times } },
+      memory_stat: { total: 8_000_000_000, available: 7_000_000_000, swap_total: 0 },
+      lag_stat: { bond0: { active_ports: ['eth0'] } },
+      virtualization_type: 'kvm',
+      num_tunnels: 3,
+      tunterm_stat: { monitoring_failed: false },
+    })
+    expect(stats.ip_stat).toEqual({
+      ...{ ip: '192.0.2.7', netmask: '255.255.255.0', ip6: '2001:db8::7' },
+      ...{ ips: { eth0: '192.0.2.7' }, macs: { eth0: '020000000001' } },
+    })
+    expect(stats.port_stat).toEqual({ eth0: { up: true, mac: '020000000001', rx_bytes: 5 } })
+    expect(stats.oob_ip_stat).toEqual({ ip: '198.51.100.7', type8: 'dhcp' })
+    const stored = world.ctx.db.selectFrom('mxedgeSession').select('report').where('mxedgeId', '=', id)
+    expect(JSON.stringify(await stored.execute())).not.toContain('surplus')
+  })
+
   test('show what the agent has reported, and when it was seen last', async () => {
     const { id, agent } = await connectAgent(world)
     const record = await world.call('GET', `/orgs/${world.org.orgId}/mxedges/${id}`)

@@ -257,6 +257,8 @@ describe('an upgrade whose agent downloads first', () => {
       return targets.some(({ status }) => status === 'upgrading') ? (waiting ?? null) : null
     })
     expect(await find(world, id)).toMatchObject({ counts: { upgrading: 2, queued: 0, total: 2 } })
+    const stats = await world.call('GET', `/orgs/${world.org.orgId}/stats/mxedges/${second.mxedge_id}`)
+    expect(stats.body.fwupdate).toMatchObject({ status: 'inprogress', will_retry: true })
     for (const { agent } of peers.toSorted(
       (a, b) => Number(a.id === second.mxedge_id) - Number(b.id === second.mxedge_id),
     )) {

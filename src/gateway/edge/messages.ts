@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { CODENAME, PACKAGE_VERSION } from '../../firmware/packages/package.ts'
+import { MachineStats } from '../../mxedges/sessions/machine.ts'
 
 /**
  * The messages between the gateway and the agent, in both directions: see docs/protocols.md. Unknown members are
@@ -31,6 +32,8 @@ export const Report = Type.Object({
   addresses: Type.Array(Text, { maxItems: 32 }),
   /** The codename of the distribution; absent where it has not changed since hello. */
   distro: Type.Optional(Nullable(Text)),
+  /** Absent: the agent is of an earlier version. */
+  machine: Type.Optional(MachineStats),
 })
 export type Report = Static<typeof Report>
 

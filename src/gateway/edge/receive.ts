@@ -3,6 +3,7 @@ import type { LinkProgress } from '../device-link.ts'
 import type { DeviceCall } from '../frame-session.ts'
 import type { LinkHost } from '../protocol.ts'
 import type { MxedgeReport } from '../../mxedges/sessions/facts.ts'
+import { cleanMachine } from '../../mxedges/sessions/machine.ts'
 import { type Hello, type Report, errorCodes, isHello, isProgress, isReport } from './messages.ts'
 import type { ApplianceSession } from './appliance-session.ts'
 import type { AgentSession } from './session.ts'
@@ -131,7 +132,7 @@ function factsOf(
   return commands === undefined ? known : { ...known, commands }
 }
 
-function reportOf({ uptime_s, services, cpu_percent, memory, disk, addresses }: Report): MxedgeReport {
+function reportOf({ uptime_s, services, cpu_percent, memory, disk, addresses, machine }: Report): MxedgeReport {
   return {
     uptime_s,
     services: services.map(({ name, version, state }) => ({ name, version, state })),
@@ -139,5 +140,6 @@ function reportOf({ uptime_s, services, cpu_percent, memory, disk, addresses }: 
     memory: memory && { total: memory.total, free: memory.free },
     disk: disk && { total: disk.total, free: disk.free },
     addresses,
+    ...(machine !== undefined && { machine: cleanMachine(machine) }),
   }
 }

@@ -9,7 +9,7 @@ const Word = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\x21-\\x7e]
 const Node = Type.Enum(['node0', 'node1'])
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
-const { services: _services, ...reported } = Report.properties
+const { services: _services, machine: _machine, ...reported } = Report.properties
 
 export const RouterReport = Type.Object(reported)
 export type RouterReport = Static<typeof RouterReport>

@@ -1,3 +1,5 @@
+import type { MachineStats } from './machine.ts'
+
 /** A service of an edge appliance, as its agent reports it. */
 export interface MxedgeService {
   readonly name: string
@@ -36,6 +38,8 @@ export interface MxedgeReport {
   readonly memory: { readonly total: number; readonly free: number } | null
   readonly disk: { readonly total: number; readonly free: number } | null
   readonly addresses: readonly string[]
+  /** Absent: the agent is of an earlier version. */
+  readonly machine?: MachineStats
 }
 
 /** What an agent reports at intervals, with a fact that may have changed since it connected. */

@@ -9,6 +9,7 @@ import type { Mxedge } from '../mxedge.ts'
 import { sessionsOf } from '../sessions/sessions-of.ts'
 import { getMxedge, listMxedges } from '../store.ts'
 import { parseForSite } from '../wire.ts'
+import { listFwUpdates } from './store.ts'
 import { StatsQuery, StatsReply, presentStats } from './wire.ts'
 
 const tag = { org: 'Orgs Stats - MxEdges', site: 'Sites Stats - MxEdges' } as const
@@ -47,15 +48,21 @@ export const mxedgeStatsOperations: Operation[] = [
     reply: StatsReply,
     run: async (ctx, { scope, params }) => {
       const mxedge = await getMxedge(ctx.db, scope, params.mxedge_id)
-      const sessionOf = await sessionsOf(ctx, scope, [mxedge])
-      return presentStats(mxedge, sessionOf(mxedge), ctx.clock.now())
+      return (await presenterOf(ctx, scope, [mxedge]))(mxedge)
     },
   }),
 ].flat()
 
-/** Presents a page of appliances with the sessions of all of them. */
+/** Presents a page of appliances with the sessions and upgrades of all of them. */
 export async function presentMany(ctx: Context, scope: InOrg, page: Paged<Mxedge>) {
-  const sessionOf = await sessionsOf(ctx, scope, page.rows)
+  return presentPage(page, await presenterOf(ctx, scope, page.rows))
+}
+
+async function presenterOf(ctx: Context, scope: InOrg, mxedges: readonly Mxedge[]) {
+  const sessionOf = await sessionsOf(ctx, scope, mxedges)
+  const ids = mxedges.map(({ id }) => id)
+  const fwUpdates = await listFwUpdates(ctx.db, scope, ids)
   const now = ctx.clock.now()
-  return presentPage(page, (mxedge) => presentStats(mxedge, sessionOf(mxedge), now))
+  return (mxedge: Mxedge) =>
+    presentStats(mxedge, { session: sessionOf(mxedge), fwUpdate: fwUpdates.get(mxedge.id), now })
 }

@@ -7,15 +7,18 @@ import type { Mxedge } from '../mxedge.ts'
 import type { MxedgeReport, MxedgeService } from '../sessions/facts.ts'
 import type { MxedgeSession } from '../sessions/store.ts'
 import { ForSite, presentOwn } from '../wire.ts'
+import type { MxedgeFwUpdate } from './fwupdate.ts'
+import { configuredFields, withoutNulls } from './wire-configured.ts'
+import { cpuFields, machineFields, memoryFields, presentCpu, presentMachine } from './wire-machine.ts'
 
 export const StatsQuery = Type.Object({ ...pageQuery, for_site: Type.Optional(ForSite) })
 
 const Percent = Type.Integer({ description: 'percent' })
-const Space = Type.Object({
+const space = {
   total: Type.Integer({ description: 'bytes' }),
   free: Type.Integer({ description: 'bytes' }),
   usage: Percent,
-})
+}
 
 /** Values that only an agent reports are absent where none has connected. Source: contract, `stats_mxedge`. */
 export const StatsReply = named(
@@ -39,10 +42,11 @@ export const StatsReply = named(
       tunterm_registered: Type.Boolean(),
       fips_enabled: Type.Optional(Type.Boolean()),
       services: Type.Optional(Type.Array(Type.String())),
-      ip_stat: Type.Optional(Type.Object({ ip: Type.String() })),
-      cpu_stat: Type.Optional(Type.Object({ usage: Percent, idle: Percent })),
-      memory_stat: Type.Optional(Space),
-      disk_stat: Type.Optional(Space),
+      ...machineFields,
+      ...configuredFields,
+      cpu_stat: Type.Optional(Type.Object({ usage: Percent, idle: Percent, ...cpuFields })),
+      memory_stat: Type.Optional(Type.Object({ ...space, ...memoryFields })),
+      disk_stat: Type.Optional(Type.Object(space)),
       service_stat: Type.Optional(
         Type.Record(
           Type.String(),
@@ -65,16 +69,24 @@ export const StatsReply = named(
 /** Parts of the configuration that statistics repeat. */
 const configured = ['services', 'oob_ip_config', 'tunterm_ip_config', 'tunterm_port_config']
 
-/** @param session The last session of the appliance; undefined where it never had one. */
-export function presentStats(mxedge: Mxedge, session: MxedgeSession | undefined, now: Date): Static<typeof StatsReply> {
+export interface StatsNow {
+  /** The last session of the appliance; undefined where it never had one. */
+  readonly session: MxedgeSession | undefined
+  /** The progress of its running upgrade. */
+  readonly fwUpdate: MxedgeFwUpdate | undefined
+  readonly now: Date
+}
+
+export function presentStats(mxedge: Mxedge, { session, fwUpdate, now }: StatsNow): Static<typeof StatsReply> {
   const doc = omitSecrets(mxedge.doc)
-  const set = configured.flatMap((name) => (doc[name] == null ? [] : [[name, doc[name]] as const]))
+  const set = configured.flatMap((name) => (doc[name] == null ? [] : [[name, withoutNulls(doc[name])] as const]))
   const fips = fipsOf(doc['mxedge_mgmt'])
   const own = presentOwn(mxedge, session)
   return {
     ...Object.fromEntries(set),
     ...own,
     ...(typeof fips === 'boolean' && { fips_enabled: fips }),
+    ...(fwUpdate !== undefined && { fwupdate: fwUpdate }),
     ...(session === undefined ? { status: 'disconnected' } : presentSession(own.serial, session, now)),
   }
 }
@@ -93,14 +105,18 @@ function presentSession(label: string | undefined, session: MxedgeSession, now: 
 }
 
 function presentReport({ connected, lastSeenAt }: MxedgeSession, report: MxedgeReport, now: Date) {
-  const { uptime_s: uptimeS, services, cpu_percent: cpu, memory, disk, addresses } = report
+  const { uptime_s: uptimeS, services, cpu_percent: cpu, memory, disk, addresses, machine } = report
   const [ip] = addresses
   return {
     ...(connected && { uptime: Math.round(uptimeS + Math.max(0, now.getTime() - lastSeenAt.getTime()) / 1000) }),
-    ...(cpu !== null && { cpu_stat: { usage: Math.round(cpu), idle: 100 - Math.round(cpu) } }),
-    ...(memory !== null && { memory_stat: { total: memory.total, free: memory.free, usage: usageOf(memory) } }),
+    ...(cpu !== null && {
+      cpu_stat: { ...presentCpu(machine ?? {}), usage: Math.round(cpu), idle: 100 - Math.round(cpu) },
+    }),
+    ...(memory !== null && {
+      memory_stat: { ...machine?.memory, total: memory.total, free: memory.free, usage: usageOf(memory) },
+    }),
     ...(disk !== null && { disk_stat: { total: disk.total, free: disk.free, usage: usageOf(disk) } }),
-    ...(ip !== undefined && { ip_stat: { ip } }),
+    ...presentMachine(machine, ip),
     service_stat: Object.fromEntries(services.map((service) => [service.name, presentService(service, lastSeenAt)])),
   }
 }
