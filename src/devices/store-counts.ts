@@ -7,15 +7,14 @@ import { countsOf } from '../http/store-pages.ts'
 import type { Reader } from '../platform/db.ts'
 import { plannedAnew } from '../platform/prepared.ts'
 import type { DeviceColumn } from './store-fields.ts'
+import { fewDevicesFrom, lengthOf, matchesAlone } from './store-lengths.ts'
 import {
   type DeviceFilter,
   counted,
   devicesFor,
   everyDevice,
   inCounters,
-  fewDevicesFrom,
   isOfOneSite,
-  lengthOf,
   passes,
   withKnownModels,
 } from './store-lists.ts'
@@ -42,6 +41,14 @@ export async function countDevicesBy(
   if (filter.more.length === 0 && name !== undefined) {
     const hits = sql`select * from device_count where ${counted(scope, 'device_count', filter)}`
     return countsOf(reader, hits, { field: sql`hit.${sql.ref(name)}`, limit, weight: sql`hit.count` })
+  }
+  const alone = filter.more.length === 0 && field.of !== undefined ? matchesAlone(scope, filter, field.of) : null
+  if (alone !== null) {
+    const { total } = lengthOf(scope, filter)
+    // Devices without a row in the table have no value.
+    const hits = sql`select ${field.value} as value, count(*) as count from ${alone} group by 1
+      union all select null, (${total}) - (select count(*) from ${alone})`
+    return countsOf(reader, hits, { field: sql`hit.value`, limit, weight: sql`hit.count` })
   }
   const needs = [...filter.needs, field.of]
   const few = fewDevicesFrom(scope, filter, needs)

@@ -14,15 +14,46 @@ export interface DeviceColumn extends Column {
   readonly of?: Joined
   /** Whether every device has a value. A sort by any other column puts those without one last, in either direction. */
   readonly always?: true
+  /** Whether its index is one of prefixes, hence by bytes. */
+  readonly byBytes?: true
+  /** Whether devices are listed by falling values in ascending order. */
+  readonly falls?: true
+  /** Groups of devices in ascending order, for a column without an index in which nearly all have one value. */
+  readonly groups?: readonly DeviceGroup[]
+}
+
+/** Devices that stand together in a list that is sorted by a column. */
+export interface DeviceGroup {
+  readonly where: RawBuilder<unknown>
+  /** What orders them; missing: they are equal. */
+  readonly by?: RawBuilder<unknown>
+  /** Whether they have no value and hence come last in either direction. */
+  readonly isLast?: true
+  /** Whether they are the few Virtual Chassis, which an index on their status has. */
+  readonly isChassis?: true
 }
 
 /** The columns of the filters of a search for devices. */
 export type DeviceFields<F extends Filters> = { readonly [Name in keyof F]: DeviceColumn | typeof unreported }
 
-const name: DeviceColumn = { value: sql`device.name`, folded: sql`device.name_key` }
+const name: DeviceColumn = { value: sql`device.name`, folded: sql`device.name_key`, byBytes: true }
 
 /** The few devices that are a Virtual Chassis: only their status contains members. An index has them. */
 export const hasMembers = sql`jsonb_array_length(status.members) > 1`
+
+const isManaged = sql`device.doc ->> 'managed' = 'true'`
+
+/** Clients know these of access points alone, and the same of each. */
+const sameOfAccessPoints: readonly DeviceGroup[] = [
+  { where: sql`device.type = 'ap'` },
+  { where: sql`device.type <> 'ap'`, isLast: true },
+]
+const notClustered: DeviceGroup = { where: sql`(${hasMembers}) is not true` }
+/** Ids are in the order of MACs. */
+const chassisFirst: readonly DeviceGroup[] = [
+  { where: hasMembers, isChassis: true },
+  { ...notClustered, isLast: true },
+]
 
 /**
  * The fields of devices under their names on the wire. A field that devices begin to report takes its column here
@@ -30,36 +61,56 @@ export const hasMembers = sql`jsonb_array_length(status.members) > 1`
  */
 export const deviceFields = {
   mac: { value: sql`device.mac`, startsWith: macsFrom, always: true },
-  serial: { value: sql`device.serial`, always: true },
+  serial: { value: sql`device.serial`, always: true, byBytes: true },
   model: { value: sql`device.model`, always: true },
   type: { value: sql`device.type`, always: true },
   site_id: { value: sql`device.site_id` },
-  org_id: { value: sql`device.org_id`, always: true },
+  org_id: { value: sql`device.org_id`, always: true, groups: [{ where: sql`true` }] },
   name,
   hostname: name,
   last_hostname: name,
   magic: { value: sql`device.claim_code` },
   map_id: { value: sql`lower(device.doc ->> 'map_id')` },
-  managed: { value: sql`coalesce(device.doc ->> 'managed' = 'true', false)` },
+  managed: {
+    value: sql`coalesce(${isManaged}, false)`,
+    always: true,
+    groups: [{ where: sql`(${isManaged}) is not true` }, { where: isManaged }],
+  },
   timestamp: { value: sql`device.modified_at`, always: true },
   modified_after: { value: sql`device.modified_at` },
   disconnected_before: { value: sql`connection.disconnected_at`, of: 'connection' },
   created_time: { value: sql`device.created_at`, always: true },
-  status: { value: sql`connection.status`, of: 'connection', always: true },
-  version: { value: sql`fact.firmware`, of: 'fact' },
-  ip: { value: sql`fact.ip`, of: 'fact' },
-  ext_ip: { value: sql`fact.ext_ip`, of: 'fact' },
+  status: {
+    value: sql`connection.status`,
+    of: 'connection',
+    always: true,
+    groups: [{ where: sql`connection.status = 'connected'` }, { where: sql`connection.status = 'disconnected'` }],
+  },
+  version: { value: sql`fact.firmware`, of: 'fact', byBytes: true },
+  ip: { value: sql`fact.ip`, of: 'fact', byBytes: true },
+  ext_ip: { value: sql`fact.ext_ip`, of: 'fact', byBytes: true },
   last_seen: { value: sql`status.last_seen_at`, of: 'status' },
-  uptime: { value: sql`case when status.connected then - extract(epoch from status.booted_at) end`, of: 'status' },
-  num_members: { value: sql`coalesce(jsonb_array_length(status.members), 1)`, of: 'status' },
+  uptime: { value: sql`connection.booted_at`, of: 'connection', falls: true },
+  num_members: {
+    value: sql`coalesce(jsonb_array_length(status.members), 1)`,
+    of: 'status',
+    always: true,
+    groups: [notClustered, { where: hasMembers, by: sql`jsonb_array_length(status.members)`, isChassis: true }],
+  },
   // No access point has a tunnel or is known to lack power, and no device is known to be fit for a topology.
-  mxtunnel_status: { value: sql`case when device.type = 'ap' then 'down' end` },
-  power_constrained: { value: sql`case when device.type = 'ap' then false end` },
-  power_opmode: { value: sql`case when device.type = 'ap' then '' end` },
+  mxtunnel_status: { value: sql`case when device.type = 'ap' then 'down' end`, groups: sameOfAccessPoints },
+  power_constrained: { value: sql`case when device.type = 'ap' then false end`, groups: sameOfAccessPoints },
+  power_opmode: { value: sql`case when device.type = 'ap' then '' end`, groups: sameOfAccessPoints },
   evpn_unused: { value: sql`false` },
-  clustered: { value: sql`(coalesce(jsonb_array_length(status.members), 1) > 1)`, isAnyOf: areClustered, of: 'status' },
-  vc_mac: { value: sql`case when ${hasMembers} then device.mac end`, of: 'status' },
-  master: { value: sql`case when ${hasMembers} then true end`, of: 'status' },
+  clustered: {
+    value: sql`(coalesce(jsonb_array_length(status.members), 1) > 1)`,
+    isAnyOf: areClustered,
+    of: 'status',
+    always: true,
+    groups: [notClustered, { where: hasMembers, isChassis: true }],
+  },
+  vc_mac: { value: sql`case when ${hasMembers} then device.mac end`, of: 'status', groups: chassisFirst },
+  master: { value: sql`case when ${hasMembers} then true end`, of: 'status', groups: chassisFirst },
   cpu: { value: sql`round((status.load ->> 'cpu_percent')::numeric)::text`, of: 'status' },
   eth0_port_speed: inSummary('eth0_port_speed'),
   lldp_port_desc: inSummary('lldp_port_desc'),
@@ -82,12 +133,12 @@ export const deviceFields = {
   band_6_bandwidth: inSummary('band6_bandwidth'),
   band_6_channel: inSummary('band6_channel'),
   band_6_power: inSummary('band6_power'),
-  lldp_mgmt_addr: inSummary('lldp_mgmt_addr'),
-  lldp_port_id: inSummary('lldp_port_id'),
+  lldp_mgmt_addr: { ...inSummary('lldp_mgmt_addr'), byBytes: true },
+  lldp_port_id: { ...inSummary('lldp_port_id'), byBytes: true },
   lldp_power_allocated: unreported,
   lldp_power_draw: unreported,
-  lldp_system_desc: inSummary('lldp_system_desc'),
-  lldp_system_name: inSummary('lldp_system_name'),
+  lldp_system_desc: { ...inSummary('lldp_system_desc'), byBytes: true },
+  lldp_system_name: { ...inSummary('lldp_system_name'), byBytes: true },
 } satisfies Readonly<Record<string, DeviceColumn | typeof unreported>>
 
 function areClustered(values: readonly string[]): RawBuilder<unknown> {

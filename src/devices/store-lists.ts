@@ -2,10 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import type { Condition, Conditions, Filters } from '../http/filters.ts'
-import { MAX_LIMIT, type Page, type Paged } from '../http/lists.ts'
+import { MAX_LIMIT } from '../http/lists.ts'
 import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import { column, conditionOn, conditionsOn, unreported } from '../http/store-filters.ts'
-import { type List, pageOf } from '../http/store-pages.ts'
 import type { Reader } from '../platform/db.ts'
 import { type DeviceColumn, type DeviceFields, type Joined, deviceFields, hasMembers } from './store-fields.ts'
 
@@ -20,8 +19,10 @@ export interface DeviceFilter {
   /** Conditions on `device`, and on the joined tables that it needs. */
   readonly more: readonly RawBuilder<unknown>[]
   readonly needs: readonly Joined[]
-  /** The one table that all of them are on, which then knows how many devices match; null where there are several. */
-  readonly onlyOn: 'device' | Joined | null
+  /** The tables that they are on. */
+  readonly on: readonly ('device' | Joined)[]
+  /** The columns that they are on, as far as these are known. */
+  readonly columns: readonly (DeviceColumn | typeof unreported)[]
 }
 
 type CountedName = 'site_id' | 'type' | 'model'
@@ -34,14 +35,14 @@ export const inCounters: Readonly<Record<CountedName, DeviceColumn>> = {
 
 export type CountedConditions = { readonly [Name in CountedName]?: Condition }
 
-export const everyDevice: DeviceFilter = { counted: {}, onlyUnassigned: false, more: [], needs: [], onlyOn: 'device' }
-
-export interface DeviceSort {
-  readonly by: DeviceColumn
-  readonly direction: 'asc' | 'desc'
+export const everyDevice: DeviceFilter = {
+  counted: {},
+  onlyUnassigned: false,
+  more: [],
+  needs: [],
+  on: [],
+  columns: [],
 }
-
-export const byMac: DeviceSort = { by: deviceFields.mac, direction: 'asc' }
 
 /** Splits the conditions of a query into those that the counters know and others. */
 export function deviceFilterOf<F extends Filters>(fields: DeviceFields<F>, conditions: Conditions<F>): DeviceFilter {
@@ -54,13 +55,13 @@ export function deviceFilterOf<F extends Filters>(fields: DeviceFields<F>, condi
     onlyUnassigned: false,
     more: others.map(({ column: on, condition }) => conditionOn(on, condition)),
     needs: others.flatMap(({ column: on }) => on?.of ?? []),
-    onlyOn: onlyOneOf(others.map(({ column: on }) => on?.of ?? 'device')),
+    on: distinct(others.map(({ column: on }) => on?.of ?? 'device')),
+    columns: others.map(({ column: on }) => on),
   }
 }
 
-function onlyOneOf(tables: readonly ('device' | Joined)[]): DeviceFilter['onlyOn'] {
-  const [first = 'device', ...others] = new Set(tables)
-  return others.length === 0 ? first : null
+function distinct<T>(values: readonly T[]): T[] {
+  return [...new Set(values)]
 }
 
 /** Adds conditions to those of a filter. @param needs The joined tables that they are on. */
@@ -70,16 +71,12 @@ export function alsoPassing(
   { needs = [] }: { readonly needs?: readonly Joined[] } = {},
 ): DeviceFilter {
   if (more.length === 0) return filter
-  const tables = [
-    ...(filter.more.length === 0 ? [] : [filter.onlyOn]),
-    ...(needs.length === 0 ? ['device' as const] : needs),
-  ]
-  const onlyOn = tables.includes(null) ? null : onlyOneOf(tables.filter((table) => table !== null))
-  return { ...filter, more: [...filter.more, ...more], needs: [...filter.needs, ...needs], onlyOn }
+  const on = distinct([...filter.on, ...(needs.length === 0 ? ['device' as const] : needs)])
+  return { ...filter, more: [...filter.more, ...more], needs: [...filter.needs, ...needs], on }
 }
 
 /** Rows are missing for a device that never connected, except in `connection`. */
-const joined: Readonly<Record<Joined, RawBuilder<unknown>>> = {
+export const tablesOf: Readonly<Record<Joined, RawBuilder<unknown>>> = {
   status: sql`device_status`,
   connection: sql`device_connection`,
   fact: sql`device_fact`,
@@ -96,8 +93,8 @@ export function devicesFor(needs: readonly (Joined | undefined)[], { oneByOne = 
     if (name === undefined) return []
     const alias = sql.ref(name)
     const same = sql`${alias}.org_id = device.org_id and ${alias}.device_id = device.id`
-    if (!oneByOne) return [sql`left join ${joined[name]} ${alias} on ${same}`]
-    return [sql`left join lateral (select * from ${joined[name]} ${alias} where ${same} offset 0) ${alias} on true`]
+    if (!oneByOne) return [sql`left join ${tablesOf[name]} ${alias} on ${same}`]
+    return [sql`left join lateral (select * from ${tablesOf[name]} ${alias} where ${same} offset 0) ${alias} on true`]
   })
   return sql.join([sql`device`, ...tables], sql` `)
 }
@@ -119,7 +116,7 @@ export function devicesOnPage({ orgId }: InOrg, key: RawBuilder<unknown>): RawBu
 const lastReport = { known: sql`device_report`, summary: sql`device_summary` } as const
 
 /** Joins what the devices of a page reported last, row by row as well. */
-function alsoOnPage({ orgId }: InOrg, name: keyof typeof lastReport): RawBuilder<unknown> {
+export function alsoOnPage({ orgId }: InOrg, name: keyof typeof lastReport): RawBuilder<unknown> {
   return sql`left join lateral (
       select * from ${lastReport[name]} as last where last.org_id = ${orgId} and last.device_id = device.id offset 0
     ) as ${sql.ref(name)} on true`
@@ -164,53 +161,9 @@ export function allOf(conditions: readonly RawBuilder<unknown>[]): RawBuilder<un
   return sql.join([...conditions], sql` and `)
 }
 
-/** The number of devices that match, and how to read them; for pageOf(). */
-export function lengthOf(scope: SitesScope, filter: DeviceFilter): Pick<List, 'total' | 'reading'> {
-  if (filter.more.length === 0)
-    return {
-      total: sql`select coalesce(sum(count), 0) from device_count where ${counted(scope, 'device_count', filter)}`,
-    }
-  const single = onlyTableOf(scope, filter)
-  return single === null
-    ? { reading: 'gathered' }
-    : { total: sql`select count(*) from ${single.rows}`, reading: 'chosen' }
-}
-
-/**
- * The one table whose rows say which devices match: its rows for them, as a `from` clause. Tables other than `device`
- * know the type of devices but not their site. Null if there is none.
- */
-function onlyTableOf(
-  scope: SitesScope,
-  filter: DeviceFilter,
-): { readonly name: 'device' | Joined; readonly rows: RawBuilder<unknown> } | null {
-  const { counted: conditions, more, onlyOn: name, onlyUnassigned } = filter
-  if (name === 'device') return { name, rows: sql`device where ${passes(scope, filter)}` }
-  const { type, ...others } = conditions
-  const everywhere = scope.siteIds === 'all' && !onlyUnassigned && Object.keys(others).length === 0
-  if (name === null || name === 'status' || !everywhere) return null
-  const named = (column: string): RawBuilder<unknown> => sql.ref(`${name}.${column}`)
-  const ofType = type === undefined ? [] : [conditionOn(column(named('type')), type)]
-  const where = allOf([sql`${named('org_id')} = ${scope.orgId}`, ...ofType, ...more])
-  return { name, rows: sql`${joined[name]} ${sql.ref(name)} where ${where}` }
-}
-
-/**
- * The tables of a list of few devices that only one table knows: it is read first, and the others row by row. PostgreSQL
- * would rather read all devices to find a thousand of them.
- */
-export function fewDevicesFrom(
-  scope: SitesScope,
-  filter: DeviceFilter,
-  needs: readonly (Joined | undefined)[],
-): RawBuilder<unknown> | null {
-  const single = onlyTableOf(scope, filter)
-  if (single === null || single.name === 'device') return null
-  const first = sql.ref(single.name)
-  const others = needs.filter((name) => name !== single.name)
-  return sql`(select ${first}.* from ${single.rows} offset 0) as ${first} cross join lateral (
-      select * from device where device.org_id = ${first}.org_id and device.id = ${first}.device_id offset 0
-    ) as ${devicesFor(others, { oneByOne: true })}`
+/** Whether all conditions are on one column, in whose order the index of a sort by it then has exactly the hits. */
+export function isOnlyOn({ more, columns }: DeviceFilter, by: DeviceColumn): boolean {
+  return columns.length === more.length && columns.every((column) => column === by)
 }
 
 /** Whether the list is of one site, which has few of the devices of a large organization. */
@@ -219,50 +172,17 @@ export function isOfOneSite(scope: SitesScope, { counted: { site_id: site } }: D
   return site !== undefined && 'values' in site && site.values.length === 1
 }
 
-export interface DeviceList {
-  readonly filter: DeviceFilter
-  readonly sort: DeviceSort
-  readonly page: Page
-  /** The columns of `device`, `status` and `site` that form a row; the ids and the sorted column are added. */
-  readonly columns: RawBuilder<unknown>
-  readonly sizes: Sizes | null
-  /** What `columns` names besides: `known` (device_report) or `summary` (device_summary). */
-  readonly also?: 'known' | 'summary'
-}
-
-/** Reads one page of devices, and only the page if the counters know the length of the list. */
-export async function pageOfDevices<T extends object>(
-  reader: Reader,
-  scope: SitesScope,
-  { filter: given, sort: { by, direction }, page, columns, sizes, also }: DeviceList,
-): Promise<Paged<T>> {
-  const filter = await withKnownModels(reader, scope, given)
-  const tables = devicesFor([...filter.needs, by.of], { oneByOne: isOfOneSite(scope, filter) })
-  const few = fewDevicesFrom(scope, filter, [...filter.needs, by.of])
-  const inIdOrder = by === deviceFields.mac
-  // A sort by null would fail, because PostgreSQL takes a constant for the position of a column.
-  const sorted = inIdOrder ? sql`` : sql`, ${by.value} as sorted`
-  return pageOf<T>(
-    reader,
-    {
-      hits: sql`select device.id ${sorted} from ${tables} where ${passes(scope, filter)}`,
-      order: inIdOrder ? ['id'] : ['sorted', 'id'],
-      direction,
-      nullsLast: by.always !== true,
-      ...lengthOf(scope, filter),
-      ...(few !== null && { gather: sql`select device.id ${sorted} from ${few}` }),
-      rows: sql`select device.id ${inIdOrder ? sql`` : sql`, page.sorted`}, ${columns}
-      from ${devicesOnPage(scope, sql`page.id`)}
-        left join site on site.org_id = device.org_id and site.id = device.site_id
-        ${also === undefined ? sql`` : alsoOnPage(scope, also)}`,
-      sizes,
-    },
-    page,
-  )
-}
-
 /** The few devices that are a Virtual Chassis: only their status contains members. */
 export const isChassis = hasMembers
+
+/** The tables of a list of Virtual Chassis, one by one: PostgreSQL can't know how few they are, and would read every device. */
+export function chassisFor({ orgId }: InOrg, needs: readonly (Joined | undefined)[]): RawBuilder<unknown> {
+  const others = needs.filter((name) => name !== 'status')
+  return sql`(select * from device_status status where status.org_id = ${orgId} and ${isChassis} offset 0) as status
+    cross join lateral (
+      select * from device where device.org_id = status.org_id and device.id = status.device_id offset 0
+    ) as ${devicesFor(others, { oneByOne: true })}`
+}
 
 /**
  * The sizes of lists that return documents of devices. An index contains those of the organization, independently of

@@ -121,7 +121,7 @@ export interface DeviceFactTable {
   extIp: string | null
 }
 
-/** A copy of what searches need of the connection of each device; triggers of migration 66 maintain it. */
+/** A copy of what searches need of the connection of each device; triggers of migrations 66 and 82 maintain it. */
 export interface DeviceConnectionTable {
   orgId: string
   deviceId: string
@@ -129,6 +129,8 @@ export interface DeviceConnectionTable {
   status: 'connected' | 'disconnected'
   /** Null while it is connected, and before its first connection. */
   disconnectedAt: Date | null
+  /** Null while it is not connected. */
+  bootedAt: Date | null
 }
 
 export interface GatewayNodeTable {

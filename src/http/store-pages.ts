@@ -4,6 +4,7 @@ import type { Counts, ValueCount } from './search.ts'
 import type { Reader } from '../platform/db.ts'
 import { plannedAnew } from '../platform/prepared.ts'
 import { type Sizes, fitOf } from './store-bounds.ts'
+import { type Group, MANY_ROWS, directionOf, walkGroups } from './store-groups.ts'
 
 export interface List {
   /** A query for the rows of the list, or for their keys where `rows` makes the rows. */
@@ -14,6 +15,15 @@ export interface List {
   readonly direction?: 'asc' | 'desc'
   /** Whether nulls follow everything else in either direction; by default they come first in descending order. */
   readonly nullsLast?: boolean
+  /** Whether the first column of `order` is a text that is ordered by its bytes. */
+  readonly byBytes?: boolean
+  /**
+   * The hits in groups, in their order, if each can be read in the order of an index; `rows` then gets `id` and `place` in
+   * `page`, and supplies `place`.
+   */
+  readonly groups?: readonly Group[]
+  /** Whether `rows` expects `id` and `place` without `groups`. */
+  readonly isPlaced?: boolean
   /** An expression for the number of `hits`, where a table has it: a list of many rows is not read for its length. */
   readonly total?: RawBuilder<unknown>
   /**
@@ -30,26 +40,38 @@ export interface List {
   readonly sizes: Sizes | null
 }
 
-/** The number of rows for which lists are fast. To find one hit in their order, as many rows per hit are read. */
-const MANY_ROWS = 100_000
-
 /**
  * Reads one page of a list and the number of its rows. One statement, hence one snapshot: whatever commits meanwhile,
  * page, total and all that `rows` adds are of the same moment.
  */
 export async function pageOf<T extends object>(reader: Reader, list: List, page: Page): Promise<Paged<T>> {
-  const { rows = sql`select page.* from page` } = list
+  const { rows: details = sql`select page.* from page` } = list
   const { rows: found } = await sql<T & Whole & { readonly listHit: boolean | null }>`
     ${list.reading === undefined || list.few !== undefined ? inOrder(list, page) : filtered(list, page, list.reading)}
     select item.*, item.list_hit, counted.total as list_total, counted.size as list_limit
-    from counted left join (select made.*, true as list_hit from (${rows}) as made) as item on true
-    order by ${orderBy('item', list)}
+    from counted left join (select made.*, true as list_hit from (${details}) as made) as item on true
+    order by ${hasPlaces(list) ? sql`item.place` : orderBy('item', list)}
   `.execute(reader)
-  return {
-    rows: found.filter(({ listHit }) => listHit === true),
-    total: Number(found[0]?.listTotal ?? 0),
-    limit: Number(found[0]?.listLimit ?? 0),
-  }
+  const rows = found.filter(({ listHit }) => listHit === true)
+  const total = Number(found[0]?.listTotal ?? 0)
+  const limit = Number(found[0]?.listLimit ?? 0)
+  const isWhole = rows.length >= Math.min(limit, total - (page.page - 1) * limit)
+  // Only so many rows are looked at as contain the page where hits are spread evenly. Otherwise all hits are sorted.
+  if (!isWhole && list.reading === 'chosen' && list.groups !== undefined)
+    return pageOf<T>(reader, sortedAsWhole(list, total), page)
+  return { rows, total, limit }
+}
+
+function hasPlaces({ groups, isPlaced = false }: List): boolean {
+  return isPlaced || groups !== undefined
+}
+
+/** How many hits are looked up one by one rather than in a join of whole tables. */
+const FEW = 10_000
+
+function sortedAsWhole({ total: _, gather, groups: __, ...list }: List, total: number): List {
+  const hits = total <= FEW && gather !== undefined ? gather : list.hits
+  return { ...list, hits, isPlaced: true, reading: 'gathered' }
 }
 
 /**
@@ -66,18 +88,30 @@ function inOrder(list: List, page: Page): RawBuilder<unknown> {
       : sql`((select * from hits as hit order by ${order} limit ${last}) union all select * from few)`
   const fromStart = sql`(select case when forward then skip + size else 0 end from counted)`
   const fromEnd = sql`(select case when forward then 0 else greatest(total - skip, 0) end from counted)`
+  const walked =
+    list.groups === undefined
+      ? { ctes: sql``, rows: walk(list, (order, way) => upTo(order, way === 'forward' ? fromStart : fromEnd)) }
+      : walksOf(list, page)
   // Without its `offset`, PostgreSQL would count twice.
-  return sql`with hits as not materialized (${hits}), ${few === undefined ? sql`` : sql`few as materialized (${few}),`}
+  return sql`${list.groups === undefined ? sql`` : plannedAnew}
+    with hits as not materialized (${hits}), ${few === undefined ? sql`` : sql`few as materialized (${few}),`}
     ${fitOf(page, sizes)}, counted as materialized (
       select total, fit.rows as size, skip, skip * 2 <= total as forward
       from (
         select (${total})::bigint ${few === undefined ? sql`` : sql`+ (select count(*) from few)`} as total offset 0
       ) as known cross join fit
-    ), page as materialized (${walk(list, (order, way) => upTo(order, way === 'forward' ? fromStart : fromEnd))})`
+    ), ${walked.ctes} page as materialized (${walked.rows})`
 }
 
 /** Supplies the hits in an order, at least up to the end of the page. */
 type Source = (order: RawBuilder<unknown>, way: 'forward' | 'backward') => RawBuilder<unknown>
+
+/** Reads a page group by group; `ctes` precede `page` and end with a comma. */
+function walksOf(list: List, page: Page): { ctes: RawBuilder<unknown>; rows: RawBuilder<unknown> } {
+  const { groups = [], direction = 'asc', byBytes = false } = list
+  const { ctes, rows } = walkGroups({ groups, direction, byBytes }, page)
+  return { ctes: sql`${ctes},`, rows }
+}
 
 /** Reads a page in the order of the list, from its start or from its end; the other half is limited to nothing. */
 function walk(list: List, source: Source): RawBuilder<unknown> {
@@ -103,16 +137,11 @@ function forwardOf(list: List, source: Source): RawBuilder<unknown> {
  */
 function filtered(list: List, page: Page, reading: 'gathered' | 'chosen'): RawBuilder<unknown> {
   const { hits, total = sql`select count(*) from gathered`, sizes } = list
-  const gathered = sql`select * from gathered as hit order by ${orderBy('hit', list)}
-    limit (select size from counted) offset (select skip from counted)`
   if (reading === 'gathered')
     return sql`${plannedAnew} with hits as not materialized (${hits}), gathered as materialized (select * from hits),
       ${fitOf(page, sizes)}, counted as materialized (select (${total}) as total, rows as size, skip from fit),
-      page as materialized (${gathered})`
-  // The end of the page is known beforehand, so that PostgreSQL plans for a few rows.
-  const last = page.limit * page.page
-  const source: Source = (order, way) =>
-    way === 'backward' ? sql`hits` : sql`(select * from hits as hit order by ${order} limit ${last})`
+      page as materialized (${hasPlaces(list) ? placed(list, 'gathered') : pageIn(list, 'gathered')})`
+  const { ctes, page: rows } = list.groups === undefined ? chosenInOrder(list, page) : chosenInGroups(list, page)
   return sql`${plannedAnew} with hits as not materialized (${hits}), ${fitOf(page, sizes)},
     known as materialized (
       select total, rows as size, skip,
@@ -122,8 +151,39 @@ function filtered(list: List, page: Page, reading: 'gathered' | 'chosen'): RawBu
       select * from (${list.gather ?? hits}) as hit where (select gathers from known)
     ), counted as materialized (
       select total, size, skip, case when not gathers then skip * 2 <= total end as forward from known
-    ),
-    page as materialized ((${gathered}) union all ${page.page === 1 ? forwardOf(list, source) : walk(list, source)})`
+    ), ${ctes} page as materialized (${rows})`
+}
+
+interface Reading {
+  /** Common table expressions before `page`, which end with a comma. */
+  readonly ctes: RawBuilder<unknown>
+  readonly page: RawBuilder<unknown>
+}
+
+function pageIn(list: List, table: string): RawBuilder<unknown> {
+  return sql`select * from ${sql.ref(table)} as hit order by ${orderBy('hit', list)}
+    limit (select size from counted) offset (select skip from counted)`
+}
+
+function placed(list: List, table: string): RawBuilder<unknown> {
+  return sql`select id, row_number() over (order by ${orderBy('hit', list)}) as place from (${pageIn(list, table)}) as hit`
+}
+
+function chosenInOrder(list: List, page: Page): Reading {
+  // The end of the page is known beforehand, so that PostgreSQL plans for a few rows.
+  const last = page.limit * page.page
+  const source: Source = (order, way) =>
+    way === 'backward' ? sql`hits` : sql`(select * from hits as hit order by ${order} limit ${last})`
+  const walked = page.page === 1 ? forwardOf(list, source) : walk(list, source)
+  return { ctes: sql``, page: sql`(${pageIn(list, 'gathered')}) union all ${walked}` }
+}
+
+function chosenInGroups(list: List, page: Page): Reading {
+  const { ctes, rows } = walksOf(list, page)
+  return {
+    ctes,
+    page: sql`${placed(list, 'gathered')} union all ${rows}`,
+  }
 }
 
 /** What every row says of its list; bigints, which pg returns as text. */
@@ -132,14 +192,16 @@ interface Whole {
   readonly listTotal: string
 }
 
-function orderBy(
-  table: string,
-  { order = ['id'], direction = 'asc', nullsLast = false }: List,
-  reversed?: 'reversed',
-): RawBuilder<unknown> {
-  const way = (direction === 'asc') === (reversed === undefined) ? sql`asc` : sql`desc`
+function orderBy(table: string, list: List, reversed?: 'reversed'): RawBuilder<unknown> {
+  const { order = ['id'], direction = 'asc', nullsLast = false, byBytes = false } = list
+  const ascends = (direction === 'asc') === (reversed === undefined)
   const nulls = !nullsLast ? sql`` : reversed === undefined ? sql`nulls last` : sql`nulls first`
-  return sql.join(order.map((column) => sql`${sql.ref(`${table}.${column}`)} ${way} ${nulls}`))
+  return sql.join(
+    order.map((column, place) => {
+      const way = directionOf({ ascends, byBytes: byBytes && place === 0 })
+      return sql`${sql.ref(`${table}.${column}`)} ${way} ${nulls}`
+    }),
+  )
 }
 
 /**

@@ -14,12 +14,15 @@ beforeAll(async () => {
   server = await startTestServer(undefined, { requestsPerHour: 1_000_000 })
   const { ctx, org } = server
   await seedOrg(ctx, [{ devices: DEVICES }], org.orgId)
-  await sql`update device_status status set connected = place % 2 = 0, firmware = '1.' || place % 5,
+  await sql`update device_status status set connected = place % 2 = 0, firmware = '1.' || place % 5, booted_at = created_at,
+      load = case when place % 7 < 2 then jsonb_build_object('ip', '10.0.' || place % 3 || '.' || place / 250) end,
+      members = case when place % 100 = 0 then jsonb_build_array(1, 2) end,
       disconnected_at = case when place % 2 = 1 then created_at end
     from (select device.*, row_number() over (order by id) as place from device) as device
     where status.device_id = device.id`.execute(ctx.db)
-  await sql`insert into device_summary (org_id, device_id, type, band5_channel, lldp_system_name, report_bytes)
-    select org_id, id, type, 36, 'core-' || right(mac, 1), 4096 from device`.execute(ctx.db)
+  await sql`insert into device_summary (org_id, device_id, type, band5_channel, lldp_system_name, lldp_mgmt_addr, report_bytes)
+    select org_id, id, type, 36, 'core-' || right(mac, 1), case when place > 350 then '10.9.0.1' end, 4096
+    from (select device.*, row_number() over (order by id) as place from device) as device`.execute(ctx.db)
 })
 afterAll(() => server.close())
 
@@ -39,6 +42,22 @@ test.each([
   'devices/search?lldp_system_name=*ore*&sort=-lldp_system_name',
   'devices/search?mac=0*&sort=-model',
   'inventory/search?magic=*&type=all',
+  'devices/search?sort=ext_ip',
+  'devices/search?sort=-ip',
+  'devices/search?sort=-band_6_channel',
+  'devices/search?sort=-uptime',
+  'devices/search?sort=-name&type=all',
+  'devices/search?sort=managed',
+  'devices/search?sort=-clustered',
+  'devices/search?sort=mxtunnel_status&type=all',
+  'inventory/search?sort=-vc_mac&type=all',
+  'inventory/search?sort=status&version=1.*',
+  'devices/search?version=1.*&band_5_channel=36',
+  'devices/search?version=1.*&sort=ip',
+  'devices/search?version=1.*&hostname=*&sort=-lldp_port_id',
+  // Most hits are behind those with an address, or at the end of the order.
+  'devices/search?lldp_system_name=core*&sort=ip',
+  'devices/search?lldp_mgmt_addr=10.9.*&sort=mac',
 ])('many hits of %s are on the same pages as if there were few', async (query) => {
   const all = await macsOf(`${query}&limit=1000`)
   expect(all.total).toBe(all.macs.length)

@@ -12,17 +12,17 @@ import type { siteDeviceFilters } from '../filters.ts'
 import { type Device, deviceColumns } from '../store.ts'
 import type { inventoryFilters } from './filters.ts'
 import { deviceFields } from '../store-fields.ts'
+import { byMac, pageOfDevices } from '../store-device-pages.ts'
+import { lengthOf } from '../store-lengths.ts'
 import {
   type DeviceFilter,
   allOf,
   alsoPassing,
-  byMac,
   deviceFilterOf,
+  chassisFor,
   devicesFor,
   devicesOnPage,
   isChassis,
-  lengthOf,
-  pageOfDevices,
   passes,
   sizesOfDevices,
   withKnownModels,
@@ -120,19 +120,9 @@ function membersOf(scope: SitesScope, { conditions, vcMac, onlyUnassigned }: Inv
       ...(mac !== undefined && { mac }),
     }),
   ]
-  // Chassis by chassis: PostgreSQL can't know how few they are and would rather read every device.
   return sql`select distinct on (id) ('00000000-0000-0000-1000-' || (member ->> 'mac'))::uuid as id,
       device.id as chassis_id, member
-    from (
-        select * from device_status status where status.org_id = ${scope.orgId} and ${isChassis} offset 0
-      ) as status
-      cross join lateral (
-        select * from device where device.org_id = status.org_id and device.id = status.device_id offset 0
-      ) as ${devicesFor(
-        ofChassis.needs.filter((name) => name !== 'status'),
-        { oneByOne: true },
-      )}
-      cross join lateral jsonb_array_elements(status.members) as member
+    from ${chassisFor(scope, ofChassis.needs)} cross join lateral jsonb_array_elements(status.members) as member
     where ${allOf([passes(scope, ofChassis), ...ofMember])}
     order by id, status.connected desc, status.last_seen_at desc nulls last, chassis_id`
 }

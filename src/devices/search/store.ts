@@ -9,7 +9,8 @@ import type { Reader } from '../../platform/db.ts'
 import { deviceFields } from '../store-fields.ts'
 import { summaryFields } from './filters.ts'
 import { countDevicesBy } from '../store-counts.ts'
-import { alsoPassing, deviceFilterOf, pageOfDevices } from '../store-lists.ts'
+import { pageOfDevices } from '../store-device-pages.ts'
+import { alsoPassing, deviceFilterOf } from '../store-lists.ts'
 import type {
   orgCountFilters,
   orgCounts,

@@ -7,15 +7,8 @@ import type { orgStatsFilters } from '../filters.ts'
 import { deviceFields } from '../store-fields.ts'
 import type { DeviceStatusTable, DeviceTable } from '../tables.ts'
 import type { DeviceReportTable } from '../telemetry/tables.ts'
-import {
-  byMac,
-  deviceFilterOf,
-  devicesWithStatus,
-  everyDevice,
-  pageOfDevices,
-  passes,
-  sizesOfStats,
-} from '../store-lists.ts'
+import { byMac, pageOfDevices } from '../store-device-pages.ts'
+import { deviceFilterOf, devicesWithStatus, everyDevice, passes, sizesOfStats } from '../store-lists.ts'
 
 /** A device with its last report; null for what it never reported. */
 export type DeviceStats = Pick<

@@ -4,7 +4,8 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import type { Reader } from '../../platform/db.ts'
 import { deviceFields } from '../store-fields.ts'
-import { byMac, deviceFilterOf, pageOfDevices } from '../store-lists.ts'
+import { byMac, pageOfDevices } from '../store-device-pages.ts'
+import { deviceFilterOf } from '../store-lists.ts'
 
 export interface RadioMacs {
   readonly mac: string

@@ -50,7 +50,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   port: String(SOCKET_PORT),
   unix_socket_permissions: '0700',
   max_connections: '60',
-  shared_buffers: '64MB',
+  shared_buffers: '128MB',
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',

@@ -1,0 +1,76 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { InOrg, SitesScope } from '../access/scope.ts'
+import { conditionOn } from '../http/store-filters.ts'
+import type { List } from '../http/store-pages.ts'
+import type { Joined } from './store-fields.ts'
+import { type DeviceFilter, allOf, counted, devicesFor, isOfOneSite, passes, tablesOf } from './store-lists.ts'
+
+/** The number of devices that match, and how to read them; for pageOf(). */
+export function lengthOf(scope: SitesScope, filter: DeviceFilter): Pick<List, 'total' | 'reading'> {
+  if (filter.more.length === 0)
+    return {
+      total: sql`select coalesce(sum(count), 0) from device_count where ${counted(scope, 'device_count', filter)}`,
+    }
+  const rows = matchesIn(scope, filter)
+  return rows === null ? { reading: 'gathered' } : { total: sql`select count(*) from ${rows}`, reading: 'chosen' }
+}
+
+/** Whether tables other than `device` can tell which devices are in the scope: they know the type, but not the site. */
+function isEverywhere(scope: SitesScope, { counted: { type: _, ...others }, onlyUnassigned }: DeviceFilter): boolean {
+  return scope.siteIds === 'all' && !onlyUnassigned && Object.keys(others).length === 0
+}
+
+/**
+ * A `from` clause with a row for each device that matches, which indexes alone can count. Null if the conditions are on
+ * `status`, which has no such indexes, or if the devices are those of one site, and few.
+ */
+function matchesIn(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> | null {
+  const [first = 'device', ...others] = filter.on
+  if (filter.on.includes('status')) return null
+  if (others.length === 0 && first === 'device') return sql`device where ${passes(scope, filter)}`
+  if (isOfOneSite(scope, filter)) return null
+  const everywhere = isEverywhere(scope, filter)
+  if (!everywhere || filter.on.includes('device'))
+    return sql`${devicesFor(filter.needs)} where ${passes(scope, filter)}`
+  if (first === 'device') return null
+  const joins = others.flatMap((name) =>
+    name === 'device' ? [] : [sql` join ${tablesOf[name]} ${sql.ref(name)} using (org_id, device_id)`],
+  )
+  return sql`${tablesOf[first]} ${sql.ref(first)} ${sql.join(joins, sql``)} where ${matches(scope, filter, first)}`
+}
+
+/** The condition on the rows of joined tables, of which `first` says the type. */
+function matches({ orgId }: InOrg, { counted: { type }, more }: DeviceFilter, first: Joined): RawBuilder<unknown> {
+  const named = (column: string): RawBuilder<unknown> => sql.ref(`${first}.${column}`)
+  const ofType = type === undefined ? [] : [conditionOn({ value: named('type') }, type)]
+  return allOf([sql`${named('org_id')} = ${orgId}`, ...ofType, ...more])
+}
+
+/**
+ * The rows of a table that say which devices match, as a `from` clause: if all conditions are on this table. Null
+ * otherwise.
+ */
+export function matchesAlone(scope: SitesScope, filter: DeviceFilter, name: Joined): RawBuilder<unknown> | null {
+  if (name === 'status' || !isEverywhere(scope, filter) || filter.on.some((other) => other !== name)) return null
+  return sql`${tablesOf[name]} ${sql.ref(name)} where ${matches(scope, filter, name)}`
+}
+
+/**
+ * The tables of a list of few devices that only one table knows: it is read first, and the others row by row. PostgreSQL
+ * would rather read all devices to find a thousand of them.
+ */
+export function fewDevicesFrom(
+  scope: SitesScope,
+  filter: DeviceFilter,
+  needs: readonly (Joined | undefined)[],
+): RawBuilder<unknown> | null {
+  const [name, ...more] = filter.on
+  if (name === undefined || name === 'device' || more.length > 0) return null
+  const rows = matchesAlone(scope, filter, name)
+  if (rows === null) return null
+  const first = sql.ref(name)
+  const others = needs.filter((other) => other !== name)
+  return sql`(select ${first}.* from ${rows} offset 0) as ${first} cross join lateral (
+      select * from device where device.org_id = ${first}.org_id and device.id = ${first}.device_id offset 0
+    ) as ${devicesFor(others, { oneByOne: true })}`
+}
