@@ -45,12 +45,6 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
     why: 'It would be dropped',
   },
   {
-    what: 'searches of device events with `last_by` or `includes`',
-    words: 'is not supported',
-    file: 'src/devices/events/wire.ts',
-    why: 'Another order or other members would be expected, and not answered',
-  },
-  {
     what: '`ping` of a device with `node`',
     words: "the device can't ping from node",
     file: 'src/devices/commands/wire.ts',

@@ -6,6 +6,8 @@ const ofNow = {
   duration: 'statistics are those of now',
 }
 
+const noOtherEvents = { includes: 'there are no events of other sources that it could add' }
+
 /**
  * Query parameters that the contract declares and that have no effect here, with the reason. They are accepted, because
  * clients send them; every other parameter that an operation does not know is refused by its name. The same reasons are
@@ -14,6 +16,9 @@ const ofNow = {
 export const acceptedParameters: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   searchOrgDevices: { stats: 'what is known of a device is answered anyway' },
   searchSiteDevices: { stats: 'what is known of a device is answered anyway' },
+  searchOrgDeviceEvents: noOtherEvents,
+  searchSiteDeviceEvents: noOtherEvents,
+  countOrgDeviceEvents: noOtherEvents,
   searchOrgMxEdges: { stats: 'the statistics of an appliance are answered anyway' },
   countOrgMxEdges: {
     stats: 'the statistics of an appliance are no part of a count',

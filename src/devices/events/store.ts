@@ -32,6 +32,8 @@ type MemberSort = (typeof memberSorts)[number]
 type EventSort = (typeof eventSorts)[number]
 
 export interface EventSearch extends EventFilter {
+  /** The field of whose values only the last event each is found; null: every event is. */
+  readonly lastBy: EventSort | null
   readonly sort: Sort<EventSort>
 }
 
@@ -75,7 +77,7 @@ const fields = {
 export function searchEvents(
   reader: Reader,
   scope: SitesScope,
-  { sort, page, ...filter }: EventSearch & { readonly page: Page },
+  { lastBy, sort, page, ...filter }: EventSearch & { readonly page: Page },
 ): Promise<Paged<FoundEvent>> {
   const where = conditions(scope, filter)
   return pageOf<FoundEvent>(
@@ -83,13 +85,26 @@ export function searchEvents(
     {
       hits: sql`select event.id, event.org_id, event.site_id, event.event, event.created_at,
           ${fields[sort.by].value} as sorted
-        from ${events(filter)} where ${where}`,
+        from ${lastBy === null ? events(filter) : lastOf(fields[lastBy].value, events(filter), where)}
+        where ${lastBy === null ? where : sql`true`}`,
       order: sort.by === 'timestamp' ? ['created_at', 'id'] : ['sorted', 'id'],
       direction: sort.direction,
       sizes: largeOf(events(filter), sql`event.event_bytes`, { where }),
     },
     page,
   )
+}
+
+/** The last event of each value; an event without a value is none of them. */
+function lastOf(
+  value: RawBuilder<unknown>,
+  from: RawBuilder<unknown>,
+  where: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`(
+    select distinct on (${value}) event.* from ${from} where ${where} and ${value} is not null
+    order by ${value}, event.created_at desc, event.id desc
+  ) as event`
 }
 
 /** The fields by which events are counted. */

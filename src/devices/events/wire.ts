@@ -13,7 +13,6 @@ import {
   sortParameter,
 } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
-import { invalidField } from '../../platform/errors.ts'
 import {
   eventSorts,
   orgCountFilters,
@@ -28,8 +27,9 @@ import type { EventCountQuery, EventSearch, FoundEvent } from './store.ts'
 const search = {
   ...searchQuery,
   ...pageQuery,
-  last_by: Type.Optional(Type.String({ description: 'is refused' })),
-  includes: Type.Optional(Type.String({ description: 'is refused' })),
+  last_by: Type.Optional(
+    Type.Enum([...eventSorts], { description: 'a field: only the last event of each of its values is found' }),
+  ),
   sort: sortParameter(eventSorts, '-timestamp'),
 }
 
@@ -46,12 +46,11 @@ const searchFilters = { org: orgEventFilters, site: siteEventFilters, orgDefault
 
 /** @throws AppError invalid naming the field. */
 export function parseEventSearch(query: AnySearch, now: Date, scope: SitesScope): EventSearch & TimeRange & Page {
-  if (query.last_by !== undefined) throw invalidField('last_by', 'is not supported')
-  if (query.includes !== undefined) throw invalidField('includes', 'is not supported')
   return {
     ...parseTimeRange(query, now),
     ...parsePage(query),
     conditions: parsePlaceFilters(searchFilters, query, scope),
+    lastBy: query.last_by ?? null,
     sort: parseSort(query.sort ?? '-timestamp'),
   }
 }
