@@ -46,12 +46,16 @@ describe('list', () => {
     const [device] = await claimNewDevices(server, 1, { model: 'EX4400-24P' })
     const mac = device?.mac ?? ''
     const member = { member: 1, mac: '0200000000aa', serial: 'MEMBER1', model: 'EX4400-24P', firmware: '1' }
-    const members = [{ ...member, member: 0, mac, serial: device?.serial ?? '' }, member]
+    // Junos reports no MAC of some members.
+    const unnamed = { ...member, member: 2, mac: '', serial: 'MEMBER2' }
+    const members = [{ ...member, member: 0, mac, serial: device?.serial ?? '' }, member, unnamed]
     const session = await connectDevice(server.ctx, mac, { type: 'switch', model: 'EX4400-24P', members })
     expect((await list('model=EX4400-24P')).body).toMatchObject([{ mac, vc_mac: mac, connected: true }])
     const withMembers = await list('model=EX4400-24P&vc=true')
     expect(withMembers.body.map((item: { mac: string }) => item.mac).sort()).toEqual([mac, member.mac].sort())
     expect((await list(`vc_mac=${mac}`)).body).toHaveLength(2)
+    const [hit] = (await server.call('GET', `${path}/search?type=switch&mac=${mac}`)).body.results
+    expect(hit.members).toContainEqual({ serial: 'MEMBER2', model: 'EX4400-24P' })
     await recordDisconnects(server.ctx, [session])
     const nextHour = Math.ceil(Date.now() / 1000) + 3600
     expect((await list(`mac=${mac}&disconnected_before=${nextHour}`)).body).toMatchObject([

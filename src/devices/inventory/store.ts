@@ -104,7 +104,8 @@ const memberFields = {
 
 /**
  * Selects keys of members without a device of their own. Shared fields are taken from their chassis. A member that has
- * moved, and that its former chassis still names, belongs to the connected chassis.
+ * moved, and that its former chassis still names, belongs to the connected chassis. Members whose MAC the device does not
+ * report have no id and no place in the list.
  */
 function membersOf(scope: SitesScope, { conditions, vcMac, onlyUnassigned }: InventoryFilter): RawBuilder<unknown> {
   const { serial, model, mac, ...shared } = conditions
@@ -113,6 +114,7 @@ function membersOf(scope: SitesScope, { conditions, vcMac, onlyUnassigned }: Inv
     vcMac === null ? [] : [conditionOn(deviceFields.mac, vcMac)],
   )
   const ofMember = [
+    sql`member ->> 'mac' <> ''`,
     sql`(select count(*) from device own where own.org_id = device.org_id and own.mac = member ->> 'mac') = 0`,
     ...conditionsOn(memberFields, {
       ...(serial !== undefined && { serial }),

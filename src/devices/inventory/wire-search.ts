@@ -3,6 +3,7 @@ import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { type Page, type Paged, nextPage, pageQuery, parsePage } from '../../http/lists.ts'
 import { Uuid, named } from '../../http/schemas.ts'
 import { type TimeRange, distinctParameter, parseSort, sortParameter } from '../../http/search.ts'
+import type { VcMember } from '../tables.ts'
 import { DeviceTypeName } from '../wire.ts'
 import { countFilters, counts, masterFilters, otherFilters, searchFilters, searchSorts } from './filters.ts'
 import type { InventoryCount, InventoryHit, InventorySearch } from './store-search.ts'
@@ -29,7 +30,11 @@ export function parseInventorySearch(query: Static<typeof InventorySearchQuery>)
 
 const Member = named(
   'InventoryMember',
-  Type.Object({ mac: Type.String(), model: Type.String(), serial: Type.String() }),
+  Type.Object({
+    mac: Type.Optional(Type.String({ description: 'absent where the device does not report it' })),
+    model: Type.String(),
+    serial: Type.String(),
+  }),
 )
 
 const HitReply = named(
@@ -76,6 +81,11 @@ export function presentInventorySearch(
   }
 }
 
+/** Junos reports no MAC of some members. */
+function presentMember({ mac, model, serial }: VcMember): Static<typeof Member> {
+  return { ...(mac !== '' && { mac }), model, serial }
+}
+
 function presentHit(hit: InventoryHit): Static<typeof HitReply> {
   const { orgId, siteId, type, mac, model, serial, name, firmware, connected, members } = hit
   const isChassis = members !== null && members.length > 1
@@ -92,7 +102,7 @@ function presentHit(hit: InventoryHit): Static<typeof HitReply> {
     ...(isChassis && {
       master: true,
       vc_mac: mac,
-      members: members.map((member) => ({ mac: member.mac, model: member.model, serial: member.serial })),
+      members: members.map(presentMember),
     }),
   }
 }

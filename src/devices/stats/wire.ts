@@ -152,7 +152,7 @@ function numberIn(load: Readonly<Record<string, unknown>> | null, name: string):
 function presentMembers(vcMac: string, members: readonly VcMember[]): Record<string, unknown> {
   const module_stat = members.map(({ member, mac, serial, model, firmware }) => ({
     fpc_idx: member,
-    mac,
+    ...(mac !== '' && { mac }),
     serial,
     model,
     version: firmware,
