@@ -63,10 +63,13 @@ export function searchOperation<
   item,
   parse,
   run,
+  keepsRange = true,
   ...heading
 }: Heading<L, P, Q> & {
   readonly query: Q
   readonly item: I
+  /** False where the range selects nothing that changes while a client reads the pages. */
+  readonly keepsRange?: boolean
   /** Headers of the answer, which `run` sets. */
   readonly headers?: TProperties
   /** Returns what the query asks for. @throws AppError invalid naming the field. */
@@ -79,7 +82,7 @@ export function searchOperation<
     reply: searchReplyOf(item),
     run: async (ctx, call) => {
       const search = parse(call.query, ctx.clock.now(), call.scope)
-      return presentSearch(await run(ctx, { ...call, search }), (row) => row, { search, url: call.url })
+      return presentSearch(await run(ctx, { ...call, search }), (row) => row, { search, url: call.url, keepsRange })
     },
   })
 }

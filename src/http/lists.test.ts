@@ -13,3 +13,9 @@ it('the next page keeps the query and names the limit that holds for every page'
   )
   expect(nextPage('/api/v1/orgs/1/logs', { limit: 100, page: 1 })).toBe('/api/v1/orgs/1/logs?limit=100&page=2')
 })
+
+it('the next page has other values of parameters in place of those that were sent', () => {
+  expect(
+    nextPage('/logs?end=now&start=-1d&type=a', { limit: 10, page: 1 }, { start: '0', end: '1700000000.123' }),
+  ).toBe('/logs?end=1700000000.123&start=0&type=a&limit=10&page=2')
+})

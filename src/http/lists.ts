@@ -65,10 +65,14 @@ export function setPageHeaders(
   if (limit * page < total) void reply.header('link', `<${nextPage(reply.request.url, { limit, page })}>; rel="next"`)
 }
 
-/** Returns the same path and query with the next page, which clients follow as it is. */
-export function nextPage(url: string, { limit, page }: Page): string {
+/**
+ * Returns the same path and query with the next page, which clients follow as it is.
+ * @param also Parameters that the next page has in place of those of this one.
+ */
+export function nextPage(url: string, { limit, page }: Page, also: Readonly<Record<string, string>> = {}): string {
   const [path = '', query = ''] = url.split('?', 2)
   const parameters = new URLSearchParams(query)
+  for (const [name, value] of Object.entries(also)) parameters.set(name, value)
   parameters.set('limit', String(limit))
   parameters.set('page', String(page + 1))
   return `${path}?${parameters.toString()}`

@@ -43,7 +43,7 @@ export function parseTimeRange(
 
 function parseInstant(field: string, text: string, now: Date): Date {
   if (text === 'now') return now
-  if (/^\d+(\.\d+)?$/.test(text) && Number(text) <= MAX_EPOCH_S) return new Date(Number(text) * 1000)
+  if (/^\d+(\.\d+)?$/.test(text) && Number(text) <= MAX_EPOCH_S) return new Date(Math.round(Number(text) * 1000))
   if (text.startsWith('-')) return before(now, parseDuration(field, text.slice(1)))
   throw invalidField(field, 'must be epoch seconds, `now` or an offset like `-1d`')
 }
@@ -131,18 +131,29 @@ function presentRange({ start, end }: TimeRange): { start: number; end: number }
   return { start: Math.floor(epochS(start)), end: Math.floor(epochS(end)) }
 }
 
-/** @param url The request's, from which the next page's is derived. */
+interface Asked {
+  readonly search: TimeRange & Page
+  /** The request's, from which the next page's is derived. */
+  readonly url: string
+  /**
+   * Whether the next page gets the range of this one, as it does by default. A range that ends now would end later with
+   * each page, and rows that were added meanwhile would move others to the next page, where they are read again.
+   */
+  readonly keepsRange?: boolean
+}
+
 export function presentSearch<T, R>(
   { rows, total, limit }: Paged<T>,
   present: (row: T) => R,
-  { search, url }: { readonly search: TimeRange & Page; readonly url: string },
+  { search, url, keepsRange = true }: Asked,
 ) {
+  const range = keepsRange ? { start: String(epochS(search.start)), end: String(epochS(search.end)) } : {}
   return {
     results: rows.map(present),
     ...presentRange(search),
     limit,
     total,
-    ...(limit * search.page < total && { next: nextPage(url, { limit, page: search.page }) }),
+    ...(limit * search.page < total && { next: nextPage(url, { limit, page: search.page }, range) }),
   }
 }
 

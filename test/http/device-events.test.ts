@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { OpenedSession } from '../../src/devices/sessions/store.ts'
 import { recordReports } from '../../src/devices/stats/record-report.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
+import type { AnyJson } from '../support/any-json.ts'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -89,6 +90,21 @@ it('counts by model, type, MAC and site', async () => {
 
 it.each(['search?mac=x', 'search?last_by=model', 'count?distinct=colour'])('refuses %s', async (query) => {
   expect(await org(query)).toMatchObject({ status: 400, body: { detail: expect.any(String) } })
+})
+
+it('has each event on one page only, also of those that come while a client reads the pages', async () => {
+  const first = (await org('search?device_type=all&limit=2')).body
+  await server.call('POST', `/orgs/${server.org.orgId}/inventory`, {
+    body: [(await makeDevices(server.ctx, 1))[0]?.claim_code],
+  })
+  const found: AnyJson[] = [...first.results]
+  for (let page = first; page.next !== undefined;) {
+    page = (await server.call('GET', page.next.replace('/api/v1', ''))).body
+    expect(page).toMatchObject({ total: first.total, start: first.start, end: first.end })
+    found.push(...page.results)
+  }
+  expect(new Set(found.map(({ id }) => id)).size).toBe(first.total)
+  expect(found).toHaveLength(first.total)
 })
 
 describe('ports', () => {
