@@ -45,6 +45,12 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
     why: 'It would be dropped',
   },
   {
+    what: '`"-name": ""` and `"-privileges": ""` in updates of admins, invitations, SSO roles and tokens of organizations, and `"-field": ""` of what an action by `PUT` is about',
+    words: "can't be unset",
+    file: 'src/http/validate.ts',
+    why: 'Without it the record or the action means nothing',
+  },
+  {
     what: '`ping` of a device with `node`',
     words: "the device can't ping from node",
     file: 'src/devices/commands/wire.ts',

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { invalidField } from '../platform/errors.ts'
 import { isObject } from '../platform/is-object.ts'
 
@@ -6,11 +6,33 @@ import { isObject } from '../platform/is-object.ts'
 export const UNKNOWN_FIELD = 'is no field of this operation'
 
 /**
+ * Options of the schema of an update: `"-field": ""` unsets these fields, and the operation asks isUnset(). Such a field
+ * is no property of the schema: in clients that are generated, both would get the same name.
+ */
+export function unsettable(fields: readonly string[]) {
+  return { patternProperties: { [unsetPattern(fields)]: Type.Literal('', { description: 'unsets the field' }) } }
+}
+
+/**
+ * Whether a body unsets a field.
+ * @throws AppError invalid naming a field that it both sets and unsets.
+ */
+export function isUnset(body: object, field: string): boolean {
+  if (!(`-${field}` in body)) return false
+  if (field in body) throw invalidField(`-${field}`, `contradicts ${field}`)
+  return true
+}
+
+function unsetPattern(fields: readonly string[]): string {
+  return `^-(${fields.join('|')})$`
+}
+
+/**
  * Clients write `"-field": ""` for every field that they leave unset. That says nothing where something is created or
  * done, and in an update nothing of fields that the service sets: the schema takes those.
  */
 export function withUnsets(schema: TSchema, isUpdate: boolean): TSchema {
-  const { properties, required, additionalProperties } = schema as Readonly<Record<string, unknown>>
+  const { properties, required, additionalProperties, patternProperties } = schema as Readonly<Record<string, unknown>>
   if (!isObject(properties) || additionalProperties !== false) return schema
   const names = Object.entries(properties)
     .filter(
@@ -19,7 +41,8 @@ export function withUnsets(schema: TSchema, isUpdate: boolean): TSchema {
     )
     .map(([name]) => name)
   if (names.length === 0) return schema
-  return { ...schema, patternProperties: { [`^-(${names.join('|')})$`]: { const: '', type: 'string' } } }
+  const unset = { [unsetPattern(names)]: { const: '', type: 'string' } }
+  return { ...schema, patternProperties: { ...(isObject(patternProperties) && patternProperties), ...unset } }
 }
 
 function isReadOnly(schema: unknown): boolean {

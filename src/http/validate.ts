@@ -26,7 +26,7 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema: decla
       compiled ??= Compile(schema)
       const errors = findErrors(compiled, value)
       if (errors === null) return { value }
-      return { error: httpPart === 'params' && isNoId(schema, errors) ? new NoSuchPath() : firstError(errors) }
+      return { error: httpPart === 'params' && isNoId(schema, errors) ? new NoSuchPath() : firstError(schema, errors) }
     } catch (error) {
       return { error: error instanceof Error ? error : new Error(String(error)) }
     }
@@ -124,14 +124,14 @@ function isUnknownField({ keyword }: FoundError): boolean {
   return keyword === 'boolean'
 }
 
-function firstError(errors: readonly FoundError[]): AppError {
+function firstError(schema: TSchema, errors: readonly FoundError[]): AppError {
   // Of several alternatives, the one that takes other fields is meant.
   const error = errors.find(isUnknownField) ?? errors[0]
   if (error === undefined) return invalidField('body', 'does not match its schema')
   const missing = listIn(error.params, 'requiredProperties')
   const allowed = listIn(error.params, 'allowedValues')
   const path = [...error.instancePath.split('/').filter((part) => part !== ''), ...missing.slice(0, 1)]
-  if (isUnknownField(error)) return invalidField(path.join('.').slice(0, 200), UNKNOWN_FIELD)
+  if (isUnknownField(error)) return invalidField(path.join('.').slice(0, 200), unknownReason(schema, path))
   return invalidField(path.join('.') || 'body', reason(error.message, missing, allowed))
 }
 
@@ -149,6 +149,13 @@ function reason(message: string, missing: readonly string[], allowed: readonly s
   return allowed.length > 0 ? `must be one of ${allowed.join(', ')}` : message
 }
 
+/** A field after a minus is one that a client wants to unset. */
+function unknownReason(schema: TSchema, [field = '', ...inner]: readonly string[]): string {
+  const properties: unknown = Reflect.get(schema, 'properties')
+  const isField = isObject(properties) && field.startsWith('-') && Object.hasOwn(properties, field.slice(1))
+  return isField && inner.length === 0 ? "can't be unset" : UNKNOWN_FIELD
+}
+
 function listIn(params: object, name: string): string[] {
   const list: unknown = Reflect.get(params, name)
   return Array.isArray(list) ? list.map(String) : []
@@ -160,6 +167,6 @@ export function check<T extends TSchema>(schema: T, value: unknown): Static<T> {
     { Check: (given) => Value.Check(schema, given), Errors: (given) => Value.Errors(schema, given) },
     value,
   )
-  if (errors !== null) throw firstError(errors)
+  if (errors !== null) throw firstError(schema, errors)
   return value as Static<T>
 }

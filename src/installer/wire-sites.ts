@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { isUnset, unsettable } from '../http/closed-bodies.ts'
 import { Uuid, named } from '../http/schemas.ts'
 import type { InstallerSite } from '../orgs/installers/store.ts'
 import { invalidField } from '../platform/errors.ts'
@@ -13,16 +14,19 @@ const Name = Type.String({ minLength: 1, maxLength: 200 })
 /** Source: contract, `installer_site`. */
 export const SiteBody = named(
   'InstallerSiteUpdate',
-  Type.Object({
-    id: Type.Optional(Uuid),
-    name: Name,
-    address: Type.String({ maxLength: 1000 }),
-    country_code: Type.String({ maxLength: 200 }),
-    latlng: LatLng,
-    timezone: Type.Optional(Type.String({ description: 'IANA zone name, default UTC' })),
-    sitegroup_names: Type.Optional(Type.Array(Name, { maxItems: 1000, description: 'of groups that exist' })),
-    rftemplate_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
-  }),
+  Type.Object(
+    {
+      id: Type.Optional(Uuid),
+      name: Name,
+      address: Type.String({ maxLength: 1000 }),
+      country_code: Type.String({ maxLength: 200 }),
+      latlng: LatLng,
+      timezone: Type.Optional(Type.String({ description: 'IANA zone name, default UTC' })),
+      sitegroup_names: Type.Optional(Type.Array(Name, { maxItems: 1000, description: 'of groups that exist' })),
+      rftemplate_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
+    },
+    unsettable(['id', 'timezone', 'sitegroup_names', 'rftemplate_name']),
+  ),
 )
 
 /** @throws AppError invalid naming the field. */
@@ -32,8 +36,12 @@ export function parseSite(siteName: string, body: Static<typeof SiteBody>): Site
   return {
     siteName,
     id: body.id ?? null,
-    body: { name, address, country_code, latlng, ...(timezone && { timezone }) },
-    groupNames: groupNames ?? null,
+    body: {
+      ...{ name, address, country_code, latlng },
+      ...(timezone && { timezone }),
+      ...(isUnset(body, 'timezone') && { '-timezone': '' }),
+    },
+    groupNames: isUnset(body, 'sitegroup_names') ? [] : (groupNames ?? null),
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { parseMac } from '../devices/device.ts'
+import { unsettable } from '../http/closed-bodies.ts'
 import { type Conditions, filterQuery, parseFilters } from '../http/filters.ts'
 import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
@@ -103,30 +104,30 @@ const Name = Type.String({ maxLength: 200 })
 /** Fields of a device's document that installers may change. */
 const placed = ['map_id', 'x', 'y', 'height', 'orientation', 'role']
 
-const Unset = Type.Optional(Type.Literal('', { description: 'unsets the field' }))
-
 /** Source: contract, `installer_provision_device`. Empty texts count as missing. */
 export const ProvisionBody = named(
   'DeviceProvision',
-  Type.Object({
-    name: Type.String({ minLength: 1, maxLength: 200 }),
-    site_id: Type.Optional(Uuid),
-    site_name: Type.Optional(Name),
-    map_id: Type.Optional(Uuid),
-    x: Type.Optional(Type.Number({ description: 'pixels of the map' })),
-    y: Type.Optional(Type.Number({ description: 'pixels of the map' })),
-    height: Type.Optional(Type.Number({ description: 'meters' })),
-    orientation: Type.Optional(Type.Integer({ description: 'degrees' })),
-    role: Type.Optional(Name),
-    replacing_mac: Type.Optional(
-      Type.String({ maxLength: 17, description: 'of the device whose place this one takes, with all that it had' }),
-    ),
-    for_site: Type.Optional(
-      Type.Boolean({ description: 'accepted without effect: `site_id` or `site_name` says where the device is' }),
-    ),
-    ...Object.fromEntries(placed.map((name) => [`-${name}`, Unset])),
-    deviceprofile_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
-  }),
+  Type.Object(
+    {
+      name: Type.String({ minLength: 1, maxLength: 200 }),
+      site_id: Type.Optional(Uuid),
+      site_name: Type.Optional(Name),
+      map_id: Type.Optional(Uuid),
+      x: Type.Optional(Type.Number({ description: 'pixels of the map' })),
+      y: Type.Optional(Type.Number({ description: 'pixels of the map' })),
+      height: Type.Optional(Type.Number({ description: 'meters' })),
+      orientation: Type.Optional(Type.Integer({ description: 'degrees' })),
+      role: Type.Optional(Name),
+      replacing_mac: Type.Optional(
+        Type.String({ maxLength: 17, description: 'of the device whose place this one takes, with all that it had' }),
+      ),
+      for_site: Type.Optional(
+        Type.Boolean({ description: 'accepted without effect: `site_id` or `site_name` says where the device is' }),
+      ),
+      deviceprofile_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
+    },
+    unsettable([...placed, 'replacing_mac', 'for_site', 'deviceprofile_name']),
+  ),
 )
 
 /** @throws AppError invalid naming the field. */

@@ -59,6 +59,10 @@ describe('a site by its name', () => {
     expect(await siteNamed('New York')).toMatchObject({ id: made.id, ...moved, sitegroup_ids: [groupId] })
     expect((await put('New+York', { name: 'Old York', ...place, sitegroup_names: [] })).status).toBe(200)
     expect(await siteNamed('Old York')).toMatchObject({ id: made.id, ...place, sitegroup_ids: [] })
+    const unset = { '-timezone': '', '-sitegroup_names': '', '-rftemplate_name': '' }
+    expect((await put('Old+York', { name: 'New York', ...place, sitegroup_names: ['West'] })).status).toBe(200)
+    expect((await put('New+York', { name: 'Old York', ...place, ...unset })).status).toBe(200)
+    expect(await siteNamed('Old York')).toMatchObject({ id: made.id, timezone: 'UTC', sitegroup_ids: [] })
     const audits = await server.ctx.db
       .selectFrom('auditLog')
       .selectAll()
@@ -67,6 +71,8 @@ describe('a site by its name', () => {
       .execute()
     expect(audits.map(({ message }) => message)).toEqual([
       'Add Site "New York"',
+      'Update Site "New York"',
+      'Update Site "Old York"',
       'Update Site "New York"',
       'Update Site "Old York"',
     ])

@@ -73,7 +73,46 @@ it('takes fields that a client leaves unset, also those that only the service se
     const one = `${path}/${created.body.id}`
     expect(await server.call('PUT', one, { body })).toMatchObject({ status: 200, body: { id: created.body.id } })
   }
+})
+
+it('unsets fields of records that keep nothing else, or names those that must be set', async () => {
+  const org = `/orgs/${server.org.orgId}`
+  const privileges = [{ scope: 'org', role: 'read' }]
+  const names = { first_name: 'Ada', last_name: 'Lovelace' }
+  const records = [
+    { list: `${org}/invites`, body: { email: 'unset@example.test', privileges, ...names, hours: 2 } },
+    { list: '/self/apitokens', body: { name: 'Mine', password: server.org.password } },
+    {
+      list: `${org}/mxedges/upgrade`,
+      body: { start_time: Math.floor(Date.now() / 1000) + 3600, strategy: 'canary', max_failure_percentage: 7 },
+    },
+    { list: `${org}/ssoroles`, body: { name: 'Unset', privileges } },
+    { list: `${org}/apitokens`, body: { name: 'Unset', privileges } },
+  ]
+  const made = await Promise.all(records.map(({ list, body }) => server.call('POST', list, { body })))
+  expect(made.filter(({ status }) => status !== 200)).toEqual([])
+  const unset = (index: number, ...fields: string[]) =>
+    server.call('PUT', `${records[index]?.list}/${made[index]?.body.id}`, {
+      body: Object.fromEntries(fields.map((field) => [`-${field}`, ''])),
+    })
+  const invite = (await unset(0, 'first_name', 'hours')).body
+  expect(invite).toMatchObject({ last_name: 'Lovelace', hours: 24 })
+  expect(invite).not.toHaveProperty('first_name')
+  expect(await unset(1, 'name')).toMatchObject({ status: 200, body: { name: 'API token' } })
+  const upgrade = (await unset(2, 'max_failure_percentage', 'strategy')).body
+  expect(upgrade).toMatchObject({ id: made[2]?.body.id, strategy: 'big_bang' })
+  expect(upgrade).not.toHaveProperty('max_failure_percentage')
+  for (const [index, field] of [
+    [0, 'privileges'],
+    [3, 'name'],
+    [3, 'privileges'],
+    [4, 'name'],
+  ] as const)
+    expect(await unset(index, field)).toMatchObject({
+      status: 400,
+      body: { detail: `Invalid field -${field}: can't be unset` },
+    })
   expect(
-    await server.call('PUT', `/orgs/${orgId}/apitokens/${areas.ids['apitoken_id']}`, { body: { '-name': '' } }),
-  ).toMatchObject({ status: 400, body: { detail: 'Invalid field -name: is no field of this operation' } })
+    await server.call('PUT', `${org}/invites/${made[0]?.body.id}`, { body: { hours: 3, '-hours': '' } }),
+  ).toMatchObject({ status: 400, body: { detail: 'Invalid field -hours: contradicts hours' } })
 })

@@ -26,6 +26,10 @@ export interface InviteRequest {
   readonly document: InviteDocument
 }
 
+export interface InviteChange extends Partial<InviteDocument> {
+  readonly unset: readonly ('first_name' | 'last_name')[]
+}
+
 /**
  * Invites an address. The reply does not reveal whether it has an account. The inviter's privileges limit the
  * invitation now and when it is accepted.
@@ -65,15 +69,15 @@ export async function updateInvite(
     readonly id: string
     readonly parts: AccountParts
     readonly caller: Caller
-    readonly document: Partial<InviteDocument>
+    readonly wanted: InviteChange
   },
 ): Promise<Invite> {
-  const { id, parts, caller, document } = change
+  const { id, parts, caller, wanted } = change
   const at = ctx.clock.now()
   const { invite, mail } = await inTx(ctx, async (tx) => {
     const before = await lockInvite(tx, scope, id)
-    const doc: InviteDocument = { ...before.doc, ...document }
-    const { privileges } = document
+    const doc = changed(before.doc, wanted)
+    const { privileges } = wanted
     if (privileges !== undefined) await assertGrantable(tx, scope, { caller, privileges })
     const { token, ...fresh } = freshToken(at, doc)
     const invite: Invite = { ...before, ...fresh, doc, invitedBy: inviterOf(caller) }
@@ -88,6 +92,15 @@ export async function updateInvite(
   })
   if (mail !== null) postMail(ctx, parts.mailer, mail)
   return invite
+}
+
+function changed(before: InviteDocument, { unset, ...wanted }: InviteChange): InviteDocument {
+  const { first_name, last_name, ...rest } = { ...before, ...wanted }
+  return {
+    ...rest,
+    ...(first_name !== undefined && !unset.includes('first_name') && { first_name }),
+    ...(last_name !== undefined && !unset.includes('last_name') && { last_name }),
+  }
 }
 
 export async function deleteInvite(ctx: Context, scope: OrgScope, id: string): Promise<void> {

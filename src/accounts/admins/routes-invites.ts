@@ -64,9 +64,9 @@ export function inviteOperations(parts: AccountParts): Operation[] {
         presentInvite(await getOrg(ctx.db, scope), await getInvite(ctx.db, scope, params.invite_id)),
       run: async (ctx, { scope, caller, params, body }) => {
         const { invite_id: id } = params
-        const document = parseInviteChange(await getInvite(ctx.db, scope, id), body)
+        const wanted = parseInviteChange(await getInvite(ctx.db, scope, id), body)
         const owner = await getOrg(ctx.db, scope)
-        return presentInvite(owner, await updateInvite(ctx, scope, { id, parts, caller, document }))
+        return presentInvite(owner, await updateInvite(ctx, scope, { id, parts, caller, wanted }))
       },
     }),
     operation({

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { isUnset, unsettable } from '../../http/closed-bodies.ts'
 import { assertUnchanged } from '../../http/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
@@ -11,7 +12,7 @@ import {
   presentAdminPrivileges,
 } from '../wire-privileges.ts'
 import type { Invite, InviteDocument } from '../tables.ts'
-import type { InviteRequest } from './invites.ts'
+import type { InviteChange, InviteRequest } from './invites.ts'
 import type { OrgAdmin } from './store-admins.ts'
 
 export const InviteToken = Type.String({ minLength: 1, maxLength: 200 })
@@ -71,13 +72,16 @@ export const CreateInviteBody = named(
 )
 export const UpdateInviteBody = named(
   'InviteUpdate',
-  Type.Object({
-    privileges: Type.Optional(Privileges),
-    first_name: Type.Optional(Name),
-    last_name: Type.Optional(Name),
-    hours: Type.Optional(Hours),
-    ...asTheyAre([...NOT_INVITED.fields, ...FIXED_EXPIRY.fields, ...FIXED_ADDRESS.fields, ...readOnlyOf('Invite')]),
-  }),
+  Type.Object(
+    {
+      privileges: Type.Optional(Privileges),
+      first_name: Type.Optional(Name),
+      last_name: Type.Optional(Name),
+      hours: Type.Optional(Hours),
+      ...asTheyAre([...NOT_INVITED.fields, ...FIXED_EXPIRY.fields, ...FIXED_ADDRESS.fields, ...readOnlyOf('Invite')]),
+    },
+    unsettable(['first_name', 'last_name', 'hours']),
+  ),
 )
 
 export const AdminReply = named(
@@ -126,10 +130,10 @@ export function parseInvite(orgId: string, body: Static<typeof CreateInviteBody>
 }
 
 /**
- * Returns only the fields that the body names.
+ * Returns only the fields that the body sets, and the names that it unsets.
  * @throws AppError invalid for a change of what an invitation can't change.
  */
-export function parseInviteChange(before: Invite, body: Static<typeof UpdateInviteBody>): Partial<InviteDocument> {
+export function parseInviteChange(before: Invite, body: Static<typeof UpdateInviteBody>): InviteChange {
   const { orgId, email } = before
   const { hours, privileges } = body
   assertUnchanged({}, body, NOT_INVITED)
@@ -138,7 +142,9 @@ export function parseInviteChange(before: Invite, body: Static<typeof UpdateInvi
   return {
     ...namesOf(body),
     ...(hours !== undefined && { hours }),
+    ...(isUnset(body, 'hours') && { hours: DEFAULT_HOURS }),
     ...(privileges !== undefined && { privileges: parsePrivileges(orgId, privileges) }),
+    unset: (['first_name', 'last_name'] as const).filter((name) => isUnset(body, name)),
   }
 }
 

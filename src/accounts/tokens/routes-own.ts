@@ -7,7 +7,14 @@ import type { LoginGuard } from '../parts.ts'
 import { type Person, person } from '../self/person.ts'
 import { createOwnToken, deleteOwnToken, renameOwnToken } from './own-tokens.ts'
 import { getToken, listTokens } from './store.ts'
-import { CreateOwnTokenBody, OwnTokenBody, OwnTokenReply, parseOwnToken, presentOwnToken } from './wire.ts'
+import {
+  CreateOwnTokenBody,
+  OwnTokenBody,
+  OwnTokenReply,
+  parseOwnToken,
+  parseOwnTokenName,
+  presentOwnToken,
+} from './wire.ts'
 
 const tag = 'Self API Token'
 const params = { apitoken_id: Uuid }
@@ -62,7 +69,7 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
       body: OwnTokenBody,
       reply: OwnTokenReply,
       run: async (ctx, { scope: owner, params, body }) =>
-        presentOwnToken(await renameOwnToken(ctx, owner, { id: params.apitoken_id, name: body.name })),
+        presentOwnToken(await renameOwnToken(ctx, owner, { id: params.apitoken_id, name: parseOwnTokenName(body) })),
     }),
     operation({
       id: 'deleteApiToken',

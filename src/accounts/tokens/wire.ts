@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isAddressRange } from '../../access/src-ips.ts'
+import { isUnset, unsettable } from '../../http/closed-bodies.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
@@ -24,7 +25,7 @@ const proof = { password: Type.Optional(PasswordProof) }
 
 export const OwnTokenBody = named(
   'ApiTokenUpdate',
-  Type.Object({ name: Type.Optional(Name), ...asTheyAre(readOnlyOf('ApiToken')) }),
+  Type.Object({ name: Type.Optional(Name), ...asTheyAre(readOnlyOf('ApiToken')) }, unsettable(['name'])),
 )
 export const CreateOwnTokenBody = named(
   'ApiTokenCreate',
@@ -47,13 +48,15 @@ export const CreateOrgTokenBody = named(
 )
 export const UpdateOrgTokenBody = named(
   'OrgApiTokenUpdate',
-  Type.Object({
-    name: Type.Optional(Name),
-    privileges: Type.Optional(Type.Array(PrivilegeBody, PRIVILEGES)),
-    ...srcIps,
-    '-src_ips': Type.Optional(Type.Literal('', { description: 'where there are none' })),
-    ...asTheyAre(readOnlyOf('OrgApiToken')),
-  }),
+  Type.Object(
+    {
+      name: Type.Optional(Name),
+      privileges: Type.Optional(Type.Array(PrivilegeBody, PRIVILEGES)),
+      ...srcIps,
+      ...asTheyAre(readOnlyOf('OrgApiToken')),
+    },
+    unsettable(['src_ips']),
+  ),
 )
 
 const shared = {
@@ -76,12 +79,18 @@ export const OrgTokenReply = named(
   }),
 )
 
-/** A token without a name is called "API token". */
-export function parseOwnToken({ name = 'API token', password }: Static<typeof CreateOwnTokenBody>): {
+const UNNAMED = 'API token'
+
+export function parseOwnToken({ name = UNNAMED, password }: Static<typeof CreateOwnTokenBody>): {
   readonly name: string
   readonly password: string | undefined
 } {
   return { name, password }
+}
+
+/** Returns undefined where the name stays. */
+export function parseOwnTokenName(body: Static<typeof OwnTokenBody>): string | undefined {
+  return isUnset(body, 'name') ? UNNAMED : body.name
 }
 
 export function parseOrgToken(orgId: string, body: Static<typeof CreateOrgTokenBody>): OrgTokenRequest {
@@ -96,7 +105,7 @@ export function parseOrgTokenChange(orgId: string, body: Static<typeof UpdateOrg
     ...(name !== undefined && { name }),
     ...(privileges !== undefined && { privileges: parsePrivileges(orgId, privileges) }),
     ...(src_ips !== undefined && { srcIps: parseSrcIps(src_ips) }),
-    ...(body['-src_ips'] !== undefined && { srcIps: [] }),
+    ...(isUnset(body, 'src_ips') && { srcIps: [] }),
   }
 }
 

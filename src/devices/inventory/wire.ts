@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { unsettable } from '../../http/closed-bodies.ts'
 import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
@@ -137,16 +138,19 @@ const operations = ['assign', 'delete', 'downgrade_to_jsi', 'unassign', 'upgrade
 /** Source: contract, `inventory_update`. */
 export const InventoryUpdateBody = named(
   'InventoryUpdate',
-  Type.Object({
-    op: Type.Enum(operations),
-    macs: Names,
-    serials: Names,
-    site_id: Type.Optional(Uuid),
-    no_reassign: Type.Optional(Type.Boolean()),
-    managed: Type.Optional(Type.Boolean()),
-    disable_auto_config: Type.Optional(Type.Boolean()),
-    mist_configured: Type.Optional(Type.Boolean()),
-  }),
+  Type.Object(
+    {
+      op: Type.Enum(operations),
+      macs: Names,
+      serials: Names,
+      site_id: Type.Optional(Uuid),
+      no_reassign: Type.Optional(Type.Boolean()),
+      managed: Type.Optional(Type.Boolean()),
+      disable_auto_config: Type.Optional(Type.Boolean()),
+      mist_configured: Type.Optional(Type.Boolean()),
+    },
+    unsettable(['macs', 'serials', 'site_id', 'no_reassign']),
+  ),
 )
 
 export type InventoryChange =

@@ -1,4 +1,5 @@
 import { type PackageName, packageNames } from '../../firmware/packages/package.ts'
+import { mergeDocument } from '../../http/documents.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { commonStrategies } from '../strategies/index.ts'
 import type { Strategy } from '../strategies/strategy.ts'
@@ -30,12 +31,12 @@ export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeReques
   }
 }
 
-/** Applies a change to an earlier request: the fields that it names replace the former ones. */
+/** Applies a change to an earlier request: the fields that it names replace the former ones, or are unset. */
 export function mergeMxedgeUpgrade(
   before: Readonly<Record<string, unknown>>,
   body: MxedgeUpgradeBody,
 ): MxedgeUpgradeRequest {
-  return parseMxedgeUpgrade({ ...(before as MxedgeUpgradeBody), ...body })
+  return parseMxedgeUpgrade(mergeDocument(before, body))
 }
 
 /** @throws AppError invalid naming a service that has no package. */

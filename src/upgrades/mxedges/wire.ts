@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { CODENAME, PACKAGE_VERSION, channels, packageNames } from '../../firmware/packages/package.ts'
+import { unsettable } from '../../http/closed-bodies.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import type { MxedgeUpgrade, MxedgeUpgradeItem, MxedgeUpgradeTarget } from '../../mxedges/upgrades/store-records.ts'
 import type { MxedgeStep } from '../../mxedges/upgrades/upgrade.ts'
@@ -46,7 +47,10 @@ const fields = {
 export const MxedgeUpgradeBody = named('MxedgeUpgradeCreate', Type.Object(fields))
 export type MxedgeUpgradeBody = Static<typeof MxedgeUpgradeBody>
 
-export const MxedgeUpgradeUpdateBody = named('MxedgeUpgradeUpdate', Type.Object(fields))
+export const MxedgeUpgradeUpdateBody = named(
+  'MxedgeUpgradeUpdate',
+  Type.Object(fields, unsettable(Object.keys(fields))),
+)
 
 /** `skipped` and `cancelled` are ours: without them the counts would not add up to the total. */
 const Counts = named(
