@@ -3,14 +3,16 @@ import type { SiteScope } from '../access/scope.ts'
 import { site } from '../http/at.ts'
 import { type FormFields, readForm } from '../http/forms.ts'
 import { type Operation, operation } from '../http/operation.ts'
+import { assertReadOnly } from '../http/read-only-fields.ts'
 import { Empty, storageErrors } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, type ReceivedImage, discardImage, receiveImage } from '../platform/images/image-files.ts'
 import type { NewUpload } from '../platform/storage/upload-quota.ts'
 import { deleteMapImage, upsertMapImage } from './upsert-map-image.ts'
+import type { MapDocument, SiteMap } from '../maps/map.ts'
 import { findMap } from '../maps/store.ts'
-import { mapParams as params } from '../maps/wire.ts'
+import { mapParams as params, presentMap } from '../maps/wire.ts'
 import { ImageForm, ReplaceForm, parseImageChange, parseTransform } from './wire-images.ts'
 
 const tag = 'Sites Maps'
@@ -30,8 +32,13 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
       reply: Empty,
       errors: storageErrors,
       run: async (ctx, { scope, params, request }) => {
-        const room = await roomOf(ctx, scope, params.map_id)
-        const { received, said: change } = await receive(request, { files, room, parse: parseImageChange })
+        const map = await getMap(ctx, scope, params.map_id)
+        const parse = (fields: FormFields): MapDocument => {
+          const change = parseImageChange(fields)
+          assertReadOnly('SiteMap', change, presentMap(ctx, map))
+          return change
+        }
+        const { received, said: change } = await receive(request, { files, room: roomOf(map), parse })
         await upsertMapImage(ctx, scope, { files, mapId: params.map_id, received, change, transform: null })
         return {}
       },
@@ -60,7 +67,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
       reply: Empty,
       errors: storageErrors,
       run: async (ctx, { scope, params, request }) => {
-        const room = await roomOf(ctx, scope, params.map_id)
+        const room = roomOf(await getMap(ctx, scope, params.map_id))
         const { received, said: transform } = await receive(request, { files, room, parse: parseTransform })
         await upsertMapImage(ctx, scope, { files, mapId: params.map_id, received, change: {}, transform })
         return {}
@@ -69,14 +76,16 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
   ].flat()
 }
 
-/**
- * Finds what the quota needs to know about a picture of the map. Finding the map first refuses an unknown one before
- * megabytes are read.
- */
-async function roomOf(ctx: Context, scope: SiteScope, mapId: string): Promise<NewUpload> {
+/** Refuses an unknown map before megabytes are read. @throws AppError not_found. */
+async function getMap(ctx: Context, scope: SiteScope, mapId: string): Promise<SiteMap> {
   const map = await findMap(ctx.db, scope, mapId)
   if (map === undefined) throw notFound(mapId)
-  return { orgId: scope.orgId, replacedBytes: map.imageBytes + map.thumbnailBytes }
+  return map
+}
+
+/** Returns what the quota needs to know about a picture of the map. */
+function roomOf({ orgId, imageBytes, thumbnailBytes }: SiteMap): NewUpload {
+  return { orgId, replacedBytes: imageBytes + thumbnailBytes }
 }
 
 interface Reception<T> {

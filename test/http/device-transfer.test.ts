@@ -122,6 +122,30 @@ describe('the table of the devices of a site', () => {
     expect(await documents()).toEqual(before)
   })
 
+  it('takes what the service sets as it is, and refuses another value by its name', async () => {
+    await importJson(devices.map(({ mac }) => ({ mac, name: 'Named' })))
+    const before = await documents()
+    expect(await importJson(before)).toMatchObject({ status: 200, body: before })
+    const [one, two] = before
+    const wrong = [
+      [{ mac: one.mac, serial: 'OTHER' }, 'serial'],
+      [{ mac: one.mac, name: 'A', id: two.id }, 'id'],
+      [{ mac: one.mac, type: 'switch' }, 'type'],
+      [{ mac: one.mac, site_id: randomUUID() }, 'site_id'],
+    ] as const
+    for (const [item, field] of wrong)
+      expect(await importJson([{ mac: two.mac, name: 'B' }, item])).toMatchObject(
+        refusal([one.mac], [`${field}: can't be changed: the service sets it`]),
+      )
+    expect(await importCsv(`mac,model,name\n${one.mac},${one.model}X,A`)).toMatchObject(
+      refusal([one.mac], ["model: can't be changed: the service sets it"]),
+    )
+    expect(
+      await importJson([{ mac: one.mac.toUpperCase(), serial: '', model: one.model, '-notes': '' }]),
+    ).toMatchObject({ status: 200, body: [one] })
+    expect(await documents()).toEqual(before)
+  })
+
   it.each([
     ['an empty file', '', /line 1 lacks the column mac/],
     ['no MACs', 'name\nA\n', /line 1 lacks the column mac/],
@@ -153,7 +177,7 @@ describe('an import of JSON', () => {
     const [one, two] = devices.map(({ mac }) => mac)
     const spelled = (one?.toUpperCase().match(/../g) ?? []).join(':')
     const answer = await importJson([
-      { mac: spelled, name: 'A', radio_config: { band_24: { power: 3 } }, site_id: randomUUID(), serial: 'other' },
+      { mac: spelled, name: 'A', radio_config: { band_24: { power: 3 } }, site_id: siteId, serial: `S${one}` },
       { mac: two, name: 'B', map_id: mapId.toUpperCase(), x: 1, y: 2, '-notes': '' },
     ])
     expect(answer).toMatchObject({

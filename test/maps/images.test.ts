@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'
@@ -88,7 +88,14 @@ describe('the image of a map', () => {
     await createThumbnails(server.ctx, files)
     const map = await get()
     expect(map.thumbnail_url).toBe(map.url)
+    const another = await upload(png(plan), { json: JSON.stringify({ name: 'Other', org_id: randomUUID() }) })
+    expect(another).toMatchObject({
+      status: 400,
+      body: { detail: "Invalid field org_id: can't be changed: the service sets it" },
+    })
     expect(await stored()).toHaveLength(1)
+    // As clients send back what they have read.
+    expect((await upload(png(plan), { json: JSON.stringify(await get()) })).status).toBe(200)
   })
 
   it.each([

@@ -23,7 +23,7 @@ describe('a table of devices', () => {
 
   it('accepts columns in any order, and ignores empty cells', () => {
     expect(read('Name,MAC,x,serial,role\nA,01,-1.5e2,S,\nB,02,left,,r\n')).toEqual([
-      { line: 2, mac: '01', item: { mac: '01', name: 'A', x: -150 } },
+      { line: 2, mac: '01', item: { mac: '01', serial: 'S', name: 'A', x: -150 } },
       { line: 3, mac: '02', item: { mac: '02', name: 'B', x: 'left', role: 'r' } },
     ])
   })
@@ -44,7 +44,9 @@ describe('a table of devices', () => {
     fc.assert(
       fc.property(fc.array(device, { maxLength: 5 }), (devices) => {
         const items = read(encodeTable(devices.map((one) => ({ ...facts, ...one })))).map(({ item }) => item)
-        expect(items).toEqual(devices.map(({ mac, name, doc }) => ({ mac, ...(name !== null && { name }), ...doc })))
+        expect(items).toEqual(
+          devices.map(({ mac, name, doc }) => ({ mac, ...facts, ...(name !== null && { name }), ...doc })),
+        )
       }),
     )
   })

@@ -12,7 +12,7 @@ export interface TableDevice {
   readonly doc: Readonly<Record<string, unknown>>
 }
 
-/** Facts, which a returned table may contain and which are then ignored. */
+/** Facts, which a returned table may contain as they are. */
 const facts = ['serial', 'model', 'type'] as const
 const numbers = ['x', 'y', 'height', 'orientation'] as const
 const texts = ['map_id', 'role', 'notes'] as const
@@ -61,7 +61,7 @@ export function parseTable(rows: readonly CsvRow[]): TableItem[] {
     return {
       line,
       mac: cells.get('mac') ?? '',
-      item: Object.fromEntries([...given(['mac', 'name', ...texts]), ...values]),
+      item: Object.fromEntries([...given(['mac', ...facts, 'name', ...texts]), ...values]),
     }
   })
 }

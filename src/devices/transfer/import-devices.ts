@@ -2,9 +2,11 @@ import type { Document } from '../../platform/document.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { SiteScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
+import { assertReadOnly } from '../../http/read-only-fields.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
 import { type DeviceChange, changeDevice } from '../change-device.ts'
 import { macOfDeviceId } from '../device.ts'
 import { countOf } from '../inventory/claim-devices.ts'
@@ -19,7 +21,7 @@ export interface ImportItem {
   /** The name of the item in errors. */
   readonly name: string
   readonly key: ImportKey
-  /** In wire shape, checked, as updateDeviceRow() takes it. */
+  /** In wire shape, checked, as changeDevice() takes it. */
   readonly change: Readonly<Record<string, unknown>>
 }
 
@@ -33,17 +35,27 @@ export type ImportOutcome =
   | { readonly devices: readonly Device[] }
   | { readonly refused: readonly [ImportRefusal, ...ImportRefusal[]] }
 
+export interface ImportRequest {
+  readonly items: readonly ImportItem[]
+  /** Presents a device as answers show it. */
+  readonly present: (device: Device) => unknown
+}
+
 /**
  * Updates devices of a site, each as an update of that device would. An item that changes nothing leaves no trace.
  * @returns The devices in the order of the items.
  */
-export function importDevices(ctx: Context, scope: SiteScope, items: readonly ImportItem[]): Promise<ImportOutcome> {
+export function importDevices(
+  ctx: Context,
+  scope: SiteScope,
+  { items, present }: ImportRequest,
+): Promise<ImportOutcome> {
   return inTx(ctx, async (tx) => {
     const wanted = items.map(({ change }) => change['map_id'])
     // Maps are locked before the devices, as when a map is deleted.
     const maps = await shareMapsOfSite(tx, scope, { siteId: scope.siteId, mapIds: wanted })
     const devices = await lockDevicesOf(tx, scope, items)
-    const [refusal, ...refusals] = refusalsOf(items, { devices, maps })
+    const [refusal, ...refusals] = refusalsOf(items, { devices, maps, present })
     if (refusal !== undefined) return { refused: [refusal, ...refusals] }
     const at = ctx.clock.now()
     const changes = items.flatMap(({ key, change }) => {
@@ -79,13 +91,13 @@ function devicesOf(devices: KnownDevices, key: ImportKey): readonly Device[] {
   return devices.get(keyText(key)) ?? []
 }
 
-interface Known {
+interface Known extends Pick<ImportRequest, 'present'> {
   readonly devices: KnownDevices
   /** In lower case. */
   readonly maps: ReadonlySet<string>
 }
 
-function refusalsOf(items: readonly ImportItem[], { devices, maps }: Known): ImportRefusal[] {
+function refusalsOf(items: readonly ImportItem[], { devices, maps, present }: Known): ImportRefusal[] {
   const seen = new Set<string>()
   return items.flatMap(({ name, key, change }) => {
     const [device, ...others] = devicesOf(devices, key)
@@ -97,8 +109,20 @@ function refusalsOf(items: readonly ImportItem[], { devices, maps }: Known): Imp
     const mapId = change['map_id']
     if (typeof mapId === 'string' && !maps.has(mapId.toLowerCase()))
       return [{ name, reason: 'map_id: no map of this site has this id' }]
-    return []
+    const reason = reasonAgainst(() => assertReadOnly('Device', change, present(device)))
+    return reason === null ? [] : [{ name, reason }]
   })
+}
+
+/** Returns field and reason of the refusal that `assert` throws; null if it throws none. */
+export function reasonAgainst(assert: () => void): string | null {
+  try {
+    assert()
+    return null
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return error.message.replace('Invalid field ', '')
+  }
 }
 
 type Change = DeviceChange & { readonly device: Device }

@@ -10,6 +10,8 @@ import { presentingFor } from '../routes.ts'
 import { encodeTable } from './device-table.ts'
 import { type ImportItem, importDevices } from './import-devices.ts'
 import { listTableDevices } from './store.ts'
+import type { Device } from '../store.ts'
+import { presentDevice } from '../wire.ts'
 import { ImportBody, ImportReply, MAX_TABLE_BYTES, parseImport, parseImportTable, presentImport } from './wire.ts'
 
 const tag = 'Sites Devices'
@@ -41,7 +43,8 @@ export const deviceTransferOperations: Operation[] = [
     run: async (ctx, { scope, caller, request }) => {
       const items = await readItems(request)
       const presenting = await presentingFor(ctx, caller, scope)
-      return presentImport(await importDevices(ctx, scope, items), presenting)
+      const present = (device: Device) => presentDevice(device, presenting)
+      return presentImport(await importDevices(ctx, scope, { items, present }), present)
     },
   }),
 ].flat()

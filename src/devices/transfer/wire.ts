@@ -5,9 +5,15 @@ import { check } from '../../http/validate.ts'
 import { AppError } from '../../platform/errors.ts'
 import { parseMac } from '../device.ts'
 import type { Device } from '../store.ts'
-import { DeviceReply, type Presenting, UpdateDeviceBody, presentDevice } from '../wire.ts'
+import { DeviceReply, UpdateDeviceBody } from '../wire.ts'
 import { parseTable } from './device-table.ts'
-import type { ImportItem, ImportKey, ImportOutcome, ImportRefusal } from './import-devices.ts'
+import {
+  type ImportItem,
+  type ImportKey,
+  type ImportOutcome,
+  type ImportRefusal,
+  reasonAgainst,
+} from './import-devices.ts'
 
 /** A table of this many devices has half the size that a file may have. */
 const MAX_ITEMS = 5000
@@ -65,10 +71,10 @@ function parseItems(raw: readonly RawItem[]): ImportItem[] {
   const items: ImportItem[] = []
   const refused: ImportRefusal[] = []
   for (const { name, item, where } of raw) {
-    const wrong = wrongIn(item)
+    const wrong = reasonAgainst(() => check(ImportedDevice, item))
     const key = wrong ?? keyOf(item)
     if (typeof key === 'string') refused.push({ name, reason: where + key })
-    else items.push({ name, key, change: item })
+    else items.push({ name, key, change: { ...item, [key.field]: key.value } })
   }
   const [first, ...others] = refused
   if (first !== undefined) throw importError([first, ...others])
@@ -86,17 +92,6 @@ function keyOf({ mac, id, serial }: RawItem['item']): ImportKey | string {
   return 'mac: is required where there is no id and no serial'
 }
 
-/** Returns field and reason of the first value that its schema refuses. */
-function wrongIn(item: Readonly<Record<string, unknown>>): string | null {
-  try {
-    check(ImportedDevice, item)
-    return null
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return error.message.replace('Invalid field ', '')
-  }
-}
-
 /** MACs as sent; `reason` runs parallel to `error`. */
 function importError(refused: readonly [ImportRefusal, ...ImportRefusal[]]): AppError {
   const [{ name, reason }] = refused
@@ -109,7 +104,10 @@ function importError(refused: readonly [ImportRefusal, ...ImportRefusal[]]): App
 export const ImportReply = Type.Array(DeviceReply)
 
 /** @throws AppError invalid with all errors in parallel lists. */
-export function presentImport(outcome: ImportOutcome, presenting: Presenting): Static<typeof ImportReply> {
+export function presentImport(
+  outcome: ImportOutcome,
+  present: (device: Device) => Static<typeof DeviceReply>,
+): Static<typeof ImportReply> {
   if ('refused' in outcome) throw importError(outcome.refused)
-  return outcome.devices.map((device: Device) => presentDevice(device, presenting))
+  return outcome.devices.map(present)
 }
