@@ -52,7 +52,7 @@ describe('a published schema', () => {
       description: 'why',
     })
     expect(orNull(named('N', Type.String()))).toEqual({
-      anyOf: [{ $ref: '#/components/schemas/N' }, { type: 'null' }],
+      oneOf: [{ $ref: '#/components/schemas/N' }, { type: 'null' }],
       description: 'why',
     })
   })

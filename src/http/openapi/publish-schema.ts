@@ -51,7 +51,10 @@ function simplify(schema: Published): Published {
   return ofAnyKey === undefined ? schema : { ...rest, additionalProperties: ofAnyKey }
 }
 
-/** Literals are an enumeration, and "or null" is a second type: generators make a class of every other union. */
+/**
+ * Literals are an enumeration, and "or null" is a second type: generators make a class of every other union. Where null
+ * is no second type, it is one of several schemas: of "any of", the generator for Java makes a class that doesn't compile.
+ */
 function simplifyUnion({ anyOf: _, ...rest }: Published, alternatives: readonly Published[]): Published {
   if (alternatives.every((alternative) => 'const' in alternative)) {
     const values = alternatives.map((alternative) => alternative['const'])
@@ -69,7 +72,9 @@ function simplifyUnion({ anyOf: _, ...rest }: Published, alternatives: readonly 
         ...rest,
       }
   }
-  return { ...rest, anyOf: alternatives }
+  // Alternatives of `oneOf` must exclude each other; what several of them take is `anyOf`.
+  const areApart = others.length === 1 && others.length < alternatives.length
+  return { ...rest, [areApart ? 'oneOf' : 'anyOf']: alternatives }
 }
 
 /** With its type, which not every generator infers; as a pattern where names that generators derive would collide. */
