@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ignoredFields, refusedValues, unsetByNull } from '../scripts/contract/refusals.ts'
 import { type Resource, makeResources } from './round-trip/resources.ts'
 import type { Source } from './round-trip/schema-values.ts'
-import { type Outcome, createWithValues, writeReadOnly, writeValues } from './round-trip/write-values.ts'
-import { hasContract, readAddedProperties, readContract } from './support/contract.ts'
+import { writeMembers } from './round-trip/write-members.ts'
+import { type Outcome, createWithValues, unsetValues, writeReadOnly, writeValues } from './round-trip/write-values.ts'
+import { hasContract, readAddedBodies, readAddedProperties, readContract } from './support/contract.ts'
 import { type TestServer, startTestServer } from './support/server.ts'
 import { createTestClock } from './support/test-clock.ts'
 
@@ -14,13 +15,17 @@ beforeAll(async () => {
   if (!hasContract) return
   // Invitations are sent again with every change, and then expire later: the time stands still.
   server = await startTestServer(createTestClock(), { requestsPerHour: 1_000_000 })
-  const [document, added] = [readContract(), readAddedProperties()]
+  const [contract, added] = [readContract(), readAddedProperties()]
+  const schemas = { ...contract.components?.['schemas'], ...readAddedBodies() }
+  const document = { ...contract, components: { ...contract.components, schemas } }
   const sourceOf = ({ known, beside }: Resource): Source => ({ document, added, known, beside })
   const resources = await makeResources(server)
   const found = await Promise.all(
     resources.map(async (resource) => {
-      const written = await writeValues(sourceOf(resource), resource)
-      return written.concat(await createWithValues(sourceOf(resource), resource))
+      const source = sourceOf(resource)
+      const written = await writeValues(source, resource)
+      const [members, unset] = [await writeMembers(source, resource), await unsetValues(source, resource)]
+      return written.concat(members, unset, await createWithValues(source, resource))
     }),
   )
   outcomes = found.flat()
@@ -37,7 +42,8 @@ const told = (outcome: Outcome) => `${named(outcome)} = ${JSON.stringify(outcome
 it.skipIf(!hasContract)('returns every property of the contract as it was written, or refuses it by name', () => {
   const count = (result: Outcome['result']) => outcomes.filter((outcome) => outcome.result === result).length
   const properties = new Set(outcomes.map(named)).size
-  const counts = `${count('equal')} equal, ${count('unset')} unset by null, ${count('refused')} refused by name`
+  const unset = `${count('unset')} unset by null, ${count('unset by name')} unset by name`
+  const counts = `${count('equal')} equal, ${unset}, ${count('refused')} refused by name`
   // oxlint-disable-next-line no-console -- The counts are the result of this suite.
   console.log(`round trips: ${properties} properties with ${outcomes.length} values: ${counts}`)
   expect(outcomes.filter(({ result }) => result === 'altered').map(told)).toEqual([])

@@ -48,6 +48,20 @@ export function assertUnchanged(
   }
 }
 
+/** As assertUnchanged(), and a client can't unset these fields by `"-field": ""` either where the record has a value. */
+export function assertKept(
+  present: Readonly<Record<string, unknown>>,
+  body: Readonly<Record<string, unknown>>,
+  rule: { readonly fields: readonly string[]; readonly why: string },
+): void {
+  assertUnchanged(present, body, rule)
+  for (const field of rule.fields) {
+    const value = present[field] ?? ''
+    const isEmpty = value === '' || value === false || (Array.isArray(value) && value.length === 0)
+    if (`-${field}` in body && !isEmpty) throw invalidField(`-${field}`, rule.why)
+  }
+}
+
 function bytesOf(document: Readonly<Record<string, unknown>>): number {
   return Buffer.byteLength(JSON.stringify(document))
 }

@@ -30,6 +30,8 @@ export interface Kind {
   readonly as?: TestOrg
   /** False if its objects have only fields that can't be unset. */
   readonly canUnset?: boolean
+  /** False if clients can only create it. */
+  readonly isUpdated?: boolean
   readonly share?: { readonly index: number; readonly of: number }
 }
 
@@ -85,6 +87,10 @@ function placeKinds({ org, site, mapId, groupId }: Ids): Kind[] {
       list: `/orgs/${org}/sitegroups`,
       base: named,
       known: { site_ids: [site] },
+    },
+    {
+      ...{ name: 'map stack', schema: 'createSiteMapStack', list: `/sites/${site}/mapstacks` },
+      ...{ readIn: `/sites/${site}/mapstacks`, canUnset: false, isUpdated: false },
     },
     { name: 'map', schema: 'map', adds: ['id'], list: `/sites/${site}/maps`, base: named },
     {
@@ -203,7 +209,7 @@ function accountKinds(ids: Ids, { admin, other }: { readonly admin: TestOrg; rea
       schema: 'admin',
       list: `/orgs/${org}/invites`,
       readIn: `/orgs/${org}/invites`,
-      base: { ...privileges.base, email: 'invited@example.test' },
+      base: { ...privileges.base, email: 'invited@example.test', hours: 3 },
     },
     { ...privileges, name: 'own account', schema: 'admin', list: null, path: () => '/self', base: {}, as: other },
   ]

@@ -4,11 +4,12 @@ import { type Kind, kindsOf } from './kinds.ts'
 
 /** One object of a kind that clients write and read. */
 export interface Resource extends Required<
-  Pick<Kind, 'name' | 'schema' | 'base' | 'known' | 'beside' | 'adds' | 'canUnset'>
+  Pick<Kind, 'name' | 'schema' | 'base' | 'known' | 'beside' | 'adds' | 'canUnset' | 'isUpdated'>
 > {
   /** The number of the properties that it is used for, so that several objects share a long schema. */
   readonly share: { readonly index: number; readonly of: number }
-  write(body: unknown): Promise<Answer>
+  /** Updates it, or creates another one where clients can't update it. */
+  write(body: object): Promise<Answer>
   read(): Promise<AnyJson>
   /** Creates another one for a property, returns it as it is read then, and deletes it; null where clients can't create it. */
   readonly create: ((body: Readonly<Record<string, unknown>>, property: string) => Promise<Answer>) | null
@@ -22,9 +23,14 @@ export async function makeResources(server: TestServer): Promise<Resource[]> {
 
 async function makeResource(server: TestServer, kind: Kind): Promise<Resource> {
   const { name, schema, list, base = {}, known = {}, beside = {}, adds = [], share = { index: 0, of: 1 } } = kind
-  const { as = server.org, canUnset = true } = kind
+  const { as = server.org, canUnset = true, isUpdated = true } = kind
   const post = (body: object) => server.call('POST', list ?? '', { as, body: { ...kind.proof, ...body } })
-  const id = list === null ? '' : idOf(await post(base))
+  let id = list === null ? '' : idOf(await post(base))
+  const writeAnother = async (body: object): Promise<Answer> => {
+    const answer = await post({ ...base, ...body })
+    if (answer.status === 200) id = idOf(answer)
+    return answer
+  }
   const pathOf = (created: string): string => kind.path?.(created) ?? `${list ?? ''}/${created}`
   const read = async (created: string): Promise<AnyJson> => {
     const { body } = await server.call('GET', kind.readIn ?? pathOf(created), { as })
@@ -32,11 +38,11 @@ async function makeResource(server: TestServer, kind: Kind): Promise<Resource> {
     return kind.readIn === undefined ? body : body.find((item: AnyJson) => ids.has(item.id ?? item.admin_id))
   }
   return {
-    ...{ name, schema, base, known, beside, adds, canUnset, share },
-    write: (body) => server.call('PUT', pathOf(id), { as, body }),
+    ...{ name, schema, base, known, beside, adds, canUnset, share, isUpdated },
+    write: (body) => (isUpdated ? server.call('PUT', pathOf(id), { as, body }) : writeAnother(body)),
     read: () => read(id),
     create:
-      list === null
+      list === null || !isUpdated
         ? null
         : async (body, property) => {
             const { [property]: _, ...fresh } = kind.fresh?.() ?? {}

@@ -170,20 +170,6 @@ export function typicalValues(source: Source, { path, schema }: Property): unkno
   return values.length > 0 && !(name in source.known) ? [...values] : [typicalOf(source, [name, schema])]
 }
 
-const emptyByType: Readonly<Record<Type, unknown>> = {
-  boolean: false,
-  integer: 0,
-  number: 0,
-  string: '',
-  array: [],
-  object: {},
-}
-
-/** Returns the value without content that the schema's type has. */
-export function ownEmpty(schema: Schema): unknown {
-  return emptyByType[mainTypeOf(schema)]
-}
-
 /** Whether the contract lets clients send the value there. */
 export function admits(document: Document, schema: unknown, value: unknown): boolean {
   const own = flatten(document, schema)

@@ -9,7 +9,6 @@ import {
   type Property,
   type Source,
   admits,
-  ownEmpty,
   propertiesOf,
   readOnlyPropertiesOf,
   typicalValues,
@@ -17,7 +16,7 @@ import {
 
 /**
  * What became of one value. `equal`: read as it was sent, and accepted again as it was read; `unset`: a null is read as
- * if the field had never been set; `refused`: a 400 that names the field; `ignored`: accepted for a field that only the
+ * if the field had never been set; `unset by name`: likewise after `"-field": ""`; `refused`: a 400 that names the field; `ignored`: accepted for a field that only the
  * service sets, and not read; `altered`: anything else.
  */
 export interface Outcome {
@@ -25,33 +24,88 @@ export interface Outcome {
   /** Such as `privileges.[].role`. */
   readonly field: string
   readonly value: unknown
-  readonly result: 'equal' | 'unset' | 'refused' | 'ignored' | 'altered'
+  readonly result: 'equal' | 'unset' | 'unset by name' | 'refused' | 'ignored' | 'altered'
   /** Whether the contract lets clients send the value. */
   readonly isAdmitted: boolean
   /** What the server has answered instead. */
   readonly detail: string
 }
 
-/** Writes each value of each property alone, and unsets it again with the next. */
+/** Writes each value of each top-level property alone, and unsets it again with the next. */
 export async function writeValues(source: Source, resource: Resource): Promise<Outcome[]> {
-  const { index, of } = resource.share
-  const all = propertiesOf(source, resource.schema)
-  const properties = all.filter((_, at) => at % of === index)
   const initial = await resource.read()
   const outcomes: Outcome[] = []
-  let unset: Record<string, unknown> = {}
-  for (const property of properties) {
-    for (const [index, value] of valuesOf(source, property, all.length > MANY).entries()) {
-      const body = { ...property.wrap(value), ...withoutTop(resource.base, property) }
-      const answer = await resource.write({ ...unset, ...body })
-      outcomes.push({
-        ...outcomeOf({ resource, property, value, body, answer, initial }),
-        isAdmitted: admits(source.document, property.schema, value),
-      })
+  let former: Property | null = null
+  for (const property of propertiesIn(source, resource, ({ path }) => path.length === 1)) {
+    for (const [index, value] of [...typicalValues(source, property), ...EMPTY].entries()) {
+      const unset: Record<string, unknown> = former === null ? {} : unsetting(former, resource)
+      const { answer, outcome } = await writeValue({ source, resource, initial, unset }, { property, value })
+      outcomes.push(outcome)
       if (answer.status !== 200) continue
-      unset = unsetting(property, resource)
-      if (index === 0 && property.path.length === 1) outcomes.push(await writeBack(resource, { property, answer }))
+      if (former !== null && former !== property && Object.keys(unset).length > 0)
+        outcomes.push(unsetOutcome({ resource, property: former, answer, initial }))
+      former = property
+      if (index === 0 && resource.isUpdated) outcomes.push(await writeBack(resource, { property, answer }))
     }
+  }
+  return outcomes
+}
+
+/** Lists the properties of its schema that the resource is used for. */
+export function propertiesIn(
+  source: Source,
+  { schema, share: { index, of } }: Resource,
+  isMeant: (property: Property) => boolean,
+): Property[] {
+  return propertiesOf(source, schema)
+    .filter(isMeant)
+    .filter((_, at) => at % of === index)
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || EMPTY.some((empty) => isDeepStrictEqual(empty, value))
+}
+
+export interface Tried {
+  readonly property: Property
+  readonly value: unknown
+}
+
+export interface Writing {
+  readonly source: Source
+  readonly resource: Resource
+  /** The object before any write. */
+  readonly initial: AnyJson
+  /** What the body unsets besides. */
+  readonly unset: Readonly<Record<string, unknown>>
+}
+
+/** Writes one value of one property, with what the object must have. */
+export async function writeValue(
+  { source, resource, initial, unset }: Writing,
+  { property, value }: Tried,
+): Promise<{ readonly answer: Answer; readonly outcome: Outcome }> {
+  const body = { ...property.wrap(value), ...withoutTop(resource.base, property) }
+  const answer = await resource.write({ ...unset, ...body })
+  const isAdmitted = admits(source.document, property.schema, value)
+  return { answer, outcome: { ...outcomeOf({ resource, property, value, body, answer, initial }), isAdmitted } }
+}
+
+/** Unsets each top-level property alone, of an object whose other fields can't be unset with the next write. */
+export async function unsetValues(source: Source, resource: Resource): Promise<Outcome[]> {
+  if (resource.canUnset || !resource.isUpdated) return []
+  const outcomes: Outcome[] = []
+  for (const property of propertiesIn(source, resource, ({ path }) => path.length === 1)) {
+    const { base } = resource
+    const [top = ''] = property.path
+    await resource.write(base)
+    const before = await resource.read()
+    const answer = await resource.write({ ...withoutTop(base, property), [`-${top}`]: '' })
+    const about = { kind: resource.name, field: top, value: 'unset', isAdmitted: false }
+    const detail = `${answer.status} ${String(answer.body.detail)}`
+    const isRefused = detail.startsWith(`400 Invalid field -${top}: `)
+    const isUnset = answer.status === 200 && (isEmpty(before[top]) || !isDeepStrictEqual(answer.body[top], before[top]))
+    outcomes.push({ ...about, result: isRefused ? 'refused' : isUnset ? 'unset by name' : 'altered', detail })
   }
   return outcomes
 }
@@ -94,16 +148,15 @@ function anotherThan(value: unknown): unknown {
   return /^[0-9a-f-]{36}$/.test(value) ? randomUUID() : `other${value}`
 }
 
-/** Above this number of properties, a member of an object gets one value, alternately a typical and an empty one. */
-const MANY = 200
-
-/** Members of objects get two values: all values of all would take minutes. */
-function valuesOf(source: Source, property: Property, isOneOfMany: boolean): readonly unknown[] {
-  const { path, schema } = property
-  const typical = typicalValues(source, property)
-  if (path.length === 1) return [...typical, ...EMPTY]
-  if (!isOneOfMany) return [typical[0], ownEmpty(schema)]
-  return [path.join().length % 2 === 0 ? typical[0] : ownEmpty(schema)]
+/** Whether a field that was unset with another write is read as before any write. */
+function unsetOutcome({ resource, property, answer, initial }: Omit<Written, 'value' | 'body'>): Outcome {
+  const [top = ''] = property.path
+  const isUnset = answer.body[top] === undefined || isDeepStrictEqual(answer.body[top], initial[top])
+  return {
+    ...{ kind: resource.name, field: top, value: 'unset', isAdmitted: true },
+    result: isUnset ? 'unset by name' : 'altered',
+    detail: isUnset ? '' : `read ${JSON.stringify(answer.body[top])}`,
+  }
 }
 
 /** What the object must have, except the property itself. */
@@ -141,7 +194,7 @@ function outcomeOf({ resource, property, value, body, answer, initial }: Written
 }
 
 /** @param adds Members that the service adds to what was sent. */
-function isSame(read: unknown, sent: unknown, adds: readonly string[]): boolean {
+export function isSame(read: unknown, sent: unknown, adds: readonly string[]): boolean {
   if (Array.isArray(read) && Array.isArray(sent))
     return read.length === sent.length && read.every((item, index) => isSame(item, sent[index], adds))
   if (!isObject(read) || !isObject(sent)) return isDeepStrictEqual(read, sent)

@@ -28,6 +28,14 @@ export function readAddedProperties(): Readonly<Record<string, Readonly<Record<s
   return Object.fromEntries(Object.entries(changes).map(([schema, { added = {} }]) => [schema, added]))
 }
 
+/** Schemas of bodies that only a later release has, by the operation that takes them. */
+export function readAddedBodies(): Readonly<Record<string, unknown>> {
+  const { operations } = readJson('addendum.json') as {
+    readonly operations: readonly { readonly operationId: string; readonly request?: unknown }[]
+  }
+  return Object.fromEntries(operations.map(({ operationId, request }) => [operationId, request]))
+}
+
 function readJson(name: string): unknown {
   if (folder === null) throw new Error('There is no folder with the contract')
   return JSON.parse(readFileSync(join(folder, name), 'utf8'))

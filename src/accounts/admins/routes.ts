@@ -1,5 +1,5 @@
 import { org } from '../../http/at.ts'
-import { assertUnchanged } from '../../http/documents.ts'
+import { assertKept } from '../../http/documents.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
@@ -38,7 +38,7 @@ export const orgAdminOperations: Operation[] = [
     run: async (ctx, { scope, caller, params, body }) => {
       const owner = await getOrg(ctx.db, scope)
       const present = presentAdmin(owner, await getOrgAdmin(ctx.db, scope, params.admin_id))
-      assertUnchanged(present, body, OWN_ACCOUNT_FIELDS)
+      assertKept(present, body, OWN_ACCOUNT_FIELDS)
       if (body.privileges === undefined) return present
       const privileges = parsePrivileges(scope.orgId, body.privileges)
       return presentAdmin(owner, await updateAdmin(ctx, scope, { adminId: params.admin_id, caller, privileges }))

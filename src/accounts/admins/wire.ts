@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isUnset, unsettable } from '../../http/closed-bodies.ts'
-import { assertUnchanged } from '../../http/documents.ts'
+import { assertKept, assertUnchanged } from '../../http/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
@@ -137,8 +137,8 @@ export function parseInviteChange(before: Invite, body: Static<typeof UpdateInvi
   const { orgId, email } = before
   const { hours, privileges } = body
   assertUnchanged({}, body, NOT_INVITED)
-  assertUnchanged({ email }, body, FIXED_ADDRESS)
-  assertUnchanged({ expire_time: expiryOf(before) }, body, FIXED_EXPIRY)
+  assertKept({ email }, body, FIXED_ADDRESS)
+  assertKept({ expire_time: expiryOf(before) }, body, FIXED_EXPIRY)
   return {
     ...namesOf(body),
     ...(hours !== undefined && { hours }),
