@@ -9,8 +9,8 @@ import {
   OrgEventsSearch,
   SiteEventsCount,
   SiteEventsSearch,
-  parseEventCount,
-  parseEventSearch,
+  parseDeviceEventCount,
+  parseDeviceEventSearch,
   presentEvent,
 } from './wire.ts'
 
@@ -28,7 +28,7 @@ export const deviceEventOperations: Operation[] = [
     at: orgSitesAndSite('/devices/events/search', { needs: 'read' }),
     query: { org: OrgEventsSearch, site: SiteEventsSearch },
     item: EventReply,
-    parse: parseEventSearch,
+    parse: parseDeviceEventSearch,
     run: async (ctx, { scope, search }) =>
       presentPage(await searchEvents(ctx.db, scope, { ...search, page: search }), presentEvent),
   }),
@@ -41,7 +41,7 @@ export const deviceEventOperations: Operation[] = [
     tag,
     at: orgSitesAndSite('/devices/events/count', { needs: 'read' }),
     query: { org: OrgEventsCount, site: SiteEventsCount },
-    parse: parseEventCount,
+    parse: parseDeviceEventCount,
     run: (ctx, { scope, search }) => countEvents(ctx.db, scope, search),
   }),
 ].flat()

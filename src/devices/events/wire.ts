@@ -1,17 +1,10 @@
 import { type Static, Type } from 'typebox'
 import type { SitesScope } from '../../access/scope.ts'
 import { filterQuery } from '../../http/filters.ts'
-import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
-import { parsePlaceFilters } from '../../http/place-filters.ts'
+import { type Page, pageQuery } from '../../http/lists.ts'
+import { parseEventCount, parseEventSearch } from '../../http/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import {
-  type TimeRange,
-  distinctParameter,
-  parseSort,
-  parseTimeRange,
-  searchQuery,
-  sortParameter,
-} from '../../http/search.ts'
+import { type TimeRange, distinctParameter, searchQuery, sortParameter } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import {
   eventSorts,
@@ -45,14 +38,8 @@ type AnySearch = Static<typeof OrgEventsSearch> | Static<typeof SiteEventsSearch
 const searchFilters = { org: orgEventFilters, site: siteEventFilters, orgDefaults: { device_type: 'ap' } }
 
 /** @throws AppError invalid naming the field. */
-export function parseEventSearch(query: AnySearch, now: Date, scope: SitesScope): EventSearch & TimeRange & Page {
-  return {
-    ...parseTimeRange(query, now),
-    ...parsePage(query),
-    conditions: parsePlaceFilters(searchFilters, query, scope),
-    lastBy: query.last_by ?? null,
-    sort: parseSort(query.sort ?? '-timestamp'),
-  }
+export function parseDeviceEventSearch(query: AnySearch, now: Date, scope: SitesScope): EventSearch & TimeRange & Page {
+  return { ...parseEventSearch(searchFilters, query, { now, scope }), lastBy: query.last_by ?? null }
 }
 
 const countFilters = { org: orgCountFilters, site: siteCountFilters }
@@ -74,13 +61,8 @@ export const SiteEventsCount = Type.Object({
 type AnyCount = Static<typeof OrgEventsCount> | Static<typeof SiteEventsCount>
 
 /** @throws AppError invalid naming the field. */
-export function parseEventCount(query: AnyCount, now: Date, scope: SitesScope): EventCountQuery & TimeRange {
-  return {
-    ...parseTimeRange(query, now),
-    conditions: parsePlaceFilters(countFilters, query, scope),
-    distinct: query.distinct ?? 'model',
-    limit: parsePage(query).limit,
-  }
+export function parseDeviceEventCount(query: AnyCount, now: Date, scope: SitesScope): EventCountQuery & TimeRange {
+  return parseEventCount(countFilters, query, { now, scope, usual: 'model' })
 }
 
 /** Source: contract, `response_events_devices`. */

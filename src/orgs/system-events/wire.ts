@@ -3,7 +3,7 @@ import type { SitesScope } from '../../access/scope.ts'
 import { systemEvents } from '../../events/system-event-types.ts'
 import { filterQuery, parseFilters } from '../../http/filters.ts'
 import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
-import { parsePlaceFilters } from '../../http/place-filters.ts'
+import { parseEventCount, parseEventSearch } from '../../http/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
   type TimeRange,
@@ -55,12 +55,7 @@ export const SiteSystemQuery = Type.Object({
 type AnySearch = Static<typeof OrgSystemQuery> | Static<typeof SiteSystemQuery>
 
 export function parseSystemEvents(query: AnySearch, now: Date, scope: SitesScope): EventSearch & TimeRange & Page {
-  return {
-    ...parseTimeRange(query, now),
-    ...parsePage(query),
-    conditions: parsePlaceFilters(placeFilters, query, scope),
-    sort: parseSort(query.sort ?? '-timestamp'),
-  }
+  return parseEventSearch(placeFilters, query, { now, scope })
 }
 
 const count = { ...searchQuery, limit: pageQuery.limit }
@@ -80,12 +75,7 @@ export const SiteSystemCountQuery = Type.Object({
 type AnyCount = Static<typeof OrgSystemCountQuery> | Static<typeof SiteSystemCountQuery>
 
 export function parseSystemCount(query: AnyCount, now: Date, scope: SitesScope): EventCountQuery & TimeRange {
-  return {
-    ...parseTimeRange(query, now),
-    conditions: parsePlaceFilters(placeFilters, query, scope),
-    distinct: query.distinct ?? 'type',
-    limit: parsePage(query).limit,
-  }
+  return parseEventCount(placeFilters, query, { now, scope, usual: 'type' })
 }
 
 const Severity = Type.Enum(['info', 'warn', 'critical'])
