@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Property, EMPTY, propertiesOf, typicalValues } from './round-trip/schema-values.ts'
+import { readCommands } from './round-trip/read-commands.ts'
+import { EMPTY, isEmpty, propertiesOf, typicalValues } from './round-trip/schema-values.ts'
+import { type Tried, isSame } from './round-trip/write-values.ts'
+import type { AnyJson } from './support/any-json.ts'
 import { hasContract, readAddedProperties, readContract } from './support/contract.ts'
 import { type Answer, type TestServer, startTestServer } from './support/server.ts'
 import { type Areas, makeAreas } from './tenancy/areas.ts'
@@ -38,6 +41,8 @@ interface Outcome {
   readonly name: string
   readonly answer: Answer
   readonly isNamed: boolean
+  /** What is read afterwards in place of what was sent; null where it is the same, or can't be read. */
+  readonly altered: string | null
 }
 
 async function callWith(id: string, { property, value }: Tried): Promise<Outcome> {
@@ -46,11 +51,10 @@ async function callWith(id: string, { property, value }: Tried): Promise<Outcome
   if (operation === undefined || sample === undefined) throw new Error(`no sample of ${id}`)
   const [top = ''] = property.path
   const needed = { ...(sample.body as object), ...(id === 'createOrUpdateInstallerSites' && { name: NAME }) }
-  const body = { ...property.wrap(value), ...needed, [top]: property.wrap(value)[top] }
-  const answer = await callSample(server, operation, {
-    sample: { ...sample, body },
-    ids: { ...areas.ids, ...sample.ids, ...(id === 'createOrUpdateInstallerSites' && { site_name: NAME }) },
-  })
+  const body: Record<string, unknown> = { ...property.wrap(value), ...needed, [top]: property.wrap(value)[top] }
+  const ids = { ...areas.ids, ...sample.ids, ...(id === 'createOrUpdateInstallerSites' && { site_name: NAME }) }
+  const answer = await callSample(server, operation, { sample: { ...sample, body }, ids })
+  const read = answer.status === 200 ? await readCommands[id]?.({ server, ids, answer }) : undefined
   const { detail, id: missing } = answer.status === 200 ? {} : answer.body
   return {
     name: `${id} ${property.path.join('.')} = ${JSON.stringify(value)}`,
@@ -58,13 +62,19 @@ async function callWith(id: string, { property, value }: Tried): Promise<Outcome
     isNamed:
       (answer.status === 400 && [top, consequences[top] ?? top].some((field) => detail.includes(field))) ||
       (answer.status === 404 && missing === value),
+    altered: alteredIn(read, top, body[top]),
   }
 }
 
-interface Tried {
-  readonly property: Property
-  readonly value: unknown
+/** A command leaves nothing behind of a value without content: it is then at its default, or not there. */
+function alteredIn(read: AnyJson, top: string, sent: unknown): string | null {
+  if (read === undefined || isEmpty(sent)) return null
+  if (!(top in read)) return null
+  compared.add(top)
+  return isSame(read[top], sent, []) ? null : `read ${JSON.stringify(read[top])}`
 }
+
+const compared = new Set<string>()
 
 it.skipIf(!hasContract)(
   'takes every value of a property of a command, or refuses it by name',
@@ -84,7 +94,10 @@ it.skipIf(!hasContract)(
     const isTaken = ({ answer: { status, body } }: Outcome) => status === 200 || body.upgrade_id !== undefined
     const refused = outcomes.filter((outcome) => !isTaken(outcome))
     expect(refused.filter(({ isNamed }) => !isNamed).map(told)).toEqual([])
+    const altered = outcomes.filter(({ altered }) => altered !== null)
+    expect(altered.map(({ name, altered }) => `${name}: ${altered}`)).toEqual([])
     expect(outcomes.length).toBeGreaterThan(400)
+    expect(compared.size).toBeGreaterThan(15)
   },
   120_000,
 )

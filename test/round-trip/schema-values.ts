@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Document, type Schema, isSchema, listOf, resolve } from '../../scripts/contract/openapi.ts'
 
 /** A property of a contract's schema, and the path to it: names, and `[]` for the items of an array. */
@@ -17,6 +18,10 @@ export const MEMBER = 'member1'
 
 /** Values without content, of every type. */
 export const EMPTY: readonly unknown[] = [false, 0, '', [], {}, null]
+
+export function isEmpty(value: unknown): boolean {
+  return value === undefined || EMPTY.some((empty) => isDeepStrictEqual(empty, value))
+}
 
 /** What the contract does not say about values. */
 export interface Knowledge {

@@ -9,6 +9,7 @@ import {
   type Property,
   type Source,
   admits,
+  isEmpty,
   propertiesOf,
   readOnlyPropertiesOf,
   typicalValues,
@@ -60,10 +61,6 @@ export function propertiesIn(
   return propertiesOf(source, schema)
     .filter(isMeant)
     .filter((_, at) => at % of === index)
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === undefined || EMPTY.some((empty) => isDeepStrictEqual(empty, value))
 }
 
 export interface Tried {
