@@ -29,6 +29,8 @@ const SMALL: Readonly<Record<string, string>> = {
   listOrgMxEdgeSupportFiles: 'ids and addresses',
   listSiteMxEdgeSupportFiles: 'ids and addresses',
   searchOrgEvents: 'texts of 500 characters',
+  searchOrgAlarms: 'texts of 500 characters',
+  searchSiteAlarms: 'texts of 500 characters',
   searchOrgSystemEvents: 'texts of 500 characters',
   searchSiteSystemEvents: 'texts of 500 characters',
   listOrgSsrUpgrades: 'a version for each model, and counts',
