@@ -34,6 +34,9 @@ export const searchSorts = [
   'mxagent_registered',
   'tunterm_registered',
   'fips_enabled',
+  'virtualization_type',
+  'num_tunnels',
+  'idrac_version',
 ] as const
 
 export const counts = ['distro', 'model', 'mxcluster_id', 'site_id', 'tunterm_version'] as const

@@ -42,6 +42,9 @@ const columns = {
   mxagent_registered: column(sql`(mxedge.registered_at is not null)`),
   tunterm_registered: column(sql`(mxedge.registered_at is not null and ${installed})`),
   fips_enabled: column(sql`case when jsonb_typeof(${fips}) = 'boolean' then (${fips})::boolean end`),
+  virtualization_type: column(sql`(select session.report #>> '{machine,virtualization}' from ${session})`),
+  num_tunnels: column(sql`(select (session.report #>> '{machine,own,num_tunnels}')::float8 from ${session})`),
+  idrac_version: column(sql`(select session.report #>> '{machine,own,idrac_version}' from ${session})`),
   distro: column(sql`(select session.facts ->> 'distro' from ${session})`),
   tunterm_version: column(
     sql`(select service ->> 'version' from ${services} where service ->> 'name' = 'tunterm' limit 1)`,
