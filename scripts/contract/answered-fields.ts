@@ -11,11 +11,12 @@ export function answeredFields({ reply, document }: Operation): string[] {
   )
 }
 
-/** Whether the enumerated sorts of an operation take every field of its rows, in both directions. */
-export function sortsByAll(operation: Operation): boolean {
-  const sorts = new Set(listOf(operation.query.get('sort')?.['enum']))
+/** Whether the enumerated values of `sort` or `last_by` name every field of the rows, and `sort` in both directions. */
+export function takesAll(operation: Operation, parameter: 'sort' | 'last_by'): boolean {
+  const taken = new Set(listOf(operation.query.get(parameter)?.['enum']))
   const fields = answeredFields(operation)
-  return fields.length > 0 && fields.every((name) => sorts.has(name) && sorts.has(`-${name}`))
+  const names = parameter === 'sort' ? fields.flatMap((name) => [name, `-${name}`]) : fields
+  return fields.length > 0 && names.every((name) => taken.has(name))
 }
 
 function isScalar(schema: Schema): boolean {

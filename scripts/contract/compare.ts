@@ -1,4 +1,4 @@
-import { sortsByAll } from './answered-fields.ts'
+import { takesAll } from './answered-fields.ts'
 import { type Correction, isCorrected } from './corrections.ts'
 import { type Document, type Operation, type Schema, isSchema, listOf, operationsOf, resolve } from './openapi.ts'
 
@@ -56,8 +56,8 @@ function compareQuery(theirs: Operation, mine: Operation): Difference[] {
   for (const [name, schema] of theirs.query) {
     const own = mine.query.get(name)
     if (own === undefined) differences.push(narrower(`query.${name}: not taken`))
-    // A sort names a field that is answered; there is nothing else to sort by. test/search shows that each one sorts.
-    else if (name === 'sort' && isAnyText(schema) && sortsByAll(mine)) continue
+    // These name a field that is answered, and there is no other field. test/search shows that each one has its effect.
+    else if ((name === 'sort' || name === 'last_by') && isAnyText(schema) && takesAll(mine, name)) continue
     // Every query parameter arrives as text.
     else if (!isAnyText(own)) differences.push(...refusals(`query.${name}`, schema, own))
   }
