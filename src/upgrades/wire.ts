@@ -220,7 +220,13 @@ export function presentNotes({
   failures,
 }: Pick<SiteUpgrade, 'hold' | 'notes' | 'failures'>): Static<typeof NotesReply> {
   const held = hold === null ? [] : [{ reason: `held: ${hold.reason}` }]
-  return [...held, ...notes, ...failures.map(({ mac, reason }) => ({ mac, reason: `failed: ${reason}` }))]
+  // The plan has noted the devices that were known to take no snapshot.
+  const noted = new Set(notes.map(({ mac }) => mac))
+  const failed = failures.flatMap(({ mac, state, reason }) => {
+    if (state === 'failed') return [{ mac, reason: `failed: ${reason}` }]
+    return noted.has(mac) ? [] : [{ mac, reason: `no recovery snapshot: ${reason}` }]
+  })
+  return [...held, ...notes, ...failed]
 }
 
 export function presentOrgUpgradeItem({ id, siteUpgrades }: OrgUpgradeItem): Static<typeof OrgUpgradeItemReply> {

@@ -30,7 +30,6 @@ export const orgCounts = [
   'ap',
   'apfw',
   'device_type',
-  'count',
   'text',
   'org_id',
 ] as const
