@@ -21,7 +21,7 @@ describe.each(all)('the topic %s', (topic) => {
   test('is listed for the scopes that can subscribe', () => {
     const listed = webhookTopics.find(({ key }) => key === topic)
     const { hasDeliveryResults, allowsSingleEventPerMessage } = emitted[topic]
-    const traits = { key: topic, hasDeliveryResults, allowsSingleEventPerMessage }
+    const traits = { key: topic, isEmitted: true, hasDeliveryResults, allowsSingleEventPerMessage }
     expect(listed).toEqual(subscribers === 'nobody' ? undefined : { ...traits, forOrg: subscribers === 'org' })
     expect(topicFault(topic, 'site') === null).toBe(subscribers !== 'nobody')
     expect(topicFault(topic, 'org') === null).toBe(subscribers === 'org')

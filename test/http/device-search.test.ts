@@ -174,8 +174,8 @@ describe('inventory', () => {
     expect((await org('inventory/search?magic=---')).body.total).toBe(0)
   })
 
-  it.each(['inventory/search', 'devices/search'])('%s refuses a sort by what no device reports', async (search) => {
-    const { status, body } = await org(`${search}?sort=sku`)
+  it('inventory/search refuses a sort by what no device reports', async () => {
+    const { status, body } = await org('inventory/search?sort=sku')
     expect([status, body.detail]).toEqual([400, expect.stringContaining('sort')])
   })
 

@@ -194,7 +194,9 @@ describe('failures', () => {
       expect.stringMatching(/failed/),
       expect.stringMatching(/failed/),
     ])
-    expect(upgrade.siteUpgrades[0]?.failures).toEqual([{ mac: expect.any(String), reason: 'not_applied' }])
+    expect(upgrade.siteUpgrades[0]?.failures).toEqual([
+      { mac: expect.any(String), state: 'failed', reason: 'not_applied' },
+    ])
     expect([...rollout.fleet.attempts.values()]).toEqual([1, 1])
     await expectConsistent(rollout.ctx)
   })
