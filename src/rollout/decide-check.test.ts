@@ -27,6 +27,15 @@ test('a check that never answers holds for a person in the end', () => {
   expect(answer('{}', 200, 7)).toEqual({ kind: 'hold', reason: 'the check gave an answer without open, 7 times' })
 })
 
+test.each([
+  ['all\0 quiet', 'all quiet'],
+  ['half \ud83d', 'half \ufffd'],
+  [`${'x'.repeat(999)}\u{1f600}`, `${'x'.repeat(999)}\ufffd`],
+])('the database can store what a check says: %j', (reason, stored) => {
+  expect(answer({ open: true, reason })).toEqual({ kind: 'open', note: stored })
+  expect(answer({ open: false, reason })).toEqual({ kind: 'hold', reason: `the check says: ${stored}` })
+})
+
 test('nothing but a successful answer with open: true opens a phase', () => {
   const statuses = fc.option(fc.integer({ min: 100, max: 599 }))
   fc.assert(

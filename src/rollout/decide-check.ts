@@ -41,6 +41,11 @@ function parseAnswer(body: string): { readonly open: unknown; readonly reason: s
     return null
   }
   if (typeof parsed !== 'object' || parsed === null || !('open' in parsed)) return null
-  const reason = 'reason' in parsed && typeof parsed.reason === 'string' ? parsed.reason.slice(0, MAX_TEXT) : null
+  const reason = 'reason' in parsed && typeof parsed.reason === 'string' ? storable(parsed.reason) : null
   return { open: parsed.open, reason }
+}
+
+/** PostgreSQL stores neither NUL nor half a surrogate pair, which the cut may leave too. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').slice(0, MAX_TEXT).toWellFormed()
 }
