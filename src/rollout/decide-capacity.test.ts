@@ -104,6 +104,19 @@ test('no limit is exceeded by a device that begins, and none begins without need
   )
 })
 
+test('a recovery snapshot downloads nothing, so it waits for no download and takes no place of one', () => {
+  const snapshot = {
+    target: targetIn('snapshotting'),
+    decision: { kind: 'command', order: 'snapshot', failedAttempts: 0, lostAttempts: 0 },
+  } as const
+  const upgrade = {
+    target: targetIn('planned'),
+    decision: { kind: 'command', order: 'upgrade', failedAttempts: 0, lostAttempts: 0 },
+  } as const
+  expect(limitToCapacity([snapshot], { inFlight: 0, downloads: 0 })).toEqual([snapshot])
+  expect(limitToCapacity([snapshot, upgrade], { inFlight: 1, downloads: 1 })).toEqual([snapshot, upgrade])
+})
+
 test('a device that is in flight may go on, and its further attempt takes no place', () => {
   const inFlight = {
     target: targetIn('dl_requested'),

@@ -1,4 +1,4 @@
-import type { Step } from './decide-step.ts'
+import { type Step, commandedStates } from './decide-step.ts'
 import { type TargetCounts, type TargetState, inFlightStates, isInFlight } from './rollout.ts'
 import type { TargetDecision, TargetNow } from './target.ts'
 
@@ -64,7 +64,7 @@ export function limitToCapacity<D extends { readonly target: TargetNow; readonly
     const { target, decision } = one
     if (decision.kind !== 'command') return one
     const begins = !isInFlight(target.state)
-    const loads = decision.order !== 'activate' && !isDownload(target.state)
+    const loads = isDownload(commandedStates[decision.order]) && !isDownload(target.state)
     if ((begins && inFlight <= 0) || (loads && downloads <= 0))
       return Object.assign({}, one, { decision: { kind: 'wait' } as const })
     inFlight -= Number(begins)

@@ -16,7 +16,7 @@ export interface Step {
 }
 
 /** The state of a target whose command has just gone out. */
-const commandedStates = {
+export const commandedStates = {
   upgrade: 'dl_requested',
   stage: 'dl_requested',
   activate: 'reboot_requested',
