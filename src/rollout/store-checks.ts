@@ -10,6 +10,8 @@ export interface DueCheck {
   readonly id: string
   readonly phase: number
   readonly url: string
+  /** When the pause began in which it is asked, in service time. */
+  readonly sinceMs: number
   /** The number of this attempt, from 1. It also voids the claim once another worker has claimed the check. */
   readonly attempt: number
   readonly total: number
@@ -34,6 +36,7 @@ export async function claimChecks(
       returning upgrade.*
     )
     select org_id, id, current_phase as phase, phase_plan->'gates'->(current_phase - 1)->>'url' as url,
+      (hold->>'since_ms')::float8 as since_ms,
       check_attempts as attempt, (phase_plan->'phase_sizes'->>(current_phase - 1))::integer as total,
       coalesce((upgraded_by_phase->>current_phase::text)::integer, 0) as upgraded,
       coalesce((failures_by_phase->>current_phase::text)::integer, 0) as failed, check_due_ms is not null as is_wanted
@@ -44,12 +47,12 @@ export async function claimChecks(
 
 /**
  * Locks the organization upgrade if it still waits for this attempt of its check.
- * @returns False: somebody has resumed or stopped it, or another attempt has begun.
+ * @returns False: somebody has resumed, paused or stopped it, or another pause or attempt has begun.
  */
 export async function lockWaiting(
   tx: Tx,
   scope: OrgScope,
-  { id, attempt }: Pick<DueCheck, 'id' | 'attempt'>,
+  { id, attempt, sinceMs }: Pick<DueCheck, 'id' | 'attempt' | 'sinceMs'>,
 ): Promise<boolean> {
   const row = await tx
     .selectFrom('orgUpgrade')
@@ -59,7 +62,8 @@ export async function lockWaiting(
     .where('checkAttempts', '=', attempt)
     .forUpdate()
     .executeTakeFirst()
-  return row?.hold?.by === 'check'
+  // Each pause counts its attempts anew.
+  return row?.hold?.by === 'check' && row.hold.since_ms === sinceMs
 }
 
 /** Sets when the check is asked again; null: never. The caller has locked the organization upgrade. */

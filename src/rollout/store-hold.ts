@@ -4,7 +4,8 @@ import { type Tx, json } from '../platform/db.ts'
 import type { UpgradeHold } from './rollout.ts'
 
 /**
- * Pauses the organization upgrade and its unfinished site upgrades. The caller has locked the organization upgrade.
+ * Pauses the organization upgrade and its unfinished site upgrades, except those that wait for a person already. A check
+ * may end its wait at any time, so a pause takes its place. The caller has locked the organization upgrade.
  * @returns The number of site upgrades paused.
  */
 export async function pauseSiteUpgrades(
@@ -19,7 +20,7 @@ export async function pauseSiteUpgrades(
     .where('orgId', '=', scope.orgId)
     .where('id', '=', orgUpgradeId)
     .where('stopping', 'is', null)
-    .where('hold', 'is', null)
+    .where(waitsForNobody)
     .execute()
   const result = await tx
     .updateTable('siteUpgrade')
@@ -28,7 +29,7 @@ export async function pauseSiteUpgrades(
     .where('orgUpgradeId', '=', orgUpgradeId)
     .where('finishedAt', 'is', null)
     .where('stopping', 'is', null)
-    .where('hold', 'is', null)
+    .where(waitsForNobody)
     .executeTakeFirst()
   return Number(result.numUpdatedRows)
 }
@@ -82,6 +83,8 @@ export async function releaseGates(tx: Tx, scope: OrgScope, orgUpgradeId: string
     .where(sql<boolean>`hold->>'by' <> 'user'`)
     .execute()
 }
+
+const waitsForNobody = sql<boolean>`(hold is null or hold->>'by' = 'check')`
 
 function openedAfterPause(nowMs: number) {
   return sql<number | null>`phase_opened_ms

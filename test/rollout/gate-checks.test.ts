@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { askChecks } from '../../src/rollout/gate-checks.worker.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
+import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, useRollout } from './harness.ts'
@@ -37,10 +38,10 @@ afterEach(async () => {
   })
 })
 
-async function createHeld(): Promise<string> {
+async function createHeld(percents = [25, 100]): Promise<string> {
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/check`
-  const gates = [{ phase: 1, wait_for: 'check' as const, url }]
-  const { id } = await rollout.create({ reboot_strategy: 'canary', canary_phases: [25, 100], phase_gates: gates })
+  const gates = percents.slice(1).map((_, index) => ({ phase: index + 1, wait_for: 'check' as const, url }))
+  const { id } = await rollout.create({ reboot_strategy: 'canary', canary_phases: percents, phase_gates: gates })
   await rollout.play()
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'check' } })
   return id
@@ -112,15 +113,52 @@ it('an answer counts no more once somebody has cancelled the upgrade, and an add
   expect(asked).toEqual([])
   expect(await read(id)).toMatchObject({ hold: { by: 'check' } })
   rollout.clock.advance(5000)
-  const cancelling: OutboundHttp = {
-    ...outbound,
-    async send(request) {
-      await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
-      return outbound.send(request)
-    },
-  }
-  await ask(cancelling)
+  await ask(meanwhile(() => cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)))
   expect(asked).toHaveLength(1)
   await rollout.play()
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2, cancelled: 6 }, hold: null, approvals: [] })
+})
+
+/** Does something while the check is asked. */
+function meanwhile(act: () => Promise<void>): OutboundHttp {
+  return {
+    ...outbound,
+    async send(request) {
+      await act()
+      return outbound.send(request)
+    },
+  }
+}
+
+it('a person who pauses an upgrade while its check is asked has the last word; resumed, it asks again', async () => {
+  const id = await createHeld()
+  await ask(meanwhile(() => pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)))
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'user' }, approvals: [] })
+  rollout.clock.advance(60_000)
+  await ask()
+  expect(asked).toHaveLength(1)
+  await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 2 }, hold: { by: 'check' } })
+  await ask()
+  await rollout.play()
+  expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'check' }] })
+})
+
+it('a late answer about one phase does not open another', async () => {
+  const id = await createHeld([25, 50, 100])
+  const late = meanwhile(async () => {
+    await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    await rollout.play()
+    // The check of the second phase is asked too, and does not answer.
+    await ask({ ...outbound, send: () => Promise.resolve({ kind: 'aborted' }) })
+  })
+  await ask(late)
+  await rollout.play()
+  expect(await read(id)).toMatchObject({
+    counts: { upgraded: 4, planned: 4 },
+    hold: { by: 'check' },
+    approvals: [{ phase: 1, by: 'resume' }],
+  })
 })
