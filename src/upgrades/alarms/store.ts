@@ -11,7 +11,7 @@ export interface TroubledUpgrade {
   readonly reason: string | null
 }
 
-/** Lists upgrades that have failed at a site since an instant, and have never had an alarm. */
+/** Lists upgrades that have failed at a site since an instant, and have had no alarm since that site was last retried. */
 export async function listFailedUpgrades(reader: Reader, since: Date): Promise<TroubledUpgrade[]> {
   const { rows } = await sql<TroubledUpgrade>`
     select org_upgrade.org_id, org_upgrade.id as upgrade_id, org_upgrade.target_version as version,
@@ -22,23 +22,27 @@ export async function listFailedUpgrades(reader: Reader, since: Date): Promise<T
       and not exists (
         select from alarm
         where alarm.org_id = org_upgrade.org_id and alarm.type = 'upgrade_failed'
-          and alarm.subject = org_upgrade.id::text)
+          and alarm.subject = org_upgrade.id::text
+          and not exists (
+            select from upgrade_target_run run
+            where run.org_id = site_upgrade.org_id and run.upgrade_id = site_upgrade.id
+              and run.retried_at > alarm.last_seen_at))
     group by org_upgrade.org_id, org_upgrade.id
   `.execute(reader)
   return rows
 }
 
-/** Lists upgrades that are held, except by a person. */
+/** Lists upgrades that are held until somebody decides, except by a person. A check decides for itself. */
 export async function listHeldUpgrades(reader: Reader): Promise<TroubledUpgrade[]> {
   const { rows } = await sql<TroubledUpgrade>`
     select org_id, id as upgrade_id, null as site_id, target_version as version, hold ->> 'reason' as reason
-    from org_upgrade where hold is not null and hold ->> 'by' <> 'user' and stopping is null
+    from org_upgrade where hold is not null and hold ->> 'by' not in ('user', 'check') and stopping is null
     union all
     select org_upgrade.org_id, org_upgrade.id, case when count(*) = 1 then min(site_upgrade.site_id::text) end,
       org_upgrade.target_version, min(site_upgrade.hold ->> 'reason')
     from site_upgrade
     join org_upgrade on org_upgrade.org_id = site_upgrade.org_id and org_upgrade.id = site_upgrade.org_upgrade_id
-    where site_upgrade.hold is not null and site_upgrade.hold ->> 'by' <> 'user' and site_upgrade.finished_at is null
+    where site_upgrade.hold is not null and site_upgrade.hold ->> 'by' not in ('user', 'check') and site_upgrade.finished_at is null
       and org_upgrade.hold is null
     group by org_upgrade.org_id, org_upgrade.id
   `.execute(reader)

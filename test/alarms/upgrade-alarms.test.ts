@@ -1,0 +1,53 @@
+import { beforeEach, expect, it } from 'vitest'
+import { watchAlarms } from '../../src/app/alarm-watch.ts'
+import { approveOrgUpgrade } from '../../src/upgrades/approve-org-upgrade.ts'
+import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
+import { useRollout } from '../rollout/harness.ts'
+
+const rollout = useRollout()
+beforeEach(() => rollout.seed([4, 4]))
+
+async function watch() {
+  rollout.clock.advance(1000)
+  await watchAlarms(rollout.ctx)
+  const rows = await rollout.ctx.db
+    .selectFrom('alarm')
+    .select(['type', 'count', 'text', 'endedAt'])
+    .where('type', '<>', 'device_down')
+    .orderBy('id')
+    .execute()
+  return rows.map(({ type, count, text, endedAt }) => ({ type, count, text, open: endedAt === null }))
+}
+
+async function createHeld(gate: { wait_for: 'approval' } | { wait_for: 'check'; url: string }): Promise<string> {
+  const phase_gates = [{ phase: 1, ...gate }]
+  const { id } = await rollout.create({ reboot_strategy: 'canary', canary_phases: [25, 100], phase_gates })
+  await rollout.play()
+  return id
+}
+
+it('an upgrade that waits for an approval has an alarm until somebody approves', async () => {
+  const id = await createHeld({ wait_for: 'approval' })
+  expect(await watch()).toMatchObject([
+    { type: 'upgrade_held', open: true, text: expect.stringContaining('waits for an approval') },
+  ])
+  await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, phase: 1, note: null })
+  expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: false, count: 1 }])
+})
+
+it('an upgrade that waits for its check has none: nobody need decide', async () => {
+  await createHeld({ wait_for: 'check', url: 'https://example.com/check' })
+  expect(await watch()).toEqual([])
+})
+
+it('an upgrade that fails again after a retry is counted up, but not while it runs', async () => {
+  const { id } = await rollout.create({ reboot_strategy: 'big_bang', max_failure_percentage: 0 })
+  await rollout.play(() => 'keeps_old')
+  expect(await watch()).toMatchObject([{ type: 'upgrade_failed', count: 1 }])
+  rollout.clock.advance(1000)
+  await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+  expect(await watch()).toMatchObject([{ type: 'upgrade_failed', count: 1 }])
+  await rollout.play(() => 'keeps_old')
+  expect(await watch()).toMatchObject([{ type: 'upgrade_failed', count: 2 }])
+  expect(await watch()).toMatchObject([{ type: 'upgrade_failed', count: 2 }])
+})
