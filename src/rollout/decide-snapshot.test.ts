@@ -43,6 +43,7 @@ describe('a verified device', () => {
 describe('a device that is to take a snapshot', () => {
   test.each([
     ['is asked to', awaiting, {}, order],
+    ['is asked to, also where no command of this run has upgraded it', { ...awaiting, command: null }, {}, order],
     ['is not asked while the upgrade is held', awaiting, { held: true }, { kind: 'wait' }],
     ['is not asked once the upgrade stops', awaiting, { stopping: true }, move('upgraded', 'cancelled')],
     [

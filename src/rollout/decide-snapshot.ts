@@ -8,8 +8,9 @@ const wait: TargetDecision = { kind: 'wait' }
  */
 export function decideSnapshot(target: TargetNow, rules: TargetRules): TargetDecision {
   const { device, command, enteredMs } = target
-  if (device === null || command === null) return endWithout('removed')
-  if (command.kind !== 'snapshot') return decideRequest(target, device, rules)
+  if (device === null) return endWithout('removed')
+  // A device that ran the version already when it was retried has no command.
+  if (command?.kind !== 'snapshot') return decideRequest(target, device, rules)
   switch (command.state) {
     case 'queued': {
       const overdue = rules.nowMs >= enteredMs + rules.options.commandExpiryMs
