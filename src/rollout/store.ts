@@ -61,15 +61,6 @@ const limits = sql<OrgLimits>`jsonb_build_object(
   'maxInFlight', request->'max_in_flight', 'maxDownloads', request->'max_downloads',
   'maxDownloadsPerSite', request->'max_downloads_per_site', 'failureBudget', request->'failure_budget')`
 
-/** Devices at all sites, where a limit asks for them. */
-const inUse = sql<DevicesInUse>`case when request ?| array['max_in_flight', 'max_downloads'] then (
-  select jsonb_build_object(
-    'inFlight', coalesce(sum((${sumOf(inFlightStates)})), 0),
-    'downloads', coalesce(sum((${sumOf(['dl_requested', 'downloading'])})), 0))
-  from site_upgrade part
-  where part.org_id = org_upgrade.org_id and part.org_upgrade_id = org_upgrade.id and part.finished_at is null)
-  else '{"inFlight": 0, "downloads": 0}' end`
-
 function sumOf(states: readonly TargetState[]): RawBuilder<number> {
   return sql.join(
     states.map((state) => sql`coalesce((part.counts->>${sql.lit(state)})::integer, 0)`),
@@ -88,13 +79,43 @@ export async function lockOrgUpgrades(
     .select(['id', 'maxFailurePercentage', 'planned', 'hardFailures'])
     .select(['phasePlan', 'currentPhase', 'gatePassed', 'pendingByPhase', 'failuresByPhase', 'upgradedByPhase'])
     .select(['hold', 'stopping', 'approvals'])
-    .select([limits.as('limits'), inUse.as('inUse')])
+    .select(limits.as('limits'))
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(ids))
     .orderBy('id')
     .forUpdate()
     .execute()
-  return rows.map((row) => Object.assign(row, { phases: orgPhasesOf(row) }))
+  const limited = rows.filter(
+    ({ limits: { maxInFlight, maxDownloads } }) => maxInFlight !== null || maxDownloads !== null,
+  )
+  const inUse = await countDevicesInUse(
+    tx,
+    scope,
+    limited.map(({ id }) => id),
+  )
+  return rows.map((row) => Object.assign(row, { phases: orgPhasesOf(row), inUse: inUse.get(row.id) ?? nothingInUse }))
+}
+
+const nothingInUse: DevicesInUse = { inFlight: 0, downloads: 0 }
+
+/**
+ * Counts the devices in use at all sites, by organization upgrade. It is a statement of its own, because one that waits
+ * for the lock of an organization upgrade reads the site upgrades as they were before the wait.
+ */
+async function countDevicesInUse(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeIds: readonly string[],
+): Promise<ReadonlyMap<string, DevicesInUse>> {
+  if (orgUpgradeIds.length === 0) return new Map()
+  const { rows } = await sql<DevicesInUse & { readonly id: string }>`
+    select part.org_upgrade_id as id, sum(${sumOf(inFlightStates)})::integer as in_flight,
+      sum(${sumOf(['dl_requested', 'downloading'])})::integer as downloads
+    from site_upgrade part
+    where part.org_id = ${scope.orgId} and part.org_upgrade_id = ${anyOf(orgUpgradeIds)} and part.finished_at is null
+    group by part.org_upgrade_id
+  `.execute(tx)
+  return new Map(rows.map(({ id, inFlight, downloads }) => [id, { inFlight, downloads }]))
 }
 
 /** A site upgrade that this worker may advance. */

@@ -1,6 +1,9 @@
 import { beforeEach, expect, it } from 'vitest'
-import { isInFlight } from '../../src/rollout/rollout.ts'
+import { isInFlight, noCounts } from '../../src/rollout/rollout.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
+import { type Tx, inTx, json } from '../../src/platform/db.ts'
+import { lockOrgUpgrades } from '../../src/rollout/store.ts'
+import { untilWaiting } from '../support/until-waiting.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, statusOf, useRollout } from './harness.ts'
 
@@ -68,4 +71,24 @@ it('an upgrade is held after a phase in which too small a share was upgraded, wh
   await rollout.play()
   const { hold } = (await rollout.read(id)).siteUpgrades[0] ?? {}
   expect(hold).toMatchObject({ by: 'gate', reason: '1 of 9 devices of phase 1 were upgraded, less than 80 %' })
+})
+
+it('a round that waits for the round of another process knows the devices that the latter let begin', async () => {
+  const { id } = await rollout.create({ max_in_flight: 4, max_downloads: 4 })
+  const { scope } = rollout.org
+  const inUse = (tx: Tx) => lockOrgUpgrades(tx, scope, [id]).then(([upgrade]) => upgrade?.inUse)
+  let waiting: ReturnType<typeof inUse> | undefined
+  await inTx(rollout.ctx, async (tx) => {
+    expect(await inUse(tx)).toEqual({ inFlight: 0, downloads: 0 })
+    waiting = inTx(rollout.ctx, inUse)
+    await untilWaiting({ ctx: rollout.ctx }, 1)
+    const [part] = (await rollout.read(id)).siteUpgrades
+    await tx
+      .updateTable('siteUpgrade')
+      .set({ counts: json({ ...noCounts, planned: 3, downloading: 3 }) })
+      .where('id', '=', part?.id ?? '')
+      .execute()
+    await tx.updateTable('orgUpgrade').set({ hardFailures: 1 }).where('id', '=', id).execute()
+  })
+  expect(await waiting).toEqual({ inFlight: 3, downloads: 3 })
 })
