@@ -128,6 +128,15 @@ describe('an activation of a cluster', () => {
 })
 
 describe('a download', () => {
+  test.each(['single', 'virtual_chassis'] as const)(
+    'to a device of the form %s is not limited to the releases that clusters install in band',
+    async (form) => {
+      const device = deviceOf({ form, version: '22.4R3.25' })
+      expect(await command(device, { ...stage, version: '24.4R1.9' })).toMatchObject({ kind: 'done' })
+      expect(device.journal).toEqual(['file-copy'])
+    },
+  )
+
   test.each([1, 2, 3])('that is lost after request %i is completed by the next one', async (at) => {
     const device = deviceOf()
     expect(await command(device, stage, at)).toBe('crashed')

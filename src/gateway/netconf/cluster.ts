@@ -17,8 +17,9 @@ export function findClusterRefusal(model: string): string | null {
 /** The first release that a cluster with an older one can't be upgraded to in band. Source: as above. */
 const OTHER_SYSTEM = 24.4
 
-/** Returns why the cluster can't be upgraded to the version; null where nothing is known against it. */
+/** Returns why the cluster can't be upgraded to the version; null where nothing is known against it, or there is none. */
 export function refuseClusterVersion({ model, version: own, nodes }: JunosFacts, version: string): Rejection | null {
+  if (nodes.length === 0) return null
   const absent = nodes.find(({ isPresent }) => !isPresent)
   if (absent !== undefined) return rejected('node_absent', `${absent.node} does not answer`)
   if (releaseOf(own) >= OTHER_SYSTEM || releaseOf(version) < OTHER_SYSTEM) return null
