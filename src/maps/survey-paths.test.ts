@@ -22,3 +22,26 @@ it('knows a path again by its content, and takes no id that another path was sen
   expect(moved).toEqual({ name: 'C', id: 'a' })
   expect(copy?.id).toMatch(uuid)
 })
+
+it('knows a path again whose members are in another order', () => {
+  const node = { position: { x: 1, y: 2 }, name: 'N' }
+  const before = [{ name: 'A', nodes: [node], id: 'a' }]
+  const sent = [{ nodes: [{ name: 'N', position: { y: 2, x: 1 } }], name: 'A' }]
+  expect(identifyPaths(before, sent)).toMatchObject([{ id: 'a' }])
+})
+
+it('compares no path with every other one: the server would stand still for minutes', () => {
+  let reads = 0
+  const name = (text: string) => ({
+    get name() {
+      reads += 1
+      return text
+    },
+  })
+  const count = 200
+  const before = Array.from({ length: count }, (_, index) => ({ ...name(`known ${index}`), id: `${index}` }))
+  const sent = Array.from({ length: count }, (_, index) => name(`new ${index}`))
+  const paths = identifyPaths(before, sent) as { readonly id: string }[]
+  expect(new Set(paths.map(({ id: own }) => own)).size).toBe(count)
+  expect(reads).toBeLessThan(10 * count)
+})

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { uuidv7 } from 'uuidv7'
 import { isObject } from '../platform/is-object.ts'
 
@@ -10,11 +9,14 @@ type Path = Readonly<Record<string, unknown>>
  */
 export function identifyPaths(before: unknown, sent: readonly unknown[]): unknown[] {
   const given = new Set(sent.filter(isObject).map(({ id }) => id))
-  const known = (Array.isArray(before) ? before : []).filter(isObject).filter(({ id }) => !given.has(id))
+  const known = (Array.isArray(before) ? before : []).filter(isObject)
+  const free = Map.groupBy(
+    known.filter(({ id }) => isSet(id) && !given.has(id)),
+    contentOf,
+  )
   return sent.map((path) => {
     if (!isObject(path) || isSet(path['id'])) return path
-    const place = known.findIndex((one) => isSet(one['id']) && isDeepStrictEqual(withoutId(one), withoutId(path)))
-    const [same] = place === -1 ? [] : known.splice(place, 1)
+    const same = free.get(contentOf(path))?.shift()
     return { ...withoutId(path), id: same?.['id'] ?? uuidv7() }
   })
 }
@@ -22,6 +24,13 @@ export function identifyPaths(before: unknown, sent: readonly unknown[]): unknow
 /** Null and an empty text say nothing: typed clients send one for a field that they have not read. */
 function isSet(id: unknown): boolean {
   return id !== undefined && id !== null && id !== ''
+}
+
+/** Equal for paths that are equal but for their ids, whatever the order of their members. */
+function contentOf(path: Path): string {
+  return JSON.stringify(withoutId(path), (_, value: unknown) =>
+    isObject(value) ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))) : value,
+  )
 }
 
 function withoutId({ id: _id, ...path }: Path): Path {
