@@ -92,20 +92,20 @@ export const differences: readonly Difference[] = [
     isOfNothing: true,
   },
   {
-    fields: ['reply.sku', 'reply.hw_rev', 'reply.hostname', 'reply.chassis_'],
-    operations: ['getOrgInventory', 'searchOrgInventory'],
-    why: 'No device reports them',
-  },
-  {
     fields: ['reply.deviceprofile_name', 'reply.rftemplate_name'],
     operations: ['listInstallerListOfRecentlyClaimedDevices', 'listInstallerSites'],
     why: 'There are no device profiles and no radio templates',
     isOfNothing: true,
   },
   {
-    fields: ['reply.members[].', 'reply.config_type', 'reply.locating', 'reply.num_routing_engines'],
+    fields: ['errors', 'vc_mode', 'recovery_version'].map((name) => `reply.members[].${name}`),
     operations: ['getInstallerDeviceVirtualChassis'],
-    why: 'Devices report of members only MAC, serial, model, version and place over uCentral',
+    why: 'No reply that the gateway asks Junos for has them',
+  },
+  {
+    fields: ['optics_cpld', 'power_cpld', 're_fpga', 'tmc_fpga'].map((name) => `reply.members[].${name}_version`),
+    operations: ['getInstallerDeviceVirtualChassis'],
+    why: 'No published reply of Junos names this firmware of a member',
   },
   {
     fields: ['reply.marvis_suggestion_category'],

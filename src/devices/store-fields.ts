@@ -4,10 +4,10 @@ import { type Column, unreported } from '../http/store-filters.ts'
 import { deviceIdsFrom } from './device.ts'
 
 /**
- * Tables that are joined to `device` only where a column of theirs is needed: device_status, _connection, _fact and
- * _summary.
+ * Tables that are joined to `device` only where a column of theirs is needed: device_status, _connection, _fact,
+ * _summary and _hardware.
  */
-export type Joined = 'status' | 'connection' | 'fact' | 'summary'
+export type Joined = 'status' | 'connection' | 'fact' | 'summary' | 'hardware'
 
 /** A column of `device`, or of a joined table, by which devices are filtered, sorted and counted. */
 export interface DeviceColumn extends Column {
@@ -122,7 +122,7 @@ export const deviceFields = {
   node0_mac: unreported,
   node1_mac: unreported,
   radius_stats: unreported,
-  sku: unreported,
+  sku: { value: sql`hardware.sku`, of: 'hardware', byBytes: true },
   t128agent_version: unreported,
   band_24_bandwidth: inSummary('band24_bandwidth'),
   band_24_channel: inSummary('band24_channel'),

@@ -81,6 +81,7 @@ export const tablesOf: Readonly<Record<Joined, RawBuilder<unknown>>> = {
   connection: sql`device_connection`,
   fact: sql`device_fact`,
   summary: sql`device_summary`,
+  hardware: sql`device_hardware`,
 }
 
 /**

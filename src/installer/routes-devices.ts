@@ -9,9 +9,9 @@ import { installer } from '../orgs/installers/at.ts'
 import { notFound } from '../platform/errors.ts'
 import { locateDevice } from './locate-device.ts'
 import { provisionDevice, unassignDevice } from './provision-device.ts'
-import { findInstallerDevice, listInstallerDevices } from './store.ts'
+import { findInstallerChassis, listInstallerDevices } from './store.ts'
+import { ChassisReply, presentChassis } from './wire-chassis.ts'
 import {
-  ChassisReply,
   InstallerDeviceReply,
   InstallerDevicesQuery,
   ProvisionBody,
@@ -19,7 +19,6 @@ import {
   macOf,
   parseFilter,
   parseProvision,
-  presentChassis,
   presentDevice,
 } from './wire.ts'
 
@@ -113,7 +112,7 @@ export const installerDeviceOperations: Operation[] = [
     params: { fpc0_mac: Type.String() },
     reply: ChassisReply,
     run: async (ctx, { scope, params }) => {
-      const device = await findInstallerDevice(ctx.db, scope, macOf(params.fpc0_mac))
+      const device = await findInstallerChassis(ctx.db, scope, macOf(params.fpc0_mac))
       if (device === undefined) throw notFound(params.fpc0_mac)
       return presentChassis(device)
     },

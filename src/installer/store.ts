@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { inSites } from '../access/store-sites.ts'
+import type { Hardware } from '../devices/hardware/hardware.ts'
 import { type Device, deviceColumns } from '../devices/store.ts'
 import { devicesOnPage, sizesOfDevices } from '../devices/store-lists.ts'
 import type { Conditions } from '../http/filters.ts'
@@ -17,6 +18,9 @@ export type InstallerDevice = Device &
     readonly connected: boolean | null
     readonly capabilities: DeviceCapabilities | null
   }
+
+/** A Virtual Chassis, with what it says of its hardware. */
+export type InstallerChassis = InstallerDevice & { readonly hardware: Hardware | null }
 
 const columns = sql`${deviceColumns}, status.connected, status.last_seen_at, status.firmware, status.booted_at,
   status.ext_ip, status.members, status.load, status.capabilities`
@@ -71,6 +75,21 @@ export async function findInstallerDevice(
 ): Promise<InstallerDevice | undefined> {
   const { rows } = await sql<InstallerDevice>`
     ${devices} where ${reached(installer)} and device.mac = ${mac}`.execute(reader)
+  return rows[0]
+}
+
+/** As findInstallerDevice, with its hardware. */
+export async function findInstallerChassis(
+  reader: Reader,
+  installer: Installer,
+  mac: string,
+): Promise<InstallerChassis | undefined> {
+  const { rows } = await sql<InstallerChassis>`
+    select device.id, ${columns}, known.hardware
+    from device left join site on site.org_id = device.org_id and site.id = device.site_id
+      left join device_status status on status.org_id = device.org_id and status.device_id = device.id
+      left join device_hardware known on known.org_id = device.org_id and known.device_id = device.id
+    where ${reached(installer)} and device.mac = ${mac}`.execute(reader)
   return rows[0]
 }
 

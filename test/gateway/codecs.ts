@@ -10,6 +10,7 @@ import {
 } from '../../src/gateway/jsonrpc.ts'
 import { readFacts } from '../../src/gateway/netconf/facts.ts'
 import { FrameDecoder, type Framing, FramingError, encodeMessage } from '../../src/gateway/netconf/framing.ts'
+import { readHardware } from '../../src/gateway/netconf/hardware.ts'
 import { PreambleError, PreambleReader } from '../../src/gateway/netconf/preamble.ts'
 import { type RpcReply, decodeHello, decodeRpcReply } from '../../src/gateway/netconf/rpc.ts'
 import type { Task } from '../../src/gateway/netconf/task.ts'
@@ -178,6 +179,8 @@ const image = { version: '2.0.0', sha256: 'ab'.repeat(32), sizeBytes: 1000, sign
 const facts = { mac, model: 'EX4100-48P', serial: 'S', version: '1.0.0', type: 'switch', uptimeS: null } as const
 const base = { ...facts, members: [], nodes: [], backup: null }
 
+const member = { member: 0, isPresent: true, isMaster: true, serial: 'S', model: 'EX4100-48P', mac: '', version: '1' }
+
 /** Answers every request of a task with the same reply. No task may ask for ever. */
 function runTask(task: Task<unknown>, reply: RpcReply): unknown {
   let next = task.next()
@@ -196,6 +199,7 @@ export const junosReplies: Codec = {
     if (decoded === null) return null
     const tasks = [
       readFacts(),
+      readHardware({ ...base, members: [member] }),
       startTask({ kind: 'restart' }, base),
       startTask({ kind: 'stage', ...image, uri: 'https://example.test/a', localCertificates: false }, base),
       startTask({ kind: 'activate', ...image }, base),

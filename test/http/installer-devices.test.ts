@@ -313,9 +313,10 @@ describe('a Virtual Chassis', () => {
       serial: device.serial,
       model: 'ECS4150',
       status: 'connected',
+      locating: false,
       members: [
-        { fpc_idx: 0, ...first, version: '1.2.0' },
-        { fpc_idx: 1, ...second, version: '1.2.0' },
+        { fpc_idx: 0, ...first, version: '1.2.0', locating: false },
+        { fpc_idx: 1, ...second, version: '1.2.0', locating: false },
       ],
     })
     expect((await call('GET', '/nonsense/vc')).status).toBe(404)

@@ -1,6 +1,7 @@
 // Replies in the shapes that devices were recorded with by public clients, in our own words.
 import { describe, expect, test } from 'vitest'
 import { readFacts } from '../../src/gateway/netconf/facts.ts'
+import { decodeChassis, decodeEnvironment, decodeInventory } from '../../src/gateway/netconf/decode-hardware.ts'
 import { decodeRpcReply } from '../../src/gateway/netconf/rpc.ts'
 import { packageFailure } from '../../src/gateway/netconf/packages.ts'
 import { startTask } from '../../src/gateway/netconf/tasks.ts'
@@ -115,4 +116,46 @@ test.each([
   const task = startTask({ kind: 'restart' }, facts)
   task.next()
   expect(task.next(replyOf(body))).toMatchObject({ done: true, value: { kind: 'done', text } })
+})
+
+describe('hardware', () => {
+  test('the other end of a cable is known only where one cable connects two members', () => {
+    const neighbors = (id: number, ...ports: readonly string[]): string =>
+      `<member><member-status>Prsnt</member-status><member-id>${id}</member-id><neighbor-list>${ports
+        .map(
+          (port) =>
+            `<neighbor><neighbor-id>${1 - id}</neighbor-id><neighbor-interface>${port}</neighbor-interface></neighbor>`,
+        )
+        .join('')}</neighbor-list></member>`
+    const linksOf = (...ports: readonly string[]) =>
+      decodeChassis(parseXml(`<r>${neighbors(0, ...ports)}${neighbors(1, ...ports)}</r>`)).members[0]?.vc_links
+    expect(linksOf('vcp-0')).toEqual([{ port_id: 'vcp-0', neighbor_module_idx: 1, neighbor_port_id: 'vcp-0' }])
+    expect(linksOf('vcp-0', 'vcp-1')).toEqual([
+      { port_id: 'vcp-0', neighbor_module_idx: 1 },
+      { port_id: 'vcp-1', neighbor_module_idx: 1 },
+    ])
+  })
+
+  test('only the first item of a class names it, and the rest follow it', () => {
+    const item = (name: string, content: string): string =>
+      `<environment-item><name>${name}</name>${content}</environment-item>`
+    const root = parseXml(`<r>${item('FPC 1 Power Supply 0', '<class>Power</class><status>OK</status>')}
+      ${item('FPC 1 Power Supply 1', '<status>Absent</status>')}${item('Routing Engine', '<status>OK</status>')}</r>`)
+    const psus = [
+      { name: 'Power Supply 0', status: 'ok' },
+      { name: 'Power Supply 1', status: 'absent' },
+    ]
+    expect(decodeEnvironment(root, new Map())).toEqual(new Map([[1, { psus, fans: [], temperatures: [] }]]))
+  })
+
+  test('the lists of a device that names thousands of parts are cut', () => {
+    const part = '<environment-item><name>FPC 0 Fan</name><class>Fans</class><status>OK</status></environment-item>'
+    const found = decodeEnvironment(parseXml(`<r>${part.repeat(3000)}</r>`), new Map())
+    expect(found.get(0)?.fans).toHaveLength(16)
+  })
+
+  test('a device that names nothing has no values', () => {
+    const empty = { unit: {}, pics: new Map(), airflows: new Map() }
+    expect(decodeInventory(parseXml('<r><chassis-inventory><chassis/></chassis-inventory></r>'))).toEqual(empty)
+  })
 })

@@ -100,7 +100,7 @@ export const deviceMeanings: Meanings = {
 export const inventoryMeanings: Meanings = {
   ...deviceMeanings,
   magic: whole('magic'),
-  sku: none('*'),
+  sku: whole('sku'),
   master: is('true', (row) => row.master === true || row.vc_mac === row.mac),
   vc_mac: mac('vc_mac'),
   master_mac: mac('vc_mac'),

@@ -33,6 +33,7 @@ export interface InventoryHit {
   readonly firmware: string | null
   readonly connected: boolean | null
   readonly members: readonly VcMember[] | null
+  readonly sku: string | null
 }
 
 export function searchInventory(
@@ -46,7 +47,9 @@ export function searchInventory(
     sort: { by: deviceFields[sort.by], direction: sort.direction },
     page,
     columns: sql`device.org_id, device.site_id, device.type, device.mac, device.model, device.serial, device.name,
-      status.firmware, status.connected, status.members`,
+      status.firmware, status.connected, status.members,
+      (select known.sku from device_hardware known
+        where known.org_id = device.org_id and known.device_id = device.id) as sku`,
     sizes: sizesOfChassis(scope),
   })
 }

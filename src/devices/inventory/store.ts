@@ -9,6 +9,7 @@ import { pageOf } from '../../http/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import type { siteDeviceFilters } from '../filters.ts'
+import type { HardwareUnit } from '../hardware/hardware.ts'
 import { type Device, deviceColumns } from '../store.ts'
 import type { inventoryFilters } from './filters.ts'
 import { deviceFields } from '../store-fields.ts'
@@ -47,6 +48,8 @@ export interface InventoryItem {
   readonly disconnectedAt: Date | null
   /** MAC of the Virtual Chassis it is a member of. */
   readonly vcMac: string | null
+  /** Null for a member, and for a device that said nothing of its hardware. */
+  readonly unit: HardwareUnit | null
 }
 
 export interface InventoryFilter {
@@ -81,7 +84,11 @@ export async function listInventory(
           case when page.member is null then device.claim_code end as claim_code,
           case when page.member is null then left(device.doc ->> 'deviceprofile_id', 100) end as deviceprofile_id,
           coalesce(status.connected, false) as connected, status.disconnected_at,
-          case when ${isChassis} then device.mac end as vc_mac
+          case when ${isChassis} then device.mac end as vc_mac,
+          case when page.member is null then (
+            select known.hardware -> 'unit' from device_hardware known
+            where known.org_id = device.org_id and known.device_id = device.id
+          ) end as unit
         from ${devicesOnPage(scope, sql`coalesce(page.chassis_id, page.id)`)}`,
       sizes: smallRows,
     },

@@ -48,6 +48,7 @@ const HitReply = named(
     serial: Type.String(),
     name: Type.String(),
     status: Type.Enum(['connected', 'disconnected']),
+    sku: Type.Optional(Type.String()),
     version: Type.Optional(Type.String()),
     master: Type.Optional(Type.Boolean()),
     members: Type.Optional(Type.Array(Member)),
@@ -87,7 +88,7 @@ function presentMember({ mac, model, serial }: VcMember): Static<typeof Member> 
 }
 
 function presentHit(hit: InventoryHit): Static<typeof HitReply> {
-  const { orgId, siteId, type, mac, model, serial, name, firmware, connected, members } = hit
+  const { orgId, siteId, type, mac, model, serial, name, firmware, connected, members, sku } = hit
   const isChassis = members !== null && members.length > 1
   return {
     org_id: orgId,
@@ -98,6 +99,7 @@ function presentHit(hit: InventoryHit): Static<typeof HitReply> {
     serial,
     name: name ?? '',
     status: connected === true ? 'connected' : 'disconnected',
+    ...(sku !== null && { sku }),
     ...(firmware !== null && { version: firmware }),
     ...(isChassis && {
       master: true,

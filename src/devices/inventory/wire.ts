@@ -52,6 +52,11 @@ export const InventoryItemReply = named(
     connected: Type.Boolean(),
     adopted: Type.Boolean({ description: 'false: devices are claimed by their codes' }),
     jsi: Type.Boolean({ description: 'false: there is no other service that manages devices' }),
+    hostname: Type.Optional(Type.String({ description: 'as the device names itself' })),
+    chassis_mac: Type.Optional(Type.String()),
+    chassis_serial: Type.Optional(Type.String()),
+    hw_rev: Type.Optional(Type.String()),
+    sku: Type.Optional(Type.String()),
     last_disconnected: Type.Optional(Type.Integer()),
     created_time: Timestamp,
     modified_time: Timestamp,
@@ -75,9 +80,21 @@ export function presentInventory(item: InventoryItem): Static<typeof InventoryIt
     connected,
     adopted: false,
     jsi: false,
+    ...hardwareOf(item),
     ...(disconnectedAt !== null && { last_disconnected: Math.floor(epochS(disconnectedAt)) }),
     created_time: epochS(item.createdAt),
     modified_time: epochS(item.modifiedAt),
+  }
+}
+
+function hardwareOf({ unit }: InventoryItem) {
+  const { hostname, chassis_mac, chassis_serial, hw_rev, sku } = unit ?? {}
+  return {
+    ...(hostname !== undefined && { hostname }),
+    ...(chassis_mac !== undefined && { chassis_mac }),
+    ...(chassis_serial !== undefined && { chassis_serial }),
+    ...(hw_rev !== undefined && { hw_rev }),
+    ...(sku !== undefined && { sku }),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Hardware } from '../hardware/hardware.ts'
 import type { DeviceCapabilities, FwUpdate, VcMember } from '../tables.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { type ProvenBoot, type ReportTime, type ReportedBoot, findNewBoot } from './decide-boot.ts'
@@ -21,6 +22,8 @@ export interface Report {
   readonly members?: readonly VcMember[] | null
   /** What it can do, if that has changed since it connected. */
   readonly capabilities?: DeviceCapabilities | null
+  /** What it says of its hardware, if it does. */
+  readonly hardware?: Hardware | null
   /** Null: the report says nothing of radios, ports and clients. */
   readonly telemetry: Telemetry | null
 }

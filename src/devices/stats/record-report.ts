@@ -4,6 +4,8 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { ReportTime } from './decide-boot.ts'
+import { recordHardware } from '../hardware/record-hardware.ts'
+import type { Hardware } from '../hardware/hardware.ts'
 import type { DeviceCapabilities, VcMember } from '../tables.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { type Report, type ReportDecision, decideReport } from './decide-report.ts'
@@ -36,6 +38,11 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
     })
     if (changes.length === 0) return
     await updateReportedStatuses(tx, changes, time.at)
+    await recordHardware(
+      tx,
+      changes.flatMap(({ hardware, ...key }) => (hardware === null ? [] : [{ ...key, hardware }])),
+      time.at,
+    )
     const portChanges = await recordTelemetry(
       tx,
       changes.filter(({ telemetry }) => telemetry.length > 0),
@@ -101,6 +108,8 @@ interface Change extends ReportDecision {
   /** Null: unchanged. */
   readonly newCapabilities: DeviceCapabilities | null
   readonly telemetry: readonly Telemetry[]
+  /** Null: not reported. */
+  readonly hardware: Hardware | null
   readonly hasBooted: boolean
 }
 
@@ -115,6 +124,16 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
   const telemetry = reports.flatMap((report) => report.telemetry ?? [])
   const newMembers = reports.findLast((report) => report.members != null)?.members ?? null
   const newCapabilities = reports.findLast((report) => report.capabilities != null)?.capabilities ?? null
-  const received = { type, siteId, status, telemetry, newMembers, newCapabilities, hasBooted: newBoot !== null }
+  const hardware = reports.findLast((report) => report.hardware != null)?.hardware ?? null
+  const received = {
+    type,
+    siteId,
+    status,
+    telemetry,
+    hardware,
+    newMembers,
+    newCapabilities,
+    hasBooted: newBoot !== null,
+  }
   return { orgId, deviceId, ...received, load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot }
 }

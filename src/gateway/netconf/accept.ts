@@ -89,7 +89,7 @@ export async function acceptDevice(options: AcceptOptions, { socket, address }: 
     if (!(await host.connect(link, link.deviceFacts)))
       throw new RefusedError('foreign', `device ${facts.mac} belongs to another organization`)
     opened.link = link
-    link.reportUptime()
+    link.reportFirst()
     // The session may have closed while its connection was being recorded.
     if (session.isClosed) void link.onSessionClosed()
     return link

@@ -164,15 +164,19 @@ function membersOf(
   return [...distinct.values()].toSorted((a, b) => a.member - b.member).slice(0, MAX_MEMBERS)
 }
 
-/** The device gives both in seconds: how long it has been up, or when it booted by its own clock. */
 function uptimeOf(reply: RpcReply): number | null {
   if (reply.kind !== 'ok') return null
   const [part] = partsOf(reply.root).toSorted((a, b) => Number(b.engine === 'localre') - Number(a.engine === 'localre'))
-  const booted = part && findAll(part.element, 'system-booted-time')[0]
-  if (part === undefined || booted === undefined) return null
+  return part === undefined ? null : uptimeIn(part.element)
+}
+
+/** The device gives both in seconds: how long it has been up, or when it booted by its own clock. */
+export function uptimeIn(part: XmlElement): number | null {
+  const booted = findAll(part, 'system-booted-time')[0]
+  if (booted === undefined) return null
   const length = secondsOf(booted, 'time-length')
   if (length !== null) return length
-  const current = findAll(part.element, 'current-time')[0]
+  const current = findAll(part, 'current-time')[0]
   const now = current && secondsOf(current, 'date-time')
   const bootedAt = secondsOf(booted, 'date-time')
   return now == null || bootedAt === null || now < bootedAt ? null : now - bootedAt

@@ -1,9 +1,11 @@
+import type { Hardware } from '../../devices/hardware/hardware.ts'
 import type { DeviceFacts } from '../../devices/device.ts'
 import { deviceIdOf } from '../../devices/device.ts'
 import { type CloseReason, type DeviceLink, type LinkCommand, NO_EPOCH, type SendResult } from '../device-link.ts'
 import type { LinkHost } from '../protocol.ts'
 import { FAMILY, junosDriver } from './driver.ts'
 import { type JunosFacts, readChanges } from './facts.ts'
+import { readHardware } from './hardware.ts'
 import type { NetconfSession } from './session.ts'
 import type { Task, TaskCall } from './task.ts'
 import { startTask } from './tasks.ts'
@@ -15,6 +17,9 @@ export interface LinkOptions {
   readonly orgId: string
   readonly address: string | null
 }
+
+/** The hardware is asked for once in as many looks for changes: its replies are large, and it changes rarely. */
+const POLLS_PER_HARDWARE = 10
 
 /** The task did not end: the connection did, and with it every certainty. */
 const LOST = Symbol('lost')
@@ -34,6 +39,7 @@ export class JunosLink implements DeviceLink {
   #running: Promise<void> = Promise.resolve()
   #tasks = 0
   #polledAtMs: number
+  #polls = 0
   /** True once we have closed the link: a broken connection then says nothing about the device. */
   #isEnded = false
 
@@ -85,9 +91,10 @@ export class JunosLink implements DeviceLink {
     this.#enqueue(() => this.#poll())
   }
 
-  /** Reports what the device said when it connected. */
-  reportUptime(): void {
-    this.#report(this.#facts.uptimeS, { members: null, capabilities: null })
+  /** Reports what the device said when it connected, and asks it for its hardware. */
+  reportFirst(): void {
+    this.#report(this.#facts.uptimeS, { members: null, capabilities: null, hardware: null })
+    this.#enqueue(() => this.#pollHardware())
   }
 
   /** Called when the session has ended; resolves when everything that the device has sent is handled. */
@@ -128,7 +135,18 @@ export class JunosLink implements DeviceLink {
     this.#report(after.uptimeS, {
       members: changed(membersOf(before), membersOf(after)),
       capabilities: changed(junosDriver.capabilitiesOf(before), junosDriver.capabilitiesOf(after)),
+      hardware: null,
     })
+    this.#polls += 1
+    // A changed member has another version, uptime or place.
+    if (this.#polls % POLLS_PER_HARDWARE === 0 || changed(before.members, after.members) !== null)
+      await this.#pollHardware()
+  }
+
+  async #pollHardware(): Promise<void> {
+    const hardware = await this.#run(readHardware(this.#facts))
+    if (hardware === LOST) return
+    this.#report(null, { members: null, capabilities: null, hardware })
   }
 
   /** @param mayCall Called before each request; false drops the task. */
@@ -166,6 +184,7 @@ export class JunosLink implements DeviceLink {
 interface Changes {
   readonly members: DeviceFacts['members']
   readonly capabilities: DeviceFacts['capabilities'] | null
+  readonly hardware: Hardware | null
 }
 
 function changed<T>(before: T, after: T): T | null {

@@ -79,6 +79,11 @@ export const rpcs = {
   chassisMacs: rpc('get-chassis-mac-addresses'),
   virtualChassis: rpc('get-virtual-chassis-information'),
   uptime: rpc('get-system-uptime-information'),
+  chassisInventory: rpc('get-chassis-inventory'),
+  environment: rpc('get-environment-information'),
+  firmware: rpc('get-firmware-information'),
+  routeEngines: rpc('get-route-engine-information'),
+  poeControllers: rpc('get-poe-controller-information'),
   softwareSets: rpc('get-software-sets-information', { 'all-members': true }),
   /** For releases that don't know the other. */
   softwareSetsHere: rpc('get-software-sets-information'),

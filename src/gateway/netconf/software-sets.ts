@@ -35,7 +35,8 @@ export function parseSoftwareSets(root: XmlElement): SoftwareSet[] {
   })
 }
 
-function memberOf(engine: string | null): number | null {
+/** Returns the member that a part of a reply is of. */
+export function memberOf(engine: string | null): number | null {
   const [, digit] = /^(?:fpc|member)\s?(\d)$/.exec(engine ?? '') ?? []
   return digit === undefined ? null : Number(digit)
 }

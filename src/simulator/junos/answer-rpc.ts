@@ -1,4 +1,5 @@
 import { type XmlElement, childOf, encodeXml } from '../../gateway/netconf/xml.ts'
+import { hardwareAnswers, neighborsOf } from './answer-hardware.ts'
 import type { Chassis, JunosDevice } from './junos-device.ts'
 
 /** What a device does about a request. */
@@ -19,6 +20,8 @@ type Answerer = (device: JunosDevice, rpc: XmlElement, options: RpcOptions) => R
 
 /** Answers a request in the shapes that Juniper's YANG modules and published examples of replies show. */
 export async function answerRpc(device: JunosDevice, rpc: XmlElement, options: RpcOptions): Promise<RpcAnswer> {
+  const hardware = hardwareAnswers[rpc.name]
+  if (hardware !== undefined) return say(hardware(device))
   const answer = answers[rpc.name]
   if (answer === undefined) return say(rpcError(`syntax error, expecting <command>: ${rpc.name}`))
   return answer(device, rpc, options)
@@ -120,8 +123,8 @@ function macAddresses({ mac }: JunosDevice): string {
 }
 
 function virtualChassis(device: JunosDevice): string {
-  const members = device.chassis.map(({ serial, isPresent }, index) =>
-    encodeXml('member', {
+  const members = device.chassis.map(({ serial, isPresent }, index) => {
+    const member = encodeXml('member', {
       'member-status': isPresent ? 'Prsnt' : 'NotPrsnt',
       'member-id': index,
       'fpc-slot': `(FPC ${index})`,
@@ -131,8 +134,9 @@ function virtualChassis(device: JunosDevice): string {
       'member-mixed-mode': 'N',
       'member-route-mode': 'VC',
       'member-role': index === device.master ? 'Master*' : index === 1 ? 'Backup' : 'Linecard',
-    }),
-  )
+    })
+    return isPresent ? member.replace('</member>', `${neighborsOf(device, index)}</member>`) : member
+  })
   const id = encodeXml('virtual-chassis-id-information', { 'virtual-chassis-mode': 'Enabled' })
   return `<virtual-chassis-information>${id}<member-list junos:style="single-slot">${members.join('')}</member-list></virtual-chassis-information>`
 }
