@@ -105,7 +105,7 @@ export const differences: readonly Difference[] = [
   {
     fields: ['optics_cpld', 'power_cpld', 're_fpga', 'tmc_fpga'].map((name) => `reply.members[].${name}_version`),
     operations: ['getInstallerDeviceVirtualChassis'],
-    why: 'No published reply of Junos names this firmware of a member',
+    why: 'The gateway knows no name under which a Junos device reports this firmware of a member',
   },
   {
     fields: ['reply.marvis_suggestion_category'],
