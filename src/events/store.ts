@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../access/scope.ts'
-import { type Tx, json } from '../platform/db.ts'
+import { type Tx, anyOf, json } from '../platform/db.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
 import { splitByBytes } from '../platform/split.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
@@ -32,11 +32,31 @@ const outboxColumns = columnsOf('webhookOutbox', {
   createdAt: 'timestamptz',
 })
 
-/** Inserts events for the webhooks, and wakes the router once `tx` has committed. */
+/**
+ * Inserts the events that a webhook subscribes to, and wakes the router once `tx` has committed. The router asks again
+ * which webhooks these are.
+ */
 export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at: Date): Promise<void> {
-  const rows = events.map((row) => ({ ...row, id: uuidv7() }))
+  const heard = await findHeard(tx, events)
+  if (heard.length === 0) return
+  const rows = heard.map((row) => Object.assign({ id: uuidv7() }, row))
   for (const part of partsOf(rows)) await insertRows(tx, outboxColumns, part, { every: { createdAt: at } })
   wakeAfterCommit(tx, 'outbox')
+}
+
+/** Returns the events that an enabled webhook subscribes to: one of their site, or of their organization. */
+async function findHeard(tx: Tx, events: readonly NewOutboxEvent[]): Promise<readonly NewOutboxEvent[]> {
+  const orgIds = new Set(events.map(({ orgId }) => orgId))
+  const rows = await tx
+    .selectFrom('eventSubscription')
+    .selectAll()
+    .where('orgId', '=', anyOf([...orgIds]))
+    .execute()
+  const placesOf = new Map(rows.map(({ orgId, topic, siteIds }) => [`${orgId} ${topic}`, new Set(siteIds)]))
+  return events.filter(({ orgId, topic, siteId }) => {
+    const places = placesOf.get(`${orgId} ${topic}`)
+    return places !== undefined && (places.has(null) || places.has(siteId))
+  })
 }
 
 /** Undefined if the site does not exist any more. */

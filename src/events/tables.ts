@@ -7,6 +7,7 @@ declare module '../platform/schema.ts' {
   interface Schema {
     auditLog: AuditLogTable
     webhookOutbox: WebhookOutboxTable
+    eventSubscription: EventSubscriptionView
     deviceEvent: DeviceEventTable
     mxedgeEvent: MxedgeEventTable
     systemEvent: SystemEventTable
@@ -42,6 +43,14 @@ export interface WebhookOutboxTable {
   routedTo: string | null
   setAsideAt: Date | null
   setAsideReason: string | null
+}
+
+/** A view: one row per organization and topic that an enabled webhook subscribes to. See migration 113. */
+export interface EventSubscriptionView {
+  orgId: string
+  topic: string
+  /** The sites that have such webhooks. Null stands for one of the organization, which receives the events of all sites. */
+  siteIds: (string | null)[]
 }
 
 export interface DeviceEventTable {

@@ -10,6 +10,7 @@ import { type AnyJson } from '../support/any-json.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
+import { listenTo } from '../support/webhooks.ts'
 
 let clock: TestClock
 let server: TestServer
@@ -18,6 +19,7 @@ let devices: MadeDevice[]
 beforeAll(async () => {
   clock = createTestClock()
   server = await startTestServer(clock)
+  await listenTo(server, 'alarms')
   siteId = await addSite(server)
   devices = await claimNewDevices(server, 4, { siteId })
 })

@@ -5,6 +5,7 @@ import { insertOutages } from '../../src/devices/sessions/store-outages.ts'
 import { addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
+import { listenTo } from '../support/webhooks.ts'
 
 const MINUTE_MS = 60_000
 const clock = createTestClock()
@@ -15,6 +16,7 @@ let session: OpenedSession
 
 beforeAll(async () => {
   server = await startTestServer(clock)
+  await listenTo(server, 'device-updowns')
 })
 afterAll(() => server.close())
 

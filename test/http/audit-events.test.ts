@@ -2,10 +2,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { AnyJson } from '../support/any-json.ts'
 import { addSite, claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
+import { listenTo } from '../support/webhooks.ts'
 
 let server: TestServer
 beforeAll(async () => {
   server = await startTestServer()
+  await listenTo(server, 'audits')
 })
 afterAll(() => server.close())
 

@@ -4,6 +4,7 @@ import { recordReports } from '../../src/devices/stats/record-report.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import { listenTo } from '../support/webhooks.ts'
 
 let server: TestServer
 let siteId: string
@@ -12,6 +13,7 @@ let other: MadeDevice
 let session: OpenedSession
 beforeAll(async () => {
   server = await startTestServer()
+  await listenTo(server, 'device-events')
   siteId = await addSite(server)
   const [one] = await claimNewDevices(server, 1, { siteId })
   const [two] = await claimNewDevices(server, 1, { model: 'EX4100-48P' })

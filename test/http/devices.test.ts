@@ -6,6 +6,7 @@ import { json } from '../../src/platform/db.ts'
 import type { DeviceCapabilities } from '../../src/devices/tables.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice, stockCapabilities } from '../support/devices.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { listenTo } from '../support/webhooks.ts'
 
 let now = new Date('2026-11-20T12:00:00Z')
 let server: TestServer
@@ -13,6 +14,7 @@ let siteId: string
 let other: TestOrg
 beforeAll(async () => {
   server = await startTestServer({ now: () => now })
+  await listenTo(server, 'audits', 'device-events')
   siteId = await addSite(server)
   other = await server.addOrg()
 })

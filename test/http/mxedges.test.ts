@@ -4,6 +4,7 @@ import { addSite } from '../support/devices.ts'
 import { addCluster, addMxedge, lastRecords } from '../support/mxedges.ts'
 import { addPerson } from '../support/people.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
+import { listenTo } from '../support/webhooks.ts'
 
 let server: TestServer
 let siteId: string
@@ -11,6 +12,7 @@ let mxedges: string
 let clusters: string
 beforeAll(async () => {
   server = await startTestServer()
+  await listenTo(server, 'mxedge-events')
   siteId = await addSite(server)
   mxedges = `/orgs/${server.org.orgId}/mxedges`
   clusters = `/orgs/${server.org.orgId}/mxclusters`

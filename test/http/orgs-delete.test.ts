@@ -111,7 +111,7 @@ describe('an organization', () => {
     const body = { op: 'delete', macs: [device?.mac] }
     expect((await server.call('PUT', `/orgs/${org.orgId}/inventory`, { as: org, body })).status).toBe(200)
     expect((await server.call('DELETE', `/orgs/${org.orgId}`, { as: org })).status).toBe(200)
-    expect(await tablesWith('org_id', org.orgId)).toEqual(['audit_log', 'webhook_outbox'])
+    expect(await tablesWith('org_id', org.orgId)).toEqual(['audit_log'])
   })
 
   it('leaves its firmware files to a chore, which keeps the files of running uploads', async () => {

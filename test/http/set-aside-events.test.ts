@@ -2,12 +2,14 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inTx } from '../../src/platform/db.ts'
 import { setAsideEvents } from '../../src/events/store-outbox.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
+import { listenTo } from '../support/webhooks.ts'
 
 const path = '/operator/v1/set-aside-events'
 const operator = { as: null, headers: { authorization: 'Operator operator-key' } }
 let server: TestServer
 beforeEach(async () => {
   server = await startTestServer()
+  await listenTo(server, 'audits')
 })
 afterEach(() => server.close())
 

@@ -160,6 +160,7 @@ describe('expireMessages', () => {
 
 describe('expireSetAsideEvents', () => {
   it('deletes events thirty days after they were set aside, and no others', async () => {
+    await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
     await harness.audit('set aside')
     await harness.ctx.db.updateTable('webhookOutbox').set({ setAsideAt: clock.now(), setAsideReason: 'test' }).execute()
     await harness.audit('waits')
