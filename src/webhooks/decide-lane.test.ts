@@ -5,18 +5,24 @@ import { BREAKER_FAILURES, FIRST_WIDTH, type LaneHealth, decideHealth, decideWid
 const now = new Date('2026-11-20T12:00:00Z')
 const healthy: LaneHealth = { failures: 0, openUntil: null }
 
+const success = { isPing: false, succeeded: true, askedMs: 0 }
+const failure = { ...success, succeeded: false }
+const ping = { ...success, isPing: true }
+
 function after(outcomes: readonly boolean[]): LaneHealth {
-  return outcomes.reduce((health, succeeded) => decideHealth(health, succeeded, now), healthy)
+  return outcomes.reduce((health, succeeded) => decideHealth(health, succeeded ? success : failure, now), healthy)
 }
 
+const inSeconds = (seconds: number): Date => new Date(now.getTime() + seconds * 1000)
+
 describe('decideHealth', () => {
-  it('opens after five failures, for longer each time, up to five minutes', () => {
+  it('opens after five failures, for longer each time, up to a minute', () => {
     expect(after([false, false, false, false])).toEqual({ failures: 4, openUntil: null })
-    const pauses = Array.from({ length: 9 }, (_, index) => {
+    const pauses = Array.from({ length: 7 }, (_, index) => {
       const { openUntil } = after(Array.from({ length: BREAKER_FAILURES + index }, () => false))
       return openUntil && (openUntil.getTime() - now.getTime()) / 1000
     })
-    expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300])
+    expect(pauses).toEqual([5, 10, 20, 40, 60, 60, 60])
   })
 
   it('is healthy again after one success, and open exactly when enough failures came last', () => {
@@ -29,6 +35,27 @@ describe('decideHealth', () => {
         expect(after([...outcomes, true])).toEqual(healthy)
       }),
     )
+  })
+
+  it('closes with a ping that succeeds, and ignores one that fails', () => {
+    const open = after([false, false, false, false, false])
+    expect(decideHealth(open, { ...ping, succeeded: false }, now)).toEqual(open)
+    expect(decideHealth(open, ping, now)).toEqual(healthy)
+    const asked = { failures: 0, openUntil: inSeconds(90) }
+    expect(decideHealth(asked, ping, now)).toEqual(healthy)
+  })
+
+  it('pauses as long as the receiver asks, and counts no failure for it', () => {
+    const asked = decideHealth({ failures: 2, openUntil: null }, { ...failure, askedMs: 90_000 }, now)
+    expect(asked).toEqual({ failures: 2, openUntil: inSeconds(90) })
+    expect(decideHealth(asked, { ...failure, askedMs: 5000 }, now)).toEqual(asked)
+    // What was in flight then.
+    expect(decideHealth(asked, success, now)).toEqual({ failures: 0, openUntil: inSeconds(90) })
+    expect(decideHealth(asked, failure, now)).toEqual({ failures: 3, openUntil: inSeconds(90) })
+    expect(decideHealth({ ...asked, failures: 4 }, failure, now)).toEqual({ failures: 5, openUntil: inSeconds(90) })
+    const later = inSeconds(90)
+    expect(decideHealth(asked, success, later)).toEqual(healthy)
+    expect(decideHealth(asked, failure, later)).toEqual({ failures: 3, openUntil: null })
   })
 })
 

@@ -1,24 +1,51 @@
+import { addMs } from '../platform/clock.ts'
+
 /** A lane's record of its receiver's failures. */
 export interface LaneHealth {
   /** Failed attempts since the last success. */
   readonly failures: number
-  /** Until then only pings are sent. */
+  /** Until then only pings are sent: the breaker is open, or the receiver has asked for a pause. */
   readonly openUntil: Date | null
+}
+
+/** How an attempt ended. */
+export interface LaneAttempt {
+  readonly isPing: boolean
+  readonly succeeded: boolean
+  /** The pause that the receiver asks for; 0 if it asks for none. */
+  readonly askedMs: number
 }
 
 /** After this many failures in a row the breaker opens: one probe follows each pause until a probe succeeds. */
 export const BREAKER_FAILURES = 5
 
 const FIRST_PAUSE_MS = 5000
-const MAX_PAUSE_MS = 5 * 60_000
+const MAX_PAUSE_MS = 60_000
 
-/** Returns the lane's health after an attempt other than a ping. */
-export function decideHealth(before: LaneHealth, succeeded: boolean, now: Date): LaneHealth {
-  if (succeeded) return { failures: 0, openUntil: null }
-  const failures = before.failures + 1
-  if (failures < BREAKER_FAILURES) return { failures, openUntil: null }
+/**
+ * Returns the lane's health after an attempt. A ping that succeeds shows that the receiver is back; one that fails shows
+ * nothing new. An answer that asks for a pause is no failure of the receiver, so it does not count as one.
+ */
+export function decideHealth(before: LaneHealth, attempt: LaneAttempt, now: Date): LaneHealth {
+  const { failures, openUntil } = before
+  if (attempt.isPing) return attempt.succeeded ? healthy : before
+  const askedUntil = failures < BREAKER_FAILURES && openUntil !== null && openUntil > now ? openUntil : null
+  // Requests that were in flight when the receiver asked may succeed after all; the pause holds nevertheless.
+  if (attempt.succeeded) return { failures: 0, openUntil: askedUntil }
+  if (attempt.askedMs > 0) return { failures, openUntil: latest(openUntil, addMs(now, attempt.askedMs)) }
+  return fail(failures + 1, askedUntil, now)
+}
+
+const healthy: LaneHealth = { failures: 0, openUntil: null }
+
+function fail(failures: number, askedUntil: Date | null, now: Date): LaneHealth {
+  if (failures < BREAKER_FAILURES) return { failures, openUntil: askedUntil }
   const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - BREAKER_FAILURES), MAX_PAUSE_MS)
-  return { failures, openUntil: new Date(now.getTime() + pauseMs) }
+  return { failures, openUntil: latest(askedUntil, addMs(now, pauseMs)) }
+}
+
+function latest(before: Date | null, until: Date): Date {
+  return before !== null && before > until ? before : until
 }
 
 /** How many requests a lane may have in flight. */

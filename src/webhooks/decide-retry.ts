@@ -39,7 +39,7 @@ export function decideRetry(attempted: Attempted, random: number): Verdict {
 }
 
 /** Returns the pause that Retry-After (seconds or a date) asks for; 0 if absent or invalid. RFC 9110, 10.2.3. */
-function askedPauseMs({ status, retryAfter, at }: Attempted): number {
+export function askedPauseMs({ status, retryAfter, at }: Pick<Attempted, 'status' | 'retryAfter' | 'at'>): number {
   if (retryAfter === null || (status !== 429 && status !== 503)) return 0
   const text = retryAfter.trim()
   const ms = /^\d+$/.test(text) ? Number(text) * S : httpDate(text) - at.getTime()

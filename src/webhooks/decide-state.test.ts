@@ -18,6 +18,11 @@ it('says how often the receiver failed, what waits and why', () => {
   })
 })
 
+it('says that the receiver has asked for a pause', () => {
+  const reason = 'The receiver has asked for a pause, and 2 messages wait'
+  expect(decideState({ ...signs, pending: 2, openUntil: new Date() })).toEqual({ state: 'paused', reason })
+})
+
 it('is disabled first of all', () => {
   expect(decideState({ ...signs, enabled: false, failures: 7, pending: 3 })).toEqual({
     state: 'disabled',

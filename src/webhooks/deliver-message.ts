@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.ts'
 import type { OutboundHttp, OutboundResult } from '../platform/outbound-http.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import type { TokenGrant } from './oauth2.ts'
-import { type Verdict, decideRetry } from './decide-retry.ts'
+import { type Verdict, askedPauseMs, decideRetry } from './decide-retry.ts'
 import { signatureHeaders } from './sign.ts'
 import type { ClaimedLane, DeliveryRecord, DueMessage } from './store-deliver.ts'
 import { customHeaders, openWebhookSecrets, secretOf, tokenGrantOf } from './webhook.ts'
@@ -34,6 +34,8 @@ export interface Receiver {
 
 export interface Attempt {
   readonly verdict: Verdict
+  /** The pause that the receiver asks for; 0 if it asks for none. */
+  readonly askedMs: number
   readonly record: DeliveryRecord
 }
 
@@ -86,6 +88,7 @@ export async function deliverMessage(
   const verdict = decideRetry(asked, options.random())
   return {
     verdict,
+    askedMs: askedPauseMs(asked),
     record: {
       orgId: receiver.orgId,
       id: uuidv7(),

@@ -87,7 +87,8 @@ export function holdLane(
     hasFailedMessage ||= !isDelivered
     width = decideWidth(width, isDelivered)
     gone ||= attempt.verdict.kind === 'gone'
-    if (topic !== 'ping') health = decideHealth(health, isDelivered, ctx.clock.now())
+    const ended = { isPing: topic === 'ping', succeeded: isDelivered, askedMs: attempt.askedMs }
+    health = decideHealth(health, ended, ctx.clock.now())
     closing ||= gone || health.openUntil !== null
   }
 

@@ -72,6 +72,20 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
   `.execute(tx)
 }
 
+/**
+ * Closes the breaker of a lane whose receiver may be another one now. A process that still waits for the old receiver
+ * loses the lane, so that it can't open the breaker again.
+ */
+export async function closeBreaker(tx: Tx, { orgId, webhookId }: LaneKey): Promise<void> {
+  await tx
+    .updateTable('webhookLane')
+    .set({ failures: 0, openUntil: null, leaseUntil: null, leasedBy: null, epoch: sql`epoch + 1` })
+    .where('orgId', '=', orgId)
+    .where('webhookId', '=', webhookId)
+    .where('openUntil', 'is not', null)
+    .execute()
+}
+
 /** Recomputes when a lane is due after a change of its webhook. It takes two look-ups, however many messages wait. */
 export async function rescheduleLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<void> {
   await sql`

@@ -6,7 +6,7 @@ import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { assertCallable } from '../platform/assert-callable.ts'
 import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
-import { rescheduleLane } from './store-lanes.ts'
+import { closeBreaker, rescheduleLane } from './store-lanes.ts'
 import type { Document } from '../platform/document.ts'
 import {
   type Webhook,
@@ -25,9 +25,17 @@ export interface WebhookChange {
   readonly outbound: OutboundHttp
 }
 
+/** Fields that change what is sent or when, but not where to and how. All others concern the receiver. */
+const ownFields = new Set(['name', 'enabled', 'topics', 'single_event_per_message'])
+
+function concernsReceiver(body: Document): boolean {
+  return Object.keys(body).some((name) => !ownFields.has(name.replace(/^-/, '')))
+}
+
 /**
  * Replaces the top-level fields that `body` names; see mergeDocument. A disabled webhook gets no new events;
- * messages that waited before stay, and are sent when it is enabled again.
+ * messages that waited before stay, and are sent when it is enabled again. A change that concerns the receiver closes the
+ * breaker.
  */
 export async function updateWebhook(
   ctx: Context,
@@ -57,6 +65,7 @@ export async function updateWebhook(
       at,
     })
     // Last, because the router waits for the lane from here to the commit.
+    if (concernsReceiver(body)) await closeBreaker(tx, { orgId: scope.orgId, webhookId: id })
     await rescheduleLane(tx, { orgId: scope.orgId, webhookId: id })
     wakeAfterCommit(tx, 'deliveries', [id])
     return webhookOf(ctx.secrets, row)

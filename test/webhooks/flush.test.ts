@@ -44,6 +44,7 @@ function delivered({ orgId, webhookId }: ClaimedLane, messageId: string, reqPayl
   const exchange = { reqHeaders: '{}', reqPayload, respHeaders: null, respBody: null }
   return {
     verdict: { kind: 'delivered' },
+    askedMs: 0,
     record: {
       orgId,
       id: uuidv7(),
