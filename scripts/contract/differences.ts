@@ -119,11 +119,6 @@ export const differences: readonly Difference[] = [
     why: 'Devices report nothing else about their clients over uCentral',
   },
   {
-    fields: ['reply.config_success'],
-    operations: ['getSiteGatewayMetrics', 'getSiteSwitchesMetrics'],
-    why: 'Signalbox sends devices no configuration, so none can succeed',
-  },
-  {
     fields: ['reply.events[].device_id', 'reply.events[].site_id', 'reply.events[].site_name'],
     operations: ['alarms', 'audits', 'deviceUpDown', 'ping'],
     why: 'Not every event concerns a device or a site; a field that does not apply is absent',

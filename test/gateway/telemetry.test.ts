@@ -194,3 +194,25 @@ test('states of any shape are stored or dropped, and the device stays connected'
   expect(gateway.counters.read()).toMatchObject({ message_failed: 0, invalid_message: 0, malformed_frame: 0 })
   expect(device.socket.readyState).toBe(device.socket.OPEN)
 })
+
+test('the version of a configuration that waits is kept beside the applied one', async () => {
+  const gateway = await harness.start()
+  const mac = newMac()
+  await harness.claim(mac)
+  const device = await connect(gateway, mac)
+  const untilLoad = (load: object) =>
+    waitUntil('the versions', async () => {
+      const known = Object(await harness.status(mac).then((status) => status.load))
+      return Object.entries(load).every(([name, value]) => known[name] === value)
+    })
+  await report(device, 100)
+  await untilLoad({ config_version: 1 })
+  device.send('cfgpending', { active: 1, uuid: 1_700_000_000 })
+  await untilLoad({ config_version: 1, config_latest: 1_700_000_000 })
+  device.send('ping', { active: -1, uuid: 7 })
+  device.send('ping', { active: 'one', uuid: 8 })
+  device.send('ping', { uuid: 1_700_000_000 })
+  await untilLoad({ config_version: 1_700_000_000, config_latest: 1_700_000_000 })
+  device.send('ping', { active: 1_700_000_000, uuid: 1_700_000_001 })
+  await untilLoad({ config_version: 1_700_000_000, config_latest: 1_700_000_001 })
+})

@@ -301,6 +301,41 @@ describe('metrics', () => {
   })
 })
 
+describe('the success of configurations', () => {
+  const configure = (device: MadeDevice | undefined, load: object) =>
+    server.ctx.db
+      .updateTable('deviceStatus')
+      .set({ load: JSON.stringify(load) })
+      .where('deviceId', '=', device?.id ?? '')
+      .execute()
+
+  it('counts the switches that have applied the newest one that they received', async () => {
+    const [first, second, third] = switches
+    await configure(first, { config_version: 0, config_latest: 0 })
+    expect((await site('stats/switches/metrics')).body).not.toHaveProperty('config_success')
+    await configure(first, { config_version: 5 })
+    await configure(second, { config_version: 4, config_latest: 5 })
+    await configure(third, { config_version: 5, config_latest: 5 })
+    expect((await site('stats/switches/metrics')).body.config_success).toEqual({
+      details: { config_success_count: 2 },
+      score: 66,
+      total_switch_count: 3,
+    })
+    const ofOne = `stats/switches/metrics?scope=switch&switch_mac=${second?.mac}`
+    expect((await site(ofOne)).body.config_success).toMatchObject({ score: 0, total_switch_count: 1 })
+  })
+
+  it('is a percentage of the gateways', async () => {
+    const [first, second] = await claimNewDevices(server, 2, { siteId, model: 'SRX300' })
+    await connectDevice(server.ctx, first?.mac ?? '', { type: 'gateway' })
+    await connectDevice(server.ctx, second?.mac ?? '', { type: 'gateway' })
+    await configure(first, { config_version: 7, config_latest: 8 })
+    expect((await site('stats/gateways/metrics')).body.config_success).toBe(0)
+    await configure(second, { config_version: 9, config_latest: 8 })
+    expect((await site('stats/gateways/metrics')).body.config_success).toBe(50)
+  })
+})
+
 describe('metrics of many switches', () => {
   it('name at most 1000 of those that run another version', async () => {
     const otherId = await addSite(server, 'Large')

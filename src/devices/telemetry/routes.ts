@@ -1,12 +1,14 @@
 import { Type } from 'typebox'
+import type { SiteScope } from '../../access/scope.ts'
 import { orgSites, site } from '../../http/at.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid, named } from '../../http/schemas.ts'
+import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/errors.ts'
 import { findClients } from './store-clients.ts'
-import { findPortTotals, listMajorVersions } from './store-metrics.ts'
+import { type MetricsOf, findConfigTotals, findPortTotals, listMajorVersions } from './store-metrics.ts'
 import { listRadioMacs } from './store-radio-macs.ts'
 import { listBuckets } from './store-series.ts'
 import { ClientReply, presentClients } from './wire-clients.ts'
@@ -14,6 +16,7 @@ import {
   GatewayMetricsReply,
   SwitchMetricsQuery,
   SwitchMetricsReply,
+  type SiteMetrics,
   parseSwitchScope,
   presentGatewayMetrics,
   presentSwitchMetrics,
@@ -89,8 +92,7 @@ export const telemetryOperations: Operation[] = [
       const of = { type: 'switch', mac: parseSwitchScope(query) } as const
       const ports = await findPortTotals(ctx.db, scope, of)
       if (of.mac !== null && ports.devices === 0) throw notFound(of.mac)
-      const versions = query.type === undefined ? await listMajorVersions(ctx.db, scope, of) : null
-      return presentSwitchMetrics(ports, versions)
+      return presentSwitchMetrics(ports, query.type === undefined ? await getSiteMetrics(ctx, scope, of) : null)
     },
   }),
   operation({
@@ -101,6 +103,10 @@ export const telemetryOperations: Operation[] = [
     at: site('/stats/gateways/metrics', { needs: 'read' }),
     reply: GatewayMetricsReply,
     run: async (ctx, { scope }) =>
-      presentGatewayMetrics(await listMajorVersions(ctx.db, scope, { type: 'gateway', mac: null })),
+      presentGatewayMetrics(await getSiteMetrics(ctx, scope, { type: 'gateway', mac: null })),
   }),
 ].flat()
+
+async function getSiteMetrics(ctx: Context, scope: SiteScope, of: MetricsOf): Promise<SiteMetrics> {
+  return { config: await findConfigTotals(ctx.db, scope, of), versions: await listMajorVersions(ctx.db, scope, of) }
+}

@@ -36,6 +36,33 @@ export async function findPortTotals(reader: Reader, scope: SiteScope, of: Metri
   return totals
 }
 
+export interface ConfigTotals {
+  /** The devices that have reported the version of a configuration. */
+  readonly reported: number
+  /** Those that have applied the newest configuration that they received. */
+  readonly applied: number
+}
+
+/**
+ * Counts the devices that have applied their configuration. A device that has none reports version 0, and does not count.
+ * A report of the applied version alone may be newer than that of the received one, so a greater version is applied too.
+ */
+export async function findConfigTotals(reader: Reader, scope: SiteScope, of: MetricsOf): Promise<ConfigTotals> {
+  const { rows } = await sql<ConfigTotals>`
+    with known as (
+      select (status.load ->> 'config_version')::bigint as applied,
+        coalesce(status.load ->> 'config_latest', status.load ->> 'config_version')::bigint as latest
+      from device
+        join device_status status on status.org_id = device.org_id and status.device_id = device.id
+      where ${areOf(scope, of)} and status.load ? 'config_version'
+    )
+    select count(*)::integer as reported, (count(*) filter (where applied >= latest))::integer as applied
+    from known where greatest(applied, latest) > 0`.execute(reader)
+  const [totals] = rows
+  if (totals === undefined) throw new Error('an aggregate without groups has one row')
+  return totals
+}
+
 /** The version that most devices of a model run. */
 export interface MajorVersion {
   readonly model: string

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
 import { named } from '../../http/schemas.ts'
 import { parseMac } from '../device.ts'
-import { MAX_SYSTEM_NAMES, type MajorVersion, type PortTotals } from './store-metrics.ts'
+import { type ConfigTotals, MAX_SYSTEM_NAMES, type MajorVersion, type PortTotals } from './store-metrics.ts'
 
 /** Source: contract, `getSiteSwitchesMetrics`. */
 export const SwitchMetricsQuery = Type.Object({
@@ -39,6 +39,14 @@ export const SwitchMetricsReply = named(
         details: Type.Object({ active_port_count: Type.Integer(), total_port_count: Type.Integer() }),
       }),
     ),
+    config_success: Type.Optional(
+      Type.Object({
+        ...switches,
+        details: Type.Object({
+          config_success_count: Type.Integer({ description: 'how many have applied the newest one that they received' }),
+        }),
+      }),
+    ),
     version_compliance: Type.Optional(
       Type.Object({
         ...switches,
@@ -59,11 +67,21 @@ export const SwitchMetricsReply = named(
   }),
 )
 
-/** @param versions Null: compliance was not asked for. */
-export function presentSwitchMetrics(
-  ports: PortTotals,
-  versions: readonly MajorVersion[] | null,
-): Static<typeof SwitchMetricsReply> {
+/** The metrics of a site that no port has part in. */
+export interface SiteMetrics {
+  readonly config: ConfigTotals
+  readonly versions: readonly MajorVersion[]
+}
+
+/** @param rest Null: not asked for. */
+export function presentSwitchMetrics(ports: PortTotals, rest: SiteMetrics | null): Static<typeof SwitchMetricsReply> {
+  return {
+    ...presentPorts(ports),
+    ...(rest !== null && { ...presentConfigs(rest.config), ...presentVersions(rest.versions) }),
+  }
+}
+
+function presentPorts(ports: PortTotals): Static<typeof SwitchMetricsReply> {
   return {
     ...(ports.reported > 0 && {
       active_ports_summary: {
@@ -72,20 +90,29 @@ export function presentSwitchMetrics(
         total_switch_count: ports.reported,
       },
     }),
-    ...(versions !== null &&
-      versions.length > 0 && {
-        version_compliance: {
-          details: {
-            major_versions: versions.map(({ model, version, count, others }) => ({
-              model,
-              major_version: version,
-              major_count: count,
-              system_names: [...others],
-            })),
-          },
-          ...complianceOf(versions),
-        },
-      }),
+  }
+}
+
+function presentConfigs({ reported, applied }: ConfigTotals): Static<typeof SwitchMetricsReply> {
+  if (reported === 0) return {}
+  const summary = { score: percentOf(applied, reported), total_switch_count: reported }
+  return { config_success: { details: { config_success_count: applied }, ...summary } }
+}
+
+function presentVersions(versions: readonly MajorVersion[]): Static<typeof SwitchMetricsReply> {
+  if (versions.length === 0) return {}
+  return {
+    version_compliance: {
+      details: {
+        major_versions: versions.map(({ model, version, count, others }) => ({
+          model,
+          major_version: version,
+          major_count: count,
+          system_names: [...others],
+        })),
+      },
+      ...complianceOf(versions),
+    },
   }
 }
 
@@ -104,6 +131,9 @@ function percentOf(part: number, whole: number): number {
 export const GatewayMetricsReply = named(
   'GatewayMetrics',
   Type.Object({
+    config_success: Type.Optional(
+      Type.Number({ description: 'percent of the gateways that have applied the newest configuration that they received' }),
+    ),
     version_compliance: Type.Optional(
       Type.Object({
         type: Type.Literal('gateway'),
@@ -121,13 +151,18 @@ export const GatewayMetricsReply = named(
   }),
 )
 
-export function presentGatewayMetrics(versions: readonly MajorVersion[]): Static<typeof GatewayMetricsReply> {
-  if (versions.length === 0) return {}
+export function presentGatewayMetrics({ config, versions }: SiteMetrics): Static<typeof GatewayMetricsReply> {
+  const { reported, applied } = config
+  return {
+    ...(reported > 0 && { config_success: percentOf(applied, reported) }),
+    ...(versions.length > 0 && { version_compliance: presentGatewayVersions(versions) }),
+  }
+}
+
+function presentGatewayVersions(versions: readonly MajorVersion[]) {
   const byModel = versions.map(({ model, version, count }) => {
     return [model, { major_version: version, major_count: count }] as const
   })
   const { score: compliance } = complianceOf(versions)
-  return {
-    version_compliance: { type: 'gateway', score: compliance, major_version: Object.fromEntries(byModel) },
-  }
+  return { type: 'gateway' as const, score: compliance, major_version: Object.fromEntries(byModel) }
 }

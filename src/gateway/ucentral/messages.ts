@@ -104,6 +104,16 @@ export const Recovery = Type.Object({
 })
 export type Recovery = Static<typeof Recovery>
 
+/** Sent now and then (`ping`), or when a configuration waits to be applied (`cfgpending`). */
+export const ConfigVersions = Type.Object({
+  serial: Serial,
+  /** The version of the newest configuration that the device has received. */
+  uuid: Type.Optional(Type.Unknown()),
+  /** The version that the device has applied; `ping` has it only where it is another one. */
+  active: Type.Optional(Type.Unknown()),
+})
+export type ConfigVersions = Static<typeof ConfigVersions>
+
 /** Messages whose content is ignored; only the sender matters. */
 const Sender = Type.Object({ serial: Serial })
 
@@ -115,11 +125,11 @@ export const deviceMessages = {
   log: Log,
   event: DeviceEvent,
   recovery: Recovery,
-  ping: Sender,
+  ping: ConfigVersions,
   alarm: Sender,
   telemetry: Telemetry,
   deviceupdate: Sender,
-  cfgpending: Sender,
+  cfgpending: ConfigVersions,
   crashlog: Sender,
   rebootLog: Sender,
 } as const satisfies Record<string, TSchema>
@@ -193,11 +203,11 @@ const deviceChecks = {
   log: Compile(Log),
   event: Compile(DeviceEvent),
   recovery: Compile(Recovery),
-  ping: Compile(Sender),
+  ping: Compile(ConfigVersions),
   alarm: Compile(Sender),
   telemetry: Compile(Telemetry),
   deviceupdate: Compile(Sender),
-  cfgpending: Compile(Sender),
+  cfgpending: Compile(ConfigVersions),
   crashlog: Compile(Sender),
   rebootLog: Compile(Sender),
 } satisfies Record<DeviceMethod, Check>

@@ -1,5 +1,6 @@
 import { type DeviceMethod, isDeviceMessage } from '../messages.ts'
 import type { Session } from '../session.ts'
+import { onConfigVersions } from './config-versions.ts'
 import { onConnect } from './connect.ts'
 import { onEvent } from './event.ts'
 import type { LinkHost } from '../../protocol.ts'
@@ -17,11 +18,11 @@ const handlers: { readonly [M in DeviceMethod]: Handler<M> } = {
   log: onLog,
   event: onEvent,
   recovery: onRecovery,
-  ping: onSignOfLife,
+  ping: onConfigVersions,
   alarm: onSignOfLife,
   telemetry: onTelemetry,
   deviceupdate: onSignOfLife,
-  cfgpending: onSignOfLife,
+  cfgpending: onConfigVersions,
   crashlog: onSignOfLife,
   rebootLog: onSignOfLife,
 }
