@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { quietParts } from '../../test/support/hook-parts.ts'
 import { NotExecuted } from './appliance.ts'
 import { hookAppliance, readHooks } from './hooks.ts'
 import { type CommandLine, runHook } from './run-hook.ts'
@@ -35,7 +36,7 @@ describe('the commands of an operator', () => {
   test('tell the versions of services and whether they run', async () => {
     const stopped = { ...service, status: js('process.exit(3)') }
     const absent = { ...service, version: ['/nonexistent/program'] as const }
-    const appliance = hookAppliance({ services: { a: service, b: stopped, c: absent } }, state)
+    const appliance = hookAppliance({ services: { a: service, b: stopped, c: absent } }, quietParts(state))
     expect(await appliance.services()).toEqual([
       { name: 'a', version: '1.2.3', state: 'running' },
       { name: 'b', version: '1.2.3', state: 'stopped' },
@@ -44,19 +45,25 @@ describe('the commands of an operator', () => {
   })
 
   test('that fail are reported with their last words', async () => {
-    await expect(hookAppliance({ services: { a: service } }, state).control('a', 'restart')).rejects.toThrow(
-      `${process.execPath} ended with 4: it burns`,
-    )
+    await expect(
+      hookAppliance({ services: { a: service } }, quietParts(state)).control('a', 'restart'),
+    ).rejects.toThrow(`${process.execPath} ended with 4: it burns`)
   })
 
   test('get names as one argument, whatever they contain, and no shell reads them', async () => {
-    const appliance = hookAppliance({ services: {}, port_down: notes('ports'), port_up: notes('ports') }, state)
+    const appliance = hookAppliance(
+      { services: {}, port_down: notes('ports'), port_up: notes('ports') },
+      quietParts(state),
+    )
     await appliance.bouncePorts(['0; touch /tmp/x $(id)'], 0)
     expect(await noted('ports')).toBe('0; touch /tmp/x $(id);0; touch /tmp/x $(id);')
   })
 
   test('bring every port up again, even if one could not be taken down', async () => {
-    const appliance = hookAppliance({ services: {}, port_down: js('process.exit(1)'), port_up: notes('up') }, state)
+    const appliance = hookAppliance(
+      { services: {}, port_down: js('process.exit(1)'), port_up: notes('up') },
+      quietParts(state),
+    )
     await expect(appliance.bouncePorts(['0', '1'], 0)).rejects.toThrow('ended with 1')
     expect((await noted('up')).split(';').toSorted()).toEqual(['', '0', '1'])
   })
@@ -64,7 +71,7 @@ describe('the commands of an operator', () => {
   test('get documents on their input', async () => {
     const appliance = hookAppliance(
       { services: {}, disconnect_aps: notes('aps'), configure: notes('configuration') },
-      state,
+      quietParts(state),
     )
     await appliance.disconnectAps(['5c5b350e0001'])
     await appliance.configure({ ntp_servers: ['192.0.2.1'] })
@@ -74,7 +81,7 @@ describe('the commands of an operator', () => {
 
   test('get the package and its version, or the codename, as their last arguments', async () => {
     const services = { a: { ...service, install: notes('packages') } }
-    const appliance = hookAppliance({ services, distro_upgrade: notes('distro') }, state)
+    const appliance = hookAppliance({ services, distro_upgrade: notes('distro') }, quietParts(state))
     await appliance.install('a', { path: '/tmp/x y', version: '1.2~rc1' })
     await appliance.upgradeDistro('next')
     expect([await noted('packages'), await noted('distro')]).toEqual(['/tmp/x y 1.2~rc1;', 'next;'])
@@ -94,14 +101,19 @@ describe('the commands of an operator', () => {
   })
 
   test('decide which methods the agent announces', () => {
-    expect(hookAppliance({ services: {} }, state).methods).toEqual(['configure', 'stage'])
+    expect(hookAppliance({ services: {} }, quietParts(state)).methods).toEqual(['configure', 'stage'])
     const half = { services: { a: service }, port_down: js('') }
-    expect(hookAppliance(half, state).methods).toEqual(['service.control', 'configure', 'stage'])
+    expect(hookAppliance(half, quietParts(state)).methods).toEqual(['service.control', 'configure', 'stage'])
     const all = { ...half, port_up: js(''), disconnect_aps: js('') }
     const kept = ['configure', 'stage']
-    expect(hookAppliance(all, state).methods).toEqual(['service.control', 'port.bounce', 'aps.disconnect', ...kept])
+    expect(hookAppliance(all, quietParts(state)).methods).toEqual([
+      'service.control',
+      'port.bounce',
+      'aps.disconnect',
+      ...kept,
+    ])
     const upgrades = { services: { a: service, b: { ...service, install: js('') } }, distro_upgrade: js('') }
-    expect(hookAppliance(upgrades, state).methods).toEqual([
+    expect(hookAppliance(upgrades, quietParts(state)).methods).toEqual([
       'service.control',
       ...kept,
       'service.upgrade',
@@ -110,7 +122,7 @@ describe('the commands of an operator', () => {
   })
 
   test('that are missing execute nothing', async () => {
-    const appliance = hookAppliance({ services: {} }, state)
+    const appliance = hookAppliance({ services: {} }, quietParts(state))
     await expect(appliance.control('constructor', 'stop')).rejects.toThrow(NotExecuted)
     await expect(appliance.bouncePorts(['0'], 0)).rejects.toThrow('No port_down is configured on the appliance')
     await expect(appliance.disconnectAps([])).rejects.toThrow(NotExecuted)

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Method } from '../gateway/edge/messages.ts'
 import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
-import { type OwnStats, isOwnStats } from '../mxedges/sessions/machine.ts'
 import { type Appliance, NotExecuted, type Service, type ServiceAction } from './appliance.ts'
 import { readDistro } from './facts.ts'
 import { collectSupport } from './collect.ts'
 import { createLastingHooks } from './lasting-hook.ts'
+import { createStatsReader } from './read-stats.ts'
+import type { HookParts } from './role.ts'
 import { type CommandLine, runHook } from './run-hook.ts'
-import type { State } from './state.ts'
 
 /** The commands of a service. `version` prints its version; `status` ends with 0 while it runs. */
 export type ServiceHooks = Readonly<Record<'version' | 'status' | ServiceAction, CommandLine>> & {
@@ -72,13 +72,14 @@ function isCommandLine(value: unknown): value is CommandLine {
 }
 
 /** An appliance that runs the operator's commands. */
-export function hookAppliance(hooks: Hooks, state: State): Appliance {
-  const lasting = createLastingHooks(state)
+export function hookAppliance(hooks: Hooks, parts: HookParts): Appliance {
+  const lasting = createLastingHooks(parts)
+  const readOwnStats = createStatsReader(hooks.stats, parts.log)
   const names = Object.keys(hooks.services)
   return {
     methods: methodsOf(hooks),
     services: () => Promise.all(names.map((name) => readService(name, hooks))),
-    ownStats: () => readOwnStats(hooks.stats),
+    ownStats: () => readOwnStats(),
     async control(name, action) {
       const service = Object.hasOwn(hooks.services, name) ? hooks.services[name] : undefined
       if (service === undefined) throw new NotExecuted(`There is no service ${name}`)
@@ -145,22 +146,7 @@ async function readService(name: string, { services }: Hooks): Promise<Service> 
   const [version, status] = await Promise.all([runHook(service.version), runHook(service.status)])
   return {
     name,
-    version: version.code === 0 ? version.output.trim().slice(0, 200) || null : null,
+    version: version.code === 0 ? version.printed.trim().slice(0, 200) || null : null,
     state: status.code === 0 ? 'running' : 'stopped',
-  }
-}
-
-async function readOwnStats(commandLine: CommandLine | undefined): Promise<OwnStats | null> {
-  if (commandLine === undefined) return null
-  const { code, output } = await runHook(commandLine)
-  const stats = code === 0 ? parseJson(output) : null
-  return isOwnStats(stats) ? stats : null
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
   }
 }

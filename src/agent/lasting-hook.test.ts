@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { quietParts } from '../../test/support/hook-parts.ts'
 import { hookAppliance } from './hooks.ts'
 import { createLastingHooks } from './lasting-hook.ts'
 import { hookRouter } from './router-hooks.ts'
@@ -31,17 +32,23 @@ type Place = Awaited<ReturnType<typeof newPlace>>
 
 /** The second call is that of another process: it knows of the first one only what is on the disk. */
 test.each<[string, (place: Place) => Promise<unknown>]>([
-  ['of a service', ({ state, slow }) => hookAppliance(servicesWith(slow), state).control('a', 'restart')],
+  ['of a service', ({ state, slow }) => hookAppliance(servicesWith(slow), quietParts(state)).control('a', 'restart')],
   [
     'of access points',
-    ({ state, slow }) => hookAppliance({ services: {}, disconnect_aps: slow }, state).disconnectAps([]),
+    ({ state, slow }) => hookAppliance({ services: {}, disconnect_aps: slow }, quietParts(state)).disconnectAps([]),
   ],
-  ['of the configuration', ({ state, slow }) => hookAppliance({ services: {}, configure: slow }, state).configure({})],
+  [
+    'of the configuration',
+    ({ state, slow }) => hookAppliance({ services: {}, configure: slow }, quietParts(state)).configure({}),
+  ],
   [
     'of a distribution',
-    ({ state, slow }) => hookAppliance({ services: {}, distro_upgrade: slow }, state).upgradeDistro('a'),
+    ({ state, slow }) => hookAppliance({ services: {}, distro_upgrade: slow }, quietParts(state)).upgradeDistro('a'),
   ],
-  ['of a router', ({ state, slow }) => hookRouter({ version: slow, reboot: slow }, state).reboot(null, 'c1')],
+  [
+    'of a router',
+    ({ state, slow }) => hookRouter({ version: slow, reboot: slow }, quietParts(state)).reboot(null, 'c1'),
+  ],
 ])('a command %s that outlives the agent never overlaps with its repetition', async (_title, run) => {
   const place = await newPlace()
   const first = run(place)
@@ -62,7 +69,7 @@ test('what a killed program has started is waited for', async () => {
   const child = spawn(leader[0], leader.slice(1), { detached: true, stdio: 'ignore' })
   await new Promise<void>((resolve) => {
     // The process of this work is killed before it ends.
-    void createLastingHooks(state).guard({ subject: 'packages' }, async (onStart) => {
+    void createLastingHooks(quietParts(state)).guard({ subject: 'packages' }, async (onStart) => {
       await onStart(child.pid ?? 0)
       resolve()
       await new Promise(() => {})
@@ -72,21 +79,21 @@ test('what a killed program has started is waited for', async () => {
   const exited = once(child, 'exit')
   child.kill('SIGKILL')
   await exited
-  await createLastingHooks(state).run({ subject: 'packages' }, slow)
+  await createLastingHooks(quietParts(state)).run({ subject: 'packages' }, slow)
   expect(await noted()).toEqual(['begin', 'end', 'begin', 'end'])
 })
 
 test('a program whose start can not be recorded does not begin', async () => {
   const { state, slow, noted } = await newPlace()
   const full = { ...state, write: () => Promise.reject(new Error('ENOSPC')) }
-  await expect(createLastingHooks(full).run({ subject: 'packages' }, slow)).rejects.toThrow('ENOSPC')
+  await expect(createLastingHooks(quietParts(full)).run({ subject: 'packages' }, slow)).rejects.toThrow('ENOSPC')
   expect(await noted()).toEqual([''])
 })
 
 test('the other node of a router reboots once for a command, and again for the next one', async () => {
   const { state, slow, noted } = await newPlace()
   const restart = (id: string) =>
-    hookRouter({ version: slow, reboot_node: slow, nodes: ['node0', 'node1'] }, state).reboot('node1', id)
+    hookRouter({ version: slow, reboot_node: slow, nodes: ['node0', 'node1'] }, quietParts(state)).reboot('node1', id)
   const first = restart('c1')
   while (!(await noted()).includes('begin')) await wait(5)
   await restart('c1')

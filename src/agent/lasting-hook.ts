@@ -3,6 +3,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
 import { type CommandLine, killGroup, runHookOrThrow } from './run-hook.ts'
+import type { OnPoint } from './points.ts'
 import type { State } from './state.ts'
 
 /** What a hook works on: two hooks with the same subject never overlap. */
@@ -65,7 +66,13 @@ function digestOf(subject: Subject): string {
   return createHash('sha256').update(subject).digest('hex').slice(0, 32)
 }
 
-export function createLastingHooks(state: State): LastingHooks {
+export interface LastingHookParts {
+  readonly state: State
+  readonly onPoint: OnPoint
+}
+
+export function createLastingHooks(parts: LastingHookParts): LastingHooks {
+  const { state, onPoint } = parts
   /** By subject: the end of the work that began last. */
   const last = new Map<Subject, Promise<unknown>>()
 
@@ -74,9 +81,9 @@ export function createLastingHooks(state: State): LastingHooks {
     work: (onStart: (group: number) => Promise<void>) => Promise<T>,
   ): Promise<T> {
     const guarded = async (): Promise<T> => {
-      await awaitEarlier(state, subject)
+      await awaitEarlier(parts, subject)
       try {
-        return await work((group) => record(state, group, { subject, timeoutMs }))
+        return await work((group) => record(parts, group, { subject, timeoutMs }))
       } finally {
         await state.remove(fileOf(subject))
       }
@@ -90,15 +97,17 @@ export function createLastingHooks(state: State): LastingHooks {
     }
   }
 
+  const onBegun = (): void => onPoint('hook begun')
   return {
-    awaitEarlier: (subject) => awaitEarlier(state, subject),
+    awaitEarlier: (subject) => awaitEarlier(parts, subject),
     guard,
-    run: (hook, commandLine) => guard(hook, (onStart) => runHookOrThrow(commandLine, { ...optionsOf(hook), onStart })),
+    run: (hook, commandLine) =>
+      guard(hook, (onStart) => runHookOrThrow(commandLine, { ...optionsOf(hook), onStart, onBegun })),
     async runOnce(commandId, hook, commandLine) {
       const file = `begun-${digestOf(hook.subject)}`
-      if ((await state.read(file)) === commandId) return awaitEarlier(state, hook.subject)
+      if ((await state.read(file)) === commandId) return awaitEarlier(parts, hook.subject)
       const begun = { path: state.pathOf(file), text: commandId }
-      await guard(hook, (onStart) => runHookOrThrow(commandLine, { ...optionsOf(hook), onStart, begun }))
+      await guard(hook, (onStart) => runHookOrThrow(commandLine, { ...optionsOf(hook), onStart, onBegun, begun }))
     },
   }
 }
@@ -107,7 +116,7 @@ function optionsOf({ timeoutMs = hookLimitsMs.control, input }: LastingHook) {
   return { timeoutMs, ...(input !== undefined && { input }) }
 }
 
-async function awaitEarlier(state: State, subject: Subject): Promise<void> {
+async function awaitEarlier({ state, onPoint }: LastingHookParts, subject: Subject): Promise<void> {
   const file = fileOf(subject)
   const text = await state.read(file)
   if (text === null) return
@@ -115,7 +124,9 @@ async function awaitEarlier(state: State, subject: Subject): Promise<void> {
   // The clock may have been set since.
   const ranMs = Math.max(0, Date.now() - hook.began_ms)
   const untilMs = performance.now() + Math.max(0, hook.timeout_ms - ranMs)
-  for (let isKilled = false; await isRunning(hook);) {
+  for (let isAwaited = false, isKilled = false; await isRunning(hook);) {
+    if (!isAwaited) onPoint('earlier hook awaited')
+    isAwaited = true
     if (!isKilled && performance.now() >= untilMs) {
       // Without /proc the group may be that of another program by now.
       if (hook.start === null) break
@@ -128,7 +139,7 @@ async function awaitEarlier(state: State, subject: Subject): Promise<void> {
 }
 
 async function record(
-  state: State,
+  { state, onPoint }: LastingHookParts,
   group: number,
   { subject, timeoutMs }: { readonly subject: Subject; readonly timeoutMs: number },
 ): Promise<void> {
@@ -141,6 +152,7 @@ async function record(
     timeout_ms: timeoutMs,
   }
   await state.write(fileOf(subject), JSON.stringify(hook))
+  onPoint('hook recorded')
 }
 
 /** True while a process of the group lives: what a killed leader has started may still change the machine. */

@@ -1,6 +1,7 @@
 import type { Params } from '../gateway/jsonrpc.ts'
 import type { State } from './state.ts'
 import type { Downloads } from './download.ts'
+import type { Log } from './log.ts'
 import type { OnPoint } from './points.ts'
 import type { ProgressFeed } from './progress.ts'
 import type { Upload } from './upload.ts'
@@ -41,5 +42,9 @@ export interface RoleParts {
   readonly downloads: Downloads
   readonly upload: Upload
   readonly feed: ProgressFeed
+  readonly log: Log
   readonly onPoint: OnPoint
 }
+
+/** What the commands of the operator need of these. */
+export type HookParts = Pick<RoleParts, 'state' | 'log' | 'onPoint'>

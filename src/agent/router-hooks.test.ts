@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { quietParts } from '../../test/support/hook-parts.ts'
 import { hookRouter, readRouterHooks } from './router-hooks.ts'
 import type { CommandLine } from './run-hook.ts'
 import { type State, openState } from './state.ts'
@@ -26,7 +27,7 @@ const nodes = ['node0', 'node1'] as const
 
 describe('the commands of an operator', () => {
   test('tell the version of the firmware', async () => {
-    expect(await hookRouter({ version }, state).version()).toBe('6.2.0')
+    expect(await hookRouter({ version }, quietParts(state)).version()).toBe('6.2.0')
   })
 
   test.each([
@@ -34,17 +35,20 @@ describe('the commands of an operator', () => {
     ['prints nothing', js(''), 'ended with 0 and printed no version'],
     ['is missing', ['/nonexistent/program'] as const, '/nonexistent/program ended with no start'],
   ])('give no version where the command %s', async (_, command, reason) => {
-    await expect(hookRouter({ version: command }, state).version()).rejects.toThrow(reason)
+    await expect(hookRouter({ version: command }, quietParts(state)).version()).rejects.toThrow(reason)
   })
 
   test('get the image and its version as their last arguments, and no shell reads them', async () => {
-    const router = hookRouter({ version, install: notes('install') }, state)
+    const router = hookRouter({ version, install: notes('install') }, quietParts(state))
     await router.install({ path: '/tmp/x y', version: '6.2.0; touch /tmp/x $(id)' })
     expect(await noted('install')).toBe('/tmp/x y 6.2.0; touch /tmp/x $(id);')
   })
 
   test('reboot the router, or the node that is their last argument', async () => {
-    const router = hookRouter({ version, reboot: notes('reboot'), reboot_node: notes('reboot-node'), nodes }, state)
+    const router = hookRouter(
+      { version, reboot: notes('reboot'), reboot_node: notes('reboot-node'), nodes },
+      quietParts(state),
+    )
     await router.reboot(null, 'c1')
     await router.reboot('node1', 'c1')
     expect([await noted('reboot'), await noted('reboot-node')]).toEqual([';', 'node1;'])
@@ -52,22 +56,26 @@ describe('the commands of an operator', () => {
 
   test('that fail are reported with their last words', async () => {
     const burns = js(`console.error('it burns'); process.exit(4)`)
-    const router = hookRouter({ version, install: burns, reboot: burns }, state)
+    const router = hookRouter({ version, install: burns, reboot: burns }, quietParts(state))
     await expect(router.install({ path: '/tmp/x', version: '1' })).rejects.toThrow('ended with 4: it burns')
     await expect(router.reboot(null, 'c1')).rejects.toThrow('ended with 4: it burns')
   })
 
   test('decide which methods and nodes the agent announces', () => {
     const [install, reboot] = [js(''), js('')]
-    expect(hookRouter({ version, nodes }, state)).toMatchObject({ methods: [], nodes: [] })
-    expect(hookRouter({ version, install }, state).methods).toEqual([])
-    expect(hookRouter({ version, reboot }, state).methods).toEqual(['restart'])
-    expect(hookRouter({ version, install, reboot }, state).methods).toEqual(['restart', 'stage', 'activate'])
-    expect(hookRouter({ version, reboot, reboot_node: js(''), nodes }, state).nodes).toEqual(nodes)
+    expect(hookRouter({ version, nodes }, quietParts(state))).toMatchObject({ methods: [], nodes: [] })
+    expect(hookRouter({ version, install }, quietParts(state)).methods).toEqual([])
+    expect(hookRouter({ version, reboot }, quietParts(state)).methods).toEqual(['restart'])
+    expect(hookRouter({ version, install, reboot }, quietParts(state)).methods).toEqual([
+      'restart',
+      'stage',
+      'activate',
+    ])
+    expect(hookRouter({ version, reboot, reboot_node: js(''), nodes }, quietParts(state)).nodes).toEqual(nodes)
   })
 
   test('that are missing execute nothing', async () => {
-    const router = hookRouter({ version }, state)
+    const router = hookRouter({ version }, quietParts(state))
     await expect(router.install({ path: '/tmp/x', version: '1' })).rejects.toThrow('No install is configured')
     await expect(router.reboot(null, 'c1')).rejects.toThrow('No reboot is configured on the router')
     await expect(router.reboot('node0', 'c1')).rejects.toThrow('No reboot_node is configured on the router')

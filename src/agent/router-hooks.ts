@@ -4,10 +4,10 @@ import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
 import { collectSupport } from './collect.ts'
 import { readMachineFacts } from './facts.ts'
 import { NotExecuted } from './appliance.ts'
+import type { HookParts } from './role.ts'
 import type { Router, RouterNode } from './router.ts'
 import { createLastingHooks } from './lasting-hook.ts'
 import { type CommandLine, runHook } from './run-hook.ts'
-import type { State } from './state.ts'
 
 /** What the operator has configured for a router. */
 export interface RouterHooks {
@@ -49,8 +49,8 @@ function isCommandLine(value: unknown): value is CommandLine {
 }
 
 /** A router that runs the operator's commands. It offers what the commands allow. */
-export function hookRouter(hooks: RouterHooks, state: State): Router {
-  const lasting = createLastingHooks(state)
+export function hookRouter(hooks: RouterHooks, parts: HookParts): Router {
+  const lasting = createLastingHooks(parts)
   const { install, reboot, reboot_node: rebootNode, support, nodes = [] } = hooks
   return {
     methods: [
@@ -62,8 +62,8 @@ export function hookRouter(hooks: RouterHooks, state: State): Router {
     bootId: async () => (await readMachineFacts()).boot_id,
     uptimeS: async () => uptime(),
     async version() {
-      const { code, output } = await runHook(hooks.version)
-      const version = output.trim()
+      const { code, printed } = await runHook(hooks.version)
+      const version = printed.trim()
       if (code !== 0 || version === '') throw new Error(`${hooks.version[0]} ended with ${code} and printed no version`)
       return version
     },

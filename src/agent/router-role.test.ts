@@ -29,7 +29,8 @@ async function newRouter() {
   }
   const { signal } = new AbortController()
   const downloads = createDownloads({ folder: join(folder, 'artifacts'), ca: [], publicKey: null, signal, onPoint })
-  const parts = { state, folder, downloads, upload: async () => {}, feed: createProgressFeed(() => 0), onPoint }
+  const feed = createProgressFeed(() => 0)
+  const parts = { state, folder, downloads, upload: async () => {}, feed, log: () => {}, onPoint }
   const router = await dryRunRouter(state, { nodes: ['node0', 'node1'] })
   const { executor } = createRouterRole(parts, router, { mac: '020000000001', model: 'SSR120', serial: 'S1' })
   return { executor, kills, done: async () => (await readRouterDryRun(state))?.done }

@@ -56,7 +56,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
     onPoint,
   })
   const upload = createUpload({ ca: gatewayCa, signal })
-  const role = await options.roleOf({ state, folder, downloads, upload, feed, onPoint })
+  const role = await options.roleOf({ state, folder, downloads, upload, feed, log, onPoint })
   const known = await readCredentials(state)
   const credentials = known ?? (await registerAtLast(state, options, { role, onPoint }))
   gatewayCa.push(credentials.ca, ...(options.ca === undefined ? [] : [options.ca]))

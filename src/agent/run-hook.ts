@@ -11,14 +11,18 @@ export interface RunOptions {
   readonly timeoutMs?: number
   /** Called with the id of the program's process group; the program begins once that has resolved, or not at all. */
   readonly onStart?: (group: number) => Promise<void>
+  /** Called when the program has begun. Only together with `onStart`. */
+  readonly onBegun?: () => void
   /** A file that gets the text at the moment when the program begins. Only together with `onStart`. */
   readonly begun?: { readonly path: string; readonly text: string }
 }
 
 export interface HookResult {
   readonly code: number | string
-  /** The end of what it has written. */
+  /** The end of what it has written, also to its error output. */
   readonly output: string
+  /** The end of what it has written to its output alone. */
+  readonly printed: string
 }
 
 const MAX_OUTPUT = 16_384
@@ -35,7 +39,7 @@ const GATE_FD = 3
 /** Runs a program of the operator. Kills it, with the programs that it has started, when its time is over. Never rejects. */
 export function runHook(
   commandLine: CommandLine,
-  { input, timeoutMs = hookLimitsMs.control, onStart, begun }: RunOptions = {},
+  { input, timeoutMs = hookLimitsMs.control, onStart, onBegun = () => {}, begun }: RunOptions = {},
 ): Promise<HookResult> {
   return new Promise((resolve) => {
     const [program, ...args]: CommandLine =
@@ -43,13 +47,14 @@ export function runHook(
     // A process group of its own can be killed whole.
     const child = spawn(program, args, { detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] })
     let output = ''
+    let printed = ''
     const gate = child.stdio[GATE_FD] as Writable
     // A program that has just been killed closes the pipe.
     gate.on('error', () => {})
     if (onStart === undefined || child.pid === undefined) gate.end()
     else
       onStart(child.pid).then(
-        () => gate.end(`${begun?.text ?? ''}\n`),
+        () => gate.once('finish', onBegun).end(`${begun?.text ?? ''}\n`),
         (error: unknown) => {
           output = `The start of ${commandLine[0]} could not be recorded: ${String(error)}`
           gate.end()
@@ -58,15 +63,18 @@ export function runHook(
     const add = (chunk: Buffer): void => {
       output = (output + chunk.toString('utf8')).slice(-MAX_OUTPUT)
     }
-    child.stdout.on('data', add)
+    child.stdout.on('data', (chunk: Buffer) => {
+      add(chunk)
+      printed = (printed + chunk.toString('utf8')).slice(-MAX_OUTPUT)
+    })
     child.stderr.on('data', add)
     // A program that does not read its input closes the pipe.
     child.stdin.on('error', () => {})
     child.stdin.end(input === undefined ? '' : JSON.stringify(input))
     const timer = setTimeout(() => killGroup(child.pid), timeoutMs)
-    child.on('error', (error) => end({ code: 'no start', output: error.message }))
+    child.on('error', (error) => end({ code: 'no start', output: error.message, printed }))
     child.on('exit', (code, signal) => {
-      const result = () => end({ code: code ?? signal ?? 'unknown', output })
+      const result = () => end({ code: code ?? signal ?? 'unknown', output, printed })
       child.on('close', result)
       setTimeout(result, CLOSE_MS).unref()
     })

@@ -93,7 +93,7 @@ type MakeRole = (parts: RoleParts) => Promise<Role>
 async function chooseAppliance(hooksFile: string | undefined): Promise<MakeRole> {
   if (hooksFile === undefined) return (parts) => createEdgeRole(parts, dryRunAppliance(parts.state))
   const hooks = await readHooks(hooksFile)
-  return (parts) => createEdgeRole(parts, hookAppliance(hooks, parts.state))
+  return (parts) => createEdgeRole(parts, hookAppliance(hooks, parts))
 }
 
 interface RouterValues {
@@ -115,7 +115,7 @@ async function chooseRouter({ hooks: hooksFile, mac, model, serial }: RouterValu
   if (hooksFile === undefined)
     return async (parts) => createRouterRole(parts, await dryRunRouter(parts.state, { nodes: bothNodes }), identity)
   const hooks = await readRouterHooks(hooksFile)
-  return async (parts) => createRouterRole(parts, hookRouter(hooks, parts.state), identity)
+  return async (parts) => createRouterRole(parts, hookRouter(hooks, parts), identity)
 }
 
 /** @throws Error for anything but an Ed25519 public key. */

@@ -3,8 +3,9 @@ import { onTestFinished } from 'vitest'
 import type { Appliance } from '../../src/agent/appliance.ts'
 import { dryRunAppliance, readDryRun } from '../../src/agent/dry-run.ts'
 import { createEdgeRole } from '../../src/agent/edge-role.ts'
+import type { RoleParts } from '../../src/agent/role.ts'
 import { type AgentOptions, runAgent } from '../../src/agent/run-agent.ts'
-import { type State, openState } from '../../src/agent/state.ts'
+import { openState } from '../../src/agent/state.ts'
 import { addMxedge } from '../support/mxedges.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -21,20 +22,20 @@ export interface StartedAgent {
 export interface StartOptions extends Partial<AgentOptions> {
   readonly code?: string
   readonly folder?: string
-  readonly applianceOf?: (state: State) => Appliance
+  readonly applianceOf?: (parts: RoleParts) => Appliance
 }
 
 /** Starts a real agent that changes nothing on this machine, in this process. */
 export async function startAgent(
   world: EdgeWorld,
-  { code, folder, applianceOf = dryRunAppliance, ...options }: StartOptions = {},
+  { code, folder, applianceOf = ({ state }) => dryRunAppliance(state), ...options }: StartOptions = {},
 ): Promise<StartedAgent> {
   const made = code === undefined ? await addMxedge(world) : null
   const place = folder ?? (await temporaryDir())
   const stopping = new AbortController()
   const ended = runAgent({
     folder: place,
-    roleOf: (parts) => createEdgeRole(parts, applianceOf(parts.state)),
+    roleOf: (parts) => createEdgeRole(parts, applianceOf(parts)),
     registration: { url: world.url, code: code ?? made?.magic },
     version: '0.1.0',
     log: () => {},

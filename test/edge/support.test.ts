@@ -83,7 +83,7 @@ describe('the support files of an edge appliance', () => {
     const archive = join(await temporaryDir(), 'archive')
     await writeFile(archive, bytes)
     const { id } = await startAgent(world, {
-      applianceOf: (state) => hookAppliance({ services: {}, support: ['cat', archive] }, state),
+      applianceOf: (parts) => hookAppliance({ services: {}, support: ['cat', archive] }, parts),
     })
     await untilConnected(world, id)
     await request(id)
@@ -105,7 +105,7 @@ describe('the support files of an edge appliance', () => {
   test('that the hook can not collect are not uploaded, and the reason is recorded', async () => {
     const failing = ['sh', '-c', 'echo half; echo no space >&2; exit 3'] as const
     const { id, folder } = await startAgent(world, {
-      applianceOf: (state) => hookAppliance({ services: {}, support: failing }, state),
+      applianceOf: (parts) => hookAppliance({ services: {}, support: failing }, parts),
     })
     await untilConnected(world, id)
     await request(id)
@@ -116,7 +116,7 @@ describe('the support files of an edge appliance', () => {
   })
 
   test('can not be asked for where the appliance has no hook for them', async () => {
-    const { id } = await startAgent(world, { applianceOf: (state) => hookAppliance({ services: {} }, state) })
+    const { id } = await startAgent(world, { applianceOf: (parts) => hookAppliance({ services: {} }, parts) })
     await untilConnected(world, id)
     expect(await request(id)).toMatchObject({
       status: 400,

@@ -1,6 +1,5 @@
 import { onTestFinished } from 'vitest'
 import { type Faults, dryRunAppliance } from '../../src/agent/dry-run.ts'
-import type { State } from '../../src/agent/state.ts'
 import { defaultMxedgeUpgradeOptions } from '../../src/mxedges/upgrades/options.ts'
 import type { MxedgeUpgradeOptions } from '../../src/mxedges/upgrades/target.ts'
 import { startMxedgeUpgrades } from '../../src/mxedges/upgrades/worker.ts'
@@ -25,7 +24,7 @@ export function runUpgrades(world: EdgeWorld, options: Partial<MxedgeUpgradeOpti
 /** Starts a real agent in a dry run, as the appliance that the body describes. */
 export async function startBox(world: EdgeWorld, body: object = {}, faults: Faults = {}): Promise<StartedAgent> {
   const { id, magic } = await addMxedge(world, body)
-  const agent = await startAgent(world, { code: magic, applianceOf: (state: State) => dryRunAppliance(state, faults) })
+  const agent = await startAgent(world, { code: magic, applianceOf: ({ state }) => dryRunAppliance(state, faults) })
   await untilConnected(world, id)
   return { ...agent, id }
 }

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Faults, dryRunAppliance } from '../../src/agent/dry-run.ts'
 import { hookAppliance } from '../../src/agent/hooks.ts'
 import type { CommandLine } from '../../src/agent/run-hook.ts'
-import type { State } from '../../src/agent/state.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -59,7 +58,7 @@ describe('the agent', () => {
     [{ install: 'bad_package' }, 'The package of tunterm 2.0.1 is damaged'],
     [{ install: 'other_version' }, 'The package was installed, but tunterm reports 2.0.1+other, not 2.0.1'],
   ])('says why an installation with %j failed, and keeps no file', async (faults, reason) => {
-    const { id, folder } = await start({ applianceOf: (state: State) => dryRunAppliance(state, faults) })
+    const { id, folder } = await start({ applianceOf: ({ state }) => dryRunAppliance(state, faults) })
     await order(world, id, upgradeOf(damaged))
     expect(await untilEnded(world, id, 'rejected')).toMatchObject({ reason })
     expect(await lastEvent(world, id)).toMatchObject({ type: 'ME_PACKAGE_UPDATE_FAILED', text: reason })
@@ -111,14 +110,14 @@ describe('the agent', () => {
     [{ distro: 'fails' }, 'The upgrade of the distribution has failed'],
     [{ distro: 'changes_nothing' }, 'The upgrade has ended, but the distribution still is bookworm'],
   ])('says why the upgrade of the distribution with %j failed', async (faults, reason) => {
-    const { id } = await start({ applianceOf: (state: State) => dryRunAppliance(state, faults) })
+    const { id } = await start({ applianceOf: ({ state }) => dryRunAppliance(state, faults) })
     await order(world, id, { kind: 'upgrade_distro', params: { codename: 'next', from: 'bookworm' } })
     expect(await untilEnded(world, id, 'rejected')).toMatchObject({ reason })
     expect(await lastEvent(world, id)).toMatchObject({ type: 'ME_DISTRO_UPGRADE_FAILED', text: reason })
   })
 })
 
-test("the operator's commands install a package and tell its version", async () => {
+test("the operator's commands install a package, tell its version, and tell what Linux can't", async () => {
   const place = await temporaryDir()
   const [installed, version] = [join(place, 'installed'), join(place, 'version')]
   const js = (code: string): CommandLine => [process.execPath, '-e', `const fs = require('fs'); ${code}`]
@@ -129,8 +128,14 @@ test("the operator's commands install a package and tell its version", async () 
       fs.copyFileSync(file, ${JSON.stringify(installed)}); fs.writeFileSync(${JSON.stringify(version)}, version)`),
     ...{ status: idle, start: idle, stop: idle, restart: idle },
   }
-  const { id } = await start({ applianceOf: (state) => hookAppliance({ services: { tunterm } }, state) })
-  expect((await stats(id)).service_stat.tunterm.package_state).toBe('not_installed')
+  const told = js(`console.log('{"num_tunnels":7,"idrac_version":"4.1"}')`)
+  const hooks = { services: { tunterm }, stats: told }
+  const { id } = await start({ applianceOf: (parts) => hookAppliance(hooks, parts) })
+  expect(await stats(id)).toMatchObject({
+    service_stat: { tunterm: { package_state: 'not_installed' } },
+    num_tunnels: 7,
+    idrac_version: '4.1',
+  })
   const bytes = randomBytes(50_000)
   await order(world, id, upgradeOf(await uploadPackage(world, '3.0.0', { bytes })))
   await untilEnded(world, id, 'done')

@@ -82,6 +82,13 @@ export type OwnStats = Static<typeof OwnStats>
 const ownCheck = Compile(OwnStats)
 export const isOwnStats = (value: unknown): value is OwnStats => ownCheck.Check(value)
 
+/** Returns what is wrong with a value that is no OwnStats, and where. */
+export function findWrongStat(value: unknown): string {
+  const [error] = ownCheck.Errors(value)
+  const place = error?.instancePath.slice(1).replaceAll('/', '.') ?? ''
+  return `${place === '' ? 'the whole' : place} ${error?.message ?? 'is unknown'}`
+}
+
 export const MachineStats = Type.Object({
   cpu: Type.Optional(Type.Object({ ...CpuTimes.properties, cpus: byName(CpuTimes, MAX_CPUS) })),
   memory: Type.Optional(Memory),
