@@ -49,6 +49,7 @@ export async function dryRunRouter(
       const { done } = await read()
       await write({ installed, done: [...done, `install ${installed} of ${size} bytes`] })
     },
+    awaitReboot: async () => {},
     async reboot(node, commandId) {
       const { done, installed, version: runs, node_command: former } = await read()
       if (node !== null && former === commandId) return

@@ -71,6 +71,7 @@ export function hookRouter(hooks: RouterHooks, parts: HookParts): Router {
       const hook = { subject: 'packages', timeoutMs: hookLimitsMs.installFirmware } as const
       await lasting.run(hook, [...need(install, 'install'), path, version])
     },
+    awaitReboot: () => lasting.awaitEarlier('reboot'),
     async reboot(node, commandId) {
       const hook = { subject: 'reboot' } as const
       if (node === null) return lasting.run(hook, need(reboot, 'reboot'))

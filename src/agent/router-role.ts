@@ -66,6 +66,7 @@ function routerExecutor(parts: RoleParts, router: Router, { mac }: RouterIdentit
       if (isRouterParams('support', params) && method === 'support')
         return uploadSupport(parts, { name: mac, collectSupport: (path) => router.collectSupport(path) }, params)
       const work = async (): Promise<string> => {
+        await router.awaitReboot()
         if (isRouterParams('stage', params) && method === 'stage') return stage(parts, params)
         if (isRouterParams('activate', params) && method === 'activate') return activate(parts, router, params)
         if (isRouterParams('restart', params) && method === 'restart') return restart(parts, router, params)

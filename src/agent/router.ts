@@ -14,6 +14,8 @@ export interface Router {
   uptimeS(): Promise<number>
   /** Of the firmware that runs. @throws Error where it can't be read. */
   version(): Promise<string>
+  /** Waits for the reboot that an earlier process of the agent began, and that has yet to take the router down. */
+  awaitReboot(): Promise<void>
   /** Installs firmware, which runs after a reboot. @throws Error with the reason. */
   install(image: PackageFile): Promise<void>
   /**

@@ -162,7 +162,7 @@ describe('the support files of an edge appliance', () => {
   })
 })
 
-test('the support files of a router are collected by its agent, and uploaded again after a crash', async () => {
+test('the support files of a router are collected by its agent, and one that is uploaded again is not kept', async () => {
   const router = await startRouter(world)
   const path = `/sites/${router.siteId}/devices/${router.deviceId}/support`
   const { status, body } = await world.call('POST', path, { body: {} })
