@@ -20,12 +20,14 @@ const models = { switch: 'EX4100-48P', gateway: 'SRX345' } as const
 const OLD = '22.4R3.25'
 const VERSION = '23.4R2-S2.1'
 const image = Buffer.concat([Buffer.from(imageHeader(Object.values(models), VERSION)), randomBytes(50_000)])
+/** Of a reboot; that of the check of the version is shorter. */
+const LIMIT_MS = 120_000
 const options: RolloutOptions = {
   ...defaultRolloutOptions,
   soakMs: 0,
   retryMs: 5,
   maxAttempts: 1,
-  rebootTimeoutMs: { ap: 120_000, switch: 120_000, gateway: 120_000, virtual_chassis: 120_000, cluster: 120_000 },
+  rebootTimeoutMs: { ap: LIMIT_MS, switch: LIMIT_MS, gateway: LIMIT_MS, virtual_chassis: LIMIT_MS, cluster: LIMIT_MS },
   notAppliedMs: 30_000,
   installMs: 60_000,
   verifyTimeoutMs: 60_000,
@@ -104,6 +106,12 @@ async function untilIn(id: string, bucket: string, stepMs = 1000): Promise<AnyJs
     const site = await readSite(id)
     return site.targets[bucket].length === 1 ? site : null
   })
+}
+
+/** Passes the time limit of the device once it is in that list. */
+async function passLimit(id: string, bucket: string): Promise<void> {
+  await untilIn(id, bucket)
+  clock.advance(LIMIT_MS)
 }
 
 const statusOf = () =>
@@ -204,15 +212,16 @@ describe('an upgrade of a Virtual Chassis', () => {
     expect(junos.device.journal).toEqual(['file-copy', 'package-add 1', 'package-add 2', 'package-add 0', 'reboot'])
   })
 
-  test.each<[string, JunosFault]>([
-    ['never returns', 'never_returns'],
-    ['returns with its old version', 'old_version'],
-    ['returns without one of its members', 'partial_chassis'],
-    ['refuses the package on a member', 'install_fails'],
-    ['stores another file than the image', 'bad_image'],
-  ])('fails when the device %s', async (_, fault) => {
+  test.each<[string, JunosFault, string | null]>([
+    ['never returns', 'never_returns', 'reboot_in_progress'],
+    ['returns with its old version', 'old_version', null],
+    ['returns without one of its members', 'partial_chassis', 'rebooted'],
+    ['refuses the package on a member', 'install_fails', null],
+    ['stores another file than the image', 'bad_image', null],
+  ])('fails when the device %s', async (_, fault, stuckIn) => {
     await start('virtual_chassis', [fault])
     const id = await createUpgrade()
+    if (stuckIn !== null) await passLimit(id, stuckIn)
     expect(await untilIn(id, 'failed', 2000)).toMatchObject({ targets: { failed: [mac], upgraded: [] } })
   })
 
@@ -246,13 +255,14 @@ describe('an upgrade of an SRX cluster', () => {
     ])
   })
 
-  test.each<[string, JunosFault]>([
-    ['of which a node does not return', 'partial_chassis'],
-    ['whose nodes return with the old version', 'old_version'],
-    ['that refuses the package', 'install_fails'],
-  ])('fails with a cluster %s', async (_, fault) => {
+  test.each<[string, JunosFault, string | null]>([
+    ['of which a node does not return', 'partial_chassis', 'rebooted'],
+    ['whose nodes return with the old version', 'old_version', null],
+    ['that refuses the package', 'install_fails', null],
+  ])('fails with a cluster %s', async (_, fault, stuckIn) => {
     await start('cluster', [fault])
     const id = await createUpgrade()
+    if (stuckIn !== null) await passLimit(id, stuckIn)
     expect(await untilIn(id, 'failed', 2000)).toMatchObject({ targets: { failed: [mac], upgraded: [] } })
   })
 })

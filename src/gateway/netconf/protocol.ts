@@ -73,8 +73,9 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
     begin: (socket, address) => void begin(socket, address),
     onRefused: refuse,
   })
+  // A request is several small packets: the last one would wait for the device's delayed acknowledgement of the first.
   const listener = createServer(
-    { pauseOnConnect: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS },
+    { pauseOnConnect: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS },
     (socket) => {
       const address = socket.remoteAddress?.replace(/^::ffff:/, '')
       // A socket that is already closed has no address.

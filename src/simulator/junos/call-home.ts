@@ -34,7 +34,8 @@ export function callHome(options: CallHomeOptions): HomeCall {
   const key = ssh2.utils.parseKey(hostKey)
   if (key instanceof Error) throw key
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => serve(client, options))
-  const socket = connect({ host, port }, () => {
+  // Like the SSH server of a real device, which sends each packet at once.
+  const socket = connect({ host, port, noDelay: true }, () => {
     if (outboundSsh !== undefined) {
       const announced = `${key.type} ${key.getPublicSSH().toString('base64')}`
       socket.write(preambleOf(outboundSsh, announced))
