@@ -62,6 +62,16 @@ describe('a preamble', () => {
     expect(() => read('x'.repeat(MAX_PREAMBLE_BYTES + 1))).toThrow(PreambleError)
   })
 
+  test.each([
+    ['spaces within a value', `A:x${' '.repeat(MAX_PREAMBLE_BYTES - 20)}x\nSSH-2.0-x\r\n`],
+    ['names without a colon', `${'A '.repeat(MAX_PREAMBLE_BYTES / 2 - 20)}\nSSH-2.0-x\r\n`],
+  ])('of the largest size takes no time, though it consists of %s', (_, text) => {
+    const before = process.cpuUsage()
+    for (let times = 0; times < 20; times += 1) expect(() => read(text)).toThrow(PreambleError)
+    // A parser in quadratic time takes 400 ms each time.
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(2000)
+  })
+
   test('either parses or ends with a PreambleError, whatever was changed in it', () => {
     const change = fc.record({ at: fc.nat(preamble.length), insert: fc.string({ maxLength: 8 }) })
     fc.assert(

@@ -60,8 +60,10 @@ export class PreambleReader {
 export function parsePreamble(text: string): Preamble {
   const fields = new Map<string, string>()
   for (const line of text.split(/\r?\n|\r/)) {
-    const [, name, value] = /^\s*([A-Za-z-]+)\s*::?\s*(.*?)\s*$/.exec(line) ?? []
-    if (name !== undefined && value !== undefined && value !== '') fields.set(name.toUpperCase(), value)
+    // A pattern that also cut the spaces after the value would try again at each of them, in quadratic time.
+    const [, name, rest = ''] = /^\s*([A-Za-z-]+)\s*::?(.*)$/.exec(line) ?? []
+    const value = rest.trim()
+    if (name !== undefined && value !== '') fields.set(name.toUpperCase(), value)
   }
   if (text.trim() === '') return none
   if (fields.get('MSG-ID')?.toUpperCase() !== 'DEVICE-CONN-INFO') throw new PreambleError('the preamble is unknown')
