@@ -64,6 +64,7 @@ const { privateKey } = sshUserKey(createSecrets(Buffer.alloc(32)))
 
 describeProtocol({
   family: FAMILY,
+  type: 'switch',
   protocol: netconf({ host: '127.0.0.1', port: 0, privateKey, limits: { lookMs: 1 } }),
   capabilities: junosDriver.capabilitiesOf(facts()),
   helloMs: defaultLimits.helloMs,

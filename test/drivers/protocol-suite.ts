@@ -8,6 +8,7 @@ import { listDeviceCommands } from '../../src/devices/commands/store-list.ts'
 import { presentCommand } from '../../src/devices/commands/wire.ts'
 import type { Protocol } from '../../src/gateway/protocol.ts'
 import type { CommandKind, DeviceCapabilities } from '../../src/devices/tables.ts'
+import type { DeviceType } from '../../src/events/device-type.ts'
 import { type GatewayHarness, type RunningGateway, createGatewayHarness, newMac } from '../gateway/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -34,6 +35,8 @@ export interface TestCall {
 
 /** What a protocol feeds to the suite. */
 export interface ProtocolSamples {
+  /** Of the devices; access points if it is absent. */
+  readonly type?: DeviceType
   readonly family: string
   /** The protocol, unless the gateway speaks it anyway. */
   readonly protocol?: Protocol
@@ -97,7 +100,7 @@ export function describeProtocol(samples: ProtocolSamples): void {
 
   async function connectNew(gateway: RunningGateway): Promise<{ mac: string; peer: TestPeer }> {
     const mac = newMac()
-    await harness.claim(mac)
+    await harness.claim(mac, samples.type)
     return { mac, peer: await connect(gateway, mac) }
   }
 

@@ -2,7 +2,21 @@ import { systemScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import { insertHostKeys, listDevicesByKey, listHostKeys, lockKeyedDevice } from './store.ts'
+import { findFamily } from '../routers/store.ts'
+import {
+  countUnclaimedDevices,
+  insertHostKeys,
+  isRegistered,
+  listDevicesByKey,
+  listHostKeys,
+  lockKeyedDevice,
+} from './store.ts'
+
+/** The protocol of devices that call home. */
+export const CALL_HOME_FAMILY = 'junos'
+
+/** A secret that got into the wrong hands can't fill the registry: so many devices that nobody knows may use it. */
+const MAX_UNCLAIMED = 1000
 
 /** What a device has proved by the time that it has said who it is. */
 export interface CallHomeProof {
@@ -15,13 +29,17 @@ export interface CallHomeProof {
 
 export type CallHomeDecision =
   | { readonly kind: 'admitted'; readonly orgId: string }
-  /** `unknown_key`: nobody vouched for the key, or the device is known by others. */
-  | { readonly kind: 'refused'; readonly why: 'unknown_key' }
+  /**
+   * `unknown_key`: nobody vouched for the key, or the device is known by others. `other_protocol`: the device is no
+   * device that calls home. `too_many`: the secret has vouched for too many unclaimed devices.
+   */
+  | { readonly kind: 'refused'; readonly why: 'unknown_key' | 'other_protocol' | 'too_many' }
 
 /**
  * Decides which organization's device has called home. A key that the organization knows for the device suffices. The
  * secret of an organization suffices for a device without keys: the key becomes its key, so that no other device with the
- * same secret can act as this one. An unclaimed device gets no key: it may still turn out to be that of someone else.
+ * same secret can act as this one. An unclaimed device gets no key: it may still turn out to be that of someone else. The
+ * secret proves nothing about devices that prove themselves by another protocol, and about access points.
  */
 export async function admitDevice(ctx: Context, proof: CallHomeProof): Promise<CallHomeDecision> {
   const { deviceId, vouchingOrgId, fingerprint } = proof
@@ -31,10 +49,17 @@ export async function admitDevice(ctx: Context, proof: CallHomeProof): Promise<C
   const scope = systemScope('gateway', vouchingOrgId)
   return inTx(ctx, async (tx): Promise<CallHomeDecision> => {
     const device = await lockKeyedDevice(tx, scope, deviceId)
-    if (device === undefined) return { kind: 'admitted', orgId: vouchingOrgId }
+    if (device === undefined) {
+      const isNew = !(await isRegistered(tx, deviceId))
+      return isNew && (await countUnclaimedDevices(tx, scope, MAX_UNCLAIMED)) === MAX_UNCLAIMED
+        ? { kind: 'refused', why: 'too_many' }
+        : { kind: 'admitted', orgId: vouchingOrgId }
+    }
     const keys = await listHostKeys(tx, scope, deviceId)
     if (keys.some((key) => key.fingerprint === fingerprint)) return { kind: 'admitted', orgId: vouchingOrgId }
     if (keys.length > 0) return { kind: 'refused', why: 'unknown_key' }
+    const family = (await findFamily(tx, deviceId)) ?? CALL_HOME_FAMILY
+    if (device.type === 'ap' || family !== CALL_HOME_FAMILY) return { kind: 'refused', why: 'other_protocol' }
     const at = ctx.clock.now()
     await insertHostKeys(tx, scope, { deviceId, fingerprints: [fingerprint], at })
     await appendAudit(tx, scope, {

@@ -57,13 +57,13 @@ export function listHostKeys(reader: Reader, scope: InOrg, deviceId: string): Pr
     .execute()
 }
 
-export type KeyedDevice = Pick<Device, 'id' | 'mac' | 'name' | 'siteId'>
+export type KeyedDevice = Pick<Device, 'id' | 'mac' | 'type' | 'name' | 'siteId'>
 
 /** Locks a device against other changes of its keys until `tx` ends. */
 export function lockKeyedDevice(tx: Tx, scope: InOrg, deviceId: string): Promise<KeyedDevice | undefined> {
   return tx
     .selectFrom('device')
-    .select(['id', 'mac', 'name', 'siteId'])
+    .select(['id', 'mac', 'type', 'name', 'siteId'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', deviceId)
     .forUpdate()
@@ -74,11 +74,30 @@ export function lockKeyedDevice(tx: Tx, scope: InOrg, deviceId: string): Promise
 export function findKeyedDevice(reader: Reader, scope: SitesScope, deviceId: string): Promise<KeyedDevice | undefined> {
   return reader
     .selectFrom('device')
-    .select(['id', 'mac', 'name', 'siteId'])
+    .select(['id', 'mac', 'type', 'name', 'siteId'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', deviceId)
     .where(inSites(scope, sql.ref('device.site_id')))
     .executeTakeFirst()
+}
+
+/** Returns true if the device has connected before, or is in a manifest. */
+export async function isRegistered(reader: Reader, deviceId: string): Promise<boolean> {
+  const row = await reader.selectFrom('deviceRegistry').select('id').where('id', '=', deviceId).executeTakeFirst()
+  return row !== undefined
+}
+
+/** Counts the unclaimed devices that proved the organization when they connected last, up to `max`. */
+export async function countUnclaimedDevices(reader: Reader, scope: InOrg, max: number): Promise<number> {
+  const found = await reader
+    .selectFrom('deviceSession')
+    .innerJoin('deviceRegistry', 'deviceRegistry.id', 'deviceSession.deviceId')
+    .select('deviceSession.deviceId')
+    .where('deviceSession.orgId', '=', scope.orgId)
+    .where('deviceRegistry.orgId', 'is', null)
+    .limit(max)
+    .execute()
+  return found.length
 }
 
 export interface NewHostKeys {

@@ -3,10 +3,11 @@ import { admitDevice } from '../../devices/call-home/admit-device.ts'
 import { findCallHomeSecret } from '../../devices/call-home/secret.ts'
 import { listDevicesByKey } from '../../devices/call-home/store.ts'
 import { deviceIdOf } from '../../devices/device.ts'
-import { Allowance } from '../allowance.ts'
+import type { Allowances } from '../allowance.ts'
 import type { LinkHost } from '../protocol.ts'
 import type { Turns } from '../turns.ts'
 import { type JunosFacts, readFacts } from './facts.ts'
+import { Intake } from './intake.ts'
 import { JunosLink } from './link.ts'
 import { type Preamble, PreambleError, PreambleReader, isVouchedFor } from './preamble.ts'
 import { NetconfSession } from './session.ts'
@@ -16,9 +17,9 @@ import type { Task } from './task.ts'
 /**
  * Why a connection did not become a link. `preamble`: what came before SSH is no preamble. `host_key`: nobody vouched
  * for the device's key. `ssh`: the handshake or the login failed. `netconf`: it does not say who it is.
- * `foreign`: it belongs to another organization.
+ * `foreign`: it belongs to another organization. `flooding`: its key has recently exceeded its allowance.
  */
-export type Refusal = 'preamble' | 'host_key' | 'ssh' | 'netconf' | 'foreign'
+export type Refusal = 'preamble' | 'host_key' | 'ssh' | 'netconf' | 'foreign' | 'flooding'
 
 export class RefusedError extends Error {
   readonly why: Refusal
@@ -32,6 +33,8 @@ export class RefusedError extends Error {
 export interface AcceptOptions {
   readonly host: LinkHost
   readonly turns: Turns
+  /** By fingerprint, because a key is what a device can't change at will once it is known. */
+  readonly allowances: Allowances
   readonly user: string
   readonly privateKey: string
   /** Called when SSH begins. */
@@ -48,10 +51,11 @@ export interface Caller {
  * @throws RefusedError; or any error of the database.
  */
 export async function acceptDevice(options: AcceptOptions, { socket, address }: Caller): Promise<JunosLink> {
-  const { host, turns } = options
-  const { ctx } = host
+  const { host, turns, allowances } = options
+  const { ctx, now, counters } = host
   const preamble = await readPreamble(socket)
   options.onSsh(socket)
+  const intake = new Intake(socket, now)
   const vouchingOrgId = await findVouchingOrg(host, preamble)
   const connection = await openSsh({
     socket,
@@ -62,17 +66,29 @@ export async function acceptDevice(options: AcceptOptions, { socket, address }: 
   }).catch((error: unknown) => {
     throw error instanceof SshError ? new RefusedError(error.why, error.message) : error
   })
+  const { fingerprint } = connection
+  if (allowances.isSpent(fingerprint, now()))
+    throw new RefusedError('flooding', `its key ${fingerprint} sends too much`)
+  const allowance = allowances.open(fingerprint, now())
+  socket.once('close', () => allowances.release(fingerprint))
   // A cell, because the session may close before the link exists.
   const opened: { link?: JunosLink } = {}
   const session = new NetconfSession(connection, {
-    now: host.now,
+    now,
     turns,
-    allowance: new Allowance(host.now()),
+    allowance,
     onClosed: () => void opened.link?.onSessionClosed(),
     onBroken(why) {
-      host.counters.add('malformed_frame')
+      counters.add('malformed_frame')
       ctx.log.warn({ address, mac: opened.link?.mac, detail: why.slice(0, 200) }, 'closed a session of a device')
     },
+  })
+  intake.countFor(allowance, () => {
+    counters.add('flood')
+    if (opened.link !== undefined) host.onTrouble(opened.link, 'DEVICE_SENDS_TOO_MUCH')
+    const detail = 'it sends more than the gateway reads, or does not read'
+    ctx.log.warn({ address, mac: opened.link?.mac, detail }, 'closed a session of a device')
+    session.close()
   })
   socket.once('close', () => session.close())
   try {
@@ -81,10 +97,9 @@ export async function acceptDevice(options: AcceptOptions, { socket, address }: 
     const decision = await admitDevice(ctx, {
       deviceId: deviceIdOf(facts.mac),
       vouchingOrgId,
-      fingerprint: connection.fingerprint,
+      fingerprint,
     })
-    if (decision.kind === 'refused')
-      throw new RefusedError('host_key', `its host key ${connection.fingerprint} is not that of device ${facts.mac}`)
+    if (decision.kind === 'refused') throw new RefusedError('host_key', refusals[decision.why](facts.mac, fingerprint))
     const link = new JunosLink(host, { session, facts, orgId: decision.orgId, address })
     if (!(await host.connect(link, link.deviceFacts)))
       throw new RefusedError('foreign', `device ${facts.mac} belongs to another organization`)
@@ -98,6 +113,13 @@ export async function acceptDevice(options: AcceptOptions, { socket, address }: 
     throw error
   }
 }
+
+const refusals: Readonly<Record<'unknown_key' | 'other_protocol' | 'too_many', (mac: string, key: string) => string>> =
+  {
+    unknown_key: (mac, key) => `its host key ${key} is not that of device ${mac}`,
+    other_protocol: (mac) => `device ${mac} does not call home: it is known by another protocol`,
+    too_many: (mac) => `device ${mac} is unknown, and 1000 unclaimed ones use the secret already: claim them first`,
+  }
 
 /** Returns the organization whose secret vouches for the announced key. */
 async function findVouchingOrg({ ctx }: LinkHost, preamble: Preamble): Promise<string | null> {
@@ -146,7 +168,7 @@ async function runFacts(session: NetconfSession): Promise<JunosFacts> {
   while (next.done !== true) {
     const reply = await session.request(next.value)
     if (reply.kind === 'broken') throw new RefusedError('netconf', 'it left before it said who it is')
-    next = task.next(reply)
+    next = await session.decode(() => task.next(reply))
   }
   if (typeof next.value === 'string') throw new RefusedError('netconf', next.value)
   return next.value

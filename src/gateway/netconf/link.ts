@@ -160,7 +160,7 @@ export class JunosLink implements DeviceLink {
       if ((await mayCall?.(call)) === false || this.#session.isClosed) return LOST
       const reply = await this.#session.request(call)
       if (reply.kind === 'broken' && (call.mayBreak !== true || this.#isEnded)) return LOST
-      next = task.next(reply)
+      next = await this.#session.decode(() => task.next(reply))
     }
     return next.value
   }

@@ -1,6 +1,7 @@
 import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
 import { SSH_USER } from '../../devices/call-home/ssh-user.ts'
 import type { LinkHost, Listener, Protocol } from '../protocol.ts'
+import { Allowances } from '../allowance.ts'
 import { createTurns } from '../turns.ts'
 import { RefusedError, type Refusal, acceptDevice } from './accept.ts'
 import { createCallers } from './callers.ts'
@@ -35,6 +36,7 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
   const links = new Set<JunosLink>()
   const sockets = new Set<Socket>()
   const turns = createTurns(now)
+  const allowances = new Allowances()
   let isStopped = false
 
   function refuse(why: Refusal | 'busy' | 'late' | 'error', address: string, detail?: string): void {
@@ -46,7 +48,14 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
   async function begin(socket: Socket, address: string): Promise<void> {
     try {
       const link = await acceptDevice(
-        { host, turns, user: SSH_USER, privateKey: options.privateKey, onSsh: (ready) => callers.extend(ready) },
+        {
+          host,
+          turns,
+          allowances,
+          user: SSH_USER,
+          privateKey: options.privateKey,
+          onSsh: (ready) => callers.extend(ready),
+        },
         { socket, address },
       )
       counters.add('sessions')
@@ -91,6 +100,7 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
     look() {
       callers.dropLate()
       for (const link of links) link.look(limits.pollMs)
+      allowances.sweep(now())
     },
     close: () =>
       new Promise((resolve) => {

@@ -9,7 +9,7 @@ import { type XmlElement, parseXml } from './xml.ts'
 /** The largest message; the replies that the gateway asks for have a few kilobytes per member. */
 const MAX_MESSAGE_BYTES = 512 * 1024
 const MAX_ID = 999_999_999
-/** A longer time says nothing about the message: the computer was asleep or busy. */
+/** A longer time says little about the message: its code was not compiled yet, or memory was being freed. */
 const MAX_DECODE_MS = 20
 
 export interface SessionOptions {
@@ -18,7 +18,7 @@ export interface SessionOptions {
   readonly allowance: Allowance
   /** Called once, when nothing can be sent or received any more. */
   readonly onClosed: () => void
-  /** The device sent what makes no sense, or too much. The session is being closed. */
+  /** The device sent what makes no sense. The session is being closed. */
   readonly onBroken: (why: string) => void
 }
 
@@ -90,9 +90,6 @@ export class NetconfSession {
 
   #receive(bytes: Buffer): void {
     if (this.isClosed) return
-    const { allowance, now } = this.#options
-    allowance.spend({ bytes: bytes.length }, now())
-    if (allowance.isSpent(now())) return this.#break('it sends more than the gateway reads')
     this.#decoder.push(bytes)
     if (!this.#isDraining) void this.#drain()
   }
@@ -103,7 +100,8 @@ export class NetconfSession {
     try {
       for (let message = this.#decoder.next(); message !== null; message = this.#decoder.next()) {
         const text = message
-        const root = await this.#options.turns.run(() => this.#parse(text))
+        this.#options.allowance.spend({ frames: 1 }, this.#options.now())
+        const root = await this.decode(() => parseXml(text))
         if (this.isClosed) return
         this.#handle(root)
       }
@@ -113,12 +111,19 @@ export class NetconfSession {
     this.#isDraining = false
   }
 
-  #parse(text: string): XmlElement {
-    const { allowance, now } = this.#options
-    const startMs = now()
-    const root = parseXml(text)
-    allowance.spend({ frames: 1, decodeMs: Math.min(MAX_DECODE_MS, now() - startMs) }, now())
-    return root
+  /** Decodes something that the device has sent when it is its turn, at the cost of its allowance. */
+  decode<T>(work: () => T): Promise<T> {
+    const { allowance, now, turns } = this.#options
+    return turns.run(() => {
+      // Of the processor: a session is closed for what it costs, which must not depend on what else the computer does.
+      const before = process.threadCpuUsage()
+      try {
+        return work()
+      } finally {
+        const { user, system } = process.threadCpuUsage(before)
+        allowance.spend({ decodeMs: Math.min(MAX_DECODE_MS, (user + system) / 1000) }, now())
+      }
+    })
   }
 
   #handle(root: XmlElement): void {

@@ -14,7 +14,8 @@ export interface XmlElement {
 /** The text is not well-formed, has a document type, or is deeper or larger than any real reply. */
 export class XmlError extends Error {}
 
-const MAX_DEPTH = 32
+/** Twice that of a chassis inventory. Reading a reply takes time in proportion to it, or to its square. */
+const MAX_DEPTH = 20
 const MAX_ELEMENTS = 20_000
 const MAX_ATTRIBUTES = 32
 
