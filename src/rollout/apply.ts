@@ -10,6 +10,7 @@ import { fenceDownloads } from '../firmware/store-downloads.ts'
 import type { Tx } from '../platform/db.ts'
 import type { Now, SiteUpgradeDecision } from './decide-next.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
+import { decideOutage } from './decide-outage.ts'
 import type { Step } from './decide-step.ts'
 import { showProgress } from './fwupdate.ts'
 import { presentInFlight } from './present-in-flight.ts'
@@ -20,6 +21,7 @@ import { openPhase, updateOrgPhases } from './store-phases.ts'
 import { haltTargets, stopSiteUpgrades } from './store-stop.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 import type { LockedTarget } from './store-targets.ts'
+import { encodeStep } from './timeline.ts'
 
 interface TargetStep extends Omit<Step, 'target'> {
   readonly siteUpgrade: LockedSiteUpgrade
@@ -40,7 +42,12 @@ export async function applyRounds(
   const { now } = at
   const decided = rounds.flatMap(({ decisions }) => decisions)
   const steps = decided.flatMap(({ siteUpgrade, decision }) => stepsOf(siteUpgrade, decision))
-  await updateTargets(tx, scope, steps.map(targetChange), at)
+  await updateTargets(
+    tx,
+    scope,
+    steps.map((step) => targetChange(step, at)),
+    at,
+  )
   for (const inFlight of [true, false]) {
     const turned = steps.filter(
       ({ target, to }) => !isTerminal(to) && isInFlight(to) === inFlight && isInFlight(target.state) !== inFlight,
@@ -102,11 +109,13 @@ function stepsOf(siteUpgrade: LockedSiteUpgrade, decision: SiteUpgradeDecision):
   })
 }
 
-function targetChange({ target, to, reason, newCommandId, ...step }: TargetStep): TargetChange {
+function targetChange({ target, to, reason, newCommandId, ...step }: TargetStep, at: Now): TargetChange {
   const { upgradeId, deviceId, attempt } = target
   const { failedAttempts, lostAttempts, retryAtMs, staged } = step
   const attempts = { failedAttempts, lostAttempts, retryAtMs, staged }
-  const changed = { upgradeId, deviceId, state: to, reason, ...attempts, newCommandId }
+  const outage = decideOutage({ target, to }, at)
+  const line = encodeStep({ state: to, at: at.now, reason })
+  const changed = { upgradeId, deviceId, state: to, reason, ...attempts, newCommandId, outage, step: line }
   return { ...changed, attempt: newCommandId === null ? attempt : attempt + 1 }
 }
 

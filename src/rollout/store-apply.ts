@@ -1,9 +1,11 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { Tx } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import type { SiteUpgradeChange, Now } from './decide-next.ts'
+import type { TargetOutage } from './decide-outage.ts'
 import type { TargetState } from './rollout.ts'
+import { MAX_TIMELINE_CHARACTERS } from './timeline.ts'
 
 export interface TargetChange {
   readonly upgradeId: string
@@ -17,6 +19,10 @@ export interface TargetChange {
   readonly staged: boolean
   /** The id of a new command, with which the device's present boot count is recorded. Null: no new command. */
   readonly newCommandId: string | null
+  /** The line that the timeline gains. */
+  readonly step: string
+  /** Null: none, or the one that is known already. */
+  readonly outage: TargetOutage | null
 }
 
 const targetColumns = columnsOf('upgradeTarget', {
@@ -31,6 +37,9 @@ const targetColumns = columnsOf('upgradeTarget', {
   retryAtMs: 'float8',
   staged: 'boolean',
   commandId: 'uuid',
+  timeline: 'text',
+  downAt: 'timestamptz',
+  upAt: 'timestamptz',
 })
 
 export async function updateTargets(
@@ -40,7 +49,10 @@ export async function updateTargets(
   { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
 ): Promise<void> {
   if (changes.length === 0) return
-  const rows = changes.map((change) => ({ ...change, orgId: scope.orgId, commandId: change.newCommandId }))
+  const rows = changes.map(({ newCommandId: commandId, step: timeline, outage, ...change }) => {
+    const { downAt = null, upAt = null } = outage ?? {}
+    return { ...change, orgId: scope.orgId, commandId, timeline, downAt, upAt }
+  })
   await sql`
     update upgrade_target target set
       state = change.state, reason = change.reason, attempt = change.attempt,
@@ -49,12 +61,21 @@ export async function updateTargets(
       entered_at = case when change.state <> target.state or change.command_id is not null then ${now}::timestamptz else target.entered_at end,
       entered_ms = case when change.state <> target.state or change.command_id is not null then ${nowMs}::float8 else target.entered_ms end,
       boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
-      command_id = coalesce(change.command_id, target.command_id)
+      command_id = coalesce(change.command_id, target.command_id),
+      timeline = ${appendedTo(sql`target.timeline`, sql`change.timeline`)},
+      down_at = coalesce(change.down_at, target.down_at),
+      up_at = case when change.down_at is null then target.up_at else change.up_at end
     from ${rowsAs('change', targetColumns, rows)}
     left join device_status status on status.org_id = change.org_id and status.device_id = change.device_id
     where target.org_id = change.org_id and target.upgrade_id = change.upgrade_id
       and target.device_id = change.device_id
   `.execute(tx)
+}
+
+/** The timeline with one more line. See MAX_TIMELINE_CHARACTERS. */
+export function appendedTo(timeline: RawBuilder<unknown>, line: RawBuilder<unknown>): RawBuilder<string> {
+  return sql`case when length(${timeline}) < ${MAX_TIMELINE_CHARACTERS}::integer then ${timeline}
+    else substr(${timeline}, strpos(${timeline}, chr(10)) + 1) end || ${line}`
 }
 
 const siteUpgradeColumns = columnsOf('siteUpgrade', {

@@ -4,6 +4,8 @@ import { type Tx, anyOf, json } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import type { FailedTarget, OrgRetry, RetriedSite, SiteRetry } from './plan-retry.ts'
 import type { TargetState } from './rollout.ts'
+import { appendedTo } from './store-apply.ts'
+import { encodeStep } from './timeline.ts'
 
 /** Locks all site upgrades of the organization upgrade, which the caller has locked. */
 export function lockRetriedSites(tx: Tx, scope: OrgScope, orgUpgradeId: string): Promise<RetriedSite[]> {
@@ -70,15 +72,16 @@ export async function insertTargetRuns(
   targets: readonly Pick<RetriableTarget, 'upgradeId' | 'deviceId'>[],
   { by, now, nowMs }: Retrying,
 ): Promise<void> {
+  const line = encodeStep({ state: 'planned', at: now, reason: `retried by ${by}` })
   const keys = targets.map((target) => ({ ...target, orgId: scope.orgId }))
   const retried = sql`${rowsAs('retried', keyColumns, keys)}`
   const isRetried = sql`target.org_id = retried.org_id and target.upgrade_id = retried.upgrade_id
     and target.device_id = retried.device_id`
   await sql`
     insert into upgrade_target_run
-      (org_id, upgrade_id, device_id, run, reason, from_version, attempt, ended_at, retried_at, retried_by)
+      (org_id, upgrade_id, device_id, run, reason, from_version, attempt, ended_at, retried_at, retried_by, down_at, up_at)
     select target.org_id, target.upgrade_id, target.device_id, target.run, target.reason, target.from_version,
-      target.attempt, target.entered_at, ${now}::timestamptz, ${by}::text
+      target.attempt, target.entered_at, ${now}::timestamptz, ${by}::text, target.down_at, target.up_at
     from ${retried}
     join upgrade_target target on ${isRetried}
   `.execute(tx)
@@ -87,7 +90,8 @@ export async function insertTargetRuns(
   await sql`
     update upgrade_target target set
       run = target.run + 1, state = 'planned', reason = null, failed_attempts = 0, lost_attempts = 0,
-      retry_at_ms = null, staged = false, command_id = null, boot_count = null,
+      retry_at_ms = null, staged = false, command_id = null, boot_count = null, down_at = null, up_at = null,
+      timeline = ${appendedTo(sql`target.timeline`, sql`${line}::text`)},
       entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8,
       from_version = case when target.force or status.firmware <> target.target_version
         then coalesce(status.firmware, target.from_version) else target.from_version end

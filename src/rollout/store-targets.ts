@@ -70,6 +70,7 @@ interface TargetRow {
   readonly up: boolean
   readonly heard: boolean
   readonly connectedMs: number | null
+  readonly disconnectedMs: number | null
   readonly firmware: string | null
   readonly deviceBootCount: number | null
   readonly bootedAt: Date | null
@@ -148,7 +149,7 @@ export function targetQuery(
     select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_ms, t.from_version, t.target_version,
       t.image_id, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched, t.staged,
       t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
-      case when session.connected then session.connected_ms end as connected_ms, s.firmware,
+      case when session.connected then session.connected_ms end as connected_ms, session.disconnected_ms, s.firmware,
       s.boot_count as device_boot_count, s.booted_at, s.members, s.capabilities->'commands' as commands,
       s.capabilities->'repeatable' as repeatable,
       c.id as command_id, c.kind as command_kind, c.state as command_state,
@@ -193,6 +194,7 @@ function targetOf(row: TargetRow): LockedTarget {
     up,
     heard,
     connectedMs,
+    disconnectedMs,
     firmware,
     deviceBootCount,
     bootedAt,
@@ -221,6 +223,7 @@ function targetOf(row: TargetRow): LockedTarget {
       type,
       link: linkOf(up, heard),
       connectedMs,
+      disconnectedMs,
       firmware,
       bootCount: deviceBootCount ?? 0,
       bootedAt,

@@ -230,6 +230,12 @@ export interface UpgradeTargetTable {
   reason: string | null
   /** Counts from 1: each retry of the failed target begins another one. The other members are about the latest. */
   run: Generated<number>
+  /** See timeline.ts. */
+  timeline: Generated<string>
+  /** The connection that the reboot ended; null: it did not reboot, or nobody knows when. */
+  downAt: Date | null
+  /** When it was connected again; null: it has not come back. */
+  upAt: Date | null
 }
 
 /** A run of a target that failed and was retried. */
@@ -244,4 +250,6 @@ export interface UpgradeTargetRunTable {
   endedAt: Date
   retriedAt: Date
   retriedBy: string
+  downAt: Date | null
+  upAt: Date | null
 }

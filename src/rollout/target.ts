@@ -15,6 +15,8 @@ export interface DeviceNow {
   readonly link: DeviceLink
   /** When its connection was opened; null without one. */
   readonly connectedMs: number | null
+  /** When its connection before that one, or its last one, was lost; null where nobody noticed. */
+  readonly disconnectedMs: number | null
   readonly firmware: string | null
   readonly bootCount: number
   readonly bootedAt: Date | null

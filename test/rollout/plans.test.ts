@@ -90,7 +90,8 @@ async function readTargets(
 /** Moves some targets on. @returns How many rows of targets that read. */
 async function moveTargets({ ctx }: TestContext, scope: OrgScope, count: number): Promise<number> {
   const targets = await ctx.db.selectFrom('upgradeTarget').selectAll().orderBy('ordinal', 'desc').limit(count).execute()
-  const changes = targets.map((target) => Object.assign(target, { state: 'downloading' as const, newCommandId: null }))
+  const moved = { state: 'downloading' as const, newCommandId: null, outage: null, step: '' }
+  const changes = targets.map((target) => Object.assign(target, moved))
   return inTxByKeys(ctx, async (tx) => {
     const before = await rowsRead(tx, 'upgrade_target')
     await updateTargets(tx, scope, changes, { now: ctx.clock.now(), nowMs: 0 })

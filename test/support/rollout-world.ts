@@ -58,6 +58,7 @@ export function createWorld(
         type: 'ap',
         link: fate !== 'absent' && fate !== 'comes_late' ? 'connected' : 'absent',
         connectedMs: 0,
+        disconnectedMs: null,
         firmware: '1.0',
         bootCount: 1,
         bootedAt: start,
@@ -130,7 +131,7 @@ export function live(one: Simulated, now: Date): void {
     return
   }
   if (command?.state === 'sent') answer(one, command, now)
-  else if (one.willFlash) flash(one)
+  else if (one.willFlash) flash(one, now)
   else if (one.flashed > 0 && device.link === 'absent' && one.fate !== 'never_returns') boot(one, now)
 }
 
@@ -147,10 +148,10 @@ function answer(one: Simulated, command: CommandNow, now: Date): void {
   end(one.fate === 'lost_late' ? 'unknown' : 'done')
 }
 
-function flash(one: Simulated): void {
+function flash(one: Simulated, now: Date): void {
   one.flashed += 1
   one.willFlash = false
-  one.device = { ...one.device, link: 'absent', connectedMs: null }
+  one.device = { ...one.device, link: 'absent', connectedMs: null, disconnectedMs: serviceMs(now) }
 }
 
 function boot(one: Simulated, now: Date): void {

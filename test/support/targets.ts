@@ -12,6 +12,7 @@ export const online: DeviceNow = {
   type: 'ap',
   link: 'connected',
   connectedMs: ms(0),
+  disconnectedMs: null,
   firmware: '1.0',
   bootCount: 3,
   bootedAt: start,

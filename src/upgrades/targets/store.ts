@@ -1,13 +1,16 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
 import type { CommandKind, CommandState } from '../../devices/tables.ts'
+import { type DeviceEventName, families } from '../../events/device-event-types.ts'
 import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { allHold, column, conditionsOn } from '../../http/store-filters.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import type { Reader } from '../../platform/db.ts'
+import { addMs } from '../../platform/clock.ts'
+import { type Reader, anyOf } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { TargetState } from '../../rollout/rollout.ts'
+import { type TargetState, isTerminal } from '../../rollout/rollout.ts'
+import { type TimelineStep, decodeTimeline } from '../../rollout/timeline.ts'
 import { buckets } from '../buckets.ts'
 import type { upgradeTargetFilters } from './filters.ts'
 
@@ -29,16 +32,17 @@ export interface UpgradeTarget {
   readonly enteredAt: Date
 }
 
-/** @throws AppError not_found, also for one of another kind. */
-async function assertUpgrade(reader: Reader, scope: OrgScope, id: string): Promise<void> {
+/** Returns when the upgrade was created. @throws AppError not_found, also for one of another kind. */
+async function getCreationTime(reader: Reader, scope: OrgScope, id: string): Promise<Date> {
   const row = await reader
     .selectFrom('orgUpgrade')
-    .select('id')
+    .select('createdAt')
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .where('kind', '=', 'device')
     .executeTakeFirst()
   if (row === undefined) throw notFound(id)
+  return row.createdAt
 }
 
 function selectTargets(reader: Reader, scope: OrgScope, id: string) {
@@ -73,7 +77,7 @@ export async function listUpgradeTargets(
     page,
   }: { readonly id: string; readonly conditions: Conditions<typeof upgradeTargetFilters>; readonly page: Page },
 ): Promise<Paged<UpgradeTarget>> {
-  await assertUpgrade(reader, scope, id)
+  await getCreationTime(reader, scope, id)
   const passed = allHold(conditionsOn<typeof upgradeTargetFilters>(columns, conditions))
   const hits = selectTargets(reader, scope, id).where(passed)
   return pageOf<UpgradeTarget>(reader, { hits, order: ['upgrade_id', 'ordinal', 'mac'], sizes: null }, page)
@@ -87,6 +91,8 @@ export interface FailedRun {
   readonly endedAt: Date
   readonly retriedAt: Date
   readonly retriedBy: string
+  readonly downAt: Date | null
+  readonly upAt: Date | null
 }
 
 /** A command that the upgrade gave the device. */
@@ -102,15 +108,46 @@ export interface TargetCommand {
   readonly finishedAt: Date | null
 }
 
+/** An event of the device while it was in the upgrade. */
+export interface TargetEvent {
+  readonly type: string
+  readonly at: Date
+  readonly reason: string | null
+  readonly text: string | null
+}
+
 export interface UpgradeTargetDetail extends UpgradeTarget {
   /** In order, without the present one. */
   readonly runs: readonly FailedRun[]
   /** In order; the latest of them. */
   readonly commands: readonly TargetCommand[]
+  /** In order; the latest of them, from the plan on. */
+  readonly steps: readonly TimelineStep[]
+  /** In order; the latest of them. */
+  readonly events: readonly TargetEvent[]
+  readonly downAt: Date | null
+  readonly upAt: Date | null
 }
 
 /** A device whose connection keeps breaking gets a command for each attempt. */
 const MAX_COMMANDS = 200
+const MAX_EVENTS = 500
+/** A device may be heard last a moment after its target has ended, for instance one that failed for its absence. */
+const HEARD_WITHIN_MS = 3600e3
+
+/** Events that say what an upgrade does to a device, or why it fails. */
+const shownEvents: readonly DeviceEventName[] = [
+  'CONNECTED',
+  'DISCONNECTED',
+  'RESTARTED',
+  'RESTART_BY_USER',
+  'UPGRADE_BY_USER',
+  'UPGRADED',
+  'UPGRADE_FAILED',
+  'RECOVERY_SNAPSHOT_REQUESTED',
+  'RECOVERY_SNAPSHOT_SUCCEEDED',
+  'RECOVERY_SNAPSHOT_FAILED',
+]
 
 /** @throws AppError not_found */
 export async function getUpgradeTarget(
@@ -118,13 +155,17 @@ export async function getUpgradeTarget(
   scope: OrgScope,
   { id, mac }: { readonly id: string; readonly mac: string },
 ): Promise<UpgradeTargetDetail> {
-  await assertUpgrade(reader, scope, id)
-  const target = await selectTargets(reader, scope, id).where('target.mac', '=', mac).executeTakeFirst()
-  if (target === undefined) throw notFound(mac)
+  const createdAt = await getCreationTime(reader, scope, id)
+  const found = await selectTargets(reader, scope, id)
+    .select(['target.timeline', 'target.downAt', 'target.upAt'])
+    .where('target.mac', '=', mac)
+    .executeTakeFirst()
+  if (found === undefined) throw notFound(mac)
+  const { timeline, ...target } = found
   const { upgradeId, deviceId } = target
   const runs = await reader
     .selectFrom('upgradeTargetRun')
-    .select(['run', 'reason', 'fromVersion', 'endedAt', 'retriedAt', 'retriedBy'])
+    .select(['run', 'reason', 'fromVersion', 'endedAt', 'retriedAt', 'retriedBy', 'downAt', 'upAt'])
     .where('orgId', '=', scope.orgId)
     .where('upgradeId', '=', upgradeId)
     .where('deviceId', '=', deviceId)
@@ -144,5 +185,27 @@ export async function getUpgradeTarget(
     .orderBy('attempt', 'desc')
     .limit(MAX_COMMANDS)
     .execute()
-  return { ...target, runs, commands: commands.toReversed() }
+  const until = isTerminal(target.state) ? addMs(target.enteredAt, HEARD_WITHIN_MS) : null
+  const events = await listEvents(reader, scope, { deviceId, since: createdAt, until })
+  const planned = { state: target.phase === 0 ? 'skipped' : 'planned', at: createdAt, reason: null } as const
+  return { ...target, runs, commands: commands.toReversed(), steps: [planned, ...decodeTimeline(timeline)], events }
+}
+
+async function listEvents(
+  reader: Reader,
+  scope: OrgScope,
+  { deviceId, since, until }: { readonly deviceId: string; readonly since: Date; readonly until: Date | null },
+): Promise<TargetEvent[]> {
+  const types = shownEvents.flatMap((name) => Object.values(families).map((family) => `${family}_${name}`))
+  let query = reader
+    .selectFrom('deviceEvent')
+    .select(['type', 'createdAt as at'])
+    .select([sql<string | null>`event->>'reason'`.as('reason'), sql<string | null>`event->>'text'`.as('text')])
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', deviceId)
+    .where('createdAt', '>=', since)
+    .where('type', '=', anyOf(types))
+  if (until !== null) query = query.where('createdAt', '<=', until)
+  const latest = await query.orderBy('createdAt', 'desc').orderBy('id', 'desc').limit(MAX_EVENTS).execute()
+  return latest.toReversed()
 }

@@ -3,10 +3,10 @@ import { type Conditions, filterQuery, parseFilters } from '../../http/filters.t
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
-import type { TargetState } from '../../rollout/rollout.ts'
-import { buckets } from '../buckets.ts'
+import { bucketOf, buckets } from '../buckets.ts'
 import { upgradeTargetFilters } from './filters.ts'
 import type { UpgradeTarget, UpgradeTargetDetail } from './store.ts'
+import { mergeTimeline } from './timeline.ts'
 
 export const UpgradeTargetsQuery = Type.Object({ ...pageQuery, ...filterQuery(upgradeTargetFilters) })
 
@@ -30,6 +30,9 @@ const fields = {
   timestamp: Timestamp,
 }
 
+/** The time for which the reboot took the device down; without an end where it has not come back. */
+const outageFields = { down_at: Type.Optional(Timestamp), up_at: Type.Optional(Timestamp) }
+
 export const UpgradeTargetReply = named('UpgradeTarget', Type.Object(fields))
 
 export const UpgradeTargetDetailReply = named(
@@ -46,6 +49,7 @@ export const UpgradeTargetDetailReply = named(
           timestamp: Timestamp,
           retried_by: Type.String(),
           retried_at: Timestamp,
+          ...outageFields,
         }),
       ),
       { description: 'The runs that failed and were retried' },
@@ -65,11 +69,20 @@ export const UpgradeTargetDetailReply = named(
         }),
       ),
     ),
+    ...outageFields,
+    timeline: Type.Array(
+      named(
+        'UpgradeTargetStep',
+        Type.Object({
+          timestamp: Timestamp,
+          kind: Type.Enum(['state', 'command', 'event']),
+          what: Type.String({ description: 'A status, a command and its state, or the type of a device event' }),
+          cause: Type.String({ description: 'Empty where nothing is known of it' }),
+        }),
+      ),
+      { description: 'What happened to the target, its commands and the device, by time' },
+    ),
   }),
-)
-
-const bucketOf = new Map<TargetState, string>(
-  Object.entries(buckets).flatMap(([name, states]) => states.map((state) => [state, name] as const)),
 )
 
 export function presentUpgradeTarget(target: UpgradeTarget): Static<typeof UpgradeTargetReply> {
@@ -80,7 +93,7 @@ export function presentUpgradeTarget(target: UpgradeTarget): Static<typeof Upgra
     model,
     site_id: siteId,
     phase,
-    status: bucketOf.get(state) ?? state,
+    status: bucketOf(state),
     ...(reason !== null && { reason }),
     ...(fromVersion !== null && { from_version: fromVersion }),
     version: targetVersion,
@@ -90,16 +103,24 @@ export function presentUpgradeTarget(target: UpgradeTarget): Static<typeof Upgra
   }
 }
 
+function presentOutage({ downAt, upAt }: Pick<UpgradeTargetDetail, 'downAt' | 'upAt'>) {
+  return {
+    ...(downAt !== null && { down_at: epochS(downAt) }),
+    ...(upAt !== null && { up_at: epochS(upAt) }),
+  }
+}
+
 export function presentUpgradeTargetDetail(target: UpgradeTargetDetail): Static<typeof UpgradeTargetDetailReply> {
   return {
     ...presentUpgradeTarget(target),
-    runs: target.runs.map(({ run, reason, fromVersion, endedAt, retriedBy, retriedAt }) => ({
+    runs: target.runs.map(({ run, reason, fromVersion, endedAt, retriedBy, retriedAt, ...outage }) => ({
       run,
       ...(reason !== null && { reason }),
       ...(fromVersion !== null && { from_version: fromVersion }),
       timestamp: epochS(endedAt),
       retried_by: retriedBy,
       retried_at: epochS(retriedAt),
+      ...presentOutage(outage),
     })),
     commands: target.commands.map(({ id, kind, attempt, state, reason, createdAt, sentAt, finishedAt }) => ({
       id,
@@ -110,6 +131,13 @@ export function presentUpgradeTargetDetail(target: UpgradeTargetDetail): Static<
       timestamp: epochS(createdAt),
       ...(sentAt !== null && { sent_at: epochS(sentAt) }),
       ...(finishedAt !== null && { finished_at: epochS(finishedAt) }),
+    })),
+    ...presentOutage(target),
+    timeline: mergeTimeline(target).map(({ at, kind, what, cause }) => ({
+      timestamp: epochS(at),
+      kind,
+      what,
+      cause,
     })),
   }
 }

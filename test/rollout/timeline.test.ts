@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest'
+import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
+import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
+import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
+import { NEW } from '../support/fleet.ts'
+import { useRollout } from './harness.ts'
+
+const rollout = useRollout()
+
+async function detailOf(id: string, mac: string) {
+  const { ctx, org } = rollout
+  const { timeline, ...detail } = presentUpgradeTargetDetail(await getUpgradeTarget(ctx.db, org.scope, { id, mac }))
+  return { ...detail, lines: timeline.map(({ kind, what, cause }) => `${kind} ${what}: ${cause}`), timeline }
+}
+
+it('the timeline of a device says what happened, when and why, and for how long the device was down', async () => {
+  const { clock } = rollout
+  const [good, dead] = await rollout.seed([2])
+  if (good === undefined || dead === undefined) throw new Error('no devices')
+  clock.advance(1000)
+  const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
+  await rollout.advance()
+  clock.advance(20_000)
+  await rollout.fleet.answer(() => 'does')
+  await rollout.advance()
+  clock.advance(5000)
+  await rollout.fleet.disconnect([good, dead])
+  clock.advance(60_000)
+  await rollout.fleet.connect([good], NEW)
+  await rollout.advance()
+  clock.advance(11 * 60_000)
+  await rollout.advance()
+
+  const upgraded = await detailOf(id, good.mac)
+  expect(upgraded).toMatchObject({ status: 'upgraded', attempts: 1, run: 1 })
+  expect((upgraded.up_at ?? 0) - (upgraded.down_at ?? 0)).toBeCloseTo(60, 2)
+  expect(upgraded.lines).toEqual([
+    'event AP_UPGRADE_BY_USER: to 2.0.0',
+    'state scheduled: The device waits for its phase or for its next attempt',
+    'state download_requested: The device was commanded to download',
+    'command upgrade queued: Attempt 1',
+    'command upgrade sent: Attempt 1',
+    'command upgrade done: Attempt 1',
+    'state reboot_in_progress: The device installs the image or reboots',
+    'event AP_DISCONNECTED: ',
+    expect.stringMatching(/^event AP_(CONNECTED|RESTARTED): /),
+    expect.stringMatching(/^event AP_(CONNECTED|RESTARTED): /),
+    'event AP_UPGRADED: 1.0.0 -> 2.0.0',
+    'state upgraded: The device runs the version and has stayed connected',
+  ])
+  const times = upgraded.timeline.map(({ timestamp }) => timestamp)
+  expect(times).toEqual(times.toSorted((a, b) => a - b))
+
+  const failed = await detailOf(id, dead.mac)
+  expect(failed).toMatchObject({ status: 'failed', reason: 'no_reconnect', down_at: upgraded.down_at })
+  expect(failed).not.toHaveProperty('up_at')
+  expect(failed.lines.at(-1)).toBe('state failed: no_reconnect')
+
+  clock.advance(1000)
+  await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: [dead.mac] })
+  await rollout.fleet.connect([dead])
+  await rollout.play()
+  const retried = await detailOf(id, dead.mac)
+  expect(retried).toMatchObject({ status: 'upgraded', run: 2, runs: [{ down_at: failed.down_at }] })
+  expect(retried.lines.slice(0, failed.lines.length)).toEqual(failed.lines)
+  expect(retried.lines).toContain(`state scheduled: retried by ${rollout.org.scope.actor.name}`)
+})
