@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../access/scope.ts'
-import { type Tx, anyOf, json } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
 import { splitByBytes } from '../platform/split.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
@@ -57,6 +57,17 @@ async function findHeard(tx: Tx, events: readonly NewOutboxEvent[]): Promise<rea
     const places = placesOf.get(`${orgId} ${topic}`)
     return places !== undefined && (places.has(null) || places.has(siteId))
   })
+}
+
+/** True if a webhook of the organization, or of a site of it, gets events of the topic. */
+export async function hasSubscribers(reader: Reader, { orgId }: InOrg, topic: Topic): Promise<boolean> {
+  const row = await reader
+    .selectFrom('eventSubscription')
+    .select('topic')
+    .where('orgId', '=', orgId)
+    .where('topic', '=', topic)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** Undefined if the site does not exist any more. */

@@ -1,3 +1,4 @@
+import { type UpgradeEventType, upgradeEventTypes } from './upgrade-event-types.ts'
 import { type Static, type TSchema, Type } from 'typebox'
 
 /** The definition of a topic. A new topic needs an entry in `topics`, and code that appends its events. */
@@ -193,6 +194,51 @@ export const topics = {
       org_id: orgId,
       timestamp: 1_790_000_000.25,
       site_id: siteId,
+    },
+  }),
+  /** For automation: what happens to upgrades of devices. Ours. */
+  'upgrade-events': topic({
+    ...usual,
+    lingerMs: 1000,
+    event: Type.Object({
+      id: Type.String(),
+      type: Type.Enum(Object.keys(upgradeEventTypes) as UpgradeEventType[]), // Object.keys loses the type.
+      org_id: Type.String(),
+      upgrade_id: Type.String(),
+      timestamp: Type.Number(),
+      site_id: Optional(Type.String()),
+      site_name: Optional(Type.String()),
+      site_upgrade_id: Optional(Type.String()),
+      phase: Optional(Type.Integer()),
+      status: Optional(Type.String()),
+      reason: Optional(Type.String()),
+      note: Optional(Type.String()),
+      total: Optional(Type.Integer()),
+      upgraded: Optional(Type.Integer()),
+      failed: Optional(Type.Integer()),
+      device_id: Optional(Type.String()),
+      mac: Optional(Type.String()),
+      version: Optional(Type.String()),
+      from_version: Optional(Type.String()),
+      admin_id: Optional(NullableText),
+      admin_name: Optional(Type.String()),
+      audit_id: Optional(Type.String()),
+    }),
+    example: {
+      id: '0193a1c0-0000-7000-8000-000000000008',
+      type: 'UPGRADE_DEVICE_FAILED',
+      org_id: orgId,
+      upgrade_id: '0193a1c0-0000-7000-8000-000000000009',
+      timestamp: 1_790_000_000.25,
+      site_id: siteId,
+      site_name: 'Office',
+      site_upgrade_id: '0193a1c0-0000-7000-8000-00000000000a',
+      phase: 1,
+      device_id: '00000000-0000-0000-1000-020000000001',
+      mac: '020000000001',
+      version: '2.0.0',
+      from_version: '1.0.0',
+      reason: 'no_reconnect',
     },
   }),
   /** Sent to a webhook on request, independently of its topics. */

@@ -5,9 +5,11 @@ import { cancelQueuedCommands } from '../devices/commands/store-cancel.ts'
 import { deleteActiveTargets, updateInFlight } from '../devices/commands/store-upgrades.ts'
 import { insertCommands } from '../devices/commands/store.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
-import { type DeviceEventInput, appendAudit, appendDeviceEvents } from '../events/append.ts'
+import { type DeviceEventInput, appendDeviceEvents } from '../events/append.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
 import type { Tx } from '../platform/db.ts'
+import { appendUpgradeChange } from './append-events.ts'
+import { appendRoundEvents, placeOf } from './append-round-events.ts'
 import type { Now, SiteUpgradeDecision } from './decide-next.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
 import { decideOutage } from './decide-outage.ts'
@@ -96,6 +98,7 @@ export async function applyRounds(
     now,
   )
   await appendDeviceEvents(tx, scope, steps.flatMap(deviceEventOf), now)
+  await appendRoundEvents(tx, scope, rounds, at)
 }
 
 /** The steps of the decision, with the columns of their targets that events show. */
@@ -190,7 +193,9 @@ async function applyPhases(
     await openPhase(tx, scope, org.id, { phase: phases.current, nowMs: at.nowMs })
   if (phases.hold === null) return
   await pauseSiteUpgrades(tx, scope, org.id, phases.hold)
-  await appendAudit(tx, scope, { message: `Upgrade ${org.id} held: ${phases.hold.reason}`, at: at.now })
+  const { reason } = phases.hold
+  const held = { type: 'UPGRADE_HELD', upgrade_id: org.id, phase: phases.current, reason } as const
+  await appendUpgradeChange(tx, scope, { ...held, message: `Upgrade ${org.id} held: ${reason}` }, at.now)
 }
 
 async function haltSiteUpgrade(
@@ -203,12 +208,10 @@ async function haltSiteUpgrade(
   }: { readonly siteUpgrade: LockedSiteUpgrade; readonly reason: string; readonly now: Date },
 ): Promise<void> {
   const inFlight = await haltTargets(tx, scope, [siteUpgrade.id], now)
-  await appendAudit(tx, scope, {
-    message: `Upgrade ${siteUpgrade.orgUpgradeId} stopped at site "${siteUpgrade.siteName ?? siteUpgrade.siteId}": ${reason}`,
-    siteId: siteUpgrade.siteId,
-    after: presentInFlight(inFlight),
-    at: now,
-  })
+  const { orgUpgradeId, siteName, siteId } = siteUpgrade
+  const message = `Upgrade ${orgUpgradeId} stopped at site "${siteName ?? siteId}": ${reason}`
+  const stopped = { type: 'UPGRADE_STOPPED', ...placeOf(siteUpgrade), reason } as const
+  await appendUpgradeChange(tx, scope, { ...stopped, message, after: presentInFlight(inFlight) }, now)
 }
 
 /** Stops the site upgrades that this round has not decided about. */
@@ -220,11 +223,9 @@ async function stopOtherSiteUpgrades(
   const stop = { becomes: 'failed', reason, at: at.now, nowMs: at.nowMs } as const
   const { siteUpgrades, inFlight } = await stopSiteUpgrades(tx, scope, orgUpgradeId, stop)
   if (siteUpgrades === 0) return
-  await appendAudit(tx, scope, {
-    message: `Upgrade ${orgUpgradeId} stopped at ${siteUpgrades} further sites: ${reason}`,
-    after: presentInFlight(inFlight),
-    at: at.now,
-  })
+  const message = `Upgrade ${orgUpgradeId} stopped at ${siteUpgrades} further sites: ${reason}`
+  const stopped = { type: 'UPGRADE_STOPPED', upgrade_id: orgUpgradeId, reason } as const
+  await appendUpgradeChange(tx, scope, { ...stopped, message, after: presentInFlight(inFlight) }, at.now)
 }
 
 async function appendHoldAudit(
@@ -236,6 +237,8 @@ async function appendHoldAudit(
     now,
   }: { readonly siteUpgrade: LockedSiteUpgrade; readonly hold: UpgradeHold; readonly now: Date },
 ): Promise<void> {
-  const message = `Upgrade ${siteUpgrade.orgUpgradeId} held at site "${siteUpgrade.siteName ?? siteUpgrade.siteId}": ${hold.reason}`
-  await appendAudit(tx, scope, { message, siteId: siteUpgrade.siteId, at: now })
+  const { orgUpgradeId, siteName, siteId, currentPhase } = siteUpgrade
+  const message = `Upgrade ${orgUpgradeId} held at site "${siteName ?? siteId}": ${hold.reason}`
+  const held = { type: 'UPGRADE_HELD', ...placeOf(siteUpgrade), phase: currentPhase, reason: hold.reason } as const
+  await appendUpgradeChange(tx, scope, { ...held, message }, now)
 }

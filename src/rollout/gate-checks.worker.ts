@@ -1,11 +1,11 @@
 import { type OrgScope, systemScope } from '../access/scope.ts'
-import { appendAudit } from '../events/append.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
+import { appendUpgradeChange } from './append-events.ts'
 import { type CheckVerdict, decideCheck } from './decide-check.ts'
 import { type DueCheck, claimChecks, lockWaiting, replaceHold, updateCheckDue } from './store-checks.ts'
 import { resumeSiteUpgrades } from './store-hold.ts'
@@ -80,7 +80,18 @@ async function applyVerdict(
       return
     case 'hold':
       await replaceHold(tx, scope, id, { by: 'gate', reason: verdict.reason, since_s: epochS(now), since_ms: nowMs })
-      await appendAudit(tx, scope, { message: `Upgrade ${id} held: ${verdict.reason}`, at: now })
+      await appendUpgradeChange(
+        tx,
+        scope,
+        {
+          type: 'UPGRADE_HELD',
+          upgrade_id: id,
+          phase,
+          reason: verdict.reason,
+          message: `Upgrade ${id} held: ${verdict.reason}`,
+        },
+        now,
+      )
       return
     case 'open': {
       const { note } = verdict
@@ -93,7 +104,9 @@ async function applyVerdict(
         at_s: epochS(now),
       })
       await resumeSiteUpgrades(tx, scope, id, nowMs)
-      await appendAudit(tx, scope, { message: `The check of phase ${phase} of upgrade ${id} passed`, at: now })
+      const passed = { type: 'UPGRADE_CHECK_PASSED', upgrade_id: id, phase, ...(note !== null && { note }) } as const
+      const message = `The check of phase ${phase} of upgrade ${id} passed`
+      await appendUpgradeChange(tx, scope, { ...passed, message }, now)
       wakeAfterCommit(tx, 'rollouts')
     }
   }

@@ -33,6 +33,13 @@ export const agingUpgrades: readonly AgingRows[] = [
       select part.id from site_upgrade part where part.org_id = upgrade_target.org_id and exists (${parent(before)}))`,
   },
   {
+    table: 'upgrade_event',
+    owner: 'org_id',
+    isOld: (before) => sql`exists (select from org_upgrade parent
+      where parent.org_id = upgrade_event.org_id and parent.id = upgrade_event.org_upgrade_id
+        and ${ended(sql`parent`, before)})`,
+  },
+  {
     table: 'site_upgrade',
     owner: 'org_id',
     isOld: (before) => sql`id in (

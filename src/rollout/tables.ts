@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { TopicEvents } from '../events/topics.ts'
 import type { DefaultJson, Json } from '../platform/json-column.ts'
 
 declare module '../platform/schema.ts' {
@@ -7,6 +8,7 @@ declare module '../platform/schema.ts' {
     siteUpgrade: SiteUpgradeTable
     upgradeTarget: UpgradeTargetTable
     upgradeTargetRun: UpgradeTargetRunTable
+    upgradeEvent: UpgradeEventTable
   }
 }
 
@@ -252,4 +254,12 @@ export interface UpgradeTargetRunTable {
   retriedBy: string
   downAt: Date | null
   upAt: Date | null
+}
+
+/** What happened to an upgrade as a whole. */
+export interface UpgradeEventTable {
+  orgId: string
+  orgUpgradeId: string
+  id: string
+  event: Json<TopicEvents['upgrade-events']>
 }

@@ -1,10 +1,10 @@
 import type { OrgScope } from '../access/scope.ts'
-import { appendAudit } from '../events/append.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { invalidField } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
+import { appendUpgradeChange } from '../rollout/append-events.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { resumeSiteUpgrades } from '../rollout/store-hold.ts'
 import { insertApproval } from '../rollout/store-phases.ts'
@@ -34,7 +34,9 @@ export async function approveOrgUpgrade(ctx: Context, scope: OrgScope, { id, pha
     const approval = { phase, by: 'approval', name, admin_id: adminId, note, at_s: epochS(at) } as const
     await insertApproval(tx, scope, id, approval)
     await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())
-    await appendAudit(tx, scope, { message: `Approve phase ${phase} of upgrade ${id}`, after: { id, phase, note }, at })
+    const approved = { type: 'UPGRADE_APPROVED', upgrade_id: id, phase, ...(note !== null && { note }) } as const
+    const message = `Approve phase ${phase} of upgrade ${id}`
+    await appendUpgradeChange(tx, scope, { ...approved, message, after: { id, phase, note } }, at)
     wakeAfterCommit(tx, 'rollouts')
   })
 }

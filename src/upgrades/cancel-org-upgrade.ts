@@ -1,8 +1,8 @@
 import type { OrgScope } from '../access/scope.ts'
-import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
+import { appendUpgradeChange } from '../rollout/append-events.ts'
 import { presentInFlight } from '../rollout/present-in-flight.ts'
 import type { UpgradeKind } from '../rollout/rollout.ts'
 import { stopSiteUpgrades } from '../rollout/store-stop.ts'
@@ -30,7 +30,8 @@ export async function cancelOrgUpgrade(
       nowMs: ctx.serviceClock.nowMs(),
     })
     if (siteUpgrades === 0) return
-    await appendAudit(tx, scope, { message: `Cancel upgrade ${id}`, after: presentInFlight(inFlight), at })
+    const cancelled = { type: 'UPGRADE_CANCELLED', upgrade_id: id, message: `Cancel upgrade ${id}` } as const
+    await appendUpgradeChange(tx, scope, { ...cancelled, after: presentInFlight(inFlight) }, at)
     wakeAfterCommit(tx, 'rollouts')
   })
 }

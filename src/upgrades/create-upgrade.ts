@@ -1,8 +1,9 @@
 import { type SitesScope, siteIdOf } from '../access/scope.ts'
-import { type DeviceEventInput, appendAudit, appendDeviceEvents } from '../events/append.ts'
+import { type DeviceEventInput, appendDeviceEvents } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
+import { appendUpgradeChange, appendUpgradeEvents } from '../rollout/append-events.ts'
 import { showProgress } from '../rollout/fwupdate.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { type NewUpgrade, insertUpgrade } from '../rollout/store-create.ts'
@@ -43,15 +44,25 @@ export interface CreatedUpgrade extends NewUpgrade {
 async function appendCreation(
   tx: Tx,
   scope: SitesScope,
-  { org, targets }: NewUpgrade,
+  { org, sites: parts, targets }: NewUpgrade,
   { candidates, sites, now }: PreparedUpgrade,
 ): Promise<void> {
-  const auditId = await appendAudit(tx, scope, {
-    message: `Upgrade ${org.planned} devices to ${org.targetVersion}`,
-    siteId: siteIdOf(scope),
-    after: { id: org.id, ...org.request, ...(org.notes.length > 0 && { notes: org.notes }) },
-    at: now,
-  })
+  const siteId = siteIdOf(scope)
+  const created = {
+    type: 'UPGRADE_CREATED',
+    upgrade_id: org.id,
+    total: org.planned,
+    version: org.targetVersion,
+    ...(siteId !== null && { site_id: siteId }),
+  } as const
+  const message = `Upgrade ${org.planned} devices to ${org.targetVersion}`
+  const after = { id: org.id, ...org.request, ...(org.notes.length > 0 && { notes: org.notes }) }
+  const auditId = await appendUpgradeChange(tx, scope, { ...created, message, after }, now)
+  // The engine ends all others.
+  if (parts.every(({ dueMs }) => dueMs === null)) {
+    const ended = { type: 'UPGRADE_ENDED', upgrade_id: org.id, status: 'completed', total: org.planned } as const
+    await appendUpgradeEvents(tx, scope, [ended], now)
+  }
   const names = new Map(sites.map(({ id, name }) => [id, name]))
   const devices = new Map(candidates.map((device) => [device.id, device]))
   const planned = targets.filter(({ state }) => state === 'planned')

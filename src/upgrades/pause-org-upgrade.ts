@@ -1,9 +1,9 @@
 import type { OrgScope } from '../access/scope.ts'
-import { appendAudit } from '../events/append.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
+import { appendUpgradeChange } from '../rollout/append-events.ts'
 import { pauseSiteUpgrades } from '../rollout/store-hold.ts'
 import { lockOrgUpgrade } from './store.ts'
 
@@ -24,7 +24,8 @@ export async function pauseOrgUpgrade(ctx: Context, scope: OrgScope, id: string)
       since_ms: ctx.serviceClock.nowMs(),
     } as const
     if ((await pauseSiteUpgrades(tx, scope, id, hold)) === 0) return
-    await appendAudit(tx, scope, { message: `Pause upgrade ${id}`, at })
+    const paused = { type: 'UPGRADE_PAUSED', upgrade_id: id, message: `Pause upgrade ${id}` } as const
+    await appendUpgradeChange(tx, scope, paused, at)
     // The engine withdraws the commands that have not been sent.
     wakeAfterCommit(tx, 'rollouts')
   })

@@ -1,10 +1,10 @@
 import type { OrgScope } from '../access/scope.ts'
-import { appendAudit } from '../events/append.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
+import { appendUpgradeChange } from '../rollout/append-events.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { resumeSiteUpgrades } from '../rollout/store-hold.ts'
 import { insertApproval } from '../rollout/store-phases.ts'
@@ -33,7 +33,8 @@ export async function resumeOrgUpgrade(ctx: Context, scope: OrgScope, id: string
       const approval = { phase: org.phases.current, by: 'resume', name, admin_id: adminId, note: null } as const
       await insertApproval(tx, scope, id, { ...approval, at_s: epochS(at) })
     }
-    await appendAudit(tx, scope, { message: `Resume upgrade ${id}`, at })
+    const resumed = { type: 'UPGRADE_RESUMED', upgrade_id: id, message: `Resume upgrade ${id}` } as const
+    await appendUpgradeChange(tx, scope, { ...resumed, ...(org?.phases && { phase: org.phases.current }) }, at)
     wakeAfterCommit(tx, 'rollouts')
   })
 }

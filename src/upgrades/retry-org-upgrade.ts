@@ -1,7 +1,6 @@
 import type { OrgScope } from '../access/scope.ts'
 import { insertActiveTargets } from '../devices/commands/store-upgrades.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
-import { appendAudit } from '../events/append.ts'
 import { lockImages } from '../firmware/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
@@ -9,6 +8,7 @@ import { AppError, invalidField, notFound } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { showProgress } from '../rollout/fwupdate.ts'
 import { type RetriedSite, findRetryLimit, findRetryRefusal, planRetry } from '../rollout/plan-retry.ts'
+import { appendUpgradeChange } from '../rollout/append-events.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { releaseGates } from '../rollout/store-hold.ts'
 import {
@@ -67,11 +67,10 @@ export function retryOrgUpgrade(
     await reopenSiteUpgrades(tx, scope, plan.sites, nowMs)
     await reopenOrgUpgrade(tx, scope, id, plan.org)
     if (plan.releasesAll) await releaseGates(tx, scope, id, nowMs)
-    await appendAudit(tx, scope, {
-      message: `Retry ${retried.length} failed devices of upgrade ${id}`,
-      after: { id, total: retried.length, macs: retried.slice(0, MAX_NAMED).map(({ mac }) => mac) },
-      at: now,
-    })
+    const message = `Retry ${retried.length} failed devices of upgrade ${id}`
+    const after = { id, total: retried.length, macs: retried.slice(0, MAX_NAMED).map(({ mac }) => mac) }
+    const change = { type: 'UPGRADE_RETRIED', upgrade_id: id, total: retried.length, message, after } as const
+    await appendUpgradeChange(tx, scope, change, now)
     const shown = retried.flatMap(({ deviceId }) => showProgress(deviceId, 'planned', 0) ?? [])
     await updateFwUpdates(tx, scope, shown, now)
     wakeAfterCommit(tx, 'rollouts')

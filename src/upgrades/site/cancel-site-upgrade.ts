@@ -1,8 +1,8 @@
 import type { SiteScope } from '../../access/scope.ts'
-import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
+import { appendUpgradeChange } from '../../rollout/append-events.ts'
 import { presentInFlight } from '../../rollout/present-in-flight.ts'
 import { stopSiteUpgrades } from '../../rollout/store-stop.ts'
 import { lockOrgUpgrade } from '../store.ts'
@@ -25,12 +25,10 @@ export async function cancelSiteUpgrade(ctx: Context, scope: SiteScope, id: stri
       only: id,
     })
     if (siteUpgrades === 0) return
-    await appendAudit(tx, scope, {
-      message: `Cancel site upgrade ${id}`,
-      siteId: scope.siteId,
-      after: presentInFlight(inFlight),
-      at,
-    })
+    const place = { upgrade_id: orgUpgradeId, site_upgrade_id: id, site_id: scope.siteId }
+    const message = `Cancel site upgrade ${id}`
+    const after = { site_upgrade_id: id, ...presentInFlight(inFlight) }
+    await appendUpgradeChange(tx, scope, { type: 'UPGRADE_CANCELLED', ...place, message, after }, at)
     wakeAfterCommit(tx, 'rollouts')
   })
 }

@@ -1,0 +1,26 @@
+/** What can happen to an upgrade, with its name in the topic `upgrade-events`. */
+export const upgradeEventTypes = {
+  UPGRADE_CREATED: 'A person has started the upgrade',
+  UPGRADE_SITE_STARTED: 'The upgrade has begun at a site',
+  UPGRADE_PHASE_OPENED: 'The next phase has opened, at all sites or at one',
+  UPGRADE_HELD: 'The upgrade waits at a gate, or for an approval or a check',
+  UPGRADE_PAUSED: 'A person has paused the upgrade',
+  UPGRADE_RESUMED: 'A person has resumed the upgrade',
+  UPGRADE_APPROVED: 'A person has approved a phase',
+  UPGRADE_CHECK_PASSED: 'The check of a phase has passed',
+  UPGRADE_RETRIED: 'A person has retried failed devices',
+  UPGRADE_CANCELLED: 'A person has cancelled the upgrade, at all sites or at one',
+  UPGRADE_STOPPED: 'Too many failures have stopped the upgrade, at all sites or at one',
+  UPGRADE_SITE_ENDED: 'The upgrade has ended at a site',
+  UPGRADE_ENDED: 'The upgrade has ended at all sites',
+  UPGRADE_DEVICE_STARTED: 'A device was commanded for the first time',
+  UPGRADE_DEVICE_REBOOTING: 'A device installs the image or reboots',
+  UPGRADE_DEVICE_RETRYING: 'An attempt of a device has failed, and another one follows',
+  UPGRADE_DEVICE_OFFLINE: 'A device is offline; it is upgraded when it is back',
+  UPGRADE_DEVICE_UPGRADED: 'A device has got what was wanted',
+  UPGRADE_DEVICE_FAILED: 'A device has failed',
+  UPGRADE_DEVICE_SKIPPED: 'A device runs the version already',
+  UPGRADE_DEVICE_CANCELLED: 'The upgrade was stopped before it reached a device',
+} as const satisfies Readonly<Record<string, string>>
+
+export type UpgradeEventType = keyof typeof upgradeEventTypes

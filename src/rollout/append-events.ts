@@ -1,0 +1,68 @@
+import { uuidv7 } from 'uuidv7'
+import type { InOrg } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
+import { hasSubscribers, insertOutbox } from '../events/store.ts'
+import { epochS } from '../platform/clock.ts'
+import type { Tx } from '../platform/db.ts'
+import { type UpgradeEvent, insertUpgradeEvents } from './store-events.ts'
+
+const TOPIC = 'upgrade-events'
+
+/** One thing that happened to an upgrade, in wire shape. */
+export type UpgradeEventInput = Omit<UpgradeEvent, 'id' | 'org_id' | 'timestamp'>
+
+/**
+ * Appends events of upgrades in the caller's transaction. Those of the upgrade as a whole stay as long as the upgrade; the
+ * webhooks that subscribe get all of them.
+ */
+export async function appendUpgradeEvents(
+  tx: Tx,
+  scope: InOrg,
+  inputs: readonly UpgradeEventInput[],
+  at: Date,
+): Promise<void> {
+  if (inputs.length === 0) return
+  const { orgId } = scope
+  const events = inputs.map((input): UpgradeEvent => {
+    const event = { id: uuidv7(), org_id: orgId, timestamp: epochS(at) }
+    return Object.assign(event, input)
+  })
+  await insertUpgradeEvents(
+    tx,
+    scope,
+    events.filter(({ device_id: deviceId }) => deviceId === undefined),
+  )
+  const rows = events.map((event) => ({ orgId, siteId: event.site_id ?? null, topic: TOPIC, event }) as const)
+  await insertOutbox(tx, rows, at)
+}
+
+/** True if events of single devices are wanted: they are written for webhooks alone. */
+export function wantsDeviceEvents(tx: Tx, scope: InOrg): Promise<boolean> {
+  return hasSubscribers(tx, scope, TOPIC)
+}
+
+/** A change of an upgrade that a person or the engine decided. */
+export interface UpgradeChange extends Omit<UpgradeEventInput, 'audit_id' | 'admin_id' | 'admin_name'> {
+  /** Of the audit record, with what it says beyond the id of the upgrade. */
+  readonly message: string
+  readonly after?: Readonly<Record<string, unknown>>
+}
+
+/** Appends the audit record of a change of an upgrade, and its event. @returns The id of the audit record. */
+export async function appendUpgradeChange(
+  tx: Tx,
+  scope: InOrg,
+  { message, after, ...event }: UpgradeChange,
+  at: Date,
+): Promise<string> {
+  const { adminId, name } = scope.actor
+  const auditId = await appendAudit(tx, scope, {
+    message,
+    siteId: event.site_id ?? null,
+    after: { upgrade_id: event.upgrade_id, ...after },
+    at,
+  })
+  const by = { admin_id: adminId, admin_name: name }
+  await appendUpgradeEvents(tx, scope, [{ ...event, ...by, audit_id: auditId }], at)
+  return auditId
+}

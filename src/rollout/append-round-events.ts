@@ -1,0 +1,141 @@
+import type { OrgScope } from '../access/scope.ts'
+import type { UpgradeEventType } from '../events/upgrade-event-types.ts'
+import type { Tx } from '../platform/db.ts'
+import { type UpgradeEventInput, appendUpgradeEvents, wantsDeviceEvents } from './append-events.ts'
+import type { Now } from './decide-next.ts'
+import type { OrgRound } from './decide-org-upgrade.ts'
+import type { Step } from './decide-step.ts'
+import type { LockedSiteUpgrade } from './store.ts'
+import { type EndedUpgrade, listEnded } from './store-events.ts'
+import type { LockedTarget } from './store-targets.ts'
+
+type Round = OrgRound<LockedSiteUpgrade>
+type DecidedSite = Round['decisions'][number]
+
+/**
+ * Appends what the rounds have begun and ended: phases, sites, whole upgrades, and, where somebody wants them, devices. Those
+ * that pause or stop an upgrade are appended with their audit records. The site upgrades have been updated.
+ */
+export async function appendRoundEvents(
+  tx: Tx,
+  scope: OrgScope,
+  rounds: readonly Round[],
+  { now }: Now,
+): Promise<void> {
+  const decided = rounds.flatMap(({ decisions }) => decisions)
+  const finished = rounds.filter(({ decisions }) => decisions.some(hasEnded)).map(({ org }) => org.id)
+  const ended = await listEnded(tx, scope, finished)
+  const hasDeviceSteps = decided.some(({ decision }) => decision.steps.length > 0)
+  const ofDevices = hasDeviceSteps && (await wantsDeviceEvents(tx, scope)) ? decided.flatMap(deviceEvents) : []
+  const inputs: UpgradeEventInput[] = [
+    ...decided.flatMap(siteBeginnings),
+    ...rounds.flatMap(openedPhases),
+    ...ofDevices,
+    ...decided.flatMap(siteEnds),
+    ...ended.map(endOf),
+  ]
+  await appendUpgradeEvents(tx, scope, inputs, now)
+}
+
+function endOf({ id, status, total, upgraded, failed }: EndedUpgrade): UpgradeEventInput {
+  return { type: 'UPGRADE_ENDED', upgrade_id: id, status, total, upgraded, failed }
+}
+
+function hasEnded({ decision: { siteUpgrade } }: DecidedSite): boolean {
+  return siteUpgrade.finishedAt !== null
+}
+
+/** The members of an event that say where it happened. */
+export function placeOf({ id, orgUpgradeId, siteId, siteName }: LockedSiteUpgrade) {
+  const place = { upgrade_id: orgUpgradeId, site_upgrade_id: id, site_id: siteId }
+  return siteName === null ? place : { ...place, site_name: siteName }
+}
+
+/** The start of a site, and the next phase of one that has phases of its own with gates between them. */
+function siteBeginnings({ siteUpgrade, decision }: DecidedSite): UpgradeEventInput[] {
+  const { stopping, phaseOpenedMs, currentPhase, plan } = siteUpgrade
+  const { phaseOpenedMs: openedMs, currentPhase: phase } = decision.siteUpgrade
+  const place = placeOf(siteUpgrade)
+  if (phaseOpenedMs === null && openedMs !== null && stopping === null)
+    return [{ type: 'UPGRADE_SITE_STARTED', ...place, phase, total: siteUpgrade.plan.planned }]
+  // Phases of single devices have no sizes: their devices tell enough.
+  if (phase === currentPhase || plan.phase_sizes === null) return []
+  return [{ type: 'UPGRADE_PHASE_OPENED', ...place, phase, total: plan.phase_sizes[phase - 1] ?? 0 }]
+}
+
+function openedPhases({ org, phases }: Round): UpgradeEventInput[] {
+  if (org.phases === null || phases === null) return []
+  const { current, sizes } = org.phases
+  return Array.from({ length: phases.current - current }, (_, index) => {
+    const phase = current + index + 1
+    return { type: 'UPGRADE_PHASE_OPENED', upgrade_id: org.id, phase, total: sizes[phase - 1] ?? 0 }
+  })
+}
+
+function siteEnds(decided: DecidedSite): UpgradeEventInput[] {
+  const { siteUpgrade, decision } = decided
+  if (!hasEnded(decided)) return []
+  const { status, stopReason, counts } = decision.siteUpgrade
+  const sums = { total: siteUpgrade.plan.planned, upgraded: counts.upgraded + counts.staged, failed: counts.failed }
+  const reason = stopReason === null ? {} : { reason: stopReason }
+  return [{ type: 'UPGRADE_SITE_ENDED', ...placeOf(siteUpgrade), status, ...reason, ...sums }]
+}
+
+function deviceEvents({ siteUpgrade, decision }: DecidedSite): UpgradeEventInput[] {
+  const targets = new Map(siteUpgrade.targets.map((target) => [target.deviceId, target]))
+  return decision.steps.flatMap((step): UpgradeEventInput[] => {
+    const target = targets.get(step.target.deviceId)
+    const type = typeOf(step)
+    return target === undefined || type === null ? [] : [deviceEvent(siteUpgrade, { target, step, type })]
+  })
+}
+
+function deviceEvent(
+  siteUpgrade: LockedSiteUpgrade,
+  {
+    target,
+    step: { reason },
+    type,
+  }: { readonly target: LockedTarget; readonly step: Step; readonly type: UpgradeEventType },
+): UpgradeEventInput {
+  const { deviceId, mac, phase, fromVersion, targetVersion } = target
+  return {
+    type,
+    ...placeOf(siteUpgrade),
+    device_id: deviceId,
+    mac,
+    phase,
+    version: targetVersion,
+    ...(fromVersion !== null && { from_version: fromVersion }),
+    ...(reason !== null && { reason }),
+  }
+}
+
+/** Null for steps in which nothing ends and nothing becomes visible to people. */
+function typeOf({ target, to, reason, order }: Step): UpgradeEventType | null {
+  if (order !== null && target.attempt === 0) return 'UPGRADE_DEVICE_STARTED'
+  if (to === target.state) return reason === null ? null : 'UPGRADE_DEVICE_RETRYING'
+  switch (to) {
+    case 'upgraded':
+    case 'staged':
+      return 'UPGRADE_DEVICE_UPGRADED'
+    case 'failed':
+      return 'UPGRADE_DEVICE_FAILED'
+    case 'skipped':
+      return 'UPGRADE_DEVICE_SKIPPED'
+    case 'cancelled':
+      return 'UPGRADE_DEVICE_CANCELLED'
+    case 'deferred':
+      return 'UPGRADE_DEVICE_OFFLINE'
+    case 'rebooting':
+      return 'UPGRADE_DEVICE_REBOOTING'
+    case 'planned':
+    case 'dl_requested':
+    case 'downloading':
+    case 'downloaded':
+    case 'reboot_requested':
+    case 'verifying':
+    case 'snapshotting':
+      return null
+  }
+}
