@@ -55,7 +55,7 @@ module.exports = {
         path: '^src/',
         // Besides the codecs: declarations that both sides keep to, which import nothing of the server.
         pathNot:
-          '^src/agent/|^src/gateway/(jsonrpc|edge/(router-)?messages)\\.ts$|^src/mxedges/(commands/time-limits|sessions/machine)\\.ts$',
+          '^src/agent/|^src/platform/ed25519\\.ts$|^src/gateway/(jsonrpc|edge/(router-)?messages)\\.ts$|^src/mxedges/(commands/time-limits|sessions/machine)\\.ts$',
       },
     ),
     rule(

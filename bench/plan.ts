@@ -59,7 +59,15 @@ function measure(fleet: readonly (Candidate & { readonly place: number })[], sit
       return [mac, Object.assign(unknown, factsOf(index, place))]
     }),
   )
-  const entry = { model: 'AP45', version: '2.0', tag: null, imageId: 'image' }
+  const entry = {
+    model: 'AP45',
+    version: '2.0',
+    tag: null,
+    channel: null,
+    reported: [],
+    minVersion: null,
+    imageId: 'image',
+  }
   const plans = fleet.map((device): Planned => ({ kind: 'upgrade', device, entry, force: false }))
   const now = new Date()
   const siteUpgrades = Array.from({ length: sites }, (_, index) => {

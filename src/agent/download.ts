@@ -1,8 +1,9 @@
-import { type KeyObject, createHash, verify } from 'node:crypto'
+import { type KeyObject, createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readFile, rename, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Artifact } from '../gateway/edge/messages.ts'
+import { isSignedBy } from '../platform/ed25519.ts'
 import { NotExecuted } from './appliance.ts'
 import { deleteArtifacts, hashFile } from './artifact-folder.ts'
 import { Interrupted } from './interrupted.ts'
@@ -95,7 +96,7 @@ export function createDownloads(options: DownloadOptions): Downloads {
 function checkSignature({ sha256, signature }: Artifact, publicKey: KeyObject | null): void {
   if (publicKey === null) return
   if (signature === undefined) throw new NotExecuted('The artifact has no signature, which this agent demands')
-  if (!verify(null, Buffer.from(sha256, 'hex'), publicKey, Buffer.from(signature, 'base64')))
+  if (!isSignedBy(publicKey, { sha256, signature }))
     throw new NotExecuted("The artifact's signature is not by the key that this agent trusts")
 }
 

@@ -1,4 +1,6 @@
 import { Type } from 'typebox'
+import type { SignatureTrust } from '../firmware/check-signature.ts'
+import { firmwareEnvironment, parseFirmwareTrust } from './config-firmware.ts'
 
 const MIB = 1024 * 1024
 const MAX_MIB = 1_000_000_000
@@ -6,7 +8,7 @@ const MAX_MIB = 1_000_000_000
 const mebibytes = (minimum: number, description: string) =>
   Type.Optional(Type.Integer({ minimum, maximum: MAX_MIB, description: `${description}, in MiB` }))
 
-/** Settings for the disk space of uploads; part of the environment of config.ts. */
+/** Settings for uploads; part of the environment of config.ts. */
 export const storageEnvironment = {
   SIGNALBOX_FIRMWARE_MAX_MB: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'largest firmware image, in MiB; default 2048' }),
@@ -18,6 +20,7 @@ export const storageEnvironment = {
   SIGNALBOX_SUPPORT_ORG_MAX_MB: mebibytes(0, 'support files of the devices of an organization; default 1024'),
   SIGNALBOX_SUPPORT_TOTAL_MAX_MB: mebibytes(0, 'support files of all organizations; default 10240'),
   SIGNALBOX_DISK_RESERVE_MB: mebibytes(0, 'free disk space below which uploads are refused; default 2048'),
+  ...firmwareEnvironment,
 }
 
 const Storage = Type.Object(storageEnvironment)
@@ -33,6 +36,7 @@ export interface StorageLimits {
 export interface StorageSettings {
   /** Limit of a single image. */
   readonly firmwareMaxBytes: number
+  readonly firmwareTrust: SignatureTrust
   readonly firmware: StorageLimits
   readonly pictures: StorageLimits
   readonly support: StorageLimits
@@ -43,6 +47,7 @@ export interface StorageSettings {
 export function parseStorageSettings(env: Type.Static<typeof Storage>): StorageSettings {
   return {
     firmwareMaxBytes: (env.SIGNALBOX_FIRMWARE_MAX_MB ?? 2048) * MIB,
+    firmwareTrust: parseFirmwareTrust(env),
     firmware: {
       orgMaxBytes: (env.SIGNALBOX_FIRMWARE_ORG_MAX_MB ?? 102_400) * MIB,
       totalMaxBytes: (env.SIGNALBOX_FIRMWARE_TOTAL_MAX_MB ?? 512_000) * MIB,

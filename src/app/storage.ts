@@ -24,6 +24,7 @@ export function openStorage(ctx: Pick<Context, 'db'>, dataDir: string, settings:
   const firmwareFiles = {
     dir: join(dataDir, 'firmware'),
     maxBytes: settings.firmwareMaxBytes,
+    trust: settings.firmwareTrust,
     quota: createUploadQuota({
       ...settings.firmware,
       field: 'body',

@@ -1,4 +1,4 @@
-import { type KeyObject, createPublicKey } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { dryRunAppliance } from '../agent/dry-run.ts'
@@ -11,6 +11,7 @@ import { hookRouter, readRouterHooks } from '../agent/router-hooks.ts'
 import { readRouterIdentity } from '../agent/router-identity.ts'
 import { createRouterRole } from '../agent/router-role.ts'
 import { type AgentOptions, runAgent } from '../agent/run-agent.ts'
+import { parseEd25519Key } from '../platform/ed25519.ts'
 import { version } from '../platform/version.ts'
 
 const usage = `usage: agent --state DIR [options]
@@ -121,13 +122,8 @@ async function chooseRouter({ hooks: hooksFile, mac, model, serial }: RouterValu
 /** @throws Error for anything but an Ed25519 public key. */
 async function readPackageKey(path: string): Promise<KeyObject> {
   const pem = await readFile(path, 'utf8')
-  let key: KeyObject | null = null
-  try {
-    key = createPublicKey(pem)
-  } catch {
-    // The error below says what is wrong.
-  }
-  if (key?.asymmetricKeyType !== 'ed25519') throw new Error(`--package-key ${path} is not an Ed25519 public key in PEM`)
+  const key = parseEd25519Key(pem)
+  if (key === null) throw new Error(`--package-key ${path} is not an Ed25519 public key in PEM`)
   return key
 }
 

@@ -1,7 +1,8 @@
 import type { OrgScope } from '../access/scope.ts'
 import type { Tx } from '../platform/db.ts'
 import type { UploadQuota } from '../platform/storage/upload-quota.ts'
-import type { CatalogPackage } from './packages/package.ts'
+import type { SignatureTrust } from './check-signature.ts'
+import type { CatalogPackage, Channel } from './packages/package.ts'
 
 /** Where images are stored, and how large one may be. Built once in app/. */
 export interface FirmwareFiles {
@@ -9,6 +10,7 @@ export interface FirmwareFiles {
   readonly dir: string
   readonly maxBytes: number
   readonly quota: UploadQuota
+  readonly trust: SignatureTrust
 }
 
 /** 2 GiB: larger than any image of the supported device families. */
@@ -27,11 +29,22 @@ export interface Image {
   readonly createdAt: Date
 }
 
+/** What the catalog knows of a version of a model. */
+export interface VersionTraits {
+  /** A label that stands for the version. */
+  readonly tag: string | null
+  /** How steady the version is; null: nobody has said so. */
+  readonly channel: Channel | null
+  /** Further strings by which devices report that they run the version: stock builds carry suffixes. */
+  readonly reported: readonly string[]
+  /** The lowest version from which it can be installed; null: any. */
+  readonly minVersion: string | null
+}
+
 /** A catalog entry: `model` can run `version`, and this image installs it. */
-export interface CatalogVersion {
+export interface CatalogVersion extends VersionTraits {
   readonly model: string
   readonly version: string
-  readonly tag: string | null
   readonly imageId: string
   readonly createdAt: Date
 }
@@ -43,6 +56,6 @@ export type ImageUse = (tx: Tx, scope: OrgScope, imageId: string) => Promise<boo
  * An image with the versions that it is offered as. They come from its upload, or from later uploads of the same bytes.
  */
 export interface CatalogImage extends Image {
-  readonly versions: readonly { readonly model: string; readonly version: string; readonly tag: string | null }[]
+  readonly versions: readonly Omit<CatalogVersion, 'imageId' | 'createdAt'>[]
   readonly packages: readonly Omit<CatalogPackage, 'imageId'>[]
 }

@@ -23,7 +23,7 @@ export function listVersions(
 ): Promise<CatalogVersion[]> {
   return reader
     .selectFrom('firmwareVersion')
-    .select(['model', 'version', 'tag', 'imageId', 'createdAt'])
+    .select(['model', 'version', 'tag', 'channel', 'reported', 'minVersion', 'imageId', 'createdAt'])
     .where('orgId', '=', scope.orgId)
     .where(allHold(conditionsOn<typeof versionFilters>(columns, conditions)))
     .orderBy('model')
@@ -51,8 +51,9 @@ interface ImageRow extends Omit<CatalogImage, 'sizeBytes'> {
 }
 
 const versionsOfImage = sql<CatalogImage['versions']>`(
-  select coalesce(json_agg(json_build_object('model', v.model, 'version', v.version, 'tag', v.tag)
-                           order by v.model, v.version), '[]')
+  select coalesce(json_agg(json_build_object('model', v.model, 'version', v.version, 'tag', v.tag,
+      'channel', v.channel, 'reported', v.reported, 'minVersion', v.min_version)
+    order by v.model, v.version), '[]')
   from firmware_version v where v.org_id = firmware_image.org_id and v.image_id = firmware_image.id
 )`
 
@@ -108,12 +109,15 @@ const versionColumns = columnsOf('firmwareVersion', {
   model: 'text',
   version: 'text',
   tag: 'text',
+  channel: 'text',
+  reported: 'jsonb',
+  minVersion: 'text',
   imageId: 'uuid',
   createdAt: 'timestamptz',
 })
 
 /**
- * Inserts catalog entries. An existing entry of the same image takes the new tag.
+ * Inserts catalog entries. An existing entry of the same image takes the new tag, channel, strings and lowest version.
  * @returns The existing entries of another image, unchanged.
  */
 export async function insertVersions(
@@ -124,12 +128,34 @@ export async function insertVersions(
   const written = await insertRows(tx, versionColumns, versions, {
     every: { orgId: scope.orgId },
     tail: sql<{ model: string }>`
-      on conflict (org_id, model, version) do update set tag = excluded.tag
+      on conflict (org_id, model, version) do update set tag = excluded.tag, channel = excluded.channel,
+        reported = excluded.reported, min_version = excluded.min_version
         where firmware_version.image_id = excluded.image_id
       returning model`,
   })
   const models = new Set(written.map(({ model }) => model))
   return versions.filter(({ model }) => !models.has(model))
+}
+
+/**
+ * Finds a version of one of the models that a device reports by one of the strings, and that is not `version`. Until
+ * `tx` ends nobody else adds versions, so that a string never belongs to two of them.
+ */
+export async function findOtherVersion(
+  tx: Tx,
+  scope: OrgScope,
+  { models, version, reported }: { readonly models: readonly string[] } & Pick<CatalogVersion, 'version' | 'reported'>,
+): Promise<(Pick<CatalogVersion, 'model' | 'version'> & { readonly said: string }) | undefined> {
+  await sql`select pg_advisory_xact_lock(hashtextextended('firmware ' || ${scope.orgId}::text, 0))`.execute(tx)
+  const { rows } = await sql<{ model: string; version: string; said: string }>`
+    select other.model, other.version, said.text as said
+    from firmware_version other
+    cross join unnest(${[version, ...reported]}::text[]) said (text)
+    where other.org_id = ${scope.orgId} and other.model = ${anyOf(models)} and other.version <> ${version}
+      and (other.version = said.text or jsonb_exists(other.reported, said.text))
+    order by other.model, other.version limit 1
+  `.execute(tx)
+  return rows[0]
 }
 
 /** Locks the row against upgrades that are about to use the image (see lockImages) and against a concurrent delete. */

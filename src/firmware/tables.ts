@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { DefaultJson } from '../platform/json-column.ts'
 import type { Channel, PackageName } from './packages/package.ts'
 
 declare module '../platform/schema.ts' {
@@ -27,6 +28,10 @@ export interface FirmwareVersionTable {
   version: string
   imageId: string
   tag: string | null
+  channel: Channel | null
+  /** Further strings by which devices report the version. */
+  reported: DefaultJson<readonly string[]>
+  minVersion: string | null
   createdAt: Date
 }
 

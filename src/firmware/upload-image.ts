@@ -7,11 +7,12 @@ import { type Tx, inTx } from '../platform/db.ts'
 import { AppError, invalidField, notFound } from '../platform/errors.ts'
 import type { Reservation } from '../platform/storage/upload-quota.ts'
 import { discardUpload } from '../platform/storage/uploads.ts'
-import type { CatalogImage, FirmwareFiles, VersionTag } from './firmware.ts'
+import { checkSignature } from './check-signature.ts'
+import type { CatalogImage, FirmwareFiles, VersionTraits } from './firmware.ts'
 import { type ReceivedFile, keepFile, receiveFile, removeImageFile } from './storage.ts'
 import type { CatalogPackage } from './packages/package.ts'
 import { insertPackage } from './packages/store.ts'
-import { findImage, insertImage, insertVersions } from './store.ts'
+import { findImage, findOtherVersion, insertImage, insertVersions } from './store.ts'
 
 /** What an image is offered as. */
 export interface Offer {
@@ -24,11 +25,10 @@ export interface Offer {
 }
 
 /** Firmware of devices. */
-export interface ModelOffer {
+export interface ModelOffer extends VersionTraits {
   readonly kind: 'models'
   /** At least one, without duplicates. */
   readonly models: readonly string[]
-  readonly tag: VersionTag | null
 }
 
 /** A package for edge appliances. */
@@ -47,8 +47,8 @@ export interface Upload {
 /**
  * Adds an image to the catalog. The file is on disk, synced, before the row that names it is committed; a failure
  * leaves neither.
- * @throws AppError invalid for another hash than announced; conflict where the model has that version from another
- *   image; too_large; unavailable; as UploadQuota.reserve().
+ * @throws AppError invalid for another hash than announced, and for a signature that nobody trusted has made; invalid also for a string that is reported for
+ *   another version; conflict where the model has that version from another image; too_large; unavailable; as UploadQuota.reserve().
  */
 export async function uploadImage(ctx: Context, scope: OrgScope, upload: Upload): Promise<CatalogImage> {
   const { files, declaredBytes } = upload
@@ -72,6 +72,7 @@ async function receiveImage(
   }
   const id = uuidv7()
   try {
+    checkSignature(files.trust, { sha256: received.sha256, signature: offer.signature })
     await keepFile(files, received, id)
   } catch (error) {
     await discardUpload(received)
@@ -120,9 +121,16 @@ interface Place {
 async function catalogVersions(
   tx: Tx,
   scope: OrgScope,
-  { models, tag, version, imageId, at }: ModelOffer & Place,
+  { models, tag, channel, reported, minVersion, version, imageId, at }: ModelOffer & Place,
 ): Promise<string> {
-  const lines = models.map((model) => ({ model, version, tag, imageId, createdAt: at }))
+  const other = await findOtherVersion(tx, scope, { models, version, reported })
+  if (other !== undefined)
+    throw invalidField(
+      other.said === version ? 'version' : 'reported',
+      `${other.said} is what devices of the model ${other.model} report for version ${other.version}`,
+    )
+  const traits = { version, tag, channel, reported, minVersion, imageId, createdAt: at }
+  const lines = models.map((model) => Object.assign({ model }, traits))
   const [taken] = await insertVersions(tx, scope, lines)
   if (taken !== undefined)
     throw new AppError('conflict', `${taken.model} has version ${taken.version} from another image: delete that first`)

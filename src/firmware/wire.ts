@@ -17,7 +17,8 @@ import {
 import type { ModelOffer, Offer, PackageOffer } from './upload-image.ts'
 
 /** Device versions contain blanks and slashes: `OpenWrt 21.02 / TIP-v2.5.0`. */
-const Version = Type.String({ minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$' })
+const versionText = { minLength: 1, maxLength: 200, pattern: '^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$' }
+const Version = Type.String(versionText)
 
 export const UploadQuery = Type.Object({
   version: Version,
@@ -29,6 +30,19 @@ export const UploadQuery = Type.Object({
     }),
   ),
   tag: Type.Optional(Type.Enum(versionTags, { description: 'with `models` only' })),
+  reported: Type.Optional(
+    Type.String({
+      maxLength: 5000,
+      description:
+        'further strings by which devices report that they run the version, separated by commas. With `models` only',
+    }),
+  ),
+  min_version: Type.Optional(
+    Type.String({
+      ...versionText,
+      description: 'the lowest version from which a device can install this one. With `models` only',
+    }),
+  ),
   package: Type.Optional(
     Type.Enum(packageNames, { description: 'the image is this package for edge appliances; instead of `models`' }),
   ),
@@ -38,7 +52,11 @@ export const UploadQuery = Type.Object({
       description: 'codename of the distribution that the package is for; without it, any. With `package` only',
     }),
   ),
-  channel: Type.Optional(Type.Enum(channels, { default: 'stable', description: 'with `package` only' })),
+  channel: Type.Optional(
+    Type.Enum(channels, {
+      description: 'how steady the version is. Without it a package is `stable`, and firmware of devices in no channel',
+    }),
+  ),
   default: Type.Optional(
     Type.Boolean({
       default: false,
@@ -66,6 +84,16 @@ const ImageVersion = named(
   Type.Object({ model: Type.String(), version: Type.String(), tag: Type.Optional(Type.String()) }),
 )
 
+const CatalogVersionReply = named(
+  'FirmwareCatalogVersion',
+  Type.Object({
+    ...ImageVersion.properties,
+    channel: Type.Optional(Type.Enum(channels)),
+    reported: Type.Array(Type.String()),
+    min_version: Type.Optional(Type.String()),
+  }),
+)
+
 const ImagePackage = named(
   'FirmwarePackage',
   Type.Object({
@@ -85,7 +113,7 @@ export const ImageReply = named(
     sha256: Type.String(),
     size: Type.Integer({ description: 'bytes' }),
     signature: Type.Optional(Type.String()),
-    versions: Type.Array(ImageVersion),
+    versions: Type.Array(CatalogVersionReply),
     packages: Type.Array(ImagePackage),
     created_time: Timestamp,
   }),
@@ -121,28 +149,46 @@ const packageVersion = new RegExp(PACKAGE_VERSION)
 
 function parsePackage(query: Static<typeof UploadQuery>, name: PackageName): PackageOffer {
   const { version, distro = null, channel = 'stable', default: isDefault = false } = query
-  for (const field of ['models', 'tag'] as const)
+  for (const field of ['models', 'tag', 'reported', 'min_version'] as const)
     if (query[field] !== undefined) throw invalidField(field, 'is for firmware of devices, not for a package')
   if (!packageVersion.test(version)) throw invalidField('version', `${version} does not match ${PACKAGE_VERSION}`)
   return { kind: 'package', package: name, distro, channel, isDefault }
 }
 
-function parseModels({ models = '', tag, ...query }: Static<typeof UploadQuery>): ModelOffer {
-  for (const field of ['distro', 'channel', 'default'] as const)
+function parseModels({ models = '', tag, channel, reported, ...query }: Static<typeof UploadQuery>): ModelOffer {
+  for (const field of ['distro', 'default'] as const)
     if (query[field] !== undefined) throw invalidField(field, 'is for a package, and package is missing')
-  const names = [
-    ...new Set(
-      models
-        .split(',')
-        .map((name) => name.trim())
-        .filter((name) => name !== ''),
-    ),
-  ]
+  const names = splitList(models)
   if (names.length === 0) throw invalidField('models', 'name at least one model, or a package')
   if (names.length > MAX_MODELS) throw invalidField('models', `name at most ${MAX_MODELS} models`)
   const odd = names.find((name) => !Model.test(name))
   if (odd !== undefined) throw invalidField('models', `${odd} is no model name`)
-  return { kind: 'models', models: names, tag: tag ?? null }
+  return {
+    kind: 'models',
+    models: names,
+    tag: tag ?? null,
+    channel: channel ?? null,
+    reported: parseReported(reported).filter((text) => text !== query.version),
+    minVersion: query.min_version ?? null,
+  }
+}
+
+const MAX_REPORTED = 20
+const reportedText = new RegExp(versionText.pattern)
+
+function parseReported(reported = ''): string[] {
+  const texts = splitList(reported)
+  if (texts.length > MAX_REPORTED)
+    throw invalidField('reported', `has ${texts.length} strings, but at most ${MAX_REPORTED} are allowed`)
+  const odd = texts.find((text) => text.length > versionText.maxLength || !reportedText.test(text))
+  if (odd !== undefined) throw invalidField('reported', `${odd} must have 1 to 200 printable ASCII characters`)
+  return texts
+}
+
+/** Splits a list at its commas, without duplicates. */
+function splitList(list: string): string[] {
+  const parts = list.split(',').map((part) => part.trim())
+  return [...new Set(parts.filter((part) => part !== ''))]
 }
 
 export function presentImage(orgId: string, image: CatalogImage): Static<typeof ImageReply> {
@@ -153,7 +199,7 @@ export function presentImage(orgId: string, image: CatalogImage): Static<typeof 
     sha256,
     size: sizeBytes,
     ...(signature !== null && { signature }),
-    versions: versions.map(presentVersion),
+    versions: versions.map(presentCatalogVersion),
     packages: packages.map(presentPackage),
     created_time: epochS(createdAt),
   }
@@ -165,6 +211,20 @@ export function presentVersion({
   tag,
 }: Pick<CatalogVersion, 'model' | 'version' | 'tag'>): Static<typeof ImageVersion> {
   return { model, version, ...(tag !== null && { tag }) }
+}
+
+function presentCatalogVersion({
+  channel,
+  reported,
+  minVersion,
+  ...version
+}: CatalogImage['versions'][number]): Static<typeof CatalogVersionReply> {
+  return {
+    ...presentVersion(version),
+    ...(channel !== null && { channel }),
+    reported: [...reported],
+    ...(minVersion !== null && { min_version: minVersion }),
+  }
 }
 
 function presentPackage({

@@ -23,6 +23,7 @@ function targetIn(state: TargetState): TargetNow {
     enteredMs: 0,
     fromVersion: '1',
     targetVersion: '2',
+    reported: [],
     imageId: 'i',
     force: false,
     attempt: 0,

@@ -26,7 +26,7 @@ export interface AbsenceCheck {
   readonly absentSinceMs: number
   /** When the last grace was given; devices that were back by then do not count either. */
   readonly graceSinceMs: number
-  /** The versions that these devices were to install. */
+  /** What these devices would report if they ran what they were to install. */
   readonly versions: readonly string[]
 }
 
@@ -46,7 +46,7 @@ export function findAbsence(
     siteId,
     absentSinceMs: Math.min(...absent.map(({ enteredMs }) => enteredMs)) - NOTICED_WITHIN_MS,
     graceSinceMs: (graceUntilMs ?? 0) - options.reconnectGraceMs,
-    versions: [...new Set(absent.map(({ targetVersion }) => targetVersion))],
+    versions: [...new Set(absent.flatMap(({ targetVersion, reported }) => reported.concat(targetVersion)))],
   }
 }
 

@@ -26,6 +26,7 @@ function step(phase: number, state: TargetState, to: TargetState, reason: string
     enteredMs: 0,
     fromVersion: '1',
     targetVersion: '2',
+    reported: [],
     imageId: 'i',
     force: false,
     attempt: 0,

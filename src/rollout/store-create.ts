@@ -106,6 +106,8 @@ export interface NewTarget {
   readonly imageId: string
   readonly fromVersion: string | null
   readonly targetVersion: string
+  /** Further strings by which devices report the target version; null: none. */
+  readonly reported: readonly string[] | null
   readonly force: boolean
   /** The device has the image already. */
   readonly staged: boolean
@@ -146,6 +148,7 @@ const targetColumns = columnsOf('upgradeTarget', {
   imageId: 'uuid',
   fromVersion: 'text',
   targetVersion: 'text',
+  reported: 'jsonb',
   force: 'boolean',
   staged: 'boolean',
   state: 'text',

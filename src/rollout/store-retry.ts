@@ -5,6 +5,7 @@ import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import type { FailedTarget, OrgRetry, RetriedSite, SiteRetry } from './plan-retry.ts'
 import type { TargetState } from './rollout.ts'
 import { appendedTo } from './store-apply.ts'
+import { versionRun } from './store-versions.ts'
 import { encodeStep } from './timeline.ts'
 
 /** Locks all site upgrades of the organization upgrade, which the caller has locked. */
@@ -85,6 +86,7 @@ export async function insertTargetRuns(
     from ${retried}
     join upgrade_target target on ${isRetried}
   `.execute(tx)
+  const running = versionRun('target', 'status.firmware')
   // A device that runs the version by now has recovered, and keeps the version that it came from, unless it must
   // install the version again.
   await sql`
@@ -93,8 +95,8 @@ export async function insertTargetRuns(
       retry_at_ms = null, staged = false, command_id = null, boot_count = null, down_at = null, up_at = null,
       timeline = ${appendedTo(sql`target.timeline`, sql`${line}::text`)},
       entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8,
-      from_version = case when target.force or status.firmware <> target.target_version
-        then coalesce(status.firmware, target.from_version) else target.from_version end
+      from_version = case when target.force or ${running} <> target.target_version
+        then coalesce(${running}, target.from_version) else target.from_version end
     from ${retried}
     left join device_status status on status.org_id = retried.org_id and status.device_id = retried.device_id
     where ${isRetried}

@@ -2,11 +2,13 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { BUSY, type LossReason } from '../devices/commands/command.ts'
 import { type Reader, type Tx, noneOf } from '../platform/db.ts'
+import { identifyVersion } from '../firmware/version-identity.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { CommandKind, CommandState, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { SiteUpgradeNow } from './decide-next.ts'
 import { terminalStates } from './rollout.ts'
+import { versionRun } from './store-versions.ts'
 import type { DeviceLink, TargetNow, UpgradeOrder } from './target.ts'
 
 export interface LockedTarget extends TargetNow {
@@ -56,6 +58,7 @@ interface TargetRow {
   readonly enteredMs: number
   readonly fromVersion: string | null
   readonly targetVersion: string
+  readonly reported: readonly string[] | null
   readonly imageId: string
   readonly force: boolean
   readonly attempt: number
@@ -146,10 +149,11 @@ export function targetQuery(
     isEarly: plan.stages && rebootAt > now,
   }))
   return sql<TargetRow>`
-    select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_ms, t.from_version, t.target_version,
+    select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_ms, t.from_version, t.target_version, t.reported,
       t.image_id, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched, t.staged,
       t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
-      case when session.connected then session.connected_ms end as connected_ms, session.disconnected_ms, s.firmware,
+      case when session.connected then session.connected_ms end as connected_ms, session.disconnected_ms,
+      ${versionRun('t', 's.firmware')} as firmware,
       s.boot_count as device_boot_count, s.booted_at, s.members, s.capabilities->'commands' as commands,
       s.capabilities->'repeatable' as repeatable,
       c.id as command_id, c.kind as command_kind, c.state as command_state,
@@ -183,7 +187,7 @@ export function targetQuery(
       and (t.state <> 'deferred' or session.connected or site_upgrade.stopping or d.id is null or site_upgrade.give_up)
       and (t.state <> 'downloaded' or not site_upgrade.is_early or site_upgrade.stopping or d.id is null)
       and (site_upgrade.stopping or site_upgrade.held or d.id is null or session.connected is not true
-        or s.firmware is not distinct from t.target_version or (${unanswered}) is not true)
+        or ${versionRun('t', 's.firmware')} is not distinct from t.target_version or (${unanswered}) is not true)
     order by t.upgrade_id, t.ordinal
   `
 }
@@ -214,11 +218,14 @@ function targetOf(row: TargetRow): LockedTarget {
     bytesServed,
     delivered,
     fenced,
+    reported,
     ...target
   } = row
-  const memberFirmware = (members ?? []).map((member) => member.firmware)
+  const named = { version: target.targetVersion, reported: reported ?? [] }
+  const memberFirmware = (members ?? []).map((member) => identifyVersion(member.firmware, [named]))
   return {
     ...target,
+    reported: named.reported,
     device: type && {
       type,
       link: linkOf(up, heard),

@@ -214,6 +214,8 @@ export interface UpgradeTargetTable {
   imageId: string
   fromVersion: string | null
   targetVersion: string
+  /** Further strings by which devices report the target version; null: none. */
+  reported: Json<readonly string[]> | null
   force: boolean
   state: TargetState
   attempt: Generated<number>

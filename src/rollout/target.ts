@@ -67,6 +67,8 @@ export interface TargetNow {
   readonly enteredMs: number
   readonly fromVersion: string | null
   readonly targetVersion: string
+  /** Further strings by which devices report the target version. In `device` that version stands for them. */
+  readonly reported: readonly string[]
   readonly imageId: string
   readonly force: boolean
   readonly attempt: number

@@ -85,6 +85,9 @@ const catalog: readonly CatalogEntry[] = ['1.0', '2.0'].map((version) => ({
   model: 'AP-1',
   version,
   tag: null,
+  channel: null,
+  reported: [],
+  minVersion: null,
   imageId: version,
 }))
 const device: UpgradeDevice = {

@@ -1,4 +1,6 @@
 import { AppError, invalidField } from '../platform/errors.ts'
+import { type NamedVersion, isReportOf } from '../firmware/version-identity.ts'
+import { findTooLow } from './plan-lowest.ts'
 import { isSelected, type Selectable } from './plan-selection.ts'
 import { PAST_TOLERANCE_MS, type StartTime, findZone, resolveStartTime, utcZone } from './plan-start.ts'
 import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from './plan-versions.ts'
@@ -103,11 +105,12 @@ export function planDevices<D extends UpgradeDevice>(
   const plans = devices
     .filter((device) => isSelected(device, request.selection))
     .map((device): DevicePlan<D> => {
-      const resolved = resolveVersion(device, request.versions, ofModel.get(device.model) ?? [])
+      const entries = ofModel.get(device.model) ?? []
+      const resolved = resolveVersion(device, request.versions, entries)
       if (resolved.kind === 'none') return { kind: 'leave_out', device, reason: resolved.reason }
       const { entry, force } = resolved
-      if (runs(device, entry.version) && !force) return { kind: 'skip', device, entry, force }
-      const reason = device.upgradeRefusal
+      if (runs(device, entry) && !force) return { kind: 'skip', device, entry, force }
+      const reason = device.upgradeRefusal ?? findTooLow(device, entry, entries)
       return reason === null ? { kind: 'upgrade', device, entry, force } : { kind: 'leave_out', device, reason }
     })
   const named = request.versions.find(({ field }) => field !== null)
@@ -251,8 +254,8 @@ function refuseUnknown({ field, version, modelVersion }: RequestedVersion, catal
 }
 
 /** On a Virtual Chassis, every member. */
-function runs({ fromVersion, memberVersions }: UpgradeDevice, version: string): boolean {
-  return fromVersion === version && memberVersions.every((member) => member === version)
+function runs({ fromVersion, memberVersions }: UpgradeDevice, version: NamedVersion): boolean {
+  return isReportOf(fromVersion, version) && memberVersions.every((member) => isReportOf(member, version))
 }
 
 /** One text for the record: the version if it is one, else what was asked for. */

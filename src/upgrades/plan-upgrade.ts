@@ -1,3 +1,4 @@
+import { identifyVersion } from '../firmware/version-identity.ts'
 import { canStage } from '../rollout/decide-order.ts'
 import { type OrgPhasePlan, type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
 import type { RadioFactsByMac } from './radio/radio.ts'
@@ -177,8 +178,10 @@ function newTarget(
     mac: device.mac,
     model: device.model,
     imageId: entry.imageId,
-    fromVersion: device.fromVersion,
+    // Under its name in the catalog, so that a device which installs its own version again is seen to do so.
+    fromVersion: device.fromVersion && identifyVersion(device.fromVersion, [entry]),
     targetVersion: entry.version,
+    reported: entry.reported.length > 0 ? entry.reported : null,
     force,
   }
 }

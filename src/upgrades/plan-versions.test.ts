@@ -2,10 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type CatalogEntry, type VersionChoice, compareVersions, findVersion, resolveVersion } from './plan-versions.ts'
 
+const plain = { channel: null, reported: [], minVersion: null }
 const entry = (model: string, version: string, tag: string | null = null): CatalogEntry => ({
   model,
   version,
   tag,
+  ...plain,
   imageId: `${model} ${version}`,
 })
 const choice = (more: Partial<VersionChoice>): VersionChoice => ({
@@ -25,6 +27,22 @@ const catalog = [
 ]
 
 describe('a version of a model', () => {
+  test('with no label of its own is meant by the name of its channel, and by latest unless it is unsteady', () => {
+    const inChannel = (version: string, channel: CatalogEntry['channel']) => ({ ...entry('AP-1', version), channel })
+    const all = [
+      inChannel('3.0', 'alpha'),
+      inChannel('1.10', 'beta'),
+      inChannel('1.0', 'stable'),
+      inChannel('1.9', 'beta'),
+    ]
+    const found = ['latest', 'stable', 'beta', 'alpha', 'suggested'].map(
+      (label) => findVersion(all, 'AP-1', label)?.version,
+    )
+    expect(found).toEqual(['1.0', '1.0', '1.10', '3.0', undefined])
+    // A version with the label itself comes before the channel.
+    expect(findVersion([...all, entry('AP-1', '1.1', 'beta')], 'AP-1', 'beta')?.version).toBe('1.1')
+  })
+
   test.each([
     ['0.14.9', '0.14.9'],
     ['stable', '0.14.10'],

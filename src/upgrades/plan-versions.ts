@@ -1,12 +1,8 @@
 import type { DeviceType } from '../events/device-type.ts'
+import type { CatalogVersion } from '../firmware/firmware.ts'
 
 /** A line of the firmware catalog. */
-export interface CatalogEntry {
-  readonly model: string
-  readonly version: string
-  readonly tag: string | null
-  readonly imageId: string
-}
+export type CatalogEntry = Omit<CatalogVersion, 'createdAt'>
 
 /** What the client wants some of the devices to run. */
 export interface VersionChoice {
@@ -52,14 +48,20 @@ function covers({ firmwareType }: VersionChoice, type: DeviceType): boolean {
 }
 
 /**
- * Of several versions with a label, the highest wins. `latest` is the highest of all where no version has that label.
+ * Of several versions with a label, the highest wins. Where no version has it, the name of a channel stands for the
+ * highest version of the channel, and `latest` for the highest of all that are not in the channels `beta` and `alpha`.
  */
 export function findVersion(catalog: readonly CatalogEntry[], model: string, wanted: string): CatalogEntry | undefined {
   const ofModel = catalog.filter((entry) => entry.model === model)
   if (!versionLabels.has(wanted)) return ofModel.find(({ version }) => version === wanted)
   const labelled = ofModel.filter(({ tag }) => tag === wanted)
-  const candidates = wanted === 'latest' && labelled.length === 0 ? ofModel : labelled
+  const candidates = labelled.length > 0 ? labelled : ofModel.filter((entry) => isMeant(entry, wanted))
   return candidates.toSorted((a, b) => compareVersions(a.version, b.version)).at(-1)
+}
+
+/** True if a label that no version has may stand for the entry. */
+function isMeant({ channel }: CatalogEntry, label: string): boolean {
+  return label === 'latest' ? channel === null || channel === 'stable' : channel === label
 }
 
 /** Natural order: runs of digits compare as numbers, so 0.14.9 is below 0.14.10. */

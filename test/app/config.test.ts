@@ -33,6 +33,7 @@ describe('settings', () => {
       logLevel: 'info',
       storage: {
         firmwareMaxBytes: 2 * GIB,
+        firmwareTrust: { keys: [], isRequired: false },
         firmware: { orgMaxBytes: 100 * GIB, totalMaxBytes: 500 * GIB },
         pictures: { orgMaxBytes: 50 * GIB, totalMaxBytes: 200 * GIB },
         diskReserveBytes: 2 * GIB,
@@ -89,6 +90,7 @@ describe('settings', () => {
     ['SIGNALBOX_UCENTRAL_HOST', 'a..b', 'must be a host name or an IP address, without a port'],
     ['SIGNALBOX_BASE_URL', 'ftp://example.net', 'must be a URL that starts with http:// or https://'],
     ['SIGNALBOX_DATABASE_URL', 'mysql://db', 'must be a URL that starts with postgres:// or postgresql://'],
+    ['SIGNALBOX_FIRMWARE_SIGNATURES', 'required', 'is required, which needs SIGNALBOX_FIRMWARE_KEYS'],
     ['SIGNALBOX_LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
     ['SIGNALBOX_TLS', 'on', 'must be one of off, self-signed'],
     ['SIGNALBOX_TLS_NAMES', 'api.example.net', 'needs SIGNALBOX_TLS=self-signed'],
@@ -113,6 +115,28 @@ describe('further names of the self-signed certificate', () => {
     expect(() => namesOf(`a.example,${name}`)).toThrow(
       `SIGNALBOX_TLS_NAMES ${name} is not a host name or an IP address, without a port`,
     )
+  })
+})
+
+describe('keys that sign firmware', () => {
+  const pemOf = (type: 'ed25519' | 'x25519') => {
+    const { publicKey } = type === 'ed25519' ? generateKeyPairSync('ed25519') : generateKeyPairSync('x25519')
+    return publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  }
+
+  it('are read from several files, each of which may have several', async () => {
+    const folder = await temporaryDir()
+    const [one, two, other] = ['one.pem', 'two.pem', 'other.pem'].map((name) => join(folder, name))
+    await writeFile(one ?? '', pemOf('ed25519') + pemOf('ed25519'))
+    await writeFile(two ?? '', pemOf('ed25519'))
+    await writeFile(other ?? '', pemOf('ed25519') + pemOf('x25519'))
+    const trustIn = (files: string) =>
+      parseConfig({ SIGNALBOX_FIRMWARE_KEYS: files, SIGNALBOX_FIRMWARE_SIGNATURES: 'required' }).storage.firmwareTrust
+    expect(trustIn(`${one}, ${two}`)).toMatchObject({ isRequired: true, keys: { length: 3 } })
+    expect(() => trustIn(`${one},${other}`)).toThrow(
+      `SIGNALBOX_FIRMWARE_KEYS ${other} has something else than Ed25519 public keys in PEM`,
+    )
+    expect(() => trustIn(join(folder, 'missing.pem'))).toThrow("SIGNALBOX_FIRMWARE_KEYS can't be read: ENOENT")
   })
 })
 

@@ -37,7 +37,9 @@ const roomy = { orgMaxBytes: 100 * GIB, totalMaxBytes: 1000 * GIB }
 
 function partsOf(changes: Partial<Pick<WatchedParts, 'certificates'>> & { readonly reserveBytes?: number } = {}) {
   const { certificates = [], reserveBytes: diskReserveBytes = 0 } = changes
-  const settings = { firmwareMaxBytes: GIB, firmware: roomy, pictures: roomy, support: roomy, diskReserveBytes }
+  const firmwareTrust = { keys: [], isRequired: false }
+  const limits = { firmware: roomy, pictures: roomy, support: roomy, diskReserveBytes }
+  const settings = { firmwareMaxBytes: GIB, firmwareTrust, ...limits }
   return { storage: openStorage(context.ctx, context.dataDir, settings), certificates }
 }
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
@@ -8,17 +8,21 @@ import { systemScope } from '../../src/access/scope.ts'
 import { insertCommands } from '../../src/devices/commands/store.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { inTx } from '../../src/platform/db.ts'
+import { systemClock } from '../../src/platform/clock.ts'
 import { addSite, claimNewDevices } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const MAX_BYTES = 16 * 1024 * 1024
+/** The operator trusts the first and the second of them. */
+const keys = [1, 2, 3].map(() => generateKeyPairSync('ed25519'))
 
 let server: TestServer
 let path: string
 let dir: string
 beforeAll(async () => {
-  server = await startTestServer()
+  const trusted = keys.slice(0, 2).map(({ publicKey }) => publicKey)
+  server = await startTestServer(systemClock, {}, null, { firmwareTrust: { keys: trusted, isRequired: false } })
   path = `/orgs/${server.org.orgId}/firmware`
   dir = join(server.dataDir, 'firmware')
 })
@@ -75,8 +79,8 @@ describe('upload', () => {
         sha256: sha256(image),
         size: image.length,
         versions: [
-          { model: 'AP34', version: '2.0.1', tag: 'stable' },
-          { model: 'AP45', version: '2.0.1', tag: 'stable' },
+          { model: 'AP34', version: '2.0.1', tag: 'stable', reported: [] },
+          { model: 'AP45', version: '2.0.1', tag: 'stable', reported: [] },
         ],
       },
     })
@@ -103,8 +107,8 @@ describe('upload', () => {
     const second = await upload('version=7&models=AP43', image)
     expect(second.body.id).toBe(first.body.id)
     expect(second.body.versions).toEqual([
-      { model: 'AP41', version: '7' },
-      { model: 'AP43', version: '7' },
+      { model: 'AP41', version: '7', reported: [] },
+      { model: 'AP43', version: '7', reported: [] },
     ])
     const before = await files()
     const other = await upload('version=7&models=AP99,AP41', randomBytes(50))
@@ -113,7 +117,74 @@ describe('upload', () => {
     expect((await server.call('GET', `/orgs/${server.org.orgId}/devices/versions?model=AP99`)).body).toEqual([])
   })
 
+  it('stores what is known of the version, and a later upload replaces it', async () => {
+    const image = randomBytes(40)
+    const traits = 'channel=beta&reported=OpenWrt%2021%20/%20v3%2B,%20v3-stock&min_version=2.9'
+    const first = await upload(`version=3.0&models=AP51&tag=suggested&${traits}`, image)
+    const known = { model: 'AP51', version: '3.0', tag: 'suggested' }
+    expect(first.body.versions).toEqual([
+      { ...known, channel: 'beta', reported: ['OpenWrt 21 / v3+', 'v3-stock'], min_version: '2.9' },
+    ])
+    // The list of the interface has no further fields.
+    expect((await server.call('GET', `/orgs/${server.org.orgId}/devices/versions?model=AP51`)).body).toEqual([known])
+    const second = await upload('version=3.0&models=AP51&reported=v3-stock,3.0,v3-stock', image)
+    expect(second.body.versions).toEqual([{ model: 'AP51', version: '3.0', reported: ['v3-stock'] }])
+  })
+
+  it('refuses a string that devices of the model report for another version', async () => {
+    expect((await upload('version=4.0&models=AP52&reported=four', randomBytes(10))).status).toBe(200)
+    const before = await files()
+    for (const [query, field] of [
+      ['version=four', 'version'],
+      ['version=4.1&reported=five,four', 'reported'],
+      ['version=4.1&reported=4.0', 'reported'],
+    ] as const)
+      expect(await upload(`${query}&models=AP53,AP52`, randomBytes(10))).toMatchObject({
+        status: 400,
+        body: {
+          detail: expect.stringMatching(`Invalid field ${field}: .* devices of the model AP52 report for version 4.0`),
+        },
+      })
+    expect((await upload('version=4.1&reported=four&models=AP53', randomBytes(10))).status).toBe(200)
+    expect((await files()).images).toHaveLength(before.images.length + 1)
+  })
+
+  it('accepts signatures of trusted keys only', async () => {
+    const image = randomBytes(30)
+    const query = (signature: string) => `version=5.0&models=AP54&signature=${encodeURIComponent(signature)}`
+    const [, trusted, unknown] = keys.map(({ privateKey }) =>
+      sign(null, createHash('sha256').update(image).digest(), privateKey).toString('base64'),
+    )
+    const before = await files()
+    expect(await upload(query(unknown ?? ''), image)).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('Invalid field signature: is of none of the 2 keys') },
+    })
+    // The signature of another image.
+    expect((await upload(query(trusted ?? ''), randomBytes(30))).status).toBe(400)
+    expect(await files()).toEqual(before)
+    expect((await upload(query(trusted ?? ''), image)).body.signature).toBe(trusted)
+  })
+
   it.each([
+    [
+      'a string of odd characters',
+      'version=9&models=AP45&reported=a,b%0Ac',
+      10,
+      { status: 400, detail: expect.stringContaining('reported: b') },
+    ],
+    [
+      'too many strings',
+      `version=9&models=AP45&reported=${Array.from({ length: 21 }, (_, index) => index).join(',')}`,
+      10,
+      { status: 400, detail: expect.stringContaining('reported: has 21 strings, but at most 20') },
+    ],
+    [
+      'a lowest version for a package',
+      'version=9&package=tunterm&min_version=8',
+      10,
+      { status: 400, detail: expect.stringContaining('min_version: is for firmware of devices') },
+    ],
     [
       'a hash that does not match',
       `version=9&models=AP45&sha256=${'0'.repeat(64)}`,

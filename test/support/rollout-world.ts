@@ -73,6 +73,7 @@ export function createWorld(
         enteredMs: 0,
         fromVersion: '1.0',
         targetVersion: '2.0',
+        reported: [],
         imageId: 'image',
         force: false,
         attempt: 0,

@@ -137,6 +137,7 @@ export interface UploadBounds extends StorageSettings {
 const roomy = { orgMaxBytes: 1024 ** 3, totalMaxBytes: 1024 ** 3 }
 const uploadBounds: UploadBounds = {
   firmwareMaxBytes: 16 * 1024 * 1024,
+  firmwareTrust: { keys: [], isRequired: false },
   firmware: roomy,
   pictures: roomy,
   support: roomy,

@@ -31,6 +31,7 @@ export const planned: TargetNow = {
   enteredMs: ms(0),
   fromVersion: '1.0',
   targetVersion: '2.0',
+  reported: [],
   imageId: 'i',
   force: false,
   attempt: 0,

@@ -64,7 +64,15 @@ function plan(devices: readonly Given[], body: object, round: string): NewUpgrad
   )
   const plans = devices.map((one, index): Planned => {
     const device = candidate(one, index)
-    const entry = { model: device.model, version: '2.0', tag: null, imageId: image['2.0'] }
+    const entry = {
+      model: device.model,
+      version: '2.0',
+      tag: null,
+      channel: null,
+      reported: [],
+      minVersion: null,
+      imageId: image['2.0'],
+    }
     if (one.decision === 'leave_out') return { kind: 'leave_out', device, reason: 'no image' }
     return { kind: one.decision === 'skip' ? 'skip' : 'upgrade', device, entry, force: false }
   })

@@ -80,7 +80,13 @@ async function refuseOtherChannel(
   const models = new Set(devices.map(({ model }) => model))
   const named = new Set(versions.map(({ version }) => version))
   const catalog = await listVersions(reader, scope)
-  const other = catalog.find(({ model, version, tag }) => models.has(model) && named.has(version) && tag !== channel)
+  const other = catalog.find(
+    (entry) =>
+      models.has(entry.model) && named.has(entry.version) && entry.tag !== channel && entry.channel !== channel,
+  )
   if (other !== undefined)
-    throw invalidField('channel', `is ${channel}, but ${other.version} for ${other.model} is in ${other.tag ?? 'none'}`)
+    throw invalidField(
+      'channel',
+      `is ${channel}, but ${other.version} for ${other.model} is in ${other.channel ?? other.tag ?? 'none'}`,
+    )
 }

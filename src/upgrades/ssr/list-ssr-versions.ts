@@ -32,7 +32,9 @@ export async function listSsrVersions(
   const model = mac === null ? null : await getSsrModel(reader, scope, mac)
   const catalog = (await listVersions(reader, scope)).filter((entry) => isSsrModel(entry.model))
   return catalog
-    .filter((entry) => entry.tag === channel && (model === null || entry.model === model))
+    .filter(
+      (entry) => (entry.tag === channel || entry.channel === channel) && (model === null || entry.model === model),
+    )
     .map((entry) => {
       const isDefault = findVersion(catalog, entry.model, channel)?.version === entry.version
       return { model: entry.model, version: entry.version, tag: entry.tag, isDefault }

@@ -1,0 +1,51 @@
+import type { KeyObject } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { Type } from 'typebox'
+import type { SignatureTrust } from '../firmware/check-signature.ts'
+import { parseEd25519Key } from '../platform/ed25519.ts'
+import { AppError } from '../platform/errors.ts'
+
+/** Settings for firmware besides its disk space; part of the environment of config.ts. */
+export const firmwareEnvironment = {
+  SIGNALBOX_FIRMWARE_KEYS: Type.Optional(
+    Type.String({
+      description: 'PEM files, separated by commas: Ed25519 public keys that must have signed what is uploaded signed',
+    }),
+  ),
+  SIGNALBOX_FIRMWARE_SIGNATURES: Type.Optional(
+    Type.Enum(['optional', 'required'], {
+      description: 'required: refuse images without a signature; default optional',
+    }),
+  ),
+}
+
+const Firmware = Type.Object(firmwareEnvironment)
+
+/** @throws AppError invalid naming the setting. */
+export function parseFirmwareTrust(env: Type.Static<typeof Firmware>): SignatureTrust {
+  const files = (env.SIGNALBOX_FIRMWARE_KEYS ?? '').split(',').map((file) => file.trim())
+  const keys = files.filter((file) => file !== '').flatMap(readKeys)
+  const isRequired = env.SIGNALBOX_FIRMWARE_SIGNATURES === 'required'
+  if (isRequired && keys.length === 0)
+    throw invalid('SIGNALBOX_FIRMWARE_SIGNATURES', 'is required, which needs SIGNALBOX_FIRMWARE_KEYS')
+  return { keys, isRequired }
+}
+
+const block = /-----BEGIN PUBLIC KEY-----[^-]*-----END PUBLIC KEY-----/g
+
+function readKeys(path: string): KeyObject[] {
+  let pem: string
+  try {
+    pem = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw invalid('SIGNALBOX_FIRMWARE_KEYS', `can't be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  const keys = (pem.match(block) ?? []).map(parseEd25519Key)
+  if (keys.length === 0 || keys.includes(null))
+    throw invalid('SIGNALBOX_FIRMWARE_KEYS', `${path} has something else than Ed25519 public keys in PEM`)
+  return keys.filter((key) => key !== null)
+}
+
+function invalid(name: string, why: string): AppError {
+  return new AppError('invalid', `${name} ${why}`)
+}

@@ -1,0 +1,35 @@
+import { identifyVersion } from '../firmware/version-identity.ts'
+import { type CatalogEntry, compareVersions } from './plan-versions.ts'
+
+interface Running {
+  /** The version that the device reported last; null if it has never connected. */
+  readonly fromVersion: string | null
+  /** For each member of a Virtual Chassis; empty for any other device. */
+  readonly memberVersions: readonly string[]
+}
+
+/**
+ * Returns why the version can't be installed on what a device runs, or null if it can. A device whose version can't be
+ * compared with the lowest one is not upgraded: nobody knows what it would do with the image.
+ * @param catalog The entries of the device's model.
+ */
+export function findTooLow(
+  { fromVersion, memberVersions }: Running,
+  { version, minVersion }: CatalogEntry,
+  catalog: readonly CatalogEntry[],
+): string | null {
+  if (minVersion === null) return null
+  const needs = `but ${version} can only be installed from ${minVersion} or a later version`
+  if (fromVersion === null) return `has never reported its version, ${needs}`
+  for (const said of [fromVersion, ...memberVersions]) {
+    const running = identifyVersion(said, catalog)
+    if (prefixOf(running) !== prefixOf(minVersion)) return `runs ${running}, which can't be compared, ${needs}`
+    if (compareVersions(running, minVersion) < 0) return `runs ${running}, ${needs}`
+  }
+  return null
+}
+
+/** What precedes the first number: versions of different products differ there. */
+function prefixOf(version: string): string {
+  return /^\D*/.exec(version)?.[0] ?? ''
+}

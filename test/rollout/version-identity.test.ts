@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest'
+import { json } from '../../src/platform/db.ts'
+import { NEW } from '../support/fleet.ts'
+import { expectConsistent } from './expect-consistent.ts'
+import { countOf, useRollout } from './harness.ts'
+
+const rollout = useRollout()
+const { advance, create, play, read, seed } = rollout
+
+/** The catalog has the version under another name than that by which devices report it. */
+async function rename(minVersion: string | null = null): Promise<void> {
+  await rollout.ctx.db
+    .updateTable('firmwareVersion')
+    .set({ version: 'release 2', reported: json([NEW, `${NEW}-stock`]), minVersion })
+    .where('version', '=', NEW)
+    .execute()
+}
+
+it('a device that reports a string of the version runs it: it is skipped before an upgrade, and upgraded after it; another string is a failure', async () => {
+  const devices = await seed([3])
+  await rename()
+  await rollout.fleet.connect(devices.slice(0, 1), `${NEW}-stock`)
+  const { id } = await create({ version: 'release 2', max_failure_percentage: 100 })
+  expect(countOf(await read(id))).toEqual({ planned: 2, skipped: 1 })
+  await play((device) => (device.id === devices[2]?.id ? 'keeps_old' : 'upgrades'))
+  expect(countOf(await read(id))).toEqual({ upgraded: 1, skipped: 1, failed: 1 })
+  await expectConsistent(rollout.ctx)
+})
+
+it('a forced device that runs the version already has to boot, whatever string it reports', async () => {
+  const devices = await seed([1])
+  await rename()
+  await rollout.fleet.connect(devices, NEW)
+  const { id } = await create({ version: 'release 2', force: true })
+  await advance()
+  await rollout.fleet.answer(() => 'does')
+  await advance()
+  expect(countOf(await read(id))).toEqual({ rebooting: 1 })
+  await rollout.fleet.disconnect(devices)
+  rollout.clock.advance(1000)
+  await rollout.fleet.connect(devices, NEW)
+  await advance()
+  expect(countOf(await read(id))).toEqual({ upgraded: 1 })
+})
+
+it('a device below the lowest version is left out, with the reason', async () => {
+  const [low] = await seed([2])
+  await rename('1.5')
+  await rollout.fleet.connect(rollout.devices().slice(1), '1.9')
+  const { id } = await create({ version: 'release 2' })
+  const { siteUpgrades } = await read(id)
+  expect(siteUpgrades[0]?.notes).toEqual([
+    { mac: low?.mac, reason: 'runs 1.0.0, but release 2 can only be installed from 1.5 or a later version' },
+  ])
+  expect(countOf(await read(id))).toEqual({ planned: 1 })
+})
