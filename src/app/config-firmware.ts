@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Type } from 'typebox'
 import type { SignatureTrust } from '../firmware/check-signature.ts'
+import { DEFAULT_DOWNLOAD_LIMITS, type DownloadLimits } from '../firmware/download-limits.ts'
 import { parseEd25519Key } from '../platform/ed25519.ts'
 import { AppError } from '../platform/errors.ts'
 
@@ -17,6 +18,16 @@ export const firmwareEnvironment = {
       description: 'required: refuse images without a signature; default optional',
     }),
   ),
+  SIGNALBOX_FIRMWARE_SITE_KBPS: Type.Optional(
+    Type.Integer({
+      minimum: 64,
+      maximum: 100_000_000,
+      description: 'kilobits a second that the devices of a site download firmware with, together; default no limit',
+    }),
+  ),
+  SIGNALBOX_FIRMWARE_DOWNLOADS: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 10_000, description: 'downloads of firmware that run at once; default 500' }),
+  ),
 }
 
 const Firmware = Type.Object(firmwareEnvironment)
@@ -29,6 +40,15 @@ export function parseFirmwareTrust(env: Type.Static<typeof Firmware>): Signature
   if (isRequired && keys.length === 0)
     throw invalid('SIGNALBOX_FIRMWARE_SIGNATURES', 'is required, which needs SIGNALBOX_FIRMWARE_KEYS')
   return { keys, isRequired }
+}
+
+export function parseDownloadLimits(env: Type.Static<typeof Firmware>): DownloadLimits {
+  const kbps = env.SIGNALBOX_FIRMWARE_SITE_KBPS
+  return {
+    ...DEFAULT_DOWNLOAD_LIMITS,
+    siteBytesPerS: kbps === undefined ? null : (kbps * 1000) / 8,
+    atOnce: env.SIGNALBOX_FIRMWARE_DOWNLOADS ?? DEFAULT_DOWNLOAD_LIMITS.atOnce,
+  }
 }
 
 const block = /-----BEGIN PUBLIC KEY-----[^-]*-----END PUBLIC KEY-----/g

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { SignatureTrust } from '../firmware/check-signature.ts'
-import { firmwareEnvironment, parseFirmwareTrust } from './config-firmware.ts'
+import type { DownloadLimits } from '../firmware/download-limits.ts'
+import { firmwareEnvironment, parseDownloadLimits, parseFirmwareTrust } from './config-firmware.ts'
 
 const MIB = 1024 * 1024
 const MAX_MIB = 1_000_000_000
@@ -37,6 +38,7 @@ export interface StorageSettings {
   /** Limit of a single image. */
   readonly firmwareMaxBytes: number
   readonly firmwareTrust: SignatureTrust
+  readonly firmwareDownloads: DownloadLimits
   readonly firmware: StorageLimits
   readonly pictures: StorageLimits
   readonly support: StorageLimits
@@ -48,6 +50,7 @@ export function parseStorageSettings(env: Type.Static<typeof Storage>): StorageS
   return {
     firmwareMaxBytes: (env.SIGNALBOX_FIRMWARE_MAX_MB ?? 2048) * MIB,
     firmwareTrust: parseFirmwareTrust(env),
+    firmwareDownloads: parseDownloadLimits(env),
     firmware: {
       orgMaxBytes: (env.SIGNALBOX_FIRMWARE_ORG_MAX_MB ?? 102_400) * MIB,
       totalMaxBytes: (env.SIGNALBOX_FIRMWARE_TOTAL_MAX_MB ?? 512_000) * MIB,

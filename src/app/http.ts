@@ -113,7 +113,9 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   await http.register(registrationPageRoutes)
   await http.register(recoveryPageRoutes)
   await http.register(emailPageRoutes)
-  await http.register(firmwareDownloadRoutes(ctx, parts.storage.firmwareFiles))
+  await http.register(
+    firmwareDownloadRoutes(ctx, parts.storage.firmwareFiles, parts.storage.settings.firmwareDownloads),
+  )
   await http.register(supportFileRoutes(ctx, parts.storage.supportFiles, [deviceSupport, mxedgeSupport]))
   await http.register(imageRoutes(ctx, parts.storage.imageFiles))
   await http.register(invitePageRoutes)

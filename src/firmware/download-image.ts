@@ -4,14 +4,18 @@ import { systemScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { AppError, notFound } from '../platform/errors.ts'
+import type { DownloadLimits } from './download-limits.ts'
 import type { DownloadTicket } from './download-url.ts'
 import type { CatalogImage, FirmwareFiles } from './firmware.ts'
 import type { ByteRange } from './range.ts'
+import type { PaceLane, SitePace } from './site-pace.ts'
 import { openImageFile } from './storage.ts'
 import { findImage } from './store.ts'
-import { findCommandVersion, startDownload, touchDownload } from './store-downloads.ts'
+import { findCommandSite, findCommandVersion, startDownload, touchDownload } from './store-downloads.ts'
 
 const CHUNK_BYTES = 64 * 1024
+/** Smaller where devices take turns, so that each one gets something soon. */
+const PACED_CHUNK_BYTES = 16 * 1024
 /** A download counts as stalled after 15 s, so this is often enough. */
 const TOUCH_MS = 5000
 
@@ -38,11 +42,15 @@ function percentEncode(character: string): string {
 }
 
 export interface DownloadPart {
-  readonly files: FirmwareFiles
+  readonly files: Pick<FirmwareFiles, 'dir'>
   readonly ticket: DownloadTicket
   readonly range: ByteRange
   /** The size of the whole image. */
   readonly sizeBytes: number
+  readonly pace: SitePace
+  readonly limits: Pick<DownloadLimits, 'siteBytesPerS' | 'slowChunkMs'>
+  /** Called every few seconds while the limit of the site delays the response: nothing moves on its connection then. */
+  readonly onDelay: () => void
 }
 
 /**
@@ -59,31 +67,56 @@ export async function downloadImage(ctx: Context, part: DownloadPart): Promise<R
     ctx.log.error({ err: error, imageId: ticket.imageId }, 'the file of a firmware image is missing')
     throw new AppError('unavailable', 'This image is not readable at the moment')
   })
+  // Commands without a site share the bandwidth of their organization.
+  let site = ticket.orgId
   try {
     const { commandId, imageId } = ticket
     const scope = systemScope('firmware', ticket.orgId)
+    if (part.limits.siteBytesPerS !== null) site = (await findCommandSite(ctx.db, scope, commandId)) ?? ticket.orgId
     if (!(await inTx(ctx, (tx) => startDownload(tx, scope, { commandId, imageId, ...momentOf(ctx) })))) throw fenced()
   } catch (error) {
     await file.close()
     throw error
   }
-  const body = Readable.from(partOf(ctx, part, file), { objectMode: false, highWaterMark: CHUNK_BYTES })
+  const lane = part.pace.open(site, ticket.commandId)
+  const slow = createWatch(part.limits.slowChunkMs, () => body.destroy())
+  const chunks = partOf(ctx, part, { file, lane, slow })
+  const body: Readable = Readable.from(chunks, { objectMode: false, highWaterMark: CHUNK_BYTES })
   // A generator that was never asked for a chunk does not run its `finally`, so the stream closes the file.
-  body.once('close', () => void file.close())
+  body.once('close', () => {
+    slow.end()
+    lane.close()
+    void file.close()
+  })
   return body
+}
+
+interface Source {
+  readonly file: FileHandle
+  readonly lane: PaceLane
+  /** Runs while the device takes a chunk. */
+  readonly slow: Watch
 }
 
 /** Reads only as far as the socket accepts: the stream asks for a chunk when it has room. */
 async function* partOf(
   ctx: Context,
-  { ticket, range, sizeBytes }: DownloadPart,
-  file: FileHandle,
+  { ticket, range, sizeBytes, limits, onDelay }: DownloadPart,
+  { file, lane, slow }: Source,
 ): AsyncGenerator<Buffer> {
   const scope = systemScope('firmware', ticket.orgId)
+  const chunkBytes = limits.siteBytesPerS === null ? CHUNK_BYTES : PACED_CHUNK_BYTES
   let touchedMs = ctx.serviceClock.nowMs()
   let untouchedBytes = 0
   for (let position = range.start; position <= range.end;) {
-    const chunk = await readChunk(file, position, Math.min(CHUNK_BYTES, range.end - position + 1))
+    const length = Math.min(chunkBytes, range.end - position + 1)
+    const turn = lane.take(length)
+    while ((await withinTick(turn)) === 'later') {
+      onDelay()
+      const waiting = { commandId: ticket.commandId, ...momentOf(ctx), bytes: 0, last: false }
+      if (!(await inTx(ctx, (tx) => touchDownload(tx, scope, waiting)))) throw fenced()
+    }
+    const chunk = await readChunk(file, position, length)
     position += chunk.length
     untouchedBytes += chunk.length
     const moment = momentOf(ctx)
@@ -93,7 +126,39 @@ async function* partOf(
       touchedMs = moment.atMs
       untouchedBytes = 0
     }
+    slow.start()
     yield chunk
+    slow.end()
+  }
+}
+
+/** Resolves with `later` if the turn takes so long that the download must be seen to be alive. */
+async function withinTick(turn: Promise<boolean>): Promise<'now' | 'later'> {
+  let timer: NodeJS.Timeout | undefined
+  const later = new Promise<'later'>((resolve) => (timer = setTimeout(() => resolve('later'), TOUCH_MS)))
+  try {
+    return await Promise.race([turn.then(() => 'now' as const), later])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+interface Watch {
+  start(): void
+  end(): void
+}
+
+/** Calls `onLate` if the time from start to end is longer than `ms`. */
+function createWatch(ms: number, onLate: () => void): Watch {
+  let timer: NodeJS.Timeout | undefined
+  return {
+    start() {
+      clearTimeout(timer)
+      timer = setTimeout(onLate, ms)
+    },
+    end() {
+      clearTimeout(timer)
+    },
   }
 }
 

@@ -2,10 +2,12 @@ import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Context } from '../platform/context.ts'
 import { downloadImage, getTicketImage, nameTicketFile } from './download-image.ts'
+import type { DownloadLimits } from './download-limits.ts'
 import { openDownloadTicket } from './download-url.ts'
 import { createDownloadPlaces } from './download-places.ts'
 import type { FirmwareFiles } from './firmware.ts'
 import { parseRange } from './range.ts'
+import { createSitePace } from './site-pace.ts'
 import { DownloadParams } from './wire.ts'
 
 /** A device that accepts no data for this long is gone, even if its socket is open. */
@@ -15,10 +17,15 @@ const IDLE_MS = 60_000
  * Serves images to devices, outside /api/v1 and without credentials, because the signed path is one. Register it
  * without a prefix. See download-url.ts and download-image.ts.
  */
-export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncTypebox {
+export function firmwareDownloadRoutes(
+  ctx: Context,
+  files: Pick<FirmwareFiles, 'dir'>,
+  limits: DownloadLimits,
+): FastifyPluginAsyncTypebox {
   return async (http) => {
     const sending = new Set<Readable>()
-    const places = createDownloadPlaces()
+    const places = createDownloadPlaces(limits)
+    const pace = createSitePace(limits.siteBytesPerS)
     // A stop does not wait for the slowest device: devices resume an interrupted download.
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
 
@@ -45,10 +52,9 @@ export function firmwareDownloadRoutes(ctx: Context, files: FirmwareFiles): Fast
         if (range === 'unsatisfiable') return reply.code(416).header('content-range', `bytes */${sizeBytes}`).send()
         void reply.header('content-disposition', await nameTicketFile(ctx, ticket))
         const part = range === 'whole' ? { start: 0, end: sizeBytes - 1 } : range
-        const body =
-          request.method === 'HEAD'
-            ? null
-            : await places.within(ticket, () => downloadImage(ctx, { files, ticket, range: part, sizeBytes }))
+        const onDelay = (): void => void reply.raw.setTimeout(IDLE_MS)
+        const download = { files, ticket, range: part, sizeBytes, pace, limits, onDelay }
+        const body = request.method === 'HEAD' ? null : await places.within(ticket, () => downloadImage(ctx, download))
         // From here on nothing can fail and change the length of the body.
         void reply.headers({ 'content-type': 'application/octet-stream', 'content-length': part.end - part.start + 1 })
         if (range !== 'whole')

@@ -127,6 +127,17 @@ export async function findCommandVersion(
   return row?.version ?? undefined
 }
 
+/** Returns the site for which the command was given; null for one without a site, and for one of an edge appliance. */
+export async function findCommandSite(reader: Reader, scope: OrgScope, commandId: string): Promise<string | null> {
+  const row = await reader
+    .selectFrom('deviceCommand')
+    .select('siteId')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', commandId)
+    .executeTakeFirst()
+  return row?.siteId ?? null
+}
+
 function identity(scope: OrgScope, { commandId, imageId }: DownloadKey) {
   return { orgId: scope.orgId, commandId, imageId }
 }

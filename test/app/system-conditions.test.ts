@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemScope } from '../../src/access/scope.ts'
 import { type WatchedParts, certificatesOf, watchConditions } from '../../src/app/system-conditions.ts'
 import { openStorage } from '../../src/app/storage.ts'
+import { DEFAULT_DOWNLOAD_LIMITS } from '../../src/firmware/download-limits.ts'
 import { deleteOrg } from '../../src/removal/delete-org.ts'
 import { type GatewayTls, makeCa, issueGatewayTls } from '../../src/gateway/device-ca.ts'
 import { addMs } from '../../src/platform/clock.ts'
@@ -39,7 +40,7 @@ function partsOf(changes: Partial<Pick<WatchedParts, 'certificates'>> & { readon
   const { certificates = [], reserveBytes: diskReserveBytes = 0 } = changes
   const firmwareTrust = { keys: [], isRequired: false }
   const limits = { firmware: roomy, pictures: roomy, support: roomy, diskReserveBytes }
-  const settings = { firmwareMaxBytes: GIB, firmwareTrust, ...limits }
+  const settings = { firmwareMaxBytes: GIB, firmwareTrust, firmwareDownloads: DEFAULT_DOWNLOAD_LIMITS, ...limits }
   return { storage: openStorage(context.ctx, context.dataDir, settings), certificates }
 }
 

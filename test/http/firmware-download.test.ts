@@ -5,12 +5,16 @@ import { readdir, readlink, rename, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, get } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemScope } from '../../src/access/scope.ts'
+import { DEFAULT_DOWNLOAD_LIMITS, type DownloadLimits } from '../../src/firmware/download-limits.ts'
 import { firmwareDownloadUrl } from '../../src/firmware/download-url.ts'
+import { firmwareDownloadRoutes } from '../../src/firmware/routes-download.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { fenceDownloads } from '../../src/firmware/store-downloads.ts'
+import { createHttpServer } from '../../src/http/server.ts'
 import { inTx, json } from '../../src/platform/db.ts'
 import { insertCommands } from '../../src/devices/commands/store.ts'
 import { claimNewDevices } from '../support/devices.ts'
@@ -285,6 +289,63 @@ describe('one address', () => {
   it('reserves no place for refused requests', async () => {
     await fence()
     for (let round = 0; round < 6; round += 1) expect((await download()).status).toBe(403)
+  })
+})
+
+describe('limits of the server', () => {
+  async function listen(
+    limits: Partial<DownloadLimits>,
+  ): Promise<FastifyInstance & { readonly at: (path: string) => string }> {
+    const http = await createHttpServer({ log: server.ctx.log, tls: null })
+    await http.register(firmwareDownloadRoutes(server.ctx, { dir }, { ...DEFAULT_DOWNLOAD_LIMITS, ...limits }))
+    const address = await http.listen({ host: '127.0.0.1', port: 0 })
+    return Object.assign(http, { at: (path: string) => address + new URL(path).pathname })
+  }
+
+  it('let a request wait for its turn, and refuse it if that takes too long', async () => {
+    const http = await listen({ atOnce: 1, waitMs: 200 })
+    const first = await begin(http.at(url(largeId)))
+    commandId = uuidv7()
+    const refused = await fetch(http.at(url()))
+    expect([refused.status, refused.headers.get('retry-after'), await refused.text()]).toEqual([503, '10', ''])
+    expect(await row()).toBeUndefined()
+    await http.close()
+    await drain(first)
+    const patient = await listen({ atOnce: 1, waitMs: 60_000 })
+    const running = await begin(patient.at(url(largeId)))
+    commandId = uuidv7()
+    const waiting = fetch(patient.at(url()))
+    running.destroy()
+    expect(Buffer.from(await (await waiting).arrayBuffer()).equals(image)).toBe(true)
+    await patient.close()
+  })
+
+  it('slow the devices of a site down together, and send every byte', async () => {
+    // The image takes 500 ms after the first 500 ms.
+    const http = await listen({ siteBytesPerS: SIZE })
+    const startMs = performance.now()
+    const bodies = await Promise.all(
+      [0, SIZE / 2].map(async (start) => {
+        const headers = { range: `bytes=${start}-${start + SIZE / 2 - 1}` }
+        return Buffer.from(await (await fetch(http.at(url()), { headers })).arrayBuffer())
+      }),
+    )
+    expect(performance.now() - startMs).toBeGreaterThan(400)
+    expect(Buffer.concat(bodies).equals(image)).toBe(true)
+    await http.close()
+  })
+
+  it('disconnect a device that takes too long for a chunk', async () => {
+    const http = await listen({ slowChunkMs: 300 })
+    const response = await begin(http.at(url(largeId)))
+    expect(response.statusCode).toBe(200)
+    // The device keeps its connection open and reads nothing.
+    const isGone = () =>
+      new Promise<boolean>((resolve) => http.server.getConnections((_, count) => resolve(count === 0)))
+    await waitUntil('the server has ended the connection', isGone)
+    expect((await row())?.deliveredAt).toBeNull()
+    response.destroy()
+    await http.close()
   })
 })
 

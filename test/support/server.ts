@@ -16,6 +16,7 @@ import { buildHttp } from '../../src/app/http.ts'
 import { type ContextOptions, type OpenContext, openContext } from '../../src/app/open-context.ts'
 import { sweepSupportFiles } from '../../src/devices/support/support-files.ts'
 import { openStorage } from '../../src/app/storage.ts'
+import { DEFAULT_DOWNLOAD_LIMITS } from '../../src/firmware/download-limits.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
@@ -138,6 +139,7 @@ const roomy = { orgMaxBytes: 1024 ** 3, totalMaxBytes: 1024 ** 3 }
 const uploadBounds: UploadBounds = {
   firmwareMaxBytes: 16 * 1024 * 1024,
   firmwareTrust: { keys: [], isRequired: false },
+  firmwareDownloads: DEFAULT_DOWNLOAD_LIMITS,
   firmware: roomy,
   pictures: roomy,
   support: roomy,
