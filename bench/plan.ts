@@ -74,7 +74,10 @@ function measure(fleet: readonly (Candidate & { readonly place: number })[], sit
     return { site: { id: `site-${index}`, name: `${index}`, timezone: 'UTC' }, upgradeId: `upgrade-${index}` }
   })
   const times = new Map<string, SiteTimes>(
-    siteUpgrades.map(({ site }) => [site.id, { startAt: now, rebootAt: now, timezone: 'UTC', warnings: [] }]),
+    siteUpgrades.map(({ site }) => [
+      site.id,
+      { startAt: now, rebootAt: now, timezone: 'UTC', windows: [], warnings: [] },
+    ]),
   )
   const claimed = new Set(fleet.map(({ id }) => id))
   const request = parseOrgUpgrade({ strategy: 'rrm' })

@@ -4,6 +4,7 @@ import { invalidField } from '../platform/errors.ts'
 import type { Document } from '../platform/document.ts'
 import { isObject } from '../platform/is-object.ts'
 import { omitSecrets } from './secrets.ts'
+import { type MaintenanceWindow, refuseEndless } from './windows/windows.ts'
 
 /** Settings of an organization that the service acts on; it only stores the rest of the document. */
 export interface SettingDocument {
@@ -34,10 +35,12 @@ const MAX_SETTING_BYTES = 1024 * 1024
 
 /**
  * Merges a client's body into the stored settings of an organization or a site, top level only.
- * @throws AppError invalid for a protection that would protect nothing.
+ * @param body Has passed the schema of settings.
+ * @throws AppError invalid for a protection that would protect nothing, and for a window without an end.
  */
 export function mergeSetting(before: Document, body: Document): Record<string, unknown> {
   const merged = omitFields(mergeDocument(before, body, MAX_SETTING_BYTES), readOnlyOf('OrgSetting'))
+  refuseEndless('maintenance_windows', windowsOf(merged) ?? [])
   const addresses = memberOf(merged['api_policy'], 'src_ips')
   if (Array.isArray(addresses) && addresses.length > 0)
     throw invalidField(
@@ -72,6 +75,7 @@ const inherited: ReadonlySet<string> = new Set([
   'gateway_tunnel_updown_threshold',
   'gateway_updown_threshold',
   'juniper_srx',
+  'maintenance_windows',
   'marvis',
   'mist_nac',
   'mxedge_mgmt',
@@ -132,6 +136,14 @@ export const updownFields = [
 export function updownMinutesOf(derived: Document, type: 'ap' | 'switch' | 'gateway'): number {
   const minutes = derived[`${type}_updown_threshold`] ?? derived['device_updown_threshold']
   return typeof minutes === 'number' ? minutes : 0
+}
+
+/**
+ * Returns the maintenance windows in settings that have passed the schema; null: devices begin at any time. @param doc Of
+ * an organization or a site, or derived from both.
+ */
+export function windowsOf({ maintenance_windows: windows }: Document): readonly MaintenanceWindow[] | null {
+  return Array.isArray(windows) && windows.length > 0 ? windows : null
 }
 
 /** Rules for an admin's password beyond those of the service. */

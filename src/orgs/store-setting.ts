@@ -13,7 +13,9 @@ import {
   shortestIdleMinutes,
   strictestPolicy,
   updownFields,
+  windowsOf,
 } from './setting.ts'
+import type { MaintenanceWindow } from './windows/windows.ts'
 
 export type Setting = Selectable<OrgSettingTable>
 export type SiteSetting = Selectable<SiteSettingTable>
@@ -65,28 +67,54 @@ export interface SettingPlace {
   readonly siteId: string | null
 }
 
-/** Selects the thresholds alone: the rest of thousands of settings may be long. */
-const thresholds = sql<Document>`(
-  select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(doc) where key = ${anyOf(updownFields)})`
-
 /**
  * Reads the updown thresholds of places in several organizations, for workers, with two queries.
  * @returns For each place the result of deriveSetting().
  */
-export async function readerOfThresholds(
+export function readerOfThresholds(
   reader: Reader,
   places: readonly SettingPlace[],
 ): Promise<(place: SettingPlace) => Document> {
+  return readerOf(reader, places, updownFields)
+}
+
+/**
+ * Reads the maintenance windows of sites, with two queries.
+ * @returns By site; sites without windows are left out.
+ */
+export async function listWindows(
+  reader: Reader,
+  { orgId }: InOrg,
+  siteIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly MaintenanceWindow[]>> {
+  const places = siteIds.map((siteId) => ({ orgId, siteId }))
+  const read = await readerOf(reader, places, ['maintenance_windows'])
+  return new Map(
+    places.flatMap((place) => {
+      const windows = windowsOf(read(place))
+      return windows === null ? [] : [[place.siteId, windows] as const]
+    }),
+  )
+}
+
+/** Reads some fields alone: the rest of thousands of settings may be long. */
+async function readerOf(
+  reader: Reader,
+  places: readonly SettingPlace[],
+  fields: readonly string[],
+): Promise<(place: SettingPlace) => Document> {
+  const part = sql<Document>`(
+    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(doc) where key = ${anyOf(fields)})`
   const orgIds = [...new Set(places.map(({ orgId }) => orgId))]
   const siteIds = [...new Set(places.flatMap(({ siteId }) => siteId ?? []))]
   const ofOrgs = await reader
     .selectFrom('orgSetting')
-    .select(['orgId', thresholds.as('doc')])
+    .select(['orgId', part.as('doc')])
     .where('orgId', '=', anyOf(orgIds))
     .execute()
   const ofSites = await reader
     .selectFrom('siteSetting')
-    .select(['siteId', thresholds.as('doc')])
+    .select(['siteId', part.as('doc')])
     .where('orgId', '=', anyOf(orgIds))
     .where('siteId', '=', anyOf(siteIds))
     .execute()

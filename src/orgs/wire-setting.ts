@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { type Reveal, presentSecrets } from './secrets.ts'
+import { MaintenanceWindows } from './windows/wire.ts'
 import type { Setting } from './store-setting.ts'
 
 const PasswordPolicy = named(
@@ -38,8 +39,13 @@ const UpdownMinutes = Type.Optional(
   }),
 )
 
-/** Organizations and sites have the same thresholds. */
-export const updownThresholds = {
+/** Fields with an effect that organizations and sites have alike. */
+export const commonSettings = {
+  maintenance_windows: Type.Optional(
+    Type.Union([MaintenanceWindows, Type.Null()], {
+      description: 'devices begin to be upgraded only within them; empty or missing: at any time',
+    }),
+  ),
   device_updown_threshold: UpdownMinutes,
   ap_updown_threshold: UpdownMinutes,
   switch_updown_threshold: UpdownMinutes,
@@ -62,7 +68,7 @@ const Installer = named(
 )
 
 const settable = {
-  ...updownThresholds,
+  ...commonSettings,
   installer: Type.Optional(Installer),
   password_policy: Type.Optional(PasswordPolicy),
   api_policy: Type.Optional(ApiPolicy),

@@ -1,4 +1,5 @@
 import { nextOrder } from './decide-order.ts'
+import { findWindowWait } from './decide-window.ts'
 import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
 
 /** Doublings of the pause between attempts; from then on it stays the same. */
@@ -53,8 +54,8 @@ export function repeatAttempt(target: TargetNow, device: DeviceNow, rules: Targe
 }
 
 /**
- * Commands the next step, unless it would reboot the device too early. The device's capabilities may have changed since
- * it began.
+ * Commands the next step, unless it would reboot the device too early, or outside of the maintenance windows. The device's
+ * capabilities may have changed since it began.
  */
 export function commandNext(
   { device, staged }: { readonly device: DeviceNow; readonly staged: boolean },
@@ -62,7 +63,10 @@ export function commandNext(
   counted: Pick<TargetNow, 'failedAttempts' | 'lostAttempts'>,
 ): TargetDecision {
   const order = nextOrder(device, staged)
-  if (order !== 'stage' && rules.nowMs < rules.rebootMs) return { ...suspend({ device, staged }, rules), ...counted }
+  const wait = findWindowWait(order, device, rules)
+  if (wait?.kind === 'move') return { ...wait, ...counted }
+  if (wait !== null || (order !== 'stage' && rules.nowMs < rules.rebootMs))
+    return { ...suspend({ device, staged }, rules), ...counted }
   return { kind: 'command', order, ...counted }
 }
 

@@ -2,9 +2,10 @@ import { epochS } from '../platform/clock.ts'
 import { type Capacity, limitToCapacity, unlimited } from './decide-capacity.ts'
 import { findHoldReason } from './decide-hold.ts'
 import { type CountsByPhase, type FailuresByPhase, findStopReason } from './decide-stop.ts'
-import { decideOutcome } from './decide-outcome.ts'
+import { decideOutcome, isAnyInFlight, statusOf } from './decide-outcome.ts'
 import { type Step, beginsSnapshot, countByPhase, countSteps, isHardFailure, isSuccess, stepOf } from './decide-step.ts'
 import { decideTarget } from './decide-target.ts'
+import { beginsWithin, findClosedUntil, wallOf } from './decide-window.ts'
 import { graceOf } from './limit-grace.ts'
 import {
   type RolloutOptions,
@@ -13,7 +14,6 @@ import {
   type UpgradeHold,
   type UpgradePlan,
   type UpgradeStatus,
-  isInFlight,
   openCount,
 } from './rollout.ts'
 import type { TargetNow, TargetRules } from './target.ts'
@@ -59,6 +59,8 @@ export interface SiteUpgradeChange extends Pick<
 > {
   readonly finishedAt: Date | null
   readonly dueMs: number | null
+  /** When the maintenance window opens that devices wait for; null: none waits for one. */
+  readonly waitsUntil: Date | null
 }
 
 export interface SiteUpgradeDecision {
@@ -92,8 +94,16 @@ export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now, capacity = unli
   // An upgrade that has begun continues, even if the clock is set back behind its start.
   if (siteUpgrade.stopping === null && siteUpgrade.phaseOpenedMs === null && waitMs > 0)
     return { ...nothing, siteUpgrade: change(siteUpgrade, { status: 'queued', dueMs: at.nowMs + waitMs }) }
+  const beginMs = beginsWithin(siteUpgrade.plan, at)
+  const opensMs = findClosedUntil({ nowMs: at.nowMs, beginMs })
+  if (siteUpgrade.stopping === null && siteUpgrade.phaseOpenedMs === null && opensMs !== null)
+    return {
+      ...nothing,
+      siteUpgrade: change(siteUpgrade, { status: 'queued', dueMs: opensMs, waitsUntil: wallOf(opensMs, at) }),
+    }
   const free = decideTargets(siteUpgrade, {
     ...at,
+    beginMs,
     stopping: siteUpgrade.stopping !== null,
     held: siteUpgrade.hold !== null,
     ...partsOf(siteUpgrade),
@@ -134,6 +144,7 @@ function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpg
     held: false,
     ...partsOf(siteUpgrade),
     rebootMs: at.nowMs,
+    beginMs: () => at.nowMs,
     offlineDeadlineMs: null,
     capacity: unlimited,
   }
@@ -152,6 +163,12 @@ interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
   readonly untilMs: readonly number[]
   /** A target of an open phase can't be commanded yet: it is too early, or its device is on its way back. */
   readonly awaitsDevices: boolean
+  /** The same, but for those that wait for a maintenance window. */
+  readonly awaitsOpen: boolean
+  /** When the first maintenance window opens that targets wait for. */
+  readonly opensMs: number | null
+  /** When the next one opens, if none is open. */
+  readonly closedUntilMs: number | null
 }
 
 function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules & { readonly capacity: Capacity }): Round {
@@ -162,6 +179,8 @@ function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules & { readonly
   })
   const decided = limitToCapacity(free, at.capacity)
   const steps = decided.flatMap(({ target, decision }) => stepOf(target, decision) ?? [])
+  const waits = decided.flatMap(({ target, decision }) => (decision.kind === 'wait' ? [{ target, decision }] : []))
+  const openings = waits.flatMap(({ decision }) => (decision.for === 'window' ? (decision.untilMs ?? []) : []))
   return {
     steps,
     withdrawn: decided.flatMap(({ decision }) => (decision.kind === 'withdraw' ? [decision.commandId] : [])),
@@ -170,10 +189,13 @@ function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules & { readonly
     hardFailures: countByPhase(siteUpgrade.hardFailures, steps.filter(isHardFailure)),
     upgradedByPhase: countByPhase(siteUpgrade.upgradedByPhase, steps.filter(isSuccess)),
     untilMs: [
-      ...decided.flatMap(({ decision }) => (decision.kind === 'wait' ? (decision.untilMs ?? []) : [])),
+      ...waits.flatMap(({ decision }) => decision.untilMs ?? []),
       ...steps.flatMap(({ retryAtMs }) => retryAtMs ?? []),
     ],
-    awaitsDevices: decided.some(({ target, decision }) => isWaiting(target.state) && decision.kind === 'wait'),
+    awaitsDevices: waits.some(({ target }) => isWaiting(target.state)),
+    awaitsOpen: waits.some(({ target, decision }) => isWaiting(target.state) && decision.for !== 'window'),
+    opensMs: openings.length === 0 ? null : Math.min(...openings),
+    closedUntilMs: findClosedUntil(at),
   }
 }
 
@@ -187,7 +209,8 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
   const rebootsMs = rebootMs(siteUpgrade, { now, nowMs })
   const isEarly = rebootsMs > nowMs
   const openedMs = openedAtMs(siteUpgrade, { nowMs, isEarly })
-  const results = { counts, hardFailures, upgradedByPhase }
+  const waitsUntil = round.opensMs === null ? null : wallOf(round.opensMs, { now, nowMs })
+  const results = { counts, hardFailures, upgradedByPhase, waitsUntil }
   const base = { ...results, phaseOpenedMs: openedMs, status: statusOf(siteUpgrade.status, counts) }
   const decide = (more: Partial<SiteUpgradeChange>): SiteUpgradeDecision => ({
     steps,
@@ -196,24 +219,27 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
     siteUpgrade: change(siteUpgrade, { ...base, ...more }),
   })
   if (openCount(counts) === 0)
-    return decide({ ...decideOutcome(siteUpgrade, counts), hold: null, finishedAt: now, dueMs: null })
+    return decide({ ...decideOutcome(siteUpgrade, counts), hold: null, finishedAt: now, dueMs: null, waitsUntil: null })
   if (withdrawn.length > 0 || fences.length > 0) return decide({ dueMs: nowMs })
   // The next round reads and cancels the targets of phases that were not read.
   if (siteUpgrade.stopping !== null)
-    return decide({ dueMs: steps.length === 0 || inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : nowMs })
-  if (siteUpgrade.hold !== null) return decide({ dueMs: inFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
+    return decide({ dueMs: steps.length === 0 || isAnyInFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : nowMs })
+  if (siteUpgrade.hold !== null) return decide({ dueMs: isAnyInFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
   // A device that has just downloaded may be commanded to reboot at once.
   if (!isEarly && steps.some(({ to }) => to === 'downloaded')) return decide({ dueMs: nowMs })
   if (steps.some(beginsSnapshot)) return decide({ dueMs: nowMs })
   // Once the reboots may begin, a round leaves no target of an open phase planned or downloaded, unless its device is
   // on its way back. Absent devices don't block.
-  const isSettled = !inFlight(counts) && !round.awaitsDevices && counts.downloaded === 0
+  const isSettled = !isAnyInFlight(counts) && !round.awaitsDevices && counts.downloaded === 0
   if (isSettled && siteUpgrade.currentPhase < siteUpgrade.plan.phases) {
     if (siteUpgrade.plan.phase_scope === 'site') return decide(passGate(siteUpgrade, round, { now, nowMs }))
     // The organization upgrade wakes this one when it opens the next phase.
     if (counts.deferred === 0) return decide({ dueMs: null })
   }
-  const isMoving = inFlight(counts) || (round.awaitsDevices && !isEarly)
+  const { closedUntilMs } = round
+  if (closedUntilMs !== null && !isAnyInFlight(counts))
+    return decide({ dueMs: closedUntilMs, waitsUntil: wallOf(closedUntilMs, { now, nowMs }) })
+  const isMoving = isAnyInFlight(counts) || (round.awaitsOpen && !isEarly)
   const pollMs = Math.min(nowMs + (isMoving ? IN_FLIGHT_POLL_MS : DEFERRED_POLL_MS), isEarly ? rebootsMs : Infinity)
   const endMs = deadlineMs({ ...siteUpgrade, phaseOpenedMs: openedMs }, options)
   return decide({ dueMs: Math.min(pollMs, ...round.untilMs, ...(endMs !== null && endMs > nowMs ? [endMs] : [])) })
@@ -238,18 +264,6 @@ function passGate(
   const reason = gatePassed >= currentPhase ? null : findHoldReason(currentPhase, { failures, upgraded }, plan)
   if (reason !== null) return { hold: { by: 'gate', reason, since_s: epochS(now), since_ms: nowMs }, dueMs: null }
   return { currentPhase: currentPhase + 1, phaseOpenedMs: nowMs, dueMs: nowMs }
-}
-
-function inFlight(counts: TargetCounts): boolean {
-  return Object.entries(counts).some(([state, count]) => count > 0 && isInFlight(state as TargetState))
-}
-
-/** The status never goes back: a site upgrade that has rebooted devices stays `upgrading`. */
-function statusOf(status: UpgradeStatus, counts: TargetCounts): UpgradeStatus {
-  const { reboot_requested: requested, rebooting, verifying, snapshotting, upgraded } = counts
-  if (status === 'upgrading' || requested + rebooting + verifying + snapshotting + upgraded > 0) return 'upgrading'
-  if (counts.dl_requested + counts.downloading > 0) return 'downloading'
-  return counts.downloaded > 0 ? 'downloaded' : status
 }
 
 /** Absent devices get their grace from the opening of the last phase. */
@@ -278,6 +292,7 @@ function change(siteUpgrade: SiteUpgradeNow, changed: Partial<SiteUpgradeChange>
     upgradedByPhase,
     finishedAt: null,
     dueMs: null,
+    waitsUntil: null,
     ...changed,
   }
 }

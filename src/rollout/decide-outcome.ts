@@ -1,4 +1,4 @@
-import type { TargetCounts, UpgradePlan, UpgradeStatus } from './rollout.ts'
+import { type TargetCounts, type TargetState, type UpgradePlan, type UpgradeStatus, isInFlight } from './rollout.ts'
 
 export interface Stopping {
   /** Null: nothing stops it. */
@@ -22,4 +22,16 @@ export function decideOutcome(
   // Devices that were skipped when planning are not among the planned ones.
   const nothingWorked = counts.failed > 0 && counts.failed + counts.cancelled >= plan.planned
   return { status: nothingWorked ? 'failed' : 'completed', stopping: null, stopReason: null }
+}
+
+/** The status never goes back: a site upgrade that has rebooted devices stays `upgrading`. */
+export function statusOf(status: UpgradeStatus, counts: TargetCounts): UpgradeStatus {
+  const { reboot_requested: requested, rebooting, verifying, snapshotting, upgraded } = counts
+  if (status === 'upgrading' || requested + rebooting + verifying + snapshotting + upgraded > 0) return 'upgrading'
+  if (counts.dl_requested + counts.downloading > 0) return 'downloading'
+  return counts.downloaded > 0 ? 'downloaded' : status
+}
+
+export function isAnyInFlight(counts: TargetCounts): boolean {
+  return Object.entries(counts).some(([state, count]) => count > 0 && isInFlight(state as TargetState))
 }

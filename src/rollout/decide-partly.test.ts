@@ -30,6 +30,7 @@ const siteUpgrade = {
   hardFailures: {},
   upgradedByPhase: {},
   dueMs: 103_000,
+  waitsUntil: null,
 } as const
 
 const decision = (change: Partial<SiteUpgradeDecision['siteUpgrade']>): SiteUpgradeDecision => ({

@@ -5,10 +5,10 @@ import type { SiteUpgradeDecision, SiteUpgradeNow } from './decide-next.ts'
  * targets, the counts, a limit that their failures exceed, and the end of the upgrade. It drops the end of a phase,
  * because other targets may still be in flight: then, and after a stop, the upgrade is due at once, and a round reads
  * all its targets.
- * @param siteUpgrade Its state before the round; `dueMs`: when its next round was due.
+ * @param siteUpgrade Its state before the round; `dueMs` and `waitsUntil`: as the round before left them.
  */
 export function decidePartly(
-  siteUpgrade: Omit<SiteUpgradeNow, 'targets'> & { readonly dueMs: number | null },
+  siteUpgrade: Omit<SiteUpgradeNow, 'targets'> & { readonly dueMs: number | null; readonly waitsUntil: Date | null },
   decision: SiteUpgradeDecision,
   nowMs: number,
 ): SiteUpgradeDecision {
@@ -25,6 +25,7 @@ export function decidePartly(
       currentPhase: siteUpgrade.currentPhase,
       phaseOpenedMs: passesGate ? siteUpgrade.phaseOpenedMs : change.phaseOpenedMs,
       hold: passesGate ? siteUpgrade.hold : change.hold,
+      waitsUntil: stops ? null : siteUpgrade.waitsUntil,
       dueMs: stops || passesGate || goesOn ? nowMs : siteUpgrade.dueMs,
     },
   }

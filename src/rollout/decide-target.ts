@@ -1,6 +1,7 @@
 import { commandNext, fail, gone, isStopped, pauseAttempt, repeatAttempt, suspend } from './decide-attempt.ts'
-import { canStage } from './decide-order.ts'
+import { canStage, nextOrder } from './decide-order.ts'
 import { decideSnapshot } from './decide-snapshot.ts'
+import { findClosedUntil, findWindowWait, rebootTimeoutMs } from './decide-window.ts'
 import { OFFLINE, type RolloutOptions } from './rollout.ts'
 import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
 
@@ -58,8 +59,12 @@ function decideWaiting(target: TargetNow, rules: TargetRules): TargetDecision {
       return { kind: 'move', to: target.attempt === 0 ? 'skipped' : 'verifying' }
     if (retryAtMs !== null && nowMs < retryAtMs) return { kind: 'wait', untilMs: retryAtMs }
     const { failedAttempts, lostAttempts, staged } = target
+    const closed = findWindowWait(nextOrder(device, staged), device, rules)
+    if (closed !== null) return closed
     return commandNext({ device, staged }, rules, { failedAttempts, lostAttempts })
   }
+  const closedUntilMs = findClosedUntil(rules)
+  if (closedUntilMs !== null) return { kind: 'wait', untilMs: closedUntilMs, for: 'window' }
   if (target.state !== 'deferred') return device.link === 'expected' ? wait : { kind: 'move', to: 'deferred' }
   if (offlineDeadlineMs === null || nowMs < Math.max(offlineDeadlineMs, graceUntilMs)) return wait
   return fail(OFFLINE)
@@ -77,7 +82,7 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
   const arrived = hasArrived(target, device, rules)
   if (command.state === 'queued') {
     const { commandExpiryMs } = rules.options
-    const unwanted = isStopped(rules) || device.link === 'absent' || arrived
+    const unwanted = isStopped(rules) || device.link === 'absent' || arrived || findClosedUntil(rules) !== null
     const overdue = rules.nowMs >= target.enteredMs + commandExpiryMs
     return unwanted || overdue ? { kind: 'withdraw', commandId: command.id } : wait
   }
@@ -171,7 +176,7 @@ function decideRebooting(target: TargetNow, rules: TargetRules): TargetDecision 
   if (device === null) return gone
   if (hasArrived(target, device, rules)) return verify(device, rules)
   if (target.command?.state === 'rejected') return decideRejected(target, target.command, rules)
-  const deadlineMs = target.enteredMs + rebootTimeoutMs(device, options)
+  const deadlineMs = target.enteredMs + timeoutOf(device, options)
   if (device.link !== 'connected') {
     const untilMs = Math.max(deadlineMs, graceUntilMs)
     return nowMs < untilMs ? { kind: 'wait', untilMs } : fail('no_reconnect')
@@ -251,12 +256,11 @@ function hasRebooted({ bootCount, command }: TargetNow, device: DeviceNow, { now
 /** Returns how long a device that may be flashing is left alone: a switch stays connected while it installs. */
 function quietTimeMs({ command }: TargetNow, device: DeviceNow, options: RolloutOptions): number {
   // Only the answer to its reboot was lost: it has installed, and may be shutting down.
-  if (command?.state === 'unknown' && command.mayReboot) return rebootTimeoutMs(device, options)
+  if (command?.state === 'unknown' && command.mayReboot) return timeoutOf(device, options)
   const mayInstall = device.type !== 'ap' && command?.state !== 'done'
   return mayInstall ? options.installMs : options.notAppliedMs
 }
 
-function rebootTimeoutMs(device: DeviceNow, { rebootTimeoutMs: timeouts }: RolloutOptions): number {
-  if (device.memberFirmware.length < 2) return timeouts[device.type]
-  return timeouts[device.type === 'gateway' ? 'cluster' : 'virtual_chassis']
+function timeoutOf({ type, memberFirmware }: DeviceNow, options: RolloutOptions): number {
+  return rebootTimeoutMs({ type, members: memberFirmware.length }, options)
 }

@@ -92,6 +92,7 @@ const siteUpgradeColumns = columnsOf('siteUpgrade', {
   upgradedByPhase: 'jsonb',
   finishedAt: 'timestamptz',
   dueMs: 'float8',
+  waitsUntil: 'timestamptz',
 })
 
 /** Updates the site upgrades and releases their claims. */

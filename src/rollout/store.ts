@@ -126,6 +126,8 @@ export interface LockedSiteUpgrade extends SiteUpgradeNow {
   readonly siteName: string | null
   /** When its round was due before this one. */
   readonly dueMs: number | null
+  /** The maintenance window that devices waited for before this round. */
+  readonly waitsUntil: Date | null
   /** As in its claim. */
   readonly isDue: boolean
   readonly targets: readonly LockedTarget[]
@@ -166,6 +168,7 @@ export async function lockSiteUpgrades(
       'siteUpgrade.currentPhase',
       'siteUpgrade.phaseOpenedMs',
       'siteUpgrade.dueMs',
+      'siteUpgrade.waitsUntil',
       'siteUpgrade.graceUntilMs',
       'siteUpgrade.counts',
       'siteUpgrade.hardFailures',
@@ -198,7 +201,7 @@ export async function lockSiteUpgrades(
  * after a change of the clock, their due times in service time are wrong.
  */
 export async function expediteSiteUpgrades(db: Db, nowMs: number, which: 'all' | 'queued'): Promise<void> {
-  const status = which === 'queued' ? sql`and status = 'queued'` : sql``
+  const status = which === 'queued' ? sql`and (status = 'queued' or waits_until is not null)` : sql``
   const lease = which === 'all' ? sql`, lease_until_ms = null` : sql``
   // A transaction that has locked a row sets its due time.
   await sql`

@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
 import type { TopicEvents } from '../events/topics.ts'
+import type { MaintenanceWindow } from '../orgs/windows/windows.ts'
 import type { DefaultJson, Json } from '../platform/json-column.ts'
 
 declare module '../platform/schema.ts' {
@@ -118,6 +119,8 @@ export interface UpgradePlan {
   /** Targets without those that were skipped when planning: the base of the percentage. */
   readonly planned: number
   readonly timezone: string
+  /** Devices begin only within them. Absent: at any time. */
+  readonly windows?: readonly MaintenanceWindow[]
 }
 
 /** A device that was skipped, or (without a MAC) a warning about the whole site. */
@@ -195,6 +198,8 @@ export interface SiteUpgradeTable {
   notes: Json<readonly UpgradeNote[]>
   createdAt: Date
   finishedAt: Date | null
+  /** When the maintenance window opens that devices wait for. */
+  waitsUntil: Date | null
   /** Set after many devices of the site were lost at once. Service time. */
   graceUntilMs: number | null
   /** Service time, as the lease. */

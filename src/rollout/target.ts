@@ -97,7 +97,7 @@ type Attempts = Pick<TargetNow, 'failedAttempts' | 'lostAttempts'>
 
 export type TargetDecision =
   /** `untilMs`: nothing changes before, unless the device acts. */
-  | { readonly kind: 'wait'; readonly untilMs?: number }
+  | { readonly kind: 'wait'; readonly untilMs?: number; readonly for?: 'window' }
   | {
       readonly kind: 'move'
       readonly to: TargetState
@@ -134,6 +134,11 @@ export interface TargetRules {
   readonly snapshot: boolean
   /** No device may be commanded to reboot before this time. */
   readonly rebootMs: number
+  /**
+   * Returns the first time, from now on, at which a device that needs so long may begin so that it ends within a
+   * maintenance window; null: no window is long enough.
+   */
+  readonly beginMs: (needMs: number) => number | null
   /** No new command goes out; attempts in flight may end. */
   readonly stopping: boolean
   /** The same, until somebody resumes the upgrade. */

@@ -1,3 +1,4 @@
+import type { MaintenanceWindow } from '../orgs/windows/windows.ts'
 import type { Selection } from './plan-selection.ts'
 import type { StartTime } from './plan-start.ts'
 import type { VersionChoice } from './plan-versions.ts'
@@ -62,6 +63,8 @@ export interface UpgradeRequest {
   readonly start: RequestedTime | null
   /** Null: with the start. */
   readonly reboot: RequestedTime | null
+  /** Devices begin only within them; null: within those of their site; empty: at any time. */
+  readonly windows: readonly MaintenanceWindow[] | null
   /** The body as it came, for the record. */
   readonly document: Readonly<Record<string, unknown>>
 }
@@ -87,6 +90,8 @@ export interface SiteUpgrade {
   /** Why it stops or has stopped before its end. */
   readonly stopReason: string | null
   readonly startAt: Date
+  /** When the maintenance window opens that devices wait for; null: none does. */
+  readonly waitsUntil: Date | null
   readonly total: number
   readonly notes: readonly UpgradeNote[]
   readonly failures: readonly TargetFailure[]

@@ -18,7 +18,13 @@ function at(text: string, field = 'start_datetime'): RequestedTime {
 describe('times', () => {
   test('default to now', () => {
     const times = planTimes({ start: null, reboot: null }, [berlin], now)
-    expect(times.get('b')).toEqual({ startAt: now, rebootAt: now, timezone: 'Europe/Berlin', warnings: [] })
+    expect(times.get('b')).toEqual({
+      startAt: now,
+      rebootAt: now,
+      timezone: 'Europe/Berlin',
+      windows: [],
+      warnings: [],
+    })
   })
 
   test('a reboot is never before the start, a start never before now', () => {

@@ -1,3 +1,4 @@
+import type { MaintenanceWindow } from '../orgs/windows/windows.ts'
 import { AppError, invalidField } from '../platform/errors.ts'
 import { type NamedVersion, isReportOf } from '../firmware/version-identity.ts'
 import { findTooLow } from './plan-lowest.ts'
@@ -12,6 +13,8 @@ export interface SiteTimes {
   readonly startAt: Date
   readonly rebootAt: Date
   readonly timezone: string
+  /** Empty: devices begin at any time. */
+  readonly windows: readonly MaintenanceWindow[]
   readonly warnings: readonly UpgradeNote[]
 }
 
@@ -33,7 +36,7 @@ export function planTimes(
       const rebootAt = latest(startAt, reboot === null ? startAt : resolveStartTime(reboot.time, zone ?? utcZone))
       const unknown = zone === null ? [{ reason: `unknown time zone "${site.timezone}", taken as UTC` }] : []
       const warnings = [...unknown, ...notePast({ start, reboot }, site, now)]
-      return [site.id, { startAt, rebootAt, timezone: zone?.name ?? 'UTC', warnings }]
+      return [site.id, { startAt, rebootAt, timezone: zone?.name ?? 'UTC', windows: [], warnings }]
     }),
   )
 }

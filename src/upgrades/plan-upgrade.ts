@@ -135,6 +135,7 @@ function presentPlan(request: UpgradeRequest, { phases, times }: SitePlan): Upgr
     ...(snapshot && { snapshot }),
     planned: phases.targets.length,
     timezone: times.timezone,
+    ...(times.windows.length > 0 && { windows: times.windows }),
   }
 }
 

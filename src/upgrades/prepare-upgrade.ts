@@ -2,6 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import type { InOrg, SitesScope } from '../access/scope.ts'
 import { type ActiveTarget, listStagedImages } from '../devices/commands/store-upgrades.ts'
 import { listVersions, lockImages } from '../firmware/store.ts'
+import { listWindows } from '../orgs/store-setting.ts'
 import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
@@ -22,6 +23,7 @@ import {
   refuseUnknownSites,
 } from './plan-org-upgrade.ts'
 import { refuseSnapshot } from './plan-snapshots.ts'
+import { addWindows, limitToWindows } from './plan-windows.ts'
 import type { Planned, SiteUpgradeOf, UpgradeInputs } from './plan-upgrade.ts'
 import { listKnownModels, shareUpgradeSites } from './store.ts'
 
@@ -47,15 +49,13 @@ export async function prepareUpgrade(
   const sites = await shareUpgradeSites(tx, scope, request.siteIds)
   refuseUnknownSites(request.siteIds, sites)
   await refuseUnknownModels(tx, scope, request)
-  const times = planTimes(request, sites, now)
-  const candidates = await listCandidates(
-    tx,
-    scope,
-    sites.map(({ id }) => id),
-  )
+  const siteIds = sites.map(({ id }) => id)
+  const times = addWindows(request, planTimes(request, sites, now), await listWindows(tx, scope, siteIds))
+  const candidates = await listCandidates(tx, scope, siteIds)
   refuseUnknownDevices(request, candidates)
   const decided = planDevices(request, candidates, await listVersions(tx, scope))
-  const plans = limitToPart(request.only, decided, await listStaged(tx, scope, { request, plans: decided }))
+  const parts = limitToPart(request.only, decided, await listStaged(tx, scope, { request, plans: decided }))
+  const plans = limitToWindows(request, parts, times)
   refuseDownloadStrategy(request, plans)
   refuseReboots(request, plans)
   refuseOtherTypes(request, plans)

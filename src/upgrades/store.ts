@@ -72,7 +72,7 @@ export async function getOrgUpgrade(reader: Reader, scope: OrgScope, id: string)
   if (upgrade === undefined) throw notFound(id)
   const siteUpgrades = await reader
     .selectFrom('siteUpgrade')
-    .select(['id', 'siteId', 'status', 'hold', 'stopReason', 'startAt', 'total', 'notes'])
+    .select(['id', 'siteId', 'status', 'hold', 'stopReason', 'startAt', 'waitsUntil', 'total', 'notes'])
     .select(targetsByState.as('targets'))
     .select(failures.as('failures'))
     .where('orgId', '=', scope.orgId)

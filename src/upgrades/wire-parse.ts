@@ -1,3 +1,4 @@
+import { type MaintenanceWindow, refuseEndless } from '../orgs/windows/windows.ts'
 import { type AppError, invalidField } from '../platform/errors.ts'
 import type { UpgradeNote } from '../rollout/rollout.ts'
 import { type Rule, parseCondition } from './plan-selection.ts'
@@ -42,8 +43,15 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     downloadStrategy,
     start: parseDateTime('start_datetime', body.start_datetime) ?? parseEpoch('start_time', body.start_time),
     reboot: parseDateTime('reboot_datetime', body.reboot_datetime) ?? parseEpoch('reboot_at', body.reboot_at),
+    windows: parseWindows(body.maintenance_windows),
     document: body,
   }
+}
+
+/** @throws AppError invalid for a window without an end. */
+export function parseWindows(windows: readonly MaintenanceWindow[] | undefined): readonly MaintenanceWindow[] | null {
+  refuseEndless('maintenance_windows', windows ?? [])
+  return windows ?? null
 }
 
 /** Refuses requests for what the service can't do yet. */

@@ -8,6 +8,7 @@ import type { OrgUpgradeItem } from './store.ts'
 import { previewFields } from './previews/wire.ts'
 import { ApprovalsReply, presentApproval } from './wire-approve.ts'
 import { limitsOfAll } from './wire-limits.ts'
+import { windowFields } from './wire-windows.ts'
 import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies } from './strategies/strategy.ts'
 
@@ -58,6 +59,7 @@ export const commonFields = {
   snapshot: Type.Optional(Type.Boolean({ default: false })),
   ...previewFields,
   ...limitsOfAll,
+  ...windowFields,
 }
 
 export function strategyOf(registry: Strategies) {
@@ -121,6 +123,9 @@ export const stateFields = {
   stop_reason: Type.Optional(Type.String()),
 }
 
+/** When the maintenance window opens that devices wait for. Ours. */
+export const waitField = { waits_until: Type.Optional(Timestamp) }
+
 /** Devices that were left out, warnings, and why devices failed or have no recovery snapshot. */
 export const NotesReply = Type.Array(
   named('UpgradeNote', Type.Object({ mac: Type.Optional(Type.String()), reason: Type.String() })),
@@ -134,6 +139,7 @@ const SiteUpgradeReply = named(
     status: Type.String(),
     targets: TargetsReply,
     ...stateFields,
+    ...waitField,
     notes: NotesReply,
   }),
 )
@@ -206,8 +212,13 @@ export function presentTargets({
   }
 }
 
-export function presentState({ hold, stopReason }: Pick<SiteUpgrade, 'hold' | 'stopReason'>) {
+export function presentState({
+  hold,
+  waitsUntil,
+  stopReason,
+}: Pick<SiteUpgrade, 'hold' | 'waitsUntil' | 'stopReason'>) {
   return {
+    ...(waitsUntil !== null && { waits_until: epochS(waitsUntil) }),
     ...(hold !== null && { held: { by: hold.by, reason: hold.reason, timestamp: hold.since_s } }),
     ...(stopReason !== null && { stop_reason: stopReason }),
   }
@@ -216,9 +227,10 @@ export function presentState({ hold, stopReason }: Pick<SiteUpgrade, 'hold' | 's
 /** Published clients know no `held`: for them a note says why the upgrade waits. */
 export function presentNotes({
   hold,
+  waitsUntil,
   notes,
   failures,
-}: Pick<SiteUpgrade, 'hold' | 'notes' | 'failures'>): Static<typeof NotesReply> {
+}: Pick<SiteUpgrade, 'hold' | 'waitsUntil' | 'notes' | 'failures'>): Static<typeof NotesReply> {
   const held = hold === null ? [] : [{ reason: `held: ${hold.reason}` }]
   // The plan has noted the devices that were known to take no snapshot.
   const noted = new Set(notes.map(({ mac }) => mac))
@@ -226,7 +238,13 @@ export function presentNotes({
     if (state === 'failed') return [{ mac, reason: `failed: ${reason}` }]
     return noted.has(mac) ? [] : [{ mac, reason: `no recovery snapshot: ${reason}` }]
   })
-  return [...held, ...notes, ...failed]
+  return [...held, ...presentWait(waitsUntil), ...notes, ...failed]
+}
+
+/** Returns the note of a site upgrade whose devices wait for a maintenance window. */
+export function presentWait(until: Date | string | null): { reason: string }[] {
+  if (until === null) return []
+  return [{ reason: `waits for its maintenance window, which opens at ${new Date(until).toISOString()}` }]
 }
 
 export function presentOrgUpgradeItem({ id, siteUpgrades }: OrgUpgradeItem): Static<typeof OrgUpgradeItemReply> {

@@ -76,6 +76,7 @@ export function decide(target: TargetNow, seconds = 61, rules: Partial<TargetRul
     only: null,
     snapshot: false,
     rebootMs: 0,
+    beginMs: () => 0,
     stopping: false,
     held: false,
     offlineDeadlineMs: null,

@@ -3,9 +3,9 @@ import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { Document } from '../../platform/document.ts'
 import type { SiteSetting } from '../store-setting.ts'
-import { updownThresholds } from '../wire-setting.ts'
+import { commonSettings } from '../wire-setting.ts'
 
-export const SiteSettingBody = named('SiteSettingUpdate', Type.Object(updownThresholds, { additionalProperties: true }))
+export const SiteSettingBody = named('SiteSettingUpdate', Type.Object(commonSettings, { additionalProperties: true }))
 export const SiteSettingReply = named(
   'SiteSetting',
   Type.Object(
@@ -14,7 +14,7 @@ export const SiteSettingReply = named(
       org_id: Uuid,
       site_id: Uuid,
       for_site: Type.Boolean(),
-      ...updownThresholds,
+      ...commonSettings,
       created_time: Type.Optional(Timestamp),
       modified_time: Type.Optional(Timestamp),
     },

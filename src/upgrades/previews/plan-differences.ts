@@ -1,3 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
+import { describeWindows } from '../../orgs/windows/windows.ts'
+import type { UpgradePlan } from '../../rollout/rollout.ts'
 import type { NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { kindOf } from './encode-plan.ts'
 import type { PlanDifference, StoredKind, StoredPlan, StoredSite } from './preview.ts'
@@ -60,7 +63,7 @@ function compareSites(stored: StoredPlan, fresh: NewUpgrade): PlanDifference[] {
   return fresh.sites.flatMap((site) => {
     const known = before.get(site.siteId)
     if (known === undefined || known.plan.planned === 0 || site.plan.planned === 0) return []
-    const reason = compareTimes(known, site, fresh.org.createdAt)
+    const reason = compareTimes(known, site, fresh.org.createdAt) ?? compareWindows(known.plan, site.plan)
     return reason === null ? [] : [{ mac: null, siteId: site.siteId, reason }]
   })
 }
@@ -73,6 +76,13 @@ function compareTimes(before: StoredSite, site: NewSiteUpgrade, now: Date): stri
   const rebootAt = latest(new Date(before.reboot_at), startAt)
   if (rebootAt.getTime() === site.rebootAt.getTime()) return null
   return `would reboot at ${site.rebootAt.toISOString()}, not at ${rebootAt.toISOString()}`
+}
+
+function compareWindows({ windows: before }: UpgradePlan, { windows: now }: UpgradePlan): string | null {
+  if (isDeepStrictEqual(before, now)) return null
+  const describe = (windows: UpgradePlan['windows']): string =>
+    windows === undefined ? 'no maintenance window' : `the maintenance windows ${describeWindows(windows)}`
+  return `has ${describe(now)}, not ${describe(before)}`
 }
 
 function latest(a: Date, b: Date): Date {

@@ -1,25 +1,8 @@
-import type { DeviceType } from '../../events/device-type.ts'
 import type { UpgradePlan } from '../../rollout/rollout.ts'
-import type { NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
+import type { NewUpgrade } from '../../rollout/store-create.ts'
 import { addMs } from '../../platform/clock.ts'
+import { type Estimate, type TimedDevice, planEstimate } from './plan-estimate.ts'
 import { PREVIEW_MS, type PreviewPhase, type UpgradePreview } from './preview.ts'
-
-/** A device as its duration depends on it. */
-interface TimedDevice {
-  readonly mac: string
-  readonly type: DeviceType
-  readonly memberVersions: readonly string[]
-}
-
-const MINUTE_MS = 60_000
-
-/** What the download, the installation, the reboot and the soak of a healthy device take together, about. */
-const usualMs: Readonly<Record<DeviceType | 'virtual_chassis', number>> = {
-  ap: 8 * MINUTE_MS,
-  switch: 20 * MINUTE_MS,
-  gateway: 20 * MINUTE_MS,
-  virtual_chassis: 30 * MINUTE_MS,
-}
 
 export interface PreviewFacts {
   /** All those that are planned. */
@@ -31,7 +14,8 @@ export interface PreviewFacts {
 /** Describes an upgrade that is not started. */
 export function planPreview(upgrade: NewUpgrade, { devices, percents }: PreviewFacts): UpgradePreview {
   const { org, sites, targets } = upgrade
-  const phases = planPreviewPhases(upgrade, percents)
+  const estimate = planEstimate(upgrade, devices)
+  const phases = planPreviewPhases(upgrade, percents, estimate)
   const leftOut = sites.flatMap(({ notes }) => notes.flatMap(({ mac, reason }) => (mac ? [{ mac, reason }] : [])))
   const current = targets.flatMap(({ mac, state, targetVersion }) =>
     state === 'skipped' ? [{ mac, reason: `runs ${targetVersion} already` }] : [],
@@ -46,7 +30,7 @@ export function planPreview(upgrade: NewUpgrade, { devices, percents }: PreviewF
     phases,
     skipped: [...current, ...leftOut],
     stopsAfterFailures: limitOf(org.maxFailurePercentage, org.planned),
-    endsAbout: estimateEnd(upgrade, devices),
+    endsAbout: estimate.endsAbout,
     notes: [...org.notes.map(({ reason }) => ({ siteId: null, reason })), ...siteNotes],
   }
 }
@@ -58,7 +42,11 @@ function limitOf(percent: number | null, total: number): number | null {
   return limit > total ? null : limit
 }
 
-function planPreviewPhases({ org, sites, targets }: NewUpgrade, percents: PreviewFacts['percents']): PreviewPhase[] {
+function planPreviewPhases(
+  { org, sites, targets }: NewUpgrade,
+  percents: PreviewFacts['percents'],
+  { beginsAbout }: Estimate,
+): PreviewPhase[] {
   const bySite = new Map(sites.map((site) => [site.id, site]))
   const byPhase = Map.groupBy(
     targets.filter(({ state }) => state === 'planned'),
@@ -77,7 +65,8 @@ function planPreviewPhases({ org, sites, targets }: NewUpgrade, percents: Previe
         const site = bySite.get(upgradeId)
         if (site === undefined) return []
         const macs = some.toSorted((a, b) => a.ordinal - b.ordinal).map(({ mac }) => mac)
-        return [{ siteId: site.siteId, startAt: site.startAt, macs }]
+        const begins = site.plan.windows === undefined ? null : beginsAbout(upgradeId, index + 1)
+        return [{ siteId: site.siteId, startAt: site.startAt, beginsAbout: begins, macs }]
       }),
     }
   })
@@ -86,38 +75,4 @@ function planPreviewPhases({ org, sites, targets }: NewUpgrade, percents: Previe
 function phaseLimitOf(gates: UpgradePlan['gates'], index: number): number | null {
   const limit = gates?.[index]?.max_failures ?? null
   return limit === null ? null : limit + 1
-}
-
-/**
- * Estimates the end: the devices of a phase are upgraded side by side, and the next phase follows, at each site by
- * itself or at all of them together.
- */
-function estimateEnd({ org, sites, targets }: NewUpgrade, devices: readonly TimedDevice[]): Date | null {
-  const planned = targets.filter(({ state }) => state === 'planned')
-  if (planned.length === 0) return null
-  const durations = new Map(devices.map((device) => [device.mac, durationOf(device)]))
-  const slowest = (some: readonly NewTarget[]): number =>
-    some.reduce((most, { mac }) => Math.max(most, durations.get(mac) ?? 0), 0)
-  const ends = new Map(sites.map((site) => [site.id, startOf(site)]))
-  const byPhase = [...Map.groupBy(planned, ({ phase }) => phase)].toSorted(([a], [b]) => a - b)
-  let gateMs = 0
-  for (const [, members] of byPhase) {
-    let endMs = gateMs
-    for (const [upgradeId, some] of Map.groupBy(members, (target) => target.upgradeId)) {
-      const opensMs = Math.max(ends.get(upgradeId) ?? 0, gateMs)
-      ends.set(upgradeId, opensMs + slowest(some))
-      endMs = Math.max(endMs, opensMs + slowest(some))
-    }
-    if (org.phasePlan !== null) gateMs = endMs
-  }
-  const busy = new Set(planned.map(({ upgradeId }) => upgradeId))
-  return new Date(Math.max(...[...busy].map((upgradeId) => ends.get(upgradeId) ?? 0)))
-}
-
-function startOf({ startAt, rebootAt }: NewSiteUpgrade): number {
-  return Math.max(startAt.getTime(), rebootAt.getTime())
-}
-
-function durationOf({ type, memberVersions }: TimedDevice): number {
-  return usualMs[memberVersions.length > 1 ? 'virtual_chassis' : type]
 }

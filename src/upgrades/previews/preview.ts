@@ -33,6 +33,8 @@ export interface PreviewSite {
   readonly siteId: string
   /** Nothing begins at the site before it. */
   readonly startAt: Date
+  /** An estimate; null: the site has no maintenance windows. */
+  readonly beginsAbout: Date | null
   /** In the order in which they are upgraded. */
   readonly macs: readonly string[]
 }

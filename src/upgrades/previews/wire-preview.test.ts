@@ -59,9 +59,8 @@ function plan(devices: readonly Given[], body: object, round: string): NewUpgrad
     upgradeId: `${round}-${site}`,
   }))
   const noNotes: readonly UpgradeNote[] = []
-  const times = new Map<string, SiteTimes>(
-    siteUpgrades.map(({ site }) => [site.id, { startAt: now, rebootAt: now, timezone: 'UTC', warnings: noNotes }]),
-  )
+  const known = { startAt: now, rebootAt: now, timezone: 'UTC', windows: [], warnings: noNotes }
+  const times = new Map<string, SiteTimes>(siteUpgrades.map(({ site }) => [site.id, known]))
   const plans = devices.map((one, index): Planned => {
     const device = candidate(one, index)
     const entry = {

@@ -28,6 +28,11 @@ export const UpgradePreviewReply = named(
           Type.Object({
             site_id: Uuid,
             start_time: Type.Integer({ description: 'nothing begins at the site before it' }),
+            begins_about: Type.Optional(
+              Type.Integer({
+                description: 'an estimate, where the site has maintenance windows: when its first device begins',
+              }),
+            ),
             macs: Type.Array(Type.String(), { description: 'in the order in which they are upgraded' }),
           }),
         ),
@@ -67,8 +72,9 @@ export function presentPreview(preview: UpgradePreview): Static<typeof UpgradePr
       percent: phase.percent,
       total: phase.total,
       ...(phase.stopsAfterFailures !== null && { stops_after_failures: phase.stopsAfterFailures }),
-      sites: phase.sites.map(({ siteId, startAt, macs }) => {
-        return { site_id: siteId, start_time: Math.floor(epochS(startAt)), macs: [...macs] }
+      sites: phase.sites.map(({ siteId, startAt, beginsAbout, macs }) => {
+        const begins = beginsAbout && { begins_about: Math.floor(epochS(beginsAbout)) }
+        return { site_id: siteId, start_time: Math.floor(epochS(startAt)), ...begins, macs: [...macs] }
       }),
     })),
     skipped: skipped.map(({ mac, reason }) => ({ mac, reason })),

@@ -4,7 +4,7 @@ import type { SiteUpgrade } from '../org-upgrade.ts'
 /** A site upgrade by itself, with what its organization upgrade says of it. */
 export interface SiteUpgradeItem extends Pick<
   SiteUpgrade,
-  'id' | 'status' | 'hold' | 'stopReason' | 'startAt' | 'total'
+  'id' | 'status' | 'hold' | 'stopReason' | 'startAt' | 'waitsUntil' | 'total'
 > {
   readonly rebootAt: Date
   readonly strategy: string

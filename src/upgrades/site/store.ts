@@ -29,6 +29,7 @@ function selectSiteUpgrades(reader: Reader, scope: SiteScope) {
       'siteUpgrade.hold',
       'siteUpgrade.stopReason',
       'siteUpgrade.startAt',
+      'siteUpgrade.waitsUntil',
       'siteUpgrade.rebootAt',
       'siteUpgrade.total',
       'siteUpgrade.currentPhase',

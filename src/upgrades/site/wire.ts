@@ -19,8 +19,10 @@ import {
   publishedFields,
   stateFields,
   strategyOf,
+  waitField,
 } from '../wire.ts'
 import { siteUpgradeFilters, statuses } from './filters.ts'
+import { windowFields } from '../wire-windows.ts'
 import type { SiteUpgradeDetail, SiteUpgradeItem } from './site-upgrade.ts'
 import type { DeviceUpgrade } from './upgrade-device.ts'
 
@@ -54,7 +56,7 @@ export type SiteUpgradeBody = Static<typeof SiteUpgradeBody>
 /** Source: contract, `device_upgrade`. */
 export const DeviceUpgradeBody = named(
   'DeviceUpgradeCreate',
-  Type.Object({ version: Version, ...rebootFields, ...previewFields }),
+  Type.Object({ version: Version, ...rebootFields, ...previewFields, ...windowFields }),
 )
 
 /** Without a version, the latest one. Source: contract, `upgradeOrgJsiDevice`. */
@@ -108,6 +110,7 @@ const itemFields = {
   /** MACs by phase number. */
   upgrade_plan: Type.Record(Type.String(), Type.Array(Type.String())),
   ...stateFields,
+  ...waitField,
 }
 
 const Count = Type.Integer()

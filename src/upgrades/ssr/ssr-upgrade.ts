@@ -10,6 +10,8 @@ export interface SsrSite {
   readonly counts: TargetCounts
   readonly only: UpgradePart | null
   readonly notes: readonly UpgradeNote[]
+  /** ISO 8601; when the maintenance window opens that routers wait for. */
+  readonly waitsUntil: string | null
 }
 
 /** An upgrade of SSR routers, as its list shows it. */

@@ -18,7 +18,7 @@ function shown(scope: SitesScope): RawBuilder<unknown> {
 function selectUpgrades(reader: Reader, scope: SitesScope) {
   const sites: RawBuilder<SsrSite[]> = sql`(
     select coalesce(json_agg(json_build_object('status', part.status, 'counts', part.counts,
-      'only', part.plan->>'only', 'notes', part.notes) order by part.id), '[]')
+      'only', part.plan->>'only', 'notes', part.notes, 'waitsUntil', part.waits_until) order by part.id), '[]')
     from (${shown(scope)}) part)`
   const versions: RawBuilder<SsrUpgradeItem['versions']> = sql`(
     select coalesce(json_object_agg(model, target_version order by model), '{}') from (

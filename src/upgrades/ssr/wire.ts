@@ -5,7 +5,9 @@ import { invalidField } from '../../platform/errors.ts'
 import type { TargetCounts, TargetState } from '../../rollout/rollout.ts'
 import type { RequestedPart, RequestedTime } from '../org-upgrade.ts'
 import { previewFields } from '../previews/wire.ts'
-import { NotesReply } from '../wire.ts'
+import { NotesReply, presentWait } from '../wire.ts'
+import { parseWindows } from '../wire-parse.ts'
+import { windowFields } from '../wire-windows.ts'
 import { bigBang } from '../strategies/big-bang.ts'
 import { serial } from '../strategies/serial.ts'
 import type { SsrRequest } from './create-ssr-upgrade.ts'
@@ -19,6 +21,7 @@ const Version = Type.String({ minLength: 1, maxLength: 200 })
 const commonFields = {
   channel: Type.Optional(Type.Enum([...channels], { default: DEFAULT_CHANNEL })),
   ...previewFields,
+  ...windowFields,
   start_time: Type.Optional(
     Type.Integer({ minimum: -1, maximum: MAX_EPOCH_S, description: 'epoch seconds; 0: now; -1: no download' }),
   ),
@@ -72,6 +75,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       strategyField: 'strategy',
       phasing: strategies[strategy].parse({}),
       downloadStrategy: null,
+      windows: parseWindows(body.maintenance_windows),
       start: instantOf('start_time', start),
       reboot: instantOf('reboot_at', reboot),
       document: { ...body, channel },
@@ -182,6 +186,7 @@ export function presentSsrUpgradeStatus(upgrade: SsrUpgrade): Static<typeof SsrU
   const failures = targets.flatMap(({ mac, state, reason }) =>
     state === 'failed' ? [{ mac, reason: `failed: ${reason ?? 'unknown'}` }] : [],
   )
+  const waits = sites.flatMap(({ waitsUntil }) => presentWait(waitsUntil))
   return {
     ...presentRecord(upgrade),
     targets: {
@@ -191,7 +196,7 @@ export function presentSsrUpgradeStatus(upgrade: SsrUpgrade): Static<typeof SsrU
       failed: macs('failed'),
       cancelled: macs('cancelled'),
     },
-    notes: [...notes, ...sites.flatMap((site) => site.notes), ...failures],
+    notes: [...notes, ...waits, ...sites.flatMap((site) => site.notes), ...failures],
   }
 }
 

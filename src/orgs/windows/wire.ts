@@ -1,0 +1,31 @@
+import { Type } from 'typebox'
+import { named } from '../../http/schemas.ts'
+import { weekdays } from './windows.ts'
+
+/** Signalbox's own, in settings and in requests for upgrades. */
+export const MaintenanceWindows = Type.Array(
+  named(
+    'MaintenanceWindow',
+    Type.Object(
+      {
+        days: Type.Optional(
+          Type.Array(Type.Enum([...weekdays]), {
+            minItems: 1,
+            maxItems: 7,
+            description: 'on which it opens; missing: daily',
+          }),
+        ),
+        start: Type.String({
+          pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$',
+          description: 'HH:MM, on the clocks of the site',
+        }),
+        end: Type.String({
+          pattern: '^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$',
+          description: 'HH:MM; a time before `start` is on the next day',
+        }),
+      },
+      { additionalProperties: false },
+    ),
+  ),
+  { maxItems: 20 },
+)

@@ -1,0 +1,62 @@
+import { findOpening } from '../orgs/windows/windows.ts'
+import type { Now, SiteUpgradeNow } from './decide-next.ts'
+import type { RolloutOptions } from './rollout.ts'
+import type { DeviceNow, TargetDecision, TargetRules, UpgradeOrder } from './target.ts'
+
+/** The device that no window is long enough for. */
+export const WINDOW_TOO_SHORT = 'window_too_short'
+
+/** Returns the function of TargetRules for the maintenance windows of a site upgrade. */
+export function beginsWithin(
+  { windows, timezone }: Pick<SiteUpgradeNow['plan'], 'windows' | 'timezone'>,
+  { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
+): TargetRules['beginMs'] {
+  if (windows === undefined) return () => nowMs
+  // A large upgrade asks for each of its devices.
+  const known = new Map<number, number | null>()
+  return (needMs) => {
+    const answered = known.get(needMs)
+    if (answered !== undefined) return answered
+    const fromMs = now.getTime()
+    const openingMs = findOpening(windows, timezone, { fromMs, needMs })
+    const beginMs = openingMs === null ? null : nowMs + openingMs - fromMs
+    known.set(needMs, beginMs)
+    return beginMs
+  }
+}
+
+/** Returns a time of the service as a time of the wall clock. */
+export function wallOf(ms: number, { now, nowMs }: Pick<Now, 'now' | 'nowMs'>): Date {
+  return new Date(now.getTime() + Math.round(ms - nowMs))
+}
+
+/** Returns how long a device may be away after it was commanded to reboot, by its class. */
+export function rebootTimeoutMs(
+  { type, members }: Pick<DeviceNow, 'type'> & { readonly members: number },
+  { rebootTimeoutMs: timeouts }: Pick<RolloutOptions, 'rebootTimeoutMs'>,
+): number {
+  if (members < 2) return timeouts[type]
+  return timeouts[type === 'gateway' ? 'cluster' : 'virtual_chassis']
+}
+
+/**
+ * Returns what a device does instead of its next step outside of the maintenance windows; null: it may take the step. A
+ * download only has to begin within a window; a device that reboots has to end within it, in the time that its class may
+ * take.
+ */
+export function findWindowWait(
+  order: UpgradeOrder,
+  { type, memberFirmware }: DeviceNow,
+  { nowMs, beginMs, options }: Pick<TargetRules, 'nowMs' | 'beginMs' | 'options'>,
+): Extract<TargetDecision, { readonly kind: 'wait' | 'move' }> | null {
+  const needMs = order === 'stage' ? 0 : rebootTimeoutMs({ type, members: memberFirmware.length }, options)
+  const atMs = beginMs(needMs)
+  if (atMs === null) return { kind: 'move', to: 'failed', reason: WINDOW_TOO_SHORT }
+  return atMs > nowMs ? { kind: 'wait', untilMs: atMs, for: 'window' } : null
+}
+
+/** Returns when the next window opens; null: one is open, or there are none. */
+export function findClosedUntil({ nowMs, beginMs }: Pick<TargetRules, 'nowMs' | 'beginMs'>): number | null {
+  const atMs = beginMs(0)
+  return atMs !== null && atMs > nowMs ? atMs : null
+}

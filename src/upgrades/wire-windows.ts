@@ -1,0 +1,11 @@
+import { Type } from 'typebox'
+import { MaintenanceWindows } from '../orgs/windows/wire.ts'
+
+/** Signalbox's own field of requests for upgrades. */
+export const windowFields = {
+  maintenance_windows: Type.Optional({
+    ...MaintenanceWindows,
+    description:
+      'devices begin only within them, on the clocks of each site; missing: those of the settings of each site; empty: at any time',
+  }),
+}
