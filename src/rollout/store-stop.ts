@@ -9,8 +9,8 @@ export interface Stop {
   readonly at: Date
   /** The same instant in service time. */
   readonly nowMs: number
-  /** The id of the only site upgrade to stop; missing: all of them. */
-  readonly only?: string
+  /** The ids of the only site upgrades to stop; missing: all of them. */
+  readonly only?: readonly string[]
 }
 
 export interface Stopped {
@@ -21,7 +21,7 @@ export interface Stopped {
 }
 
 /**
- * Stops the site upgrades of the organization upgrade, or one of them. After the commit no device is commanded and none gets
+ * Stops the site upgrades of the organization upgrade, or some of them. After the commit no device is commanded and none gets
  * its image: queued commands are withdrawn, and incomplete downloads are cut off. The caller has locked the organization
  * upgrade.
  */
@@ -34,7 +34,7 @@ export async function stopSiteUpgrades(tx: Tx, scope: InOrg, orgUpgradeId: strin
     .where('orgUpgradeId', '=', orgUpgradeId)
     .where('finishedAt', 'is', null)
     .where('stopping', 'is', null)
-  if (only !== null) update = update.where('id', '=', only)
+  if (only !== null) update = update.where('id', '=', anyOf(only))
   const stopped = await update.returning('id').execute()
   // An org upgrade goes on as long as one of its site upgrades does.
   await tx

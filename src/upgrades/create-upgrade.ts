@@ -1,5 +1,5 @@
-import { type SitesScope, siteIdOf } from '../access/scope.ts'
-import { type DeviceEventInput, appendDeviceEvents } from '../events/append.ts'
+import { type InOrg, type SitesScope, siteIdOf } from '../access/scope.ts'
+import { type DeviceEventInput, appendAudit, appendDeviceEvents } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
@@ -7,11 +7,16 @@ import { appendUpgradeChange, appendUpgradeEvents } from '../rollout/append-even
 import { showProgress } from '../rollout/fwupdate.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { type NewUpgrade, insertUpgrade } from '../rollout/store-create.ts'
-import { insertActiveTargets } from '../devices/commands/store-upgrades.ts'
+import type { TakenTarget } from '../rollout/plan-takeover.ts'
+import { lockTakeable, updateTakenOver } from '../rollout/store-takeover.ts'
+import { insertActiveTargets, updateActiveTargets } from '../devices/commands/store-upgrades.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
 import { type Planned, planUpgrade } from './plan-upgrade.ts'
 import { type PreparedUpgrade, prepareUpgrade } from './prepare-upgrade.ts'
 import { usePlan } from './previews/use-plan.ts'
+
+/** An audit record names no more devices. */
+const MAX_NAMED = 100
 
 /**
  * Plans an upgrade of the selected devices and writes it: once `tx` commits, the rollout engine carries it out. Each site
@@ -28,12 +33,50 @@ export async function createUpgrade(
   request: UpgradeRequest,
 ): Promise<CreatedUpgrade> {
   const prepared = await prepareUpgrade(ctx, tx, scope, request)
-  const claimed = await insertActiveTargets(tx, scope, prepared.wanted)
-  const fresh = planUpgrade(request, { ...prepared, claimed })
+  const { claimed, taken } = await claimDevices(tx, scope, { request, prepared })
+  const fresh = planUpgrade(request, { ...prepared, claimed, taken })
   const upgrade = request.planId === null ? fresh : await usePlan(tx, scope, fresh)
   await insertUpgrade(tx, scope, upgrade)
   await appendCreation(tx, scope, upgrade, prepared)
   return { ...upgrade, plans: prepared.plans }
+}
+
+interface Claim {
+  readonly claimed: ReadonlySet<string>
+  /** Those of them that other upgrades lose to this one. */
+  readonly taken: readonly TakenTarget[]
+}
+
+/** Assigns the wanted devices to the upgrade, except those that another upgrade has and keeps. */
+async function claimDevices(
+  tx: Tx,
+  scope: InOrg,
+  {
+    request,
+    prepared: { id, wanted, now, nowMs },
+  }: { readonly request: UpgradeRequest; readonly prepared: PreparedUpgrade },
+): Promise<Claim> {
+  const ids = wanted.map(({ deviceId }) => deviceId)
+  // The upgrades are locked before the devices, as by a retry.
+  const taken = request.supersede ? await lockTakeable(tx, scope, ids) : []
+  const claimed = await insertActiveTargets(tx, scope, wanted)
+  if (taken.length === 0) return { claimed, taken }
+  const takenIds = new Set(taken.map(({ deviceId }) => deviceId))
+  await updateActiveTargets(
+    tx,
+    scope,
+    wanted.filter(({ deviceId }) => takenIds.has(deviceId)),
+  )
+  await updateTakenOver(tx, scope, taken, { by: id, now, nowMs })
+  for (const [orgUpgradeId, some] of Map.groupBy(taken, (target) => target.orgUpgradeId)) {
+    const macs = some.slice(0, MAX_NAMED).map(({ mac }) => mac)
+    await appendAudit(tx, scope, {
+      message: `Upgrade ${id} takes ${some.length} devices over from upgrade ${orgUpgradeId}`,
+      after: { id: orgUpgradeId, total: some.length, macs },
+      at: now,
+    })
+  }
+  return { claimed: new Set([...claimed, ...takenIds]), taken }
 }
 
 /** What was written, and the plan for each device that was selected. */

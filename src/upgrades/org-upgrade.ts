@@ -65,6 +65,8 @@ export interface UpgradeRequest {
   readonly reboot: RequestedTime | null
   /** Devices begin only within them; null: within those of their site; empty: at any time. */
   readonly windows: readonly MaintenanceWindow[] | null
+  /** Devices of other upgrades that have not begun with them are taken over. */
+  readonly supersede: boolean
   /** The body as it came, for the record. */
   readonly document: Readonly<Record<string, unknown>>
 }

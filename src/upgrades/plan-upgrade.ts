@@ -4,6 +4,7 @@ import { type OrgPhasePlan, type UpgradeNote, type UpgradePlan, noCounts } from 
 import type { RadioFactsByMac } from './radio/radio.ts'
 import type { PlanFacts } from './strategies/strategy.ts'
 import { type PhasePlan, planPhases } from './plan-phases.ts'
+import type { TakenTarget } from '../rollout/plan-takeover.ts'
 import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
 import { noteSnapshots } from './plan-snapshots.ts'
 import type { UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
@@ -33,6 +34,8 @@ export interface UpgradeInputs {
   readonly radio: RadioFactsByMac
   /** Ids of the devices that no other upgrade has. */
   readonly claimed: ReadonlySet<string>
+  /** Those of them that are taken over from other upgrades. */
+  readonly taken?: readonly TakenTarget[]
   readonly now: Date
   /** Service time. */
   readonly nowMs: number
@@ -73,7 +76,7 @@ interface OrgInputs extends UpgradeInputs {
 
 function planOrg(
   request: UpgradeRequest,
-  { id, siteUpgrades, plans, phasePlan, targets, now }: OrgInputs,
+  { id, siteUpgrades, plans, phasePlan, targets, now, taken = [] }: OrgInputs,
 ): NewOrgUpgrade {
   const { kind, strategy, phasing, versions, document } = request
   return {
@@ -89,9 +92,15 @@ function planOrg(
     maxFailurePercentage: phasing.maxFailurePercentage,
     planned: targets.filter(({ state }) => state === 'planned').length,
     phasePlan,
-    notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...phasing.notes],
+    notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...phasing.notes, ...noteTaken(taken)],
     createdAt: now,
   }
+}
+
+function noteTaken(taken: readonly TakenTarget[]): UpgradeNote[] {
+  return [...Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)]
+    .map(([id, some]) => ({ reason: `${some.length} devices are taken over from upgrade ${id}` }))
+    .toSorted((a, b) => (a.reason < b.reason ? -1 : 1))
 }
 
 interface SitePlan extends SiteUpgradeOf {
@@ -148,8 +157,12 @@ function noteSite(request: UpgradeRequest, { times, plans, claimed }: SitePlan):
       request,
       plans.filter(({ device }) => claimed.has(device.id)),
     ),
-    ...busy.map(({ device }) => ({ mac: device.mac, reason: 'in another upgrade' })),
+    ...busy.map(({ device }) => ({ mac: device.mac, reason: noteBusy(request) })),
   ]
+}
+
+function noteBusy({ supersede }: UpgradeRequest): string {
+  return supersede ? 'in another upgrade, which has begun with it' : 'in another upgrade'
 }
 
 function noteStrategy({ phasing }: UpgradeRequest, { phases }: SitePlan, facts: PlanFacts): readonly UpgradeNote[] {

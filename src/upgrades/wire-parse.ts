@@ -44,6 +44,7 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     start: parseDateTime('start_datetime', body.start_datetime) ?? parseEpoch('start_time', body.start_time),
     reboot: parseDateTime('reboot_datetime', body.reboot_datetime) ?? parseEpoch('reboot_at', body.reboot_at),
     windows: parseWindows(body.maintenance_windows),
+    supersede: body.supersede ?? false,
     document: body,
   }
 }

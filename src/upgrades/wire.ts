@@ -8,7 +8,7 @@ import type { OrgUpgradeItem } from './store.ts'
 import { previewFields } from './previews/wire.ts'
 import { ApprovalsReply, presentApproval } from './wire-approve.ts'
 import { limitsOfAll } from './wire-limits.ts'
-import { windowFields } from './wire-windows.ts'
+import { supersedeField, windowFields } from './wire-extensions.ts'
 import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies } from './strategies/strategy.ts'
 
@@ -60,6 +60,7 @@ export const commonFields = {
   ...previewFields,
   ...limitsOfAll,
   ...windowFields,
+  ...supersedeField,
 }
 
 export function strategyOf(registry: Strategies) {

@@ -197,3 +197,48 @@ describe('a preview of', () => {
     ).toMatchObject({ status: 404 })
   })
 })
+
+describe('a plan that supersedes another upgrade', () => {
+  const supersede = { all_sites: true, supersede: true }
+  const openOf = async (id: string): Promise<number> => {
+    const { body } = await harness.get(`/${id}`)
+    return body.upgrades.flatMap(({ upgrade }: AnyJson) => upgrade.targets.scheduled).length
+  }
+
+  it('takes the devices over when it is started, not before', async () => {
+    const { body: old } = await post({ all_sites: true, start_time: Math.floor(Date.now() / 1000) + 3600 })
+    expect((await preview({ all_sites: true })).total).toBe(0)
+    const plan = await preview(supersede)
+    expect(plan).toMatchObject({ total: 5, skipped: [] })
+    expect(plan.notes).toContainEqual({ reason: `5 devices are taken over from upgrade ${old.id}` })
+    expect(await openOf(old.id)).toBe(5)
+    expect(await post({ plan_id: plan.plan_id })).toMatchObject({ status: 200, body: { id: plan.plan_id } })
+    expect([await openOf(old.id), await openOf(plan.plan_id)]).toEqual([0, 5])
+  })
+
+  it('that is refused leaves them', async () => {
+    const { body: old } = await post({ all_sites: true, start_time: Math.floor(Date.now() / 1000) + 3600 })
+    const plan = await preview(supersede)
+    const [first = ''] = macsOf(0)
+    await db().updateTable('deviceStatus').set({ firmware: '1.5.0' }).where('deviceId', '=', idOf(first)).execute()
+    expect(await post({ plan_id: plan.plan_id })).toMatchObject({ status: 409 })
+    expect(await openOf(old.id)).toBe(5)
+  })
+
+  it('may be that of one device', async () => {
+    const { body: old } = await post({ all_sites: true, start_time: Math.floor(Date.now() / 1000) + 3600 })
+    const [first = ''] = macsOf(0)
+    const { server, admin } = harness
+    const upgrade = (body: object) =>
+      server.call('POST', `/sites/${siteId(0)}/devices/${idOf(first)}/upgrade`, {
+        body: { version: NEW, start_time: Math.floor(Date.now() / 1000) + 3600, ...body },
+        as: admin,
+      })
+    expect(await upgrade({})).toMatchObject({ status: 400 })
+    expect(await upgrade({ supersede: true })).toMatchObject({ status: 200, body: { status: 'scheduled' } })
+    expect(await openOf(old.id)).toBe(4)
+    const detail = await harness.get(`/${old.id}/targets/${first}`)
+    expect(detail.body).toMatchObject({ status: 'cancelled', phase: 0 })
+    expect(detail.body.reason).toMatch(/^taken over by upgrade /)
+  })
+})

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import { columnsOf, insertRows } from '../../platform/rows.ts'
+import { columnsOf, insertRows, updateRows } from '../../platform/rows.ts'
 
 /** An upgrade that has a device to itself, from its creation until the device's target ends. */
 export interface ActiveTarget {
@@ -31,6 +31,12 @@ export async function insertActiveTargets(tx: Tx, scope: InOrg, wanted: readonly
     tail: sql<{ deviceId: string }>`order by device_id on conflict do nothing returning device_id`,
   })
   return new Set(given.map(({ deviceId }) => deviceId))
+}
+
+/** Assigns devices that another upgrade has, and has not begun with, to these upgrades. The caller has locked both. */
+export async function updateActiveTargets(tx: Tx, scope: InOrg, taken: readonly ActiveTarget[]): Promise<void> {
+  const rows = taken.map((target) => ({ ...target, orgId: scope.orgId }))
+  await updateRows(tx, activeColumns, rows, { key: ['orgId', 'deviceId'] })
 }
 
 /** Records that upgrades are in flight on the devices from now on, or no longer. */

@@ -2,6 +2,7 @@ import type { SitesScope } from '../../access/scope.ts'
 import { listActiveDevices } from '../../devices/commands/store-upgrades.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
+import { listTakeable } from '../../rollout/store-takeover.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { planUpgrade } from '../plan-upgrade.ts'
 import { prepareUpgrade } from '../prepare-upgrade.ts'
@@ -39,8 +40,10 @@ async function insertPlan(
   const prepared = await prepareUpgrade(ctx, tx, scope, request)
   const wanted = prepared.wanted.map(({ deviceId }) => deviceId)
   const busy = await listActiveDevices(tx, scope, wanted)
-  const claimed = new Set(wanted.filter((id) => !busy.has(id)))
-  const upgrade = planUpgrade(request, { ...prepared, claimed })
+  const taken = request.supersede ? await listTakeable(tx, scope, wanted) : []
+  const takeable = new Set(taken.map(({ deviceId }) => deviceId))
+  const claimed = new Set(wanted.filter((id) => !busy.has(id) || takeable.has(id)))
+  const upgrade = planUpgrade(request, { ...prepared, claimed, taken })
   const preview = planPreview(upgrade, { devices: prepared.candidates, percents: request.phasing.percents })
   const { planId: id, expiresAt } = preview
   const { dry_run: _, ...sent } = body

@@ -22,7 +22,7 @@ export async function cancelSiteUpgrade(ctx: Context, scope: SiteScope, id: stri
       reason: `cancelled by ${scope.actor.name}`,
       at,
       nowMs: ctx.serviceClock.nowMs(),
-      only: id,
+      only: [id],
     })
     if (siteUpgrades === 0) return
     const place = { upgrade_id: orgUpgradeId, site_upgrade_id: id, site_id: scope.siteId }

@@ -7,7 +7,7 @@ import type { RequestedPart, RequestedTime } from '../org-upgrade.ts'
 import { previewFields } from '../previews/wire.ts'
 import { NotesReply, presentWait } from '../wire.ts'
 import { parseWindows } from '../wire-parse.ts'
-import { windowFields } from '../wire-windows.ts'
+import { supersedeField, windowFields } from '../wire-extensions.ts'
 import { bigBang } from '../strategies/big-bang.ts'
 import { serial } from '../strategies/serial.ts'
 import type { SsrRequest } from './create-ssr-upgrade.ts'
@@ -22,6 +22,7 @@ const commonFields = {
   channel: Type.Optional(Type.Enum([...channels], { default: DEFAULT_CHANNEL })),
   ...previewFields,
   ...windowFields,
+  ...supersedeField,
   start_time: Type.Optional(
     Type.Integer({ minimum: -1, maximum: MAX_EPOCH_S, description: 'epoch seconds; 0: now; -1: no download' }),
   ),
@@ -76,6 +77,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       phasing: strategies[strategy].parse({}),
       downloadStrategy: null,
       windows: parseWindows(body.maintenance_windows),
+      supersede: body.supersede ?? false,
       start: instantOf('start_time', start),
       reboot: instantOf('reboot_at', reboot),
       document: { ...body, channel },

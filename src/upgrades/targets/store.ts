@@ -21,7 +21,7 @@ export interface UpgradeTarget {
   readonly siteId: string
   /** The id of the site upgrade. */
   readonly upgradeId: string
-  /** From 1; 0: skipped when planning. */
+  /** From 1; 0: skipped when planning, or taken over by another upgrade. */
   readonly phase: number
   readonly state: TargetState
   readonly reason: string | null

@@ -20,7 +20,9 @@ const fields = {
   device_id: Uuid,
   model: Type.String(),
   site_id: Uuid,
-  phase: Type.Integer({ description: 'From 1; 0 for a device that was skipped when planning' }),
+  phase: Type.Integer({
+    description: 'From 1; 0 for a device that was skipped when planning, or taken over by another upgrade',
+  }),
   status: Type.Enum(Object.keys(buckets)),
   reason: Type.Optional(Type.String()),
   from_version: Type.Optional(Type.String()),

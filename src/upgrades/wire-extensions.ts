@@ -9,3 +9,13 @@ export const windowFields = {
       'devices begin only within them, on the clocks of each site; missing: those of the settings of each site; empty: at any time',
   }),
 }
+
+/** Signalbox's own field of requests for upgrades. */
+export const supersedeField = {
+  supersede: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'true: take devices over from other upgrades that have not begun with them',
+    }),
+  ),
+}

@@ -1,0 +1,57 @@
+import type { SiteUpgradeNow } from './decide-next.ts'
+import { type UpgradePlan, openCount } from './rollout.ts'
+
+/** A target of which nothing has begun, so that another upgrade may take its device over. */
+export interface TakenTarget {
+  readonly deviceId: string
+  readonly mac: string
+  /** The id of the site upgrade. */
+  readonly upgradeId: string
+  readonly orgUpgradeId: string
+  readonly phase: number
+  readonly state: 'planned' | 'deferred'
+}
+
+/** A site upgrade that loses devices. */
+export interface LosingSite extends Pick<SiteUpgradeNow, 'counts' | 'plan'> {
+  readonly id: string
+  readonly orgUpgradeId: string
+}
+
+/** The members of a site upgrade that a takeover changes; it is due at once. */
+export type SiteTakeover = Pick<LosingSite, 'id' | 'orgUpgradeId' | 'counts' | 'plan'> & {
+  readonly taken: number
+  /** No device is left to it. */
+  readonly isOver: boolean
+}
+
+/**
+ * Plans what site upgrades become that lose devices. These count as cancelled and belong to no phase any more, so a phase
+ * without further devices passes its gate.
+ */
+export function planTakeover(sites: readonly LosingSite[], taken: readonly TakenTarget[]): SiteTakeover[] {
+  const bySite = Map.groupBy(taken, ({ upgradeId }) => upgradeId)
+  return sites.flatMap((site) => {
+    const mine = bySite.get(site.id) ?? []
+    if (mine.length === 0) return []
+    const count = (state: TakenTarget['state']): number => mine.filter((target) => target.state === state).length
+    const counts = {
+      ...site.counts,
+      planned: site.counts.planned - count('planned'),
+      deferred: site.counts.deferred - count('deferred'),
+      cancelled: site.counts.cancelled + mine.length,
+    }
+    const plan: UpgradePlan = { ...site.plan, phase_sizes: shrinkPhases(site.plan.phase_sizes, mine) }
+    const { id, orgUpgradeId } = site
+    return [{ id, orgUpgradeId, counts, plan, taken: mine.length, isOver: openCount(counts) === 0 }]
+  })
+}
+
+/** Returns the sizes of phases without these targets. */
+export function shrinkPhases<S extends readonly number[] | null>(
+  sizes: S,
+  taken: readonly Pick<TakenTarget, 'phase'>[],
+): S {
+  const lost = Map.groupBy(taken, ({ phase }) => phase)
+  return (sizes?.map((size, index) => size - (lost.get(index + 1)?.length ?? 0)) ?? null) as S
+}

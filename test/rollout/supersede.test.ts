@@ -1,0 +1,118 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { isTerminal } from '../../src/rollout/rollout.ts'
+import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
+import { expectConsistent } from './expect-consistent.ts'
+import { countAll, statusOf, useRollout } from './harness.ts'
+
+const rollout = useRollout()
+beforeEach(() => rollout.seed([4, 4]))
+
+const canary = { strategy: 'canary', canary_phases: [50] }
+
+/** For each device, the upgrades that have or had it, and what became of it in them. */
+async function fates(): Promise<Map<string, string[]>> {
+  const rows = await rollout.ctx.db
+    .selectFrom('upgradeTarget')
+    .select(['deviceId', 'state'])
+    .orderBy('upgradeId')
+    .execute()
+  return new Map(
+    [...Map.groupBy(rows, ({ deviceId }) => deviceId)].map(([id, some]) => [id, some.map(({ state }) => state)]),
+  )
+}
+
+describe('an upgrade that supersedes another one', () => {
+  it('takes the devices over that have not begun; the others end in the old one, and every device is upgraded once', async () => {
+    const old = await rollout.create(canary)
+    await rollout.advance()
+    await rollout.fleet.answer(() => 'fetches')
+    await rollout.advance()
+    expect(countAll(await rollout.read(old.id))).toEqual({ downloading: 4, planned: 4 })
+    const young = await rollout.create({ supersede: true })
+    await expectConsistent(rollout.ctx)
+    expect(young.notes).toEqual([{ reason: `4 devices are taken over from upgrade ${old.id}` }])
+    expect(countAll(young)).toEqual({ planned: 4 })
+    const busy = young.siteUpgrades.flatMap(({ notes }) => notes.map(({ reason }) => reason))
+    expect(busy).toEqual(Array.from({ length: 4 }, () => 'in another upgrade, which has begun with it'))
+    expect(countAll(await rollout.read(old.id))).toEqual({ downloading: 4, cancelled: 4 })
+    const begun = rollout.devices().filter(({ id }) => rollout.fleet.attempts.has(id))
+    await rollout.fleet.connect(begun, '2.0.0')
+    await rollout.play()
+    await expectConsistent(rollout.ctx)
+    // Its second phase is empty now, and waits for nothing.
+    for (const { status, targets } of (await rollout.read(old.id)).siteUpgrades)
+      expect(status).toBe(targets.upgraded === undefined ? 'cancelled' : 'completed')
+    expect(countAll(await rollout.read(young.id))).toEqual({ upgraded: 4 })
+    for (const states of (await fates()).values())
+      expect([['upgraded'], ['cancelled', 'upgraded']]).toContainEqual(states)
+    const macs = await rollout.ctx.db
+      .selectFrom('auditLog')
+      .select('message')
+      .where('message', 'like', '% takes %')
+      .execute()
+    expect(macs.map(({ message }) => message)).toEqual([
+      `Upgrade ${young.id} takes 4 devices over from upgrade ${old.id}`,
+    ])
+  })
+
+  it('ends the old one where it leaves no device to it, also while it is queued, deferred or held', async () => {
+    await rollout.fleet.disconnect(rollout.devices(0))
+    const queued = await rollout.create({ ...canary, start_datetime: '2026-03-02T12:00:00Z' })
+    const deferred = await rollout.create({ supersede: true })
+    await rollout.advance()
+    expect(statusOf(await rollout.read(queued.id))).toEqual(['cancelled', 'cancelled'])
+    await rollout.play()
+    await expectConsistent(rollout.ctx)
+    expect(countAll(await rollout.read(deferred.id))).toEqual({ deferred: 4, upgraded: 4 })
+    const { id } = await rollout.create({ supersede: true })
+    await rollout.advance()
+    await expectConsistent(rollout.ctx)
+    const old = await rollout.read(deferred.id)
+    expect(statusOf(old).toSorted()).toEqual(['cancelled', 'completed'])
+    expect(old.siteUpgrades.flatMap(({ stopReason }) => stopReason ?? [])).toEqual([`taken over by upgrade ${id}`])
+    await rollout.fleet.connect(rollout.devices(0))
+    rollout.clock.advance(5000)
+    await rollout.play()
+    expect(countAll(await rollout.read(id))).toEqual({ upgraded: 4, skipped: 4 })
+    expect([...rollout.fleet.flashes.values()]).toEqual(Array.from({ length: 8 }, () => 1))
+  })
+
+  it('leaves failed devices where they are, and a retry of the old one leaves what was taken over', async () => {
+    const old = await rollout.create({ strategy: 'serial', max_failure_percentage: 100 })
+    await rollout.advance()
+    await rollout.fleet.answer(() => 'refuses_content')
+    await rollout.advance()
+    expect(countAll(await rollout.read(old.id))).toMatchObject({ failed: 2 })
+    await rollout.fleet.answer(() => 'silent')
+    const young = await rollout.create({ supersede: true })
+    await expectConsistent(rollout.ctx)
+    const retry = await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id: old.id, macs: null })
+    const reasons = retry.skipped.map(({ reason }) => reason)
+    expect([retry.retried, new Set(reasons)]).toEqual([0, new Set(['in another upgrade'])])
+    await rollout.play()
+    await expectConsistent(rollout.ctx)
+    expect(countAll(await rollout.read(young.id))).toEqual({ upgraded: 6 })
+  })
+
+  it('and others that do so at once, beside the engine and a retry, meet no deadlock and lose no device', async () => {
+    await rollout.create({ ...canary, start_datetime: '2026-03-02T12:00:00Z' })
+    const failed = await rollout.create({ strategy: 'big_bang' })
+    for (let round = 0; round < 8; round += 1) {
+      await Promise.all([
+        rollout.create({ supersede: true, strategy: 'big_bang', force: true }),
+        rollout.create({ supersede: true, ...canary, force: true }),
+        rollout.create({ supersede: true, strategy: 'serial', force: true }),
+        rollout.advance(),
+        retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id: failed.id, macs: null }),
+      ])
+      await expectConsistent(rollout.ctx)
+      const open = (await rollout.ctx.db.selectFrom('upgradeTarget').select('state').execute()).filter(
+        ({ state }) => !isTerminal(state),
+      )
+      expect(open).toHaveLength(8)
+    }
+    await rollout.play()
+    await expectConsistent(rollout.ctx)
+    expect([...rollout.fleet.flashes.values()]).toEqual(Array.from({ length: 8 }, () => 1))
+  })
+})
