@@ -124,11 +124,6 @@ export const differences: readonly Difference[] = [
     why: 'Not every event concerns a device or a site; a field that does not apply is absent',
   },
   {
-    fields: ['reply.events[].src_ip: null'],
-    operations: ['audits'],
-    why: 'The service itself has no address',
-  },
-  {
     fields: ['bssids', 'event_id', 'node', 'ssids'].map((name) => `reply.events[].${name}`),
     operations: ['alarms'],
     why: 'No alarm concerns a wireless network or a single node',

@@ -43,7 +43,8 @@ export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<s
     admin_id: actor.adminId,
     admin_name: actor.name,
     message: audit.message,
-    src_ip: actor.srcIp,
+    // Receivers decode a text here, never null.
+    src_ip: actor.srcIp ?? '',
     user_agent: actor.userAgent,
     ...reduceChange(audit),
   }

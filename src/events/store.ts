@@ -92,7 +92,7 @@ export async function insertAuditLog(tx: Tx, event: TopicEvents['audits'], at: D
       adminId: event.admin_id,
       adminName: event.admin_name,
       message: event.message,
-      srcIp: event.src_ip,
+      srcIp: event.src_ip === '' ? null : event.src_ip,
       userAgent: event.user_agent,
       before: event.before ? json(event.before) : null,
       after: event.after ? json(event.after) : null,

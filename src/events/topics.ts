@@ -85,7 +85,7 @@ export const topics = {
       admin_id: NullableText,
       admin_name: Type.String(),
       message: Type.String(),
-      src_ip: NullableText,
+      src_ip: Type.String({ description: 'empty for changes by the service itself' }),
       user_agent: NullableText,
       before: Optional(Document),
       after: Optional(Document),

@@ -40,7 +40,7 @@ async function addEvent({ orgId }: OrgScope, notes: string, siteId: string | nul
     admin_id: null,
     admin_name: 'Ada',
     message: 'Update Site',
-    src_ip: null,
+    src_ip: '',
     user_agent: null,
     before: { notes },
     after: { notes },
