@@ -10,6 +10,11 @@ export function parseMac(text: string): string | null {
   return /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/.test(plain) ? plain.replaceAll(/[:-]/g, '') : null
 }
 
+/** Returns a MAC address as it is stored. The text is one, in any spelling: schemas check it (`textOf` in http/texts.ts). */
+export function plainMac(text: string): string {
+  return text.toLowerCase().replaceAll(/[:-]/g, '')
+}
+
 /**
  * Derives a device's id from its MAC, so that the id is the same before and after a claim, and clients that know the
  * MAC know the id.

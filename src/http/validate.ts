@@ -8,6 +8,7 @@ import { assertText } from './body.ts'
 import { UNKNOWN_FIELD } from './closed-bodies.ts'
 import { FILTER } from './filters.ts'
 import { isObject } from '../platform/is-object.ts'
+import { formRefusal } from './texts.ts'
 import { NoSuchPath, isUuidSchema } from './unserved.ts'
 
 /**
@@ -26,7 +27,9 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema: decla
       compiled ??= Compile(schema)
       const errors = findErrors(compiled, value)
       if (errors === null) return { value }
-      return { error: httpPart === 'params' && isNoId(schema, errors) ? new NoSuchPath() : firstError(schema, errors) }
+      return {
+        error: httpPart === 'params' && isNoId(schema, errors) ? new NoSuchPath() : firstError(schema, errors, value),
+      }
     } catch (error) {
       return { error: error instanceof Error ? error : new Error(String(error)) }
     }
@@ -124,7 +127,7 @@ function isUnknownField({ keyword }: FoundError): boolean {
   return keyword === 'boolean'
 }
 
-function firstError(schema: TSchema, errors: readonly FoundError[]): AppError {
+function firstError(schema: TSchema, errors: readonly FoundError[], value: unknown): AppError {
   // Of several alternatives, the one that takes other fields is meant.
   const error = errors.find(isUnknownField) ?? errors[0]
   if (error === undefined) return invalidField('body', 'does not match its schema')
@@ -132,7 +135,18 @@ function firstError(schema: TSchema, errors: readonly FoundError[]): AppError {
   const allowed = listIn(error.params, 'allowedValues')
   const path = [...error.instancePath.split('/').filter((part) => part !== ''), ...missing.slice(0, 1)]
   if (isUnknownField(error)) return invalidField(path.join('.').slice(0, 200), unknownReason(schema, path))
+  const form = formRefusal(Reflect.get(error.params, 'pattern'))
+  if (form !== undefined) return invalidField(path.join('.'), `${quote(valueAt(value, path))} ${form}`)
   return invalidField(path.join('.') || 'body', reason(error.message, missing, allowed))
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce((holder, name) => Reflect.get(Object(holder), name), value)
+}
+
+/** Long texts are cut. */
+function quote(value: unknown): string {
+  return JSON.stringify(typeof value === 'string' ? value.slice(0, 50) : value)
 }
 
 const bounds: Readonly<Record<string, string>> = {
@@ -167,6 +181,6 @@ export function check<T extends TSchema>(schema: T, value: unknown): Static<T> {
     { Check: (given) => Value.Check(schema, given), Errors: (given) => Value.Errors(schema, given) },
     value,
   )
-  if (errors !== null) throw firstError(schema, errors)
+  if (errors !== null) throw firstError(schema, errors, value)
   return value as Static<T>
 }

@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { parseMac } from '../devices/device.ts'
+import { parseMac, plainMac } from '../devices/device.ts'
 import { unsettable } from '../http/closed-bodies.ts'
 import { type Conditions, filterQuery, parseFilters } from '../http/filters.ts'
 import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
+import { textOf } from '../http/texts.ts'
 import type { SiteKey } from '../orgs/installers/store.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
@@ -119,7 +120,7 @@ export const ProvisionBody = named(
       orientation: Type.Optional(Type.Integer({ description: 'degrees' })),
       role: Type.Optional(Name),
       replacing_mac: Type.Optional(
-        Type.String({ maxLength: 17, description: 'of the device whose place this one takes, with all that it had' }),
+        textOf('macOrEmpty', { description: 'of the device whose place this one takes, with all that it had' }),
       ),
       for_site: Type.Optional(
         Type.Boolean({ description: 'accepted without effect: `site_id` or `site_name` says where the device is' }),
@@ -145,10 +146,7 @@ export function parseProvision(deviceMac: string, body: Static<typeof ProvisionB
 }
 
 function replacingOf({ replacing_mac: text }: Static<typeof ProvisionBody>): string | null {
-  if (!text) return null
-  const mac = parseMac(text)
-  if (mac === null) throw invalidField('replacing_mac', 'is no MAC address')
-  return mac
+  return text ? plainMac(text) : null
 }
 
 function siteKeyOf({ site_id: id, site_name: name }: Static<typeof ProvisionBody>): SiteKey | null {

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { type Conditions, filterQuery, parseFilters } from '../http/filters.ts'
 import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
+import { textOf } from '../http/texts.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { invalidField } from '../platform/errors.ts'
@@ -201,7 +202,7 @@ export function presentMap(ctx: Context, map: SiteMap): Static<typeof MapReply> 
 /** Source: contract, `bulkAssignSiteApsToMap`. */
 export const SetMapBody = named(
   'MapPlacement',
-  Type.Object({ macs: Type.Array(Type.String({ maxLength: 17 }), { minItems: 1, maxItems: 1000, uniqueItems: true }) }),
+  Type.Object({ macs: Type.Array(textOf('mac'), { minItems: 1, maxItems: 1000, uniqueItems: true }) }),
 )
 export const SetMapReply = named(
   'MapPlacementResult',

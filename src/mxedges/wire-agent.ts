@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { parseMac } from '../devices/device.ts'
+import { plainMac } from '../devices/device.ts'
 import type { CatalogPackage } from '../firmware/packages/package.ts'
 import { fitsDistro, isOffered, newestFirst } from '../firmware/packages/resolve-package.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
+import { textOf } from '../http/texts.ts'
 import { epochS } from '../platform/clock.ts'
-import { invalidField } from '../platform/errors.ts'
 import type { PersonOrder } from './commands/queue-command.ts'
 import type { MxedgeCommand } from './commands/store.ts'
 import { isVirtual } from './models.ts'
@@ -44,17 +44,11 @@ export function parseBouncePort({
 
 export const DisconnectApsBody = named(
   'MxedgeApDisconnect',
-  Type.Object({ macs: Type.Array(Type.String({ maxLength: 20 }), { minItems: 1, maxItems: 200 }) }),
+  Type.Object({ macs: Type.Array(textOf('mac'), { minItems: 1, maxItems: 200 }) }),
 )
 
-/** @throws AppError invalid naming the entry of `macs`. */
-export function parseDisconnectAps(body: Static<typeof DisconnectApsBody>): PersonOrder {
-  const macs = body.macs.map((text, index) => {
-    const mac = parseMac(text)
-    if (mac === null) throw invalidField(`macs.${index}`, `${JSON.stringify(text)} is not a MAC address`)
-    return mac
-  })
-  return { kind: 'disconnect_aps', params: { macs } }
+export function parseDisconnectAps({ macs }: Static<typeof DisconnectApsBody>): PersonOrder {
+  return { kind: 'disconnect_aps', params: { macs: macs.map(plainMac) } }
 }
 
 const CommandProgressReply = Type.Object(

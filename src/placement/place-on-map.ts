@@ -1,5 +1,5 @@
 import type { SiteScope } from '../access/scope.ts'
-import { parseMac } from '../devices/device.ts'
+import { plainMac } from '../devices/device.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
@@ -27,7 +27,7 @@ export interface MapSettingReport {
  * @throws AppError not_found for the map; invalid for MACs that no device of the site has.
  */
 export function placeOnMap(ctx: Context, scope: SiteScope, { mapId, macs }: MapSetting): Promise<MapSettingReport> {
-  const wanted = macs.map((text, index) => plainMac(text, index))
+  const wanted = macs.map(plainMac)
   return inTx(ctx, async (tx) => {
     const at = ctx.clock.now()
     const map = await shareMapOfSite(tx, scope, mapId)
@@ -51,12 +51,6 @@ export function placeOnMap(ctx: Context, scope: SiteScope, { mapId, macs }: MapS
       })
     return { moved: devices.map(({ mac }) => mac).filter((mac) => !locked.includes(mac)), locked }
   })
-}
-
-function plainMac(text: string, index: number): string {
-  const mac = parseMac(text)
-  if (mac === null) throw invalidField(`macs.${index}`, 'is no MAC address')
-  return mac
 }
 
 /** @param mapId In the spelling of the database. */

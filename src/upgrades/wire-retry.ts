@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox'
-import { parseMac } from '../devices/device.ts'
+import { plainMac } from '../devices/device.ts'
 import { named } from '../http/schemas.ts'
-import { invalidField } from '../platform/errors.ts'
+import { textOf } from '../http/texts.ts'
 import type { NotRetried, Retry } from './retry-org-upgrade.ts'
 
 /** An empty list would retry nothing; without the list all failed devices are retried. */
 export const RetryBody = named(
   'UpgradeRetryCreate',
   Type.Object({
-    macs: Type.Optional(Type.Array(Type.String({ maxLength: 17 }), { minItems: 1, maxItems: 10_000 })),
+    macs: Type.Optional(Type.Array(textOf('mac'), { minItems: 1, maxItems: 10_000 })),
   }),
 )
 
@@ -29,14 +29,9 @@ export const RetryReply = named(
   }),
 )
 
-/** @returns The MACs as the service stores them; null: all failed devices. @throws AppError invalid */
+/** @returns The MACs as the service stores them; null: all failed devices. */
 export function parseRetry({ macs }: Static<typeof RetryBody>): readonly string[] | null {
-  if (macs === undefined) return null
-  return macs.map((text, index) => {
-    const mac = parseMac(text)
-    if (mac === null) throw invalidField(`macs.${index}`, `"${text}" is not a MAC address`)
-    return mac
-  })
+  return macs === undefined ? null : macs.map(plainMac)
 }
 
 export function presentRetry({ retried, skipped }: Retry): Static<typeof RetryReply> {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
+import { textOf } from '../http/texts.ts'
 import { MAX_EPOCH_S, epochS } from '../platform/clock.ts'
 import { buckets } from './buckets.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
@@ -49,9 +50,9 @@ export const commonFields = {
     Type.Array(Type.Union([VersionItem, Type.String({ minLength: 1, maxLength: 200 })]), { maxItems: 100 }),
   ),
   force: Type.Optional(Type.Boolean({ default: false })),
-  start_datetime: Type.Optional(Type.String({ maxLength: 64 })),
+  start_datetime: Type.Optional(textOf('dateTime', { maxLength: 64 })),
   start_time: Type.Optional(DeprecatedEpochS),
-  reboot_datetime: Type.Optional(Type.String({ maxLength: 64 })),
+  reboot_datetime: Type.Optional(textOf('dateTime', { maxLength: 64 })),
   reboot_at: Type.Optional(DeprecatedEpochS),
   p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, default: 10 })),
   p2p_parallelism: Type.Optional(Type.Integer({ minimum: 1 })),

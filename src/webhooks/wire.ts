@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
 import { omitFields } from '../http/documents.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
+import { textOf } from '../http/texts.ts'
 import type { Reveal } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Document } from '../platform/document.ts'
@@ -13,7 +14,9 @@ const TextOrNull = Type.Union([Type.String(), Type.Null()])
 const settable = {
   name: Type.Optional(TextOrNull),
   type: Type.Optional(Type.Enum(webhookTypes, { default: 'http-post' })),
-  topics: Type.Optional(Type.Array(Type.String(), { maxItems: 100 })),
+  topics: Type.Optional(
+    Type.Array(Type.String(), { maxItems: 100, description: 'of those that GET /const/webhook_topics lists' }),
+  ),
   enabled: Type.Optional(Type.Boolean({ default: true })),
   verify_cert: Type.Optional(Type.Boolean({ default: true })),
   secret: Type.Optional(TextOrNull),
@@ -30,7 +33,7 @@ const settable = {
   assetfilter_ids: Type.Optional(Type.Array(Uuid)),
 }
 
-const Url = Type.String({ minLength: 1, maxLength: 2000 })
+const Url = textOf('url', { minLength: 1, maxLength: 2000 })
 
 export const CreateWebhookBody = named(
   'WebhookCreate',

@@ -16,7 +16,7 @@ it('a retry takes no device that has not failed or is in no upgrade, and changes
   const refused = [
     [{ macs: [mac] }, `Invalid field macs.0: ${mac} has not failed, its state is planned`],
     [{ macs: ['5c5b35000000'] }, 'Invalid field macs.0: 5c5b35000000 is no device of this upgrade'],
-    [{ macs: ['router'] }, 'Invalid field macs.0: "router" is not a MAC address'],
+    [{ macs: ['router'] }, 'Invalid field macs.0: "router" is no MAC address'],
     [{ macs: [] }, expect.stringMatching(/^Invalid field macs: /)],
     [{ mac: [mac] }, expect.stringMatching(/^Invalid field mac: /)],
   ] as const

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { Principal, Privilege } from '../../access/principal.ts'
 import { assertUnchanged } from '../../http/documents.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { Admin } from './store.ts'
 import type { SelfChange } from './update-self.ts'
@@ -181,5 +182,5 @@ export const DeleteBody = named('SelfDelete', Type.Object({ password: Password }
 
 export const EmailBody = named(
   'SelfEmailUpdate',
-  Type.Object({ email: Type.String({ maxLength: 320 }), password: Password }),
+  Type.Object({ email: textOf('email', { maxLength: 320 }), password: Password }),
 )

@@ -3,6 +3,7 @@ import { isAddressRange } from '../../access/src-ips.ts'
 import { isUnset, unsettable } from '../../http/closed-bodies.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
+import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { PasswordProof } from '../wire-proof.ts'
@@ -14,7 +15,7 @@ const Name = Type.String({ minLength: 1, maxLength: 200 })
 const PRIVILEGES = { minItems: 1, maxItems: 10 }
 const srcIps = {
   src_ips: Type.Optional(
-    Type.Array(Type.String({ maxLength: 64 }), {
+    Type.Array(textOf('addressRange', { maxLength: 64 }), {
       maxItems: 10,
       description: "addresses or ranges; can't be changed",
     }),

@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
-import { parseMac } from '../device.ts'
+import { plainMac } from '../device.ts'
 import type { PingParams, RestartParams } from './command.ts'
 import { isHost, isInterface } from './host.ts'
 import type { LocateRequest } from './locate-device.ts'
@@ -14,20 +15,15 @@ export const RestartDevicesBody = named(
   'DevicesRestart',
   Type.Object({
     device_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }),
-    node: Type.Optional(
-      Type.String({ maxLength: 20, description: '`node0` or `node1`, of clusters; without it, both' }),
-    ),
+    node: Type.Optional(textOf('nodeOrEmpty', { description: '`node0` or `node1`, of clusters; without it, both' })),
   }),
 )
 
-/** @throws AppError invalid naming `node`. */
 export function parseRestartDevices({ device_ids: deviceIds, node }: Static<typeof RestartDevicesBody>): {
   readonly deviceIds: readonly string[]
   readonly part: RestartParams
 } {
-  if (node === undefined || node === '') return { deviceIds, part: {} }
-  if (node === 'node0' || node === 'node1') return { deviceIds, part: { node } }
-  throw invalidField('node', `${JSON.stringify(node)} must be node0 or node1`)
+  return { deviceIds, part: node === 'node0' || node === 'node1' ? { node } : {} }
 }
 
 /** Source: contract notes, 11. */
@@ -58,15 +54,13 @@ export const LocateBody = named(
     duration: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 120, default: DEFAULT_LOCATE_MIN, description: 'minutes' }),
     ),
-    mac: Type.Optional(Type.String({ maxLength: 20, description: 'of the part that blinks: that of the device' })),
+    mac: Type.Optional(textOf('macOrEmpty', { description: 'of the part that blinks: that of the device' })),
   }),
 )
 
-/** @throws AppError invalid naming `mac`. */
 export function parseLocate({ duration, mac }: Static<typeof LocateBody>): Omit<LocateRequest, 'deviceId'> {
-  const plainMac = mac === undefined || mac === '' ? null : parseMac(mac)
-  if (plainMac === null && mac) throw invalidField('mac', `${mac} is not a MAC address`)
-  return { order: { kind: 'locate', params: { duration_s: (duration ?? DEFAULT_LOCATE_MIN) * 60 } }, mac: plainMac }
+  const order = { kind: 'locate', params: { duration_s: (duration ?? DEFAULT_LOCATE_MIN) * 60 } } as const
+  return { order, mac: mac ? plainMac(mac) : null }
 }
 
 const DEFAULT_PINGS = 10

@@ -3,7 +3,7 @@ import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { type AppError, invalidField } from '../../platform/errors.ts'
-import { deviceIdOf, newClaimCode, parseMac } from '../device.ts'
+import { deviceIdOf, newClaimCode, plainMac } from '../device.ts'
 import { claimDevicesIn } from '../inventory/claim-devices.ts'
 import { isSsrModel } from '../registry/models.ts'
 import type { RegisteredDevice } from '../registry/store.ts'
@@ -48,8 +48,7 @@ export interface RegisteredRouter {
 export async function registerRouter(ctx: Context, claim: RouterClaim): Promise<RegisteredRouter> {
   const grant = parseRegistrationCode(ctx, claim.code)
   if (grant === null) throw unusable()
-  const mac = parseMac(claim.mac)
-  if (mac === null) throw invalidField('mac', `${claim.mac} is no MAC address`)
+  const mac = plainMac(claim.mac)
   if (!isSsrModel(claim.model)) throw invalidField('model', `${claim.model} is no model of SSR routers, such as SSR120`)
   if (grant.assetIds !== null && !grant.assetIds.includes(claim.serial))
     throw invalidField('serial', `the code is not for the router ${claim.serial}`)

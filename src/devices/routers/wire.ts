@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Uuid, named } from '../../http/schemas.ts'
+import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { AgentCertificate, AgentGateway } from './certificates.ts'
@@ -87,7 +88,7 @@ export const RegisterRouterBody = named(
       maxLength: MAX_CSR,
       description: 'PEM of a PKCS #10 request for a P-256 key; its subject and its extensions are ignored',
     }),
-    mac: Type.String({ maxLength: 17 }),
+    mac: textOf('mac'),
     serial: Word,
     model: Word,
   }),

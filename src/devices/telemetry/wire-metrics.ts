@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
 import { named } from '../../http/schemas.ts'
-import { parseMac } from '../device.ts'
+import { textOf } from '../../http/texts.ts'
+import { plainMac } from '../device.ts'
 import { type ConfigTotals, MAX_SYSTEM_NAMES, type MajorVersion, type PortTotals } from './store-metrics.ts'
 
 /** Source: contract, `getSiteSwitchesMetrics`. */
@@ -10,7 +11,7 @@ export const SwitchMetricsQuery = Type.Object({
   scope: Type.Optional(
     Type.Enum(['site', 'switch'], { default: 'site', description: '`switch`: of `switch_mac` alone' }),
   ),
-  switch_mac: Type.Optional(Type.String({ description: 'a MAC address in any spelling; requires the scope `switch`' })),
+  switch_mac: Type.Optional(textOf('mac', { description: 'in any spelling; requires the scope `switch`' })),
 })
 
 /** @returns The MAC of the only switch, or null for all of the site. @throws AppError invalid naming the field. */
@@ -21,9 +22,7 @@ export function parseSwitchScope({
   if (scope === 'switch' && !given) throw invalidField('switch_mac', 'is required for the scope `switch`')
   if (given === undefined) return null
   if (scope !== 'switch') throw invalidField('switch_mac', 'is allowed only with the scope `switch`')
-  const mac = parseMac(given)
-  if (mac === null) throw invalidField('switch_mac', `${JSON.stringify(given.slice(0, 50))} is no MAC address`)
-  return mac
+  return plainMac(given)
 }
 
 const score = Type.Integer({ description: 'percent' })
@@ -43,7 +42,9 @@ export const SwitchMetricsReply = named(
       Type.Object({
         ...switches,
         details: Type.Object({
-          config_success_count: Type.Integer({ description: 'how many have applied the newest one that they received' }),
+          config_success_count: Type.Integer({
+            description: 'how many have applied the newest one that they received',
+          }),
         }),
       }),
     ),
@@ -132,7 +133,9 @@ export const GatewayMetricsReply = named(
   'GatewayMetrics',
   Type.Object({
     config_success: Type.Optional(
-      Type.Number({ description: 'percent of the gateways that have applied the newest configuration that they received' }),
+      Type.Number({
+        description: 'percent of the gateways that have applied the newest configuration that they received',
+      }),
     ),
     version_compliance: Type.Optional(
       Type.Object({

@@ -1,5 +1,5 @@
 import type { OrgScope } from '../../access/scope.ts'
-import { parseMac } from '../../devices/device.ts'
+import { plainMac } from '../../devices/device.ts'
 import { isSsrModel } from '../../devices/registry/models.ts'
 import type { CatalogVersion } from '../../firmware/firmware.ts'
 import { listVersions } from '../../firmware/store.ts'
@@ -42,8 +42,7 @@ export async function listSsrVersions(
 }
 
 async function getSsrModel(reader: Reader, scope: OrgScope, text: string): Promise<string> {
-  const mac = parseMac(text)
-  if (mac === null) throw invalidField('mac', `${text} is no MAC address`)
+  const mac = plainMac(text)
   const model = await findModel(reader, scope, mac)
   if (model === undefined) throw invalidField('mac', `there is no device ${mac} in this organization`)
   if (!isSsrModel(model)) throw invalidField('mac', `${mac} is a ${model}, no SSR router`)

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Uuid, named } from '../../http/schemas.ts'
+import { textOf } from '../../http/texts.ts'
 import { MAX_EPOCH_S } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { TargetCounts, TargetState } from '../../rollout/rollout.ts'
@@ -209,7 +210,7 @@ function presentRecord({ id, strategy, channel, versions, sites }: SsrUpgradeIte
 /** Source: contract, `listOrgAvailableSsrVersions`. */
 export const SsrVersionsQuery = Type.Object({
   channel: Type.Optional(Type.Enum([...channels], { default: DEFAULT_CHANNEL })),
-  mac: Type.Optional(Type.String({ maxLength: 17, description: 'of a router: only the versions for its model' })),
+  mac: Type.Optional(textOf('mac', { description: 'of a router: only the versions for its model' })),
 })
 
 export const SsrVersionsReply = Type.Array(

@@ -1,0 +1,36 @@
+import { type TString, type TStringOptions, Type } from 'typebox'
+
+const pair = '[0-9A-Fa-f]{2}'
+const mac = `[0-9A-Fa-f]{12}|${pair}(?:-${pair}){5}|${pair}(?::${pair}){5}`
+const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
+
+/** The pattern of an HTML form's `email` field. Source: HTML, "valid e-mail address". */
+const email = `[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]+@${label}(?:\\.${label})*`
+
+const MAC_REFUSAL = 'is no MAC address'
+
+/** Texts of a form that several operations take, with what a refusal says: people don't read patterns. */
+const forms = {
+  mac: { pattern: `^(?:${mac})$`, refusal: MAC_REFUSAL },
+  macOrEmpty: { pattern: `^(?:${mac})?$`, refusal: MAC_REFUSAL },
+  nodeOrEmpty: { pattern: '^(?:node[01])?$', refusal: 'must be node0 or node1' },
+  email: { pattern: `^\\s*${email}\\s*$`, refusal: 'is no e-mail address' },
+  /** A time of day alone and a zone in brackets are refused. */
+  dateTime: { pattern: '^\\s*\\d{4}-?[\\dW][^[\\]]*$', refusal: 'must be an ISO 8601 date and time' },
+  url: { pattern: '^\\s*[Hh][Tt][Tt][Pp][Ss]?:', refusal: 'must be an address of the form http://... or https://...' },
+  addressRange: { pattern: '^[0-9A-Fa-f:.]+(?:/\\d+)?$', refusal: 'must be an address or a range like 10.0.0.0/8' },
+} as const
+
+const refusals: ReadonlyMap<unknown, string> = new Map(
+  Object.values(forms).map(({ pattern, refusal }) => [pattern, refusal]),
+)
+
+/** Declares a text of a form. The operation may have further conditions that no pattern can state. */
+export function textOf(form: keyof typeof forms, options: TStringOptions = {}): TString {
+  return Type.String({ ...options, pattern: forms[form].pattern })
+}
+
+/** Returns why a text is refused that does not match `pattern`; undefined if the pattern is none of a form. */
+export function formRefusal(pattern: unknown): string | undefined {
+  return refusals.get(pattern)
+}
