@@ -33,6 +33,12 @@ export interface Appliance {
   /** Returns the codename of the distribution that the machine runs now; null where it has none. */
   distro(): Promise<string | null>
   /**
+   * Downloads what the upgrade of the distribution needs, and changes nothing.
+   * @param codename As below.
+   * @throws Error with the reason.
+   */
+  downloadDistro(codename: string): Promise<void>
+  /**
    * Upgrades the distribution.
    * @param codename Of a release, or `next`.
    * @throws Error with the reason.

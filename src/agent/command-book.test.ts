@@ -35,13 +35,14 @@ function appliance(changes: Partial<Appliance> = {}): Appliance & { readonly don
     awaitEarlier: async () => {},
     install: async () => {},
     distro: async () => null,
+    downloadDistro: async () => {},
     upgradeDistro: async () => {},
     ...changes,
   }
 }
 
 const never = () => Promise.reject(new Error('No upgrade is expected'))
-const none: Upgrades = { stage: never, upgradeService: never, upgradeDistro: never }
+const none: Upgrades = { stage: never, upgradeService: never, stageDistro: never, upgradeDistro: never }
 const running = new AbortController().signal
 const roleOf = (machine: Appliance, state: State, bootId: string) => ({
   executor: edgeExecutor({ appliance: machine, upgrades: none, support: never, state }),

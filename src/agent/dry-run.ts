@@ -38,6 +38,12 @@ export function dryRunAppliance(state: State, faults: Faults = {}): Appliance {
     const before = await readDryRun(state)
     await state.write(JOURNAL, JSON.stringify({ ...before, ...change(before), done: [...before.done, what] }))
   }
+  async function findRelease(codename: string): Promise<string> {
+    const { distro } = await readDryRun(state)
+    const next = codename === 'next' ? releases[releases.indexOf(distro) + 1] : codename
+    if (next === undefined) throw new Error(`There is no release after ${distro}`)
+    return next
+  }
   const noteService = (what: string, name: string, changed: Partial<Service>) =>
     note(what, ({ services }) => ({
       services: services.map((service) => (service.name === name ? { ...service, ...changed } : service)),
@@ -71,11 +77,12 @@ export function dryRunAppliance(state: State, faults: Faults = {}): Appliance {
       })
     },
     distro: async () => (await readDryRun(state)).distro,
+    async downloadDistro(codename) {
+      await note(`download ${await findRelease(codename)}`)
+    },
     async upgradeDistro(codename) {
       if (faults.distro === 'fails') throw new Error('The upgrade of the distribution has failed')
-      const { distro } = await readDryRun(state)
-      const next = codename === 'next' ? releases[releases.indexOf(distro) + 1] : codename
-      if (next === undefined) throw new Error(`There is no release after ${distro}`)
+      const next = await findRelease(codename)
       await note(`upgrade to ${next}`, () => (faults.distro === 'changes_nothing' ? {} : { distro: next }))
     },
   }

@@ -89,6 +89,7 @@ async function run({ appliance, upgrades, support, state }: EdgeMachine, { metho
   }
   if (isParamsOf('stage', params) && method === 'stage') return upgrades.stage(params)
   if (isParamsOf('service.upgrade', params) && method === 'service.upgrade') return upgrades.upgradeService(params)
+  if (isParamsOf('distro.stage', params) && method === 'distro.stage') return upgrades.stageDistro(params)
   if (isParamsOf('distro.upgrade', params) && method === 'distro.upgrade') return upgrades.upgradeDistro(params)
   if (isParamsOf('support', params) && method === 'support') return support(params)
   throw new NotExecuted(`The agent has no method ${method}`)

@@ -81,10 +81,14 @@ describe('the commands of an operator', () => {
 
   test('get the package and its version, or the codename, as their last arguments', async () => {
     const services = { a: { ...service, install: notes('packages') } }
-    const appliance = hookAppliance({ services, distro_upgrade: notes('distro') }, quietParts(state))
+    const appliance = hookAppliance(
+      { services, distro_download: notes('distro'), distro_upgrade: notes('distro') },
+      quietParts(state),
+    )
     await appliance.install('a', { path: '/tmp/x y', version: '1.2~rc1' })
+    await appliance.downloadDistro('next')
     await appliance.upgradeDistro('next')
-    expect([await noted('packages'), await noted('distro')]).toEqual(['/tmp/x y 1.2~rc1;', 'next;'])
+    expect([await noted('packages'), await noted('distro')]).toEqual(['/tmp/x y 1.2~rc1;', 'next;next;'])
   })
 
   test('that never finish are killed with what they have started', async () => {
@@ -117,6 +121,14 @@ describe('the commands of an operator', () => {
       'service.control',
       ...kept,
       'service.upgrade',
+      'distro.upgrade',
+    ])
+    // A download alone would be of no use.
+    const downloads = { services: {}, distro_download: js('') }
+    expect(hookAppliance(downloads, quietParts(state)).methods).toEqual(kept)
+    expect(hookAppliance({ ...downloads, distro_upgrade: js('') }, quietParts(state)).methods).toEqual([
+      ...kept,
+      'distro.stage',
       'distro.upgrade',
     ])
   })

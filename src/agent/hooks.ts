@@ -18,7 +18,7 @@ export type ServiceHooks = Readonly<Record<'version' | 'status' | ServiceAction,
 
 /**
  * What the operator has configured. `port_down` and `port_up` get the name of the port as their last argument,
- * `distro_upgrade` the codename; the other hooks get the params of the command as JSON on their input.
+ * `distro_download` and `distro_upgrade` the codename; the other hooks get the params of the command as JSON on their input.
  */
 export interface Hooks {
   readonly services: Readonly<Record<string, ServiceHooks>>
@@ -26,6 +26,7 @@ export interface Hooks {
   readonly port_up?: CommandLine
   readonly disconnect_aps?: CommandLine
   readonly configure?: CommandLine
+  readonly distro_download?: CommandLine
   readonly distro_upgrade?: CommandLine
   /** Prints an archive. */
   readonly support?: CommandLine
@@ -39,6 +40,7 @@ const otherHooks = [
   'port_up',
   'disconnect_aps',
   'configure',
+  'distro_download',
   'distro_upgrade',
   'support',
   'stats',
@@ -106,6 +108,10 @@ export function hookAppliance(hooks: Hooks, parts: HookParts): Appliance {
     },
     awaitEarlier: () => lasting.awaitEarlier('packages'),
     distro: readDistro,
+    async downloadDistro(codename) {
+      const hook = { subject: 'packages', timeoutMs: hookLimitsMs.downloadDistro } as const
+      await lasting.run(hook, [...need(hooks, 'distro_download'), codename])
+    },
     async upgradeDistro(codename) {
       const hook = { subject: 'packages', timeoutMs: hookLimitsMs.upgradeDistro } as const
       await lasting.run(hook, [...need(hooks, 'distro_upgrade'), codename])
@@ -120,7 +126,8 @@ export function hookAppliance(hooks: Hooks, parts: HookParts): Appliance {
   }
 }
 
-function methodsOf({ services, port_down, port_up, disconnect_aps, distro_upgrade, support }: Hooks): Method[] {
+function methodsOf(hooks: Hooks): Method[] {
+  const { services, port_down, port_up, disconnect_aps, distro_download, distro_upgrade, support } = hooks
   return [
     ...(Object.keys(services).length > 0 ? (['service.control'] as const) : []),
     ...(port_down !== undefined && port_up !== undefined ? (['port.bounce'] as const) : []),
@@ -129,6 +136,7 @@ function methodsOf({ services, port_down, port_up, disconnect_aps, distro_upgrad
     'configure',
     'stage',
     ...(Object.values(services).some(({ install }) => install !== undefined) ? (['service.upgrade'] as const) : []),
+    ...(distro_download !== undefined && distro_upgrade !== undefined ? (['distro.stage'] as const) : []),
     ...(distro_upgrade !== undefined ? (['distro.upgrade'] as const) : []),
     ...(support !== undefined ? (['support'] as const) : []),
   ]

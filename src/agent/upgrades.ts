@@ -9,6 +9,7 @@ export interface Upgrades {
   /** @returns What the answer says. @throws NotExecuted; Interrupted; Error with the reason. So do the others. */
   stage(params: ParamsOf<'stage'>): Promise<string>
   upgradeService(params: ParamsOf<'service.upgrade'>): Promise<string>
+  stageDistro(params: ParamsOf<'distro.stage'>): Promise<string>
   upgradeDistro(params: ParamsOf<'distro.upgrade'>): Promise<string>
 }
 
@@ -33,6 +34,7 @@ export function createUpgrades(options: UpgradeOptions): Upgrades {
         return `downloaded ${params.artifact.sha256}`
       }),
     upgradeService: (params) => inTurn(() => upgradeService(options, params)),
+    stageDistro: (params) => inTurn(() => stageDistro(options, params)),
     upgradeDistro: (params) => inTurn(() => upgradeDistro(options, params)),
   }
 }
@@ -77,24 +79,43 @@ async function versionOf(appliance: Appliance, name: string): Promise<string | n
   return service.version
 }
 
+/** True if the appliance has left the release `from` for the one that is meant. */
+async function isUpgraded(
+  appliance: Appliance,
+  { codename, from }: Pick<ParamsOf<'distro.upgrade'>, 'codename' | 'from'>,
+): Promise<boolean> {
+  const distro = await appliance.distro()
+  return codename === 'next' ? distro !== from : distro === codename
+}
+
+async function stageDistro(
+  { appliance, feed, onPoint }: UpgradeOptions,
+  params: ParamsOf<'distro.stage'>,
+): Promise<string> {
+  const { command_id, codename } = params
+  await appliance.awaitEarlier()
+  if (await isUpgraded(appliance, params)) return `the distribution is ${await appliance.distro()}`
+  feed.report({ command_id, step: 'download', percent: null })
+  await appliance.downloadDistro(codename)
+  onPoint('artifact downloaded')
+  return `downloaded ${codename}`
+}
+
 /**
  * An appliance that has left the release `from` is left alone: neither a crash nor a second command, which the gateway
  * sends where the first one's connection was lost, upgrades by two releases.
  */
 async function upgradeDistro(
   { appliance, feed, onPoint }: UpgradeOptions,
-  { command_id, codename, from }: ParamsOf<'distro.upgrade'>,
+  params: ParamsOf<'distro.upgrade'>,
 ): Promise<string> {
-  const isUpgraded = async () => {
-    const distro = await appliance.distro()
-    return codename === 'next' ? distro !== from : distro === codename
-  }
+  const { command_id, codename } = params
   await appliance.awaitEarlier()
-  if (!(await isUpgraded())) {
+  if (!(await isUpgraded(appliance, params))) {
     feed.report({ command_id, step: 'install', percent: null })
     await appliance.upgradeDistro(codename)
     onPoint('package installed')
-    if (!(await isUpgraded()))
+    if (!(await isUpgraded(appliance, params)))
       throw new Error(`The upgrade has ended, but the distribution still is ${await appliance.distro()}`)
   }
   return `the distribution is ${await appliance.distro()}`

@@ -84,13 +84,19 @@ const mxedgeEvents = {
     display: 'Distribution upgrade by user',
     description: 'A person has requested another Linux distribution',
   },
+  ME_DISTRO_DOWNLOADED: {
+    display: 'Distribution downloaded',
+    description:
+      'The edge appliance has downloaded what an upgrade of its Linux distribution needs; nothing has changed',
+  },
   ME_DISTRO_UPGRADED: {
     display: 'Distribution upgraded',
     description: 'The edge appliance has upgraded its Linux distribution',
   },
   ME_DISTRO_UPGRADE_FAILED: {
     display: 'Distribution upgrade failed',
-    description: 'The edge appliance could not upgrade its Linux distribution, or could not be reached in time',
+    description:
+      'The edge appliance could not download or upgrade its Linux distribution, or could not be reached in time',
   },
   ME_SUPPORT_FILES_UPLOADED: {
     display: 'Support files uploaded',

@@ -71,6 +71,7 @@ export const MxedgeCommandReply = named(
       'configure',
       'stage_package',
       'upgrade_service',
+      'stage_distro',
       'upgrade_distro',
       'support',
     ]),

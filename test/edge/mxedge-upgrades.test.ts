@@ -111,7 +111,13 @@ describe('an upgrade of real agents', () => {
     const box = await startBox(world)
     const { id } = await upgrade(world, { mxedge_ids: [box.id], distro: 'next' })
     await untilStatus(world, id, 'completed')
-    expect(await doneBy(box.folder)).toEqual(['configure', 'upgrade to trixie'])
+    expect(await doneBy(box.folder)).toEqual(['configure', 'download trixie', 'upgrade to trixie'])
+    expect((await commandsOf(box.id)).map(({ kind }) => kind).toReversed()).toEqual(['stage_distro', 'upgrade_distro'])
+    expect((await eventTypes(world, box.id)).filter((type) => type.startsWith('ME_DISTRO'))).toEqual([
+      'ME_DISTRO_UPGRADE_BY_USER',
+      'ME_DISTRO_DOWNLOADED',
+      'ME_DISTRO_UPGRADED',
+    ])
     const again = await upgrade(world, { mxedge_ids: [box.id], distro: 'trixie' })
     expect(again.notes).toEqual([{ mxedge_id: box.id, reason: 'skipped: it runs the distribution trixie already' }])
     expect(await untilStatus(world, again.id, 'completed')).toMatchObject({ counts: { skipped: 1, total: 1 } })
@@ -147,7 +153,11 @@ describe('an upgrade whose agent', () => {
   })
 
   test.each([
-    ['silent gets the command again after a while', { answerMs: { download: 0, service: 0, distro: 0 } }, {}],
+    [
+      'silent gets the command again after a while',
+      { answerMs: { download: 0, distroDownload: 0, service: 0, distro: 0 } },
+      {},
+    ],
     ['without the command gets it again at once', {}, { commands: [] }],
   ])('comes back unchanged and %s', async (_title, changes, said) => {
     runUpgrades(world, { ...changes, retryMs: 0 })
@@ -272,6 +282,25 @@ describe('an upgrade whose agent downloads first', () => {
       'ME_PACKAGE_DOWNLOADED',
       'ME_PACKAGE_UPDATED',
     ])
+  })
+
+  test('downloads what an upgrade of its distribution needs, and upgrades when its turn has come', async () => {
+    runUpgrades(world)
+    const capable = { methods: [...hello.methods, 'distro.stage', 'distro.upgrade'] }
+    const { id: box, agent } = await addPeer(world, {}, capable)
+    const { id } = await upgrade(world, { mxedge_ids: [box], distro: 'trixie' })
+    const call = await agent.nextCall()
+    expect(call).toMatchObject({ method: 'distro.stage', params: { codename: 'trixie', from: 'bookworm' } })
+    agent.notify('progress', { command_id: call.params.command_id, step: 'download', percent: null })
+    await world.call('POST', `${pathOf(world)}/${id}/pause`)
+    agent.succeed(call)
+    await untilTarget(id, box, 'downloaded')
+    await world.call('POST', `${pathOf(world)}/${id}/resume`)
+    const next = await agent.nextCall()
+    expect(next).toMatchObject({ method: 'distro.upgrade', params: { codename: 'trixie', from: 'bookworm' } })
+    agent.notify('report', { ...running('1.0.0'), distro: 'trixie' })
+    agent.succeed(next)
+    await untilStatus(world, id, 'completed')
   })
 
   test('is cancelled while it has downloaded, and nothing is installed', async () => {

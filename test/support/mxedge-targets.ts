@@ -18,7 +18,7 @@ export const options: MxedgeUpgradeOptions = {
   commandExpiryMs: 600_000,
   reconnectGraceMs: 960_000,
   offlineDeadlineMs: 72 * 3_600_000,
-  answerMs: { download: 60_000, service: 120_000, distro: 240_000 },
+  answerMs: { download: 60_000, distroDownload: 90_000, service: 120_000, distro: 240_000 },
   reconnectMs: { service: 1_200_000, distro: 3_600_000 },
 }
 
@@ -37,6 +37,7 @@ export const appliance: ApplianceNow = {
   hasLeft: false,
   clusterId: null,
   canStage: false,
+  canStageDistro: false,
   services: [{ name: 'tunterm', version: '1.0.0', state: 'running' }],
   distro: 'bookworm',
 }

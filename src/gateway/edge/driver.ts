@@ -58,6 +58,8 @@ export function encodeOrder(
       const params = { command_id, service, version, artifact: encodeArtifact(image) }
       return call({ method: 'service.upgrade', params })
     }
+    case 'stage_distro':
+      return call({ method: 'distro.stage', params: { command_id, ...order.params } })
     case 'upgrade_distro':
       return call({ method: 'distro.upgrade', params: { command_id, ...order.params } })
     case 'support':

@@ -88,6 +88,8 @@ export const calls = {
   /** Download the image and keep it. */
   stage: Type.Object({ ...command, artifact: Artifact }),
   'service.upgrade': Type.Object({ ...command, service: Name, version: Version, artifact: Artifact }),
+  /** Download what the upgrade to the release needs, and change nothing. */
+  'distro.stage': Type.Object({ ...command, codename: Type.String({ pattern: CODENAME }), from: Nullable(Text) }),
   /** `next` is the release that follows `from`, so that a second such command does not upgrade once more. */
   'distro.upgrade': Type.Object({ ...command, codename: Type.String({ pattern: CODENAME }), from: Nullable(Text) }),
   /** Collect support files and post them to the address as a form. */
@@ -159,6 +161,7 @@ const callChecks = {
   configure: Compile(calls.configure),
   stage: Compile(calls.stage),
   'service.upgrade': Compile(calls['service.upgrade']),
+  'distro.stage': Compile(calls['distro.stage']),
   'distro.upgrade': Compile(calls['distro.upgrade']),
   support: Compile(calls.support),
 } satisfies Record<Method, unknown>

@@ -12,6 +12,8 @@ export type MxedgeOrder =
   | { readonly kind: 'stage_package'; readonly params: ServiceUpgrade }
   /** Install the image. */
   | { readonly kind: 'upgrade_service'; readonly params: ServiceUpgrade }
+  /** Download what the upgrade needs, and change nothing. */
+  | { readonly kind: 'stage_distro'; readonly params: DistroUpgrade }
   | { readonly kind: 'upgrade_distro'; readonly params: DistroUpgrade }
   /** Collect support files and upload them. */
   | { readonly kind: 'support'; readonly params: Readonly<Record<string, never>> }

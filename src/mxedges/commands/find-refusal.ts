@@ -11,6 +11,7 @@ const methods: Readonly<Record<MxedgeCommandKind, string>> = {
   configure: 'configure',
   stage_package: 'stage',
   upgrade_service: 'service.upgrade',
+  stage_distro: 'distro.stage',
   upgrade_distro: 'distro.upgrade',
   support: 'support',
 }

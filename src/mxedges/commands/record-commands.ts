@@ -108,6 +108,8 @@ function doneEvent(order: MxedgeOrder): MxedgeEventInput['type'] {
       return 'ME_PACKAGE_DOWNLOADED'
     case 'upgrade_service':
       return 'ME_PACKAGE_UPDATED'
+    case 'stage_distro':
+      return 'ME_DISTRO_DOWNLOADED'
     case 'upgrade_distro':
       return 'ME_DISTRO_UPGRADED'
     case 'support':
@@ -122,6 +124,7 @@ function failureEvent({ kind }: MxedgeOrder): MxedgeEventInput['type'] {
     case 'stage_package':
     case 'upgrade_service':
       return 'ME_PACKAGE_UPDATE_FAILED'
+    case 'stage_distro':
     case 'upgrade_distro':
       return 'ME_DISTRO_UPGRADE_FAILED'
     case 'bounce_port':

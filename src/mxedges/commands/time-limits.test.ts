@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { applianceLimits, hookLimitsMs, LONGEST_SILENCE_MS, routerLimits, UPLOAD_LIMIT_MS } from './time-limits.ts'
 
-const { control, installPackage, installFirmware, upgradeDistro, support } = hookLimitsMs
+const { control, installPackage, installFirmware, downloadDistro, upgradeDistro, support } = hookLimitsMs
 
 /** The longest that an agent is silent about each command while it works. */
 test.each([
@@ -10,6 +10,7 @@ test.each([
   ['aps.disconnect', applianceLimits['aps.disconnect'].callMs, control],
   ['configure', applianceLimits.configure.callMs, control],
   ['service.upgrade', applianceLimits['service.upgrade'].installMs, installPackage],
+  ['distro.stage', applianceLimits['distro.stage'].downloadMs, downloadDistro],
   ['distro.upgrade', applianceLimits['distro.upgrade'].installMs, upgradeDistro],
   ['support', applianceLimits.support.callMs, support + UPLOAD_LIMIT_MS],
   ['activate', routerLimits.activate.installMs, installFirmware + control],

@@ -10,6 +10,7 @@ export const hookLimitsMs = {
   control: 150_000,
   installPackage: 15 * MINUTE_MS,
   installFirmware: 25 * MINUTE_MS,
+  downloadDistro: 60 * MINUTE_MS,
   upgradeDistro: 60 * MINUTE_MS,
   support: 10 * MINUTE_MS,
 } as const
@@ -43,6 +44,11 @@ const download: StepLimits = {
   downloadMs: SILENT_DOWNLOAD_MS,
   installMs: SILENT_DOWNLOAD_MS,
 }
+/** The operator's command reports no percentage, so the download may be silent as long as it runs. */
+const downloadOfDistro: StepLimits = {
+  ...afterEarlier(hookLimitsMs.downloadDistro),
+  downloadMs: afterEarlier(hookLimitsMs.downloadDistro).callMs,
+}
 const control = afterEarlier(hookLimitsMs.control)
 const support = afterEarlier(hookLimitsMs.support + UPLOAD_LIMIT_MS)
 
@@ -55,6 +61,8 @@ export const applianceLimits = {
   configure: control,
   stage: download,
   'service.upgrade': afterEarlier(hookLimitsMs.installPackage),
+  /** It waits for an upgrade that an earlier process of the agent began. */
+  'distro.stage': downloadOfDistro,
   'distro.upgrade': afterEarlier(hookLimitsMs.upgradeDistro),
   support,
 } as const satisfies Readonly<Record<string, StepLimits>>
@@ -72,6 +80,7 @@ export const routerLimits = {
 export const answerLimitsMs = {
   download: applianceLimits.stage.callMs,
   service: applianceLimits['service.upgrade'].callMs,
+  distroDownload: applianceLimits['distro.stage'].callMs,
   distro: applianceLimits['distro.upgrade'].callMs,
 } as const
 

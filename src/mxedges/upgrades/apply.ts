@@ -61,7 +61,10 @@ function commandOf(step: Step, times: Pick<NewUpgradeCommand, 'createdAt' | 'exp
 }
 
 function orderOf(step: MxedgeStep, state: Step['state']): MxedgeOrder {
-  if ('distro' in step) return { kind: 'upgrade_distro', params: { codename: step.to, from: step.from } }
+  if ('distro' in step) {
+    const kind = state === 'downloading' ? 'stage_distro' : 'upgrade_distro'
+    return { kind, params: { codename: step.to, from: step.from } }
+  }
   const { service, to: version, from: from_version, image_id } = step
   const kind = state === 'downloading' ? 'stage_package' : 'upgrade_service'
   return { kind, params: { service, version, image_id, from_version } }

@@ -37,11 +37,15 @@ export function advance(target: Present, rules: TargetRules, from: number): Targ
 
 const noAttempts = { failedAttempts: 0, lostAttempts: 0 }
 
-/** Finds the next step whose package the appliance has yet to download; null: none. */
+/** Finds the next step whose packages the appliance has yet to download; null: none. */
 function findMissing({ appliance, steps, step, staged }: Present): number | null {
-  if (!appliance.canStage) return null
   const index = findNextStep(appliance, steps, Math.max(step, staged)).step
-  return index !== null && 'service' in stepAt({ steps }, index) ? index : null
+  return index !== null && canDownload(appliance, stepAt({ steps }, index)) ? index : null
+}
+
+/** True if the agent can download what the step needs before it changes anything. */
+function canDownload({ canStage, canStageDistro }: ApplianceNow, step: MxedgeStep): boolean {
+  return 'distro' in step ? canStageDistro : canStage
 }
 
 function commandDownload(target: Present, index: number): TargetDecision {
@@ -95,7 +99,7 @@ export function retry(target: Present, rules: TargetRules, { reason, isLost }: E
 function restingState(target: Present): 'planned' | 'deferred' | 'downloaded' {
   const { appliance, step } = target
   if (appliance.link === 'absent') return 'deferred'
-  const isStaged = appliance.canStage && 'service' in stepAt(target, step) && findMissing(target) === null
+  const isStaged = canDownload(appliance, stepAt(target, step)) && findMissing(target) === null
   return isStaged ? 'downloaded' : 'planned'
 }
 
@@ -115,7 +119,7 @@ export function stepOf(target: Pick<MxedgeTargetNow, 'steps' | 'step'>): MxedgeS
   return stepAt(target, target.step)
 }
 
-function stepAt({ steps }: Pick<MxedgeTargetNow, 'steps'>, index: number): MxedgeStep {
+export function stepAt({ steps }: Pick<MxedgeTargetNow, 'steps'>, index: number): MxedgeStep {
   const step = steps[index]
   if (step === undefined) throw new Error(`A target has no step ${index}`)
   return step

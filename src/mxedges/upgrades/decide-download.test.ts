@@ -38,9 +38,27 @@ describe('a planned target whose agent can download first', () => {
     expect(change).toMatchObject({ state: 'commanded', order: { service: 'mxagent' } })
   })
 
-  test('is not asked to download a distribution, which has no package', () => {
+  test('downloads what its distribution needs where the agent can do that too, and else upgrades in one step', () => {
     const steps = [{ distro: true, from: 'bookworm', to: 'trixie' }] as const
-    expect(changeOf(decide({ steps }))).toMatchObject({ state: 'commanded', order: { to: 'trixie' } })
+    const order = { distro: true, to: 'trixie' }
+    expect(changeOf(decide({ steps }))).toMatchObject({ state: 'commanded', order })
+    const able = { ...both, canStage: false, canStageDistro: true }
+    const downloading = decide({ steps, appliance: able }, { isOpen: false })
+    expect(changeOf(downloading)).toMatchObject({ state: 'downloading', staged: 0, order })
+    const done = { steps, appliance: able, state: 'downloading', attempt: 1, command: ended('done') } as const
+    expect(changeOf(decide(done))).toMatchObject({ state: 'downloaded', staged: 1, order: null })
+    const ready = { ...done, state: 'downloaded', staged: 1 } as const
+    expect(changeOf(decide(ready))).toMatchObject({ state: 'commanded', order })
+    expect(decide(ready, { isOpen: false })).toEqual({ kind: 'wait' })
+  })
+
+  test('has the time that the download of a distribution takes to answer after its connection broke', () => {
+    const steps = [{ distro: true, from: 'bookworm', to: 'trixie' }] as const
+    const appliance = { ...both, canStageDistro: true }
+    const lost = { steps, appliance, state: 'downloading', attempt: 1, command: ended('unknown') } as const
+    const late = NOW + options.answerMs.distroDownload
+    expect(decide(lost, { nowMs: late - 1 })).toEqual({ kind: 'wait' })
+    expect(changeOf(decide(lost, { nowMs: late }))).toMatchObject({ state: 'planned', lostAttempts: 1 })
   })
 })
 

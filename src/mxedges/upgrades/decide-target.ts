@@ -9,6 +9,7 @@ import {
   end,
   isStopped,
   retry,
+  stepAt,
   stepOf,
   stop,
 } from './decide-attempt.ts'
@@ -75,7 +76,9 @@ function decideDownloading(target: Present, rules: TargetRules): TargetDecision 
     case 'unknown':
     case undefined: {
       if (isStopped(target, rules)) return stop(target)
-      const isAnswerDue = rules.nowMs >= settledMs(target) + rules.options.answerMs.download
+      const { download, distroDownload } = rules.options.answerMs
+      const answerMs = 'distro' in stepAt(target, target.staged) ? distroDownload : download
+      const isAnswerDue = rules.nowMs >= settledMs(target) + answerMs
       const isAwaited = appliance.link === 'connected' && !isAnswerDue && command?.isForgotten !== true
       if (appliance.link === 'expected' || isAwaited) return { kind: 'wait' }
       return retry(target, rules, { reason: 'unresponsive', isLost: true })

@@ -66,6 +66,7 @@ interface TargetRow extends Omit<LockedTarget, 'appliance' | 'command'> {
   readonly services: readonly MxedgeService[] | null
   readonly distro: string | null
   readonly canStage: boolean
+  readonly canStageDistro: boolean
   readonly commandId: string | null
   readonly commandState: StepCommand['state'] | null
   readonly refusal: string | null
@@ -97,6 +98,7 @@ export async function listTargets(
       session.connected, session.lost_at is not null as is_lost, session.connected_at,
       session.report->'services' as services, session.facts->>'distro' as distro,
       coalesce(session.facts->'methods' ? 'stage', false) as can_stage,
+      coalesce(session.facts->'methods' ? 'distro.stage', false) as can_stage_distro,
       target.command_id, command.state as command_state, command.outcome->>'text' as refusal,
       coalesce((command.outcome->>'final')::boolean, false) as refusal_is_final,
       coalesce(command.epoch < session.epoch and session.facts ? 'commands'
@@ -124,6 +126,7 @@ function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly
     services,
     distro,
     canStage,
+    canStageDistro,
     ...rest
   } = row
   const { commandId, commandState, refusal, refusalIsFinal, isForgotten, ...target } = rest
@@ -138,6 +141,7 @@ function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly
           hasLeft,
           clusterId,
           canStage,
+          canStageDistro,
           services: services ?? [],
           distro,
         }

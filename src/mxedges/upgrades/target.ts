@@ -15,6 +15,8 @@ export interface ApplianceNow {
   readonly clusterId: string | null
   /** Its agent can download a package before it installs it. */
   readonly canStage: boolean
+  /** The same for what an upgrade of its distribution needs. */
+  readonly canStageDistro: boolean
   /** As it reported last. */
   readonly services: readonly MxedgeService[]
   readonly distro: string | null
@@ -84,7 +86,7 @@ export interface MxedgeUpgradeOptions extends Pick<
   | 'offlineDeadlineMs'
 > {
   /** How long a connected appliance has to answer a command whose connection was lost. */
-  readonly answerMs: Readonly<Record<'download' | 'service' | 'distro', number>>
+  readonly answerMs: Readonly<Record<'download' | 'distroDownload' | 'service' | 'distro', number>>
   /** How long an appliance that was commanded may be away. */
   readonly reconnectMs: { readonly service: number; readonly distro: number }
 }
