@@ -30,6 +30,8 @@ const commandsOf = async (id: string): Promise<AnyJson[]> =>
   (await world.call('GET', `/orgs/${world.org.orgId}/mxedges/${id}/commands`)).body.filter(
     ({ kind }: AnyJson) => kind !== 'configure',
   )
+const fwUpdateOf = async (id: string): Promise<AnyJson> =>
+  (await world.call('GET', `/orgs/${world.org.orgId}/stats/mxedges/${id}`)).body.fwupdate
 const untilTarget = (id: string, mxedgeId: string, status: string) =>
   waitUntil(`the target is ${status}`, async () => {
     const found = (await targetsOf(world, id)).find(({ mxedge_id }) => mxedge_id === mxedgeId)
@@ -60,6 +62,10 @@ describe('an upgrade of real agents', () => {
         'install mxagent 3.0.0 of 1000 bytes',
         'install tunterm 2.0.0 of 1000 bytes',
       ])
+    for (const box of boxes) {
+      const shown = await fwUpdateOf(box.id)
+      expect(shown).toMatchObject({ status: 'success', progress: 100, will_retry: false })
+    }
     for (const target of await targetsOf(world, id))
       expect(target).toMatchObject({ status: 'success', attempts: 4, steps: [{ done: true }, { done: true }] })
     for (const box of boxes)
@@ -91,6 +97,8 @@ describe('an upgrade of real agents', () => {
     const spare = [await startBox(world), await startBox(world)]
     const first = await upgrade(world, { mxedge_ids: [broken.id], versions: { tunterm: '2.0.0' } })
     expect(await untilStatus(world, first.id, 'failed')).toMatchObject({ counts: { failed: 1 } })
+    const before = await fwUpdateOf(broken.id)
+    expect(before).toMatchObject({ status: 'failed', will_retry: false, status_id: expect.any(Number) })
     const { id } = await upgrade(world, {
       mxedge_ids: [broken.id, ...spare.map((box) => box.id)],
       strategy: 'serial',
@@ -98,6 +106,7 @@ describe('an upgrade of real agents', () => {
       versions: { tunterm: '2.0.0' },
     })
     const ended = await untilStatus(world, id, 'failed')
+    expect((await fwUpdateOf(broken.id)).status_id).toBeGreaterThan(before.status_id)
     expect(ended.stop_reason).toBe('more than 0 % of 3 devices failed')
     expect(ended.counts).toMatchObject({ failed: 1, queued: 0, upgrading: 0 })
     const failed = (await targetsOf(world, id)).find(({ status }) => status === 'failed')
@@ -268,7 +277,7 @@ describe('an upgrade whose agent downloads first', () => {
     })
     expect(await find(world, id)).toMatchObject({ counts: { upgrading: 2, queued: 0, total: 2 } })
     const stats = await world.call('GET', `/orgs/${world.org.orgId}/stats/mxedges/${second.mxedge_id}`)
-    expect(stats.body.fwupdate).toMatchObject({ status: 'inprogress', will_retry: true })
+    expect(stats.body.fwupdate).toMatchObject({ status: 'inprogress', progress: 70, will_retry: false })
     for (const { agent } of peers.toSorted(
       (a, b) => Number(a.id === second.mxedge_id) - Number(b.id === second.mxedge_id),
     )) {

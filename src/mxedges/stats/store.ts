@@ -1,46 +1,39 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, anyOf, noneOf } from '../../platform/db.ts'
+import type { FwUpdate } from '../../devices/tables.ts'
+import type { Reader } from '../../platform/db.ts'
 import { epochS } from '../../platform/clock.ts'
-import { type MxedgeTargetState, terminalStates } from '../upgrades/upgrade.ts'
-import type { MxedgeFwUpdate } from './fwupdate.ts'
+import { type NewestUpgrade, decideFwUpdate } from './decide-fwupdate.ts'
 
-/** Lists the progress of the running upgrades that appliances are part of, by the id of the appliance. */
+interface NewestRow extends NewestUpgrade {
+  readonly mxedgeId: string
+  readonly changedAt: Date
+}
+
+/** Lists the progress of the newest upgrades of appliances, by the id of the appliance. */
 export async function listFwUpdates(
   reader: Reader,
   scope: InOrg,
   ids: readonly string[],
-): Promise<Map<string, MxedgeFwUpdate>> {
-  const rows = await reader
-    .selectFrom('mxedgeUpgradeTarget as target')
-    .innerJoin('mxedgeUpgrade as upgrade', (on) =>
-      on.onRef('upgrade.orgId', '=', 'target.orgId').onRef('upgrade.id', '=', 'target.upgradeId'),
-    )
-    .leftJoin('mxedgeCommand as command', (on) =>
-      on.onRef('command.orgId', '=', 'target.orgId').onRef('command.id', '=', 'target.commandId'),
-    )
-    .select(['target.mxedgeId', 'target.state', 'target.attempt', 'upgrade.createdAt', 'command.sentAt'])
-    .select(['command.progressedAt', 'command.progress', 'command.state as commandState'])
-    .where('target.orgId', '=', scope.orgId)
-    .where('target.mxedgeId', '=', anyOf(ids))
-    .where(sql<boolean>`target.state <> ${noneOf(terminalStates)}`)
-    .execute()
+): Promise<Map<string, FwUpdate>> {
+  // The ids of upgrades rise with time. Each appliance has its own look at the index.
+  const { rows } = await sql<NewestRow>`
+    select target.mxedge_id, target.state, jsonb_array_length(target.steps) as steps, target.step, target.staged,
+      target.attempt, target.failed_attempts, case when command.state = 'sent' then command.progress end as progress,
+      (select count(*)::integer from mxedge_upgrade_target former
+        where former.org_id = ${scope.orgId} and former.mxedge_id = target.mxedge_id) as upgrades,
+      coalesce(command.finished_at, command.progressed_at, command.sent_at, upgrade.created_at) as changed_at
+    from unnest(${ids}::uuid[]) as wanted (id)
+    cross join lateral (
+      select * from mxedge_upgrade_target
+      where org_id = ${scope.orgId} and mxedge_id = wanted.id order by upgrade_id desc limit 1) target
+    join mxedge_upgrade upgrade on upgrade.org_id = ${scope.orgId} and upgrade.id = target.upgrade_id
+    left join mxedge_command command on command.org_id = ${scope.orgId} and command.id = target.command_id
+  `.execute(reader)
   return new Map(
-    rows.map(({ mxedgeId, state, attempt, createdAt, sentAt, progressedAt, progress, commandState }) => {
-      const percent = commandState === 'sent' ? progress?.percent : undefined
-      const update: MxedgeFwUpdate = {
-        status: isScheduled(state) ? 'scheduled' : 'inprogress',
-        status_id: attempt,
-        ...(percent !== undefined && { progress: percent }),
-        will_retry: true,
-        timestamp: epochS(progressedAt ?? sentAt ?? createdAt),
-      }
-      return [mxedgeId, update]
+    rows.flatMap((row): [string, FwUpdate][] => {
+      const shown = decideFwUpdate(row)
+      return shown === null ? [] : [[row.mxedgeId, { ...shown, timestamp: epochS(row.changedAt) }]]
     }),
   )
-}
-
-/** The appliance has not begun, or waits for its next attempt. */
-function isScheduled(state: MxedgeTargetState): boolean {
-  return state === 'planned' || state === 'deferred'
 }

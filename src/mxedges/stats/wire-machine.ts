@@ -93,13 +93,16 @@ export const machineFields = {
   fwupdate: Type.Optional(
     Type.Object(
       {
-        status: Type.Enum(['inprogress', 'scheduled']),
-        status_id: Type.Integer({ description: 'rises with each command of the upgrade' }),
-        progress: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),
-        will_retry: Type.Boolean(),
+        status: Type.Enum(['inprogress', 'failed', 'upgraded', 'success', 'scheduled', 'error']),
+        status_id: Type.Integer({ description: 'another one after each change of what is shown' }),
+        progress: Type.Integer({ minimum: 0, maximum: 100, description: '70: downloaded; 100: done' }),
+        will_retry: Type.Boolean({ description: 'an attempt has failed, and another one follows' }),
         timestamp: Timestamp,
       },
-      { description: 'of the upgrade that the appliance is part of; absent without one' },
+      {
+        description:
+          'of the newest upgrade that the appliance was part of; absent without one, and where it was left out',
+      },
     ),
   ),
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import type { FwUpdate } from '../../devices/tables.ts'
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
@@ -7,7 +8,6 @@ import type { Mxedge } from '../mxedge.ts'
 import type { MxedgeReport, MxedgeService } from '../sessions/facts.ts'
 import type { MxedgeSession } from '../sessions/store.ts'
 import { ForSite, presentOwn } from '../wire.ts'
-import type { MxedgeFwUpdate } from './fwupdate.ts'
 import { configuredFields, withoutNulls } from './wire-configured.ts'
 import { cpuFields, machineFields, memoryFields, presentCpu, presentMachine } from './wire-machine.ts'
 
@@ -72,8 +72,8 @@ const configured = ['services', 'oob_ip_config', 'tunterm_ip_config', 'tunterm_p
 export interface StatsNow {
   /** The last session of the appliance; undefined where it never had one. */
   readonly session: MxedgeSession | undefined
-  /** The progress of its running upgrade. */
-  readonly fwUpdate: MxedgeFwUpdate | undefined
+  /** The progress of its newest upgrade. */
+  readonly fwUpdate: FwUpdate | undefined
   readonly now: Date
 }
 
