@@ -77,7 +77,7 @@ const upgrades = fc
   .chain((some) =>
     fc
       .record({ step: fc.integer({ min: 0, max: some.steps - 1 }), staged: fc.integer({ min: 0, max: some.steps }) })
-      .map((places): NewestUpgrade => ({ ...some, ...places, failedAttempts: 0 })),
+      .map((places): NewestUpgrade => Object.assign(places, some, { failedAttempts: 0 })),
   )
 
 test('two states of upgrades that look different have different ids', () => {
