@@ -4,6 +4,7 @@ import { pageQuery } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { type Reveal, presentSecrets } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
+import { invalidField } from '../platform/errors.ts'
 import type { RestartParams } from './commands/command.ts'
 import type { Device } from './store.ts'
 import { siteDeviceFilters } from './filters.ts'
@@ -103,7 +104,10 @@ export const RestartBody = named(
   }),
 )
 
+/** @throws AppError invalid naming `node`. */
 export function parseRestart({ member, node }: Static<typeof RestartBody>): RestartParams {
+  if (member !== undefined && node !== undefined)
+    throw invalidField('node', `is ${node} beside member ${member}: only one of the two can be restarted`)
   return { ...(member !== undefined && { member }), ...(node !== undefined && { node }) }
 }
 

@@ -15,6 +15,14 @@ export const deviceEvents = {
   DISCONNECTED: { level: 'warn', description: 'The session of the device has ended and no other one has replaced it' },
   RESTARTED: { level: 'notice', description: 'There is evidence that the device has booted' },
   RESTART_BY_USER: { level: 'notice', description: 'A person has requested a restart of the device' },
+  PART_RESTARTED: {
+    level: 'notice',
+    description: 'One member or node of the device has begun to restart, as a person has requested',
+  },
+  RESTART_FAILED: {
+    level: 'warn',
+    description: 'The device has refused a restart that a person has requested, or was not reached in time',
+  },
   UPGRADE_BY_USER: {
     level: 'notice',
     description: 'A person has started an upgrade that includes the device, or a restore of its backup version',

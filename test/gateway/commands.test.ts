@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { markCommandsLost } from '../../src/devices/commands/store-ended.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { inTx, json } from '../../src/platform/db.ts'
 import { untilWaiting } from '../support/until-waiting.ts'
@@ -54,6 +55,17 @@ async function blockOutcomes({ ctx }: GatewayHarness): Promise<() => Promise<voi
   }
   onTestFinished(lift)
   return lift
+}
+
+/** Of requested restarts; the ends of commands and their events commit together. */
+async function restartEvents(mac: string): Promise<{ type: string; text: unknown }[]> {
+  const query = harness.ctx.db
+    .selectFrom('deviceEvent')
+    .select(['type', 'event'])
+    .where('deviceId', '=', deviceIdOf(mac))
+  const rows = await query.orderBy('id').execute()
+  const wanted = rows.filter(({ type }) => /_PART_RESTARTED$|_RESTART_FAILED$/.test(type))
+  return wanted.map(({ type, event }) => ({ type, text: event.text }))
 }
 
 describe('a restart', () => {
@@ -145,6 +157,26 @@ describe('a restart', () => {
     const stock = await connected(port)
     const refused = await harness.queue(stock.mac, { kind: 'restart', params: { member: 2 } })
     expect(await harness.untilCommand(refused, 'rejected')).toMatchObject({ code: 'unsupported' })
+    expect(await restartEvents(capable.mac)).toEqual([{ type: 'SW_PART_RESTARTED', text: 'member 2' }])
+    expect(await restartEvents(stock.mac)).toEqual([
+      { type: 'AP_RESTART_FAILED', text: "member 2: The device can't restart member 2 alone" },
+    ])
+  })
+
+  test('that is lost while it is being sent does not end before it was sent', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, restart)
+    await device.nextCall()
+    const [deviceId, { clock, db }] = [deviceIdOf(device.mac), harness.ctx]
+    const session = db.selectFrom('deviceSession').select(['deviceId', 'epoch']).where('deviceId', '=', deviceId)
+    const at = new Date(clock.now().getTime() - 5)
+    const lost = await session.execute()
+    await inTx(harness.ctx, (tx) => markCommandsLost(tx, lost, { at, why: 'connection_lost' }))
+    const row = db.selectFrom('deviceCommand').select(['sentAt', 'finishedAt']).where('id', '=', id)
+    const { sentAt, finishedAt } = await row.executeTakeFirstOrThrow()
+    expect(sentAt).not.toBeNull()
+    expect(finishedAt).toEqual(sentAt)
   })
 
   test('queued for a disconnected device is sent when it connects, or expires', async () => {
@@ -161,6 +193,7 @@ describe('a restart', () => {
     const late = await harness.queue(mac, restart)
     harness.advance(600_000)
     await harness.untilCommand(late, 'expired')
+    expect(await restartEvents(mac)).toEqual([{ type: 'AP_RESTART_FAILED', text: 'It could not be sent in time' }])
   })
 })
 

@@ -53,7 +53,7 @@ test('a restarted process ends the commands that were in flight; a device that r
   const expiring = await harness.queue(macOf(await harness.claim(newMac())), restart)
   harness.advance(600_000)
   await harness.untilCommand(expiring, 'expired')
-  expect(await harness.events()).toEqual(['AP_CONNECTED'])
+  expect(await harness.events()).toEqual(['AP_CONNECTED', 'AP_RESTART_FAILED'])
 })
 
 test('a device that does not reconnect after a restart is disconnected after the grace period', async () => {

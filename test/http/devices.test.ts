@@ -300,7 +300,9 @@ describe('restart', () => {
     expect((await restart(device, { node: 'node1' })).status).toBe(200)
     expect((await commandsOf(device)).map(({ params }) => params)).toEqual([{ member: 1 }, { node: 'node1' }])
     expect((await restart(device, { member: 7 })).body.detail).toContain('member 7')
-    expect((await restart(device, { member: 1, node: 'node0' })).status).toBe(400)
+    expect((await restart(device, { member: 1, node: 'node0' })).body.detail).toBe(
+      'Invalid field node: is node0 beside member 1: only one of the two can be restarted',
+    )
   })
 
   it('refuses before it queues anything', async () => {

@@ -284,7 +284,7 @@ describe('a Junos switch', () => {
     expect(device.journal).toEqual(['reboot 2'])
     expect(await call('POST', path('restart'), { member: 5 })).toMatchObject({
       status: 400,
-      body: { detail: 'The device has no member 5' },
+      body: { detail: 'The device has no member 5; its members are 0, 1, 2' },
     })
     expect((await statusOf()).connected).toBe(true)
   })

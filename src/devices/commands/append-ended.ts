@@ -2,6 +2,7 @@ import { systemScope } from '../../access/scope.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/db.ts'
 import { deviceOfEvent, listDevicesById } from '../store.ts'
+import type { CommandState } from '../tables.ts'
 import type { LossReason } from './command.ts'
 import { type SettledRestore, settleCompletedRestores, settleLateRestores } from './store-restores.ts'
 import { type EndedCommand, markCommandsLost } from './store-ended.ts'
@@ -9,12 +10,13 @@ import { type EndedCommand, markCommandsLost } from './store-ended.ts'
 type EventOf = Pick<DeviceEventInput, 'what' | 'text'>
 
 /**
- * Appends the events of commands that have just ended, in the transaction that ends them: of recovery snapshots, and of
- * restores that did not take place. The end of another restore shows itself when the device is back.
+ * Appends the events of commands that have just ended, in the transaction that ends them: of recovery snapshots, of
+ * restarts of one part, and of restarts and restores that did not take place. The end of another restart or restore shows
+ * itself when the device is back.
  */
 export async function appendEndedCommands(
   tx: Tx,
-  ended: readonly Pick<EndedCommand, 'orgId' | 'deviceId' | 'kind' | 'state' | 'outcome'>[],
+  ended: readonly Pick<EndedCommand, 'orgId' | 'deviceId' | 'kind' | 'params' | 'state' | 'outcome'>[],
   at: Date,
 ): Promise<void> {
   const happened = ended.flatMap((command) => {
@@ -24,15 +26,34 @@ export async function appendEndedCommands(
   await appendEvents(tx, happened, at)
 }
 
-function eventOf({ kind, state, outcome }: Pick<EndedCommand, 'kind' | 'state' | 'outcome'>): EventOf | null {
+function eventOf({
+  kind,
+  params,
+  state,
+  outcome,
+}: Pick<EndedCommand, 'kind' | 'params' | 'state' | 'outcome'>): EventOf | null {
   const said = outcome?.['text'] ?? outcome?.['why']
   const text = typeof said === 'string' ? said : undefined
   if (kind === 'snapshot') {
     const what = state === 'done' ? 'RECOVERY_SNAPSHOT_SUCCEEDED' : 'RECOVERY_SNAPSHOT_FAILED'
     return { what, ...(text !== undefined && { text }) }
   }
+  if (kind === 'restart') return restartEvent(partOf(params), state, text)
   if (kind !== 'restore_backup' || state === 'done' || state === 'unknown') return null
   return { what: 'UPGRADE_FAILED', text: `Restore of the backup version: ${text ?? 'it was not executed'}` }
+}
+
+/** An unknown outcome has no event: whether the device has restarted shows itself. */
+function restartEvent(part: string | null, state: CommandState, text: string | undefined): EventOf | null {
+  if (state === 'done') return part === null ? null : { what: 'PART_RESTARTED', text: part }
+  if (state !== 'rejected' && state !== 'expired') return null
+  const why = text ?? 'it was not executed'
+  return { what: 'RESTART_FAILED', text: part === null ? why : `${part}: ${why}` }
+}
+
+function partOf({ member, node }: Readonly<Record<string, unknown>>): string | null {
+  if (typeof node === 'string') return node
+  return typeof member === 'number' ? `member ${member}` : null
 }
 
 /** Ends the commands in flight on the sessions as markCommandsLost() does, with their events. */

@@ -42,7 +42,11 @@ export function findUpgradeRefusal({ commands, refusals: own }: DeviceCapabiliti
 function findPartRefusal(capabilities: DeviceCapabilities, { member, node }: RestartParams): string | null {
   const { restart_members: members, restart_nodes: nodes } = capabilities
   if (member !== undefined && node !== undefined) return 'Either a member or a node can be restarted, not both'
-  if (node !== undefined) return nodes.includes(node) ? null : `The device can't restart node ${node} alone`
+  if (node !== undefined) {
+    if (nodes.includes(node)) return null
+    return `The device can't restart node ${node} alone${nodes.length === 0 ? '' : `, only ${nodes.join(', ')}`}`
+  }
   if (member === undefined || members === 'any' || members.includes(member)) return null
-  return members.length === 0 ? `The device can't restart member ${member} alone` : `The device has no member ${member}`
+  if (members.length === 0) return `The device can't restart member ${member} alone`
+  return `The device has no member ${member}; its members are ${members.join(', ')}`
 }

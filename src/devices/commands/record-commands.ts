@@ -64,7 +64,14 @@ async function recordExpired(tx: Tx, at: Date): Promise<void> {
   const outcome = { text: 'It could not be sent in time' }
   await appendEndedCommands(
     tx,
-    commands.map(({ orgId, kind, mac }) => ({ orgId, kind, deviceId: deviceIdOf(mac), state: 'expired', outcome })),
+    commands.map(({ orgId, kind, params, mac }) => ({
+      orgId,
+      kind,
+      params,
+      deviceId: deviceIdOf(mac),
+      state: 'expired',
+      outcome,
+    })),
     at,
   )
   for (const expired of commands) {

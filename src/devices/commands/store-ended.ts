@@ -7,7 +7,8 @@ import type { CommandOutcome, LossReason } from './command.ts'
 import { inOrder, isUnanswered, lockByKey } from './store.ts'
 
 /** The columns of an EndedCommand, of `command`. */
-const endColumns = sql`command.org_id, command.kind, command.state, command.outcome, command.site_upgrade_id, command.device_id`
+const endColumns = sql`command.org_id, command.kind, command.params, command.state, command.outcome,
+  command.site_upgrade_id, command.device_id`
 
 /** The outcome of a command that was sent by the call. */
 export interface FinishedCommand {
@@ -56,6 +57,7 @@ const sessionColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bi
 /**
  * Ends the commands in flight on the sessions, and on older ones of their devices, with an unknown outcome: they may
  * have been executed, but no reply can arrive any more. A session that has just been opened has nothing in flight yet.
+ * A command may be sent while its session ends, after `at`.
  */
 export async function markCommandsLost(
   tx: Tx,
@@ -76,7 +78,7 @@ export async function markCommandsLost(
       where command.state = 'sent' and command.epoch <= sent.last_epoch
     )
     update device_command command
-    set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = ${at}
+    set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = greatest(${at}, command.sent_at)
     from locked where command.org_id = locked.org_id and command.id = locked.id
     returning ${endColumns}
   `.execute(tx)
@@ -105,6 +107,7 @@ export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): P
 export interface EndedCommand {
   readonly orgId: string
   readonly kind: CommandKind
+  readonly params: Readonly<Record<string, unknown>>
   readonly state: CommandState
   readonly outcome: Readonly<Record<string, unknown>> | null
   readonly siteUpgradeId: string | null

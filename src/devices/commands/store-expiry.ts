@@ -7,6 +7,7 @@ import type { CommandOrder } from './command.ts'
 export interface ExpiredCommand {
   readonly orgId: string
   readonly kind: CommandOrder['kind']
+  readonly params: Readonly<Record<string, unknown>>
   readonly mac: string
   readonly name: string | null
   readonly siteId: string | null
@@ -29,7 +30,7 @@ export async function expireCommands(
     from due, device
     where command.org_id = due.org_id and command.id = due.id
       and device.org_id = command.org_id and device.id = command.device_id
-    returning command.org_id, command.kind, device.mac, device.name, device.site_id, command.created_at,
+    returning command.org_id, command.kind, command.params, device.mac, device.name, device.site_id, command.created_at,
       command.expires_at
   `.execute(tx)
   if (ended.rows.length > 0) wakeAfterCommit(tx, 'commands')
