@@ -104,11 +104,29 @@ describe('the record of an upgrade', () => {
     expect(record).toMatchObject({ ...rest, phase_sizes: [1, 1], status: 'queued' })
     expect([record.versions, record.allow_downgrades]).toMatchObject([versions, allow_downgrades])
   })
+
+  test('shows the defaults that apply to its strategy', async () => {
+    const start_time = Math.floor(world.ctx.clock.now().getTime() / 1000) + 3600
+    const recordOf = async (strategy: string) => (await plan({ strategy, start_time })).record
+    expect(await recordOf('canary')).toMatchObject({ canary_phases: [1, 10, 50, 100], max_failure_percentage: 5 })
+    const serial = await recordOf('serial')
+    expect([serial.canary_phases, serial.max_failure_percentage]).toEqual([undefined, 5])
+    const bigBang = await recordOf('big_bang')
+    expect([bigBang.canary_phases, bigBang.max_failure_percentage]).toEqual([undefined, undefined])
+  })
 })
 
 describe('mxedge_ids', () => {
   test('missing are all appliances of the organization', async () => {
     expect((await plan({ versions: { tunterm: 'latest' } })).record.counts.queued).toBe(7)
+  })
+
+  test('may be none, which the record says', async () => {
+    const { record } = await plan({ mxedge_ids: [] })
+    expect(record).toMatchObject({
+      counts: { total: 0 },
+      notes: [{ reason: 'mxedge_ids is empty, so the upgrade has no edge appliances' }],
+    })
   })
 
   test('that are unknown or of another organization are named', async () => {

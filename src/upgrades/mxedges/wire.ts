@@ -5,6 +5,8 @@ import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import type { MxedgeUpgrade, MxedgeUpgradeItem, MxedgeUpgradeTarget } from '../../mxedges/upgrades/store-records.ts'
 import type { MxedgeStep } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/clock.ts'
+import { canary } from '../strategies/canary.ts'
+import { DEFAULT_PERCENTS } from '../strategies/canary-sites.ts'
 import { fieldsOf, commonStrategies } from '../strategies/index.ts'
 import { EpochS, stateFields } from '../wire.ts'
 
@@ -148,7 +150,9 @@ const statusOf: Readonly<Record<MxedgeUpgradeTarget['state'], TargetStatus>> = {
 export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typeof MxedgeUpgradeItemReply> {
   const { orgId, id, siteId, status, plan, currentPhase, stopReason, hold, startAt, createdAt, finishedAt } = upgrade
   const request = upgrade.request as MxedgeUpgradeBody
-  const { distro, canary_phases: phases, max_failures: failures, max_failure_percentage: percentage } = request
+  const { distro, canary_phases: phases, max_failures: failures } = request
+  const limit = request.max_failure_percentage ?? plan.max_failure_percentage ?? undefined
+  const isCanary = plan.strategy === canary.name
   return {
     id,
     org_id: orgId,
@@ -159,9 +163,9 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     versions: Object.fromEntries(packageNames.map((name) => [name, request.versions?.[name] ?? 'current'])),
     allow_downgrades: Object.fromEntries(packageNames.map((name) => [name, request.allow_downgrades?.[name] ?? false])),
     ...(distro !== undefined && { distro }),
-    ...(phases !== undefined && { canary_phases: phases }),
+    ...((phases !== undefined || isCanary) && { canary_phases: [...(phases ?? DEFAULT_PERCENTS)] }),
     ...(failures !== undefined && { max_failures: failures }),
-    ...(percentage !== undefined && { max_failure_percentage: percentage }),
+    ...(limit !== undefined && { max_failure_percentage: limit }),
     start_time: Math.floor(epochS(startAt)),
     phase: currentPhase,
     phase_sizes: [...plan.phase_sizes],
