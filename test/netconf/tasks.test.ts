@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { JunosFacts } from '../../src/gateway/netconf/facts.ts'
-import { readFacts } from '../../src/gateway/netconf/facts.ts'
+import { type JunosFacts, readChanges, readFacts } from '../../src/gateway/netconf/facts.ts'
+import { readHardware } from '../../src/gateway/netconf/hardware.ts'
 import { decodeRpcReply } from '../../src/gateway/netconf/rpc.ts'
 import type { Task } from '../../src/gateway/netconf/task.ts'
 import { packageFailure } from '../../src/gateway/netconf/packages.ts'
@@ -10,6 +10,7 @@ import { answerRpc, busyAnswer } from '../../src/simulator/junos/answer-rpc.ts'
 import {
   type JunosDevice,
   type JunosDeviceOptions,
+  type JunosForm,
   bootChassis,
   createJunosDevice,
 } from '../../src/simulator/junos/junos-device.ts'
@@ -49,6 +50,43 @@ async function factsOf(device: JunosDevice): Promise<JunosFacts> {
 
 const command = async (device: JunosDevice, order: JunosCommand, maxCalls?: number) =>
   run(startTask(order, await factsOf(device)), device, maxCalls)
+
+/** Passes on the task, and notes the names of its requests. */
+function* noting<Result>(task: Task<Result>, names: string[]): Task<Result> {
+  let next = task.next()
+  while (next.done !== true) {
+    names.push(next.value.rpc.name)
+    next = task.next(yield next.value)
+  }
+  return next.value
+}
+
+describe('an idle device', () => {
+  const asked = async (form: JunosForm, task: (facts: JunosFacts) => Task<unknown>) => {
+    const device = deviceOf({ form })
+    const names: string[] = []
+    await run(noting(task(await factsOf(device)), names), device)
+    return names
+  }
+  const chassis = 'get-virtual-chassis-information'
+  const uptime = 'get-system-uptime-information'
+  const sets = 'get-software-sets-information'
+
+  test.each([
+    ['single', false, [uptime]],
+    ['single', true, [chassis, uptime, sets]],
+    ['virtual_chassis', false, [chassis, uptime, sets]],
+    ['cluster', false, ['get-system-information', uptime]],
+  ] as const)('that is a %s, in a look that is thorough (%s), is asked for %j', async (form, isThorough, names) => {
+    expect(await asked(form, (facts) => readChanges(facts, isThorough))).toEqual(names)
+  })
+
+  test('is asked once for each part of its hardware', async () => {
+    const names = await asked('single', readHardware)
+    expect(new Set(names).size).toBe(names.length)
+    expect(names).toHaveLength(9)
+  })
+})
 
 describe('an activation', () => {
   const prepared = (): JunosDevice => {

@@ -56,12 +56,17 @@ export function* readFacts(): Task<JunosFacts | string> {
   return composeFacts({ system: system.root, macs, chassis, uptime, sets })
 }
 
-/** Reads what changes while a device is connected. */
-export function* readChanges(before: JunosFacts): Task<JunosFacts> {
-  const chassis = before.members.length > 0 ? yield read(rpcs.virtualChassis) : null
+/**
+ * Reads what changes while a device is connected. Its software and its members change without a new connection only while
+ * it has other members, which come and go. A device without them is asked for both only where the look is thorough.
+ */
+export function* readChanges(before: JunosFacts, isThorough: boolean): Task<JunosFacts> {
+  const isAlone = before.members.length <= 1
+  const isAsked = isThorough || !isAlone
+  const chassis = before.members.length > 0 && isAsked ? yield read(rpcs.virtualChassis) : null
   const system = before.nodes.length > 0 ? yield read(rpcs.systemInformation) : null
   const uptime = yield read(rpcs.uptime)
-  const sets = before.backup === null ? null : yield* readSoftwareSets()
+  const sets = before.backup === null || !isAsked ? null : yield* readSoftwareSets(isAlone)
   const members = chassis?.kind === 'ok' ? membersOf(chassis.root, sets ?? [], before) : before.members
   const backup = sets === null ? before.backup : decideBackup(sets)
   const nodes = system?.kind === 'ok' ? nodesOf(system.root) : before.nodes

@@ -39,7 +39,8 @@ function* readMembers({ pics, airflows }: ChassisInventory): Task<DecodedChassis
   const engines = yield* decoded(rpcs.routeEngines, decodeRouteEngines)
   const poe = yield* decoded(rpcs.poeControllers, decodePoe)
   const uptimes = yield* decoded(rpcs.uptime, uptimesOf)
-  const sets = new Map((yield* readSoftwareSets())?.map((set) => [set.member, set]))
+  const isAlone = members.length === 1
+  const sets = new Map((yield* readSoftwareSets(isAlone))?.map((set) => [set.member, set]))
   return {
     unit,
     members: members.map((member): MemberHardware => {

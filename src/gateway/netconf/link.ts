@@ -18,8 +18,8 @@ export interface LinkOptions {
   readonly address: string | null
 }
 
-/** The hardware is asked for once in as many looks for changes: its replies are large, and it changes rarely. */
-const POLLS_PER_HARDWARE = 10
+/** One in as many looks for changes is thorough and asks for the hardware: the replies are large, and change rarely. */
+const POLLS_PER_THOROUGH = 10
 
 /** The task did not end: the connection did, and with it every certainty. */
 const LOST = Symbol('lost')
@@ -129,7 +129,9 @@ export class JunosLink implements DeviceLink {
 
   async #poll(): Promise<void> {
     const before = this.#facts
-    const after = await this.#run(readChanges(before))
+    this.#polls += 1
+    const isThorough = this.#polls % POLLS_PER_THOROUGH === 0
+    const after = await this.#run(readChanges(before, isThorough))
     if (after === LOST) return
     this.#facts = after
     this.#report(after.uptimeS, {
@@ -137,10 +139,8 @@ export class JunosLink implements DeviceLink {
       capabilities: changed(junosDriver.capabilitiesOf(before), junosDriver.capabilitiesOf(after)),
       hardware: null,
     })
-    this.#polls += 1
     // A changed member has another version, uptime or place.
-    if (this.#polls % POLLS_PER_HARDWARE === 0 || changed(before.members, after.members) !== null)
-      await this.#pollHardware()
+    if (isThorough || changed(before.members, after.members) !== null) await this.#pollHardware()
   }
 
   async #pollHardware(): Promise<void> {

@@ -14,12 +14,15 @@ export interface SoftwareSet {
   readonly backup: string | null
 }
 
-/** Returns the software of each member; null where the release doesn't report it. */
-export function* readSoftwareSets(): Task<SoftwareSet[] | null> {
+/**
+ * Returns the software of each member; null where the release doesn't report it.
+ * @param isAlone True for a device that is known to have no other members.
+ */
+export function* readSoftwareSets(isAlone = false): Task<SoftwareSet[] | null> {
   const step = { step: 'check' as const }
-  let reply = yield { rpc: rpcs.softwareSets, timeoutMs: waits.read, step }
+  let reply = yield { rpc: isAlone ? rpcs.softwareSetsHere : rpcs.softwareSets, timeoutMs: waits.read, step }
   // A device without members refuses the question about all of them.
-  if (reply.kind === 'error') reply = yield { rpc: rpcs.softwareSetsHere, timeoutMs: waits.read, step }
+  if (reply.kind === 'error' && !isAlone) reply = yield { rpc: rpcs.softwareSetsHere, timeoutMs: waits.read, step }
   if (reply.kind !== 'ok') return null
   const sets = parseSoftwareSets(reply.root)
   return sets.length === 0 ? null : sets
