@@ -75,6 +75,7 @@ import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
 import { upgradeOperations } from '../upgrades/routes.ts'
 import { ssrUpgradeOperations } from '../upgrades/ssr/routes.ts'
+import { upgradeReportOperations } from '../upgrades/reports/routes.ts'
 import { upgradeTargetOperations } from '../upgrades/targets/routes.ts'
 import { siteUpgradeOperations } from '../upgrades/site/routes.ts'
 import { webhookOperations } from '../webhooks/routes.ts'
@@ -179,6 +180,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...firmwareOperations(storage.firmwareFiles, [isImageOfOpenCommand, isImageOfRunningMxedgeUpgrade]),
     ...upgradeOperations(outbound),
     ...upgradeTargetOperations,
+    ...upgradeReportOperations,
     ...siteUpgradeOperations(outbound),
     ...ssrUpgradeOperations,
     ...installerDeviceOperations,

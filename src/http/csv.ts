@@ -72,3 +72,17 @@ function decode(field: string, bytes: Uint8Array): string {
     throw invalidField(field, 'is no text in UTF-8')
   }
 }
+
+/** Encodes a line of a table as RFC 4180 defines it. Quotes what readers would trim, or take for the end of a cell. */
+export function encodeCsvRow(cells: readonly string[]): string {
+  return `${cells.map(quote).join(',')}\r\n`
+}
+
+function quote(cell: string): string {
+  return /[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+}
+
+/** Returns a text that no spreadsheet takes for a formula, whoever worded it. */
+export function neutralize(text: string): string {
+  return /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text
+}

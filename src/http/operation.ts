@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import type { Context } from '../platform/context.ts'
@@ -88,10 +89,14 @@ export interface Heading<L extends Location, P extends TProperties, Q extends Qu
   readonly errors?: Readonly<Record<number, TSchema>>
 }
 
-/** What `run` may return: nothing, where the reply has no fields; bytes, where it sets their content type. */
+/**
+ * What `run` may return: nothing, where the reply has no fields; bytes, where it sets their content type; a stream of the
+ * text of the reply, where it is too large to be in memory.
+ */
 export type Result<R extends TSchema> =
   | Static<R>
   | JsonText<Static<R>>
+  | Readable
   | Buffer
   | (keyof Static<R> extends never ? void : never)
 

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import type { Context } from '../platform/context.ts'
@@ -8,13 +9,18 @@ import { type Operation, contentOf } from './operation.ts'
 import { ListErrorReply } from './schemas.ts'
 import { takeStreams } from './streams.ts'
 
+const IDLE_MS = 60_000
+
 /** Registers operations; under /api/v1. */
 export function serveOperations(ctx: Context, operations: readonly Operation[]): FastifyPluginAsync {
   return async (http) => {
+    const sending = new Set<Readable>()
+    // A stop does not wait for slow readers: they see the interruption.
+    http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
     const readers = new Map(operations.filter(({ method }) => method === 'GET').map(({ at, run }) => [at.path, run]))
     for (const operation of operations) {
       const { body } = operation.schema
-      const answer = answering(ctx, operation, readers.get(operation.at.path))
+      const answer = answering(ctx, operation, { read: readers.get(operation.at.path), sending })
       const content = body === undefined ? {} : contentOf(body)
       const [form, stream] = ['multipart/form-data' in content, 'application/octet-stream' in content]
       if (!form && !stream) addRoute(http, operation, answer)
@@ -29,8 +35,15 @@ export function serveOperations(ctx: Context, operations: readonly Operation[]):
   }
 }
 
-/** @param read The operation that reads what this one updates. @throws Error where there is none. */
-function answering(ctx: Context, operation: Operation, read: Operation['run'] | undefined): Answering {
+interface Serving {
+  /** The operation that reads what this one updates. */
+  readonly read: Operation['run'] | undefined
+  /** Answers that are being sent piece by piece. */
+  readonly sending: Set<Readable>
+}
+
+/** @throws Error for an operation that updates what none reads. */
+function answering(ctx: Context, operation: Operation, { read, sending }: Serving): Answering {
   const { id, updates, run, reply: declared } = operation
   if (updates !== null && !updates.isReadHere && read === undefined)
     throw new Error(`${id} updates a ${updates.name} that nothing reads`)
@@ -39,8 +52,18 @@ function answering(ctx: Context, operation: Operation, read: Operation['run'] | 
     const result = await run(ctx, request, reply, read)
     if (mediaType !== 'application/json') void reply.type(`${mediaType}; charset=utf-8`)
     if (result instanceof JsonText) return reply.type('application/json; charset=utf-8').send(result.text)
+    if (result instanceof Readable) return sendStream(reply, result, sending)
     return result === undefined ? {} : result
   }
+}
+
+/** Sends a text while it is being made. A client that takes nothing for a while is gone, whatever its socket says. */
+function sendStream(reply: FastifyReply, body: Readable, sending: Set<Readable>): FastifyReply {
+  sending.add(body)
+  body.once('close', () => sending.delete(body))
+  reply.raw.setTimeout(IDLE_MS)
+  if (!reply.hasHeader('content-type')) void reply.type('application/json; charset=utf-8')
+  return reply.send(body)
 }
 
 /** Returns the schema that is checked before the operation runs, which reads forms and streams itself. */

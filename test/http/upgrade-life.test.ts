@@ -168,3 +168,37 @@ async function hold(id: string, how: { readonly by: 'approval' | 'gate'; readonl
   await db.updateTable('orgUpgrade').set({ hold: held }).where('id', '=', id).execute()
   await db.updateTable('siteUpgrade').set({ hold: held }).where('orgUpgradeId', '=', id).execute()
 }
+
+it('the report of an upgrade is JSON or CSV, of the organization or of one site', async () => {
+  const { body } = await post({ all_sites: true })
+  const path = `/${body.id}/report`
+  const { status, body: report, headers } = await get(path)
+  expect(status).toBe(200)
+  expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(report).toMatchObject({
+    upgrade_id: body.id,
+    status: 'running',
+    total: 5,
+    sites: [{ total: 3 }, { total: 2 }],
+  })
+  expect(report.devices).toHaveLength(5)
+  const { server, admin } = harness
+  const csv = await server.call('GET', `${harness.path}${path}`, { as: admin, headers: { accept: 'text/csv' } })
+  expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  const asked = await get(`${path}?format=csv`)
+  expect(asked.body).toBe(csv.body)
+  expect(asked.body.trimEnd().split('\r\n')).toHaveLength(6)
+  expect(await get(`${path}?format=xml`)).toMatchObject({ status: 400 })
+  expect(await get('/0193a1c0-0000-7000-8000-000000000001/report')).toMatchObject({ status: 404 })
+  const [here, there] = body.upgrades
+  const ofSite = (siteId: string) =>
+    server.call('GET', `/sites/${siteId}/devices/upgrade/${here.upgrade.id}/report`, { as: admin })
+  const { body: part } = await ofSite(here.site_id)
+  expect(part).toMatchObject({
+    upgrade_id: body.id,
+    site_upgrade_id: here.upgrade.id,
+    sites: [{ site_id: here.site_id }],
+  })
+  expect(part.devices).toHaveLength(part.total)
+  expect(await ofSite(there.site_id)).toMatchObject({ status: 404 })
+})

@@ -124,6 +124,8 @@ export const elsewhere: Readonly<Record<string, string>> = {
   listSiteAvailableDeviceVersions: 'the declaration of listOrgAvailableDeviceVersions',
   listSiteDeviceUpgrades: 'test/http/site-upgrades.test.ts',
   listOrgDeviceUpgradeTargets: 'test/http/upgrade-life.test.ts',
+  getOrgDeviceUpgradeReport: 'test/rollout/report.test.ts',
+  getSiteDeviceUpgradeReport: 'test/http/upgrade-life.test.ts',
   listOrgSsoLatestFailures: 'test/sso',
   getOrgMxEdgeStats: 'one appliance',
   getSiteMxEdgeStats: 'one appliance',

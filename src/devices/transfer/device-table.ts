@@ -1,4 +1,4 @@
-import type { CsvRow } from '../../http/csv.ts'
+import { type CsvRow, encodeCsvRow } from '../../http/csv.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { DeviceType } from '../device.ts'
 
@@ -22,7 +22,7 @@ const columns: readonly string[] = ['mac', ...facts, 'name', ...documentColumns]
 
 /** Encodes a CSV with a header line and a row for each device; a missing value is an empty cell. */
 export function encodeTable(devices: readonly TableDevice[]): string {
-  return [columns, ...devices.map(rowOf)].map((row) => `${row.map(quote).join(',')}\r\n`).join('')
+  return [columns, ...devices.map(rowOf)].map(encodeCsvRow).join('')
 }
 
 function rowOf({ mac, serial, model, type, name, doc }: TableDevice): string[] {
@@ -31,11 +31,6 @@ function rowOf({ mac, serial, model, type, name, doc }: TableDevice): string[] {
 
 function cellOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
-}
-
-/** Quotes what readers would trim, or take for the end of a cell. */
-function quote(cell: string): string {
-  return /[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
 /** A row in the form of a device's document. */

@@ -1,0 +1,86 @@
+import type { TargetCounts, TargetState, UpgradeStatus } from '../../rollout/rollout.ts'
+import type { UpgradeEvent } from '../../rollout/store-events.ts'
+
+/** An organization upgrade, or the part of it at one site. */
+export interface ReportedUpgrade {
+  readonly orgUpgradeId: string
+  /** Null: all of its site upgrades. */
+  readonly siteUpgradeId: string | null
+  readonly strategy: string
+  readonly targetVersion: string
+  readonly createdAt: Date
+}
+
+/** For how long devices were down, as far as it is known. */
+export interface Downtime {
+  readonly devices: number
+  readonly longestS: number
+  readonly sumS: number
+  /** How many were down at the same time, at most. */
+  readonly atOnce: number
+  /** Devices that have not come back. */
+  readonly stillDown: number
+}
+
+export interface ReportedSite {
+  readonly id: string
+  readonly siteId: string
+  /** Null: the site does not exist any more. */
+  readonly siteName: string | null
+  readonly status: UpgradeStatus
+  readonly stopReason: string | null
+  readonly total: number
+  readonly counts: TargetCounts
+  readonly finishedAt: Date | null
+  /** Null: no device was down. */
+  readonly downtime: Downtime | null
+}
+
+export interface ReportedPhase {
+  readonly phase: number
+  readonly total: number
+  readonly upgraded: number
+  readonly failed: number
+  /** When its last device ended; null: not yet. */
+  readonly endedAt: Date | null
+}
+
+/** Everything but the devices. Its size depends on the number of sites and of different reasons. */
+export interface ReportSummary {
+  readonly upgrade: ReportedUpgrade
+  readonly sites: readonly ReportedSite[]
+  /** Of all sites together. */
+  readonly downtime: Downtime
+  /** The most frequent ones, as in the next three. */
+  readonly versions: readonly { readonly devices: number; readonly from: string | null; readonly to: string }[]
+  readonly failures: readonly { readonly devices: number; readonly reason: string | null }[]
+  readonly leftOut: readonly { readonly devices: number; readonly reason: string }[]
+  /** In order, the first thousand. */
+  readonly phases: readonly ReportedPhase[]
+  /** Events of the upgrade as a whole, and of its sites, in order. */
+  readonly events: readonly UpgradeEvent[]
+}
+
+export interface ReportedDevice {
+  readonly upgradeId: string
+  readonly deviceId: string
+  readonly mac: string
+  readonly model: string
+  readonly phase: number
+  readonly state: TargetState
+  readonly reason: string | null
+  readonly fromVersion: string | null
+  readonly targetVersion: string
+  readonly attempt: number
+  readonly run: number
+  readonly enteredAt: Date
+  readonly downAt: Date | null
+  readonly upAt: Date | null
+}
+
+/** A selected device that the plan left out. */
+export interface LeftOutDevice {
+  readonly siteId: string
+  readonly mac: string
+  readonly reason: string
+}

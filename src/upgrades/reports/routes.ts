@@ -1,0 +1,83 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Readable } from 'node:stream'
+import { Type } from 'typebox'
+import { org, site } from '../../http/at.ts'
+import { type Operation, operation } from '../../http/operation.ts'
+import { Uuid } from '../../http/schemas.ts'
+import { encodeCsv, encodeJson } from './encode-report.ts'
+import { type Report, type ReportRow, readReport } from './read-report.ts'
+import { getReported, getReportedOfSite } from './store.ts'
+import {
+  ReportQuery,
+  ReportReply,
+  presentReportDevice,
+  presentReportLine,
+  presentSummary,
+  reportColumns,
+} from './wire.ts'
+
+const tag = 'Upgrades'
+const path = '/devices/upgrade/:upgrade_id/report'
+const declared = {
+  method: 'GET',
+  tag,
+  params: { upgrade_id: Uuid },
+  query: ReportQuery,
+  reply: ReportReply,
+  otherReplies: { 'text/csv': Type.String() },
+} as const
+
+interface Asked {
+  readonly query: { readonly format?: 'json' | 'csv' }
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly params: { readonly upgrade_id: string }
+}
+
+/** Reports of upgrades, running or ended. Ours. */
+export const upgradeReportOperations: Operation[] = [
+  operation({
+    ...declared,
+    id: 'getOrgDeviceUpgradeReport',
+    summary: 'Get a report of an upgrade: downtime, failures, phases and decisions',
+    at: org(path, { needs: 'read' }),
+    run: async (ctx, { scope, ...asked }) => {
+      const upgrade = await getReported(ctx.db, scope, asked.params.upgrade_id)
+      return answer(await readReport(ctx.db, scope, upgrade), asked)
+    },
+  }),
+  operation({
+    ...declared,
+    id: 'getSiteDeviceUpgradeReport',
+    summary: 'Get a report of an upgrade of a site: downtime, failures, phases and decisions',
+    at: site(path, { needs: 'read' }),
+    run: async (ctx, { scope, ...asked }) => {
+      const upgrade = await getReportedOfSite(ctx.db, scope, asked.params.upgrade_id)
+      return answer(await readReport(ctx.db, scope, upgrade), asked)
+    },
+  }),
+].flat()
+
+function answer(report: Report, { query, request, reply, params: { upgrade_id: id } }: Asked): Readable {
+  const format = query.format ?? (prefersCsv(request.headers.accept) ? 'csv' : 'json')
+  if (format === 'csv') {
+    void reply.type('text/csv; charset=utf-8')
+    void reply.header('content-disposition', `attachment; filename="upgrade-${id}.csv"`)
+  }
+  return encodeReport(report, format)
+}
+
+/** Returns the text of a report, which reads the devices while it is taken. */
+export function encodeReport(report: Report, format: 'json' | 'csv'): Readable {
+  if (format === 'csv') return encodeCsv(reportColumns, mapped(report, presentReportLine))
+  return encodeJson(presentSummary(report.summary), { name: 'devices', rows: mapped(report, presentReportDevice) })
+}
+
+async function* mapped<T>({ rows }: Report, present: (row: ReportRow) => T): AsyncGenerator<T> {
+  for await (const row of rows()) yield present(row)
+}
+
+/** True if the client names CSV, and neither JSON nor anything at all. */
+function prefersCsv(accept = ''): boolean {
+  return accept.includes('text/csv') && !accept.includes('json') && !accept.includes('*/*')
+}

@@ -1,0 +1,136 @@
+import { sql } from 'kysely'
+import type { InOrg } from '../../access/scope.ts'
+import type { Reader } from '../../platform/db.ts'
+import type { Downtime, ReportSummary, ReportedPhase, ReportedSite, ReportedUpgrade } from './report.ts'
+import { isLeftOut, isReported, listReportedEvents } from './store.ts'
+
+/** Reasons and versions are texts of devices, so nobody knows how many there are. */
+const MAX_GROUPS = 200
+/** A serial upgrade has a phase for each device. */
+const MAX_PHASES = 1000
+
+/** Finds everything but the devices. */
+export async function findSummary(reader: Reader, scope: InOrg, upgrade: ReportedUpgrade): Promise<ReportSummary> {
+  const downtimes = await listDowntimes(reader, scope, upgrade)
+  const sites = await listReportedSites(reader, scope, upgrade)
+  return {
+    upgrade,
+    sites: sites.map((site) => Object.assign(site, { downtime: downtimes.get(site.id) ?? null })),
+    downtime: downtimes.get(null) ?? noDowntime,
+    versions: await groupVersions(reader, scope, upgrade),
+    failures: await groupFailures(reader, scope, upgrade),
+    leftOut: await groupLeftOut(reader, scope, upgrade),
+    phases: await listReportedPhases(reader, scope, upgrade),
+    events: await listReportedEvents(reader, scope, upgrade),
+  }
+}
+
+const targets = sql`site_upgrade
+  join upgrade_target target on target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id`
+
+async function listReportedSites(
+  reader: Reader,
+  scope: InOrg,
+  upgrade: ReportedUpgrade,
+): Promise<Omit<ReportedSite, 'downtime'>[]> {
+  const { rows } = await sql<Omit<ReportedSite, 'downtime'>>`
+    select site_upgrade.id, site_id, site.name as site_name, status, stop_reason, total, counts, finished_at
+    from site_upgrade left join site on site.org_id = site_upgrade.org_id and site.id = site_upgrade.site_id
+    where ${isReported(scope, upgrade)} order by site_upgrade.id
+  `.execute(reader)
+  return rows
+}
+
+const noDowntime: Downtime = { devices: 0, longestS: 0, sumS: 0, atOnce: 0, stillDown: 0 }
+
+/**
+ * Sums up the outages by site upgrade, and of all of them by null. A device that has not come back counts until its target
+ * ended. Of two that meet at an instant the one has ended.
+ */
+async function listDowntimes(
+  reader: Reader,
+  scope: InOrg,
+  upgrade: ReportedUpgrade,
+): Promise<Map<string | null, Downtime>> {
+  const { rows } = await sql<Downtime & { readonly id: string | null }>`
+    with outage as materialized (
+      select target.upgrade_id, target.device_id, target.down_at, coalesce(target.up_at, target.entered_at) as until,
+        target.up_at is null as is_last
+      from ${targets} where ${isReported(scope, upgrade)} and target.down_at is not null
+      union all
+      select run.upgrade_id, run.device_id, run.down_at, coalesce(run.up_at, run.ended_at), false
+      from site_upgrade
+      join upgrade_target_run run on run.org_id = site_upgrade.org_id and run.upgrade_id = site_upgrade.id
+      where ${isReported(scope, upgrade)} and run.down_at is not null
+    ), edge as (
+      select upgrade_id, down_at as at, 1 as change from outage
+      union all select upgrade_id, until, -1 from outage
+    ), running as (
+      select upgrade_id, sum(change) over (partition by upgrade_id order by at, change rows unbounded preceding) as here,
+        sum(change) over (order by at, change rows unbounded preceding) as everywhere
+      from edge
+    ), peak as (
+      select upgrade_id, case when grouping(upgrade_id) = 0 then max(here) else max(everywhere) end as at_once
+      from running group by grouping sets ((upgrade_id), ())
+    ), total as (
+      select upgrade_id, count(distinct device_id)::integer as devices,
+        max(extract(epoch from until - down_at))::float8 as longest_s,
+        sum(extract(epoch from until - down_at))::float8 as sum_s,
+        (count(*) filter (where is_last))::integer as still_down
+      from outage group by grouping sets ((upgrade_id), ())
+    )
+    select total.upgrade_id as id, devices, coalesce(longest_s, 0) as longest_s, coalesce(sum_s, 0) as sum_s, still_down,
+      coalesce(at_once, 0)::integer as at_once
+    from total left join peak on peak.upgrade_id is not distinct from total.upgrade_id
+  `.execute(reader)
+  return new Map(rows.map(({ id, ...downtime }) => [id, downtime]))
+}
+
+async function groupVersions(
+  reader: Reader,
+  scope: InOrg,
+  upgrade: ReportedUpgrade,
+): Promise<ReportSummary['versions']> {
+  const { rows } = await sql<ReportSummary['versions'][number]>`
+    select target.from_version as "from", target.target_version as "to", count(*)::integer as devices
+    from ${targets} where ${isReported(scope, upgrade)}
+    group by 1, 2 order by 3 desc, 1, 2 limit ${MAX_GROUPS}
+  `.execute(reader)
+  return rows
+}
+
+async function groupFailures(
+  reader: Reader,
+  scope: InOrg,
+  upgrade: ReportedUpgrade,
+): Promise<ReportSummary['failures']> {
+  const { rows } = await sql<ReportSummary['failures'][number]>`
+    select target.reason, count(*)::integer as devices
+    from ${targets} where ${isReported(scope, upgrade)} and target.state = 'failed'
+    group by 1 order by 2 desc, 1 limit ${MAX_GROUPS}
+  `.execute(reader)
+  return rows
+}
+
+async function groupLeftOut(reader: Reader, scope: InOrg, upgrade: ReportedUpgrade): Promise<ReportSummary['leftOut']> {
+  const { rows } = await sql<ReportSummary['leftOut'][number]>`
+    select note->>'reason' as reason, count(*)::integer as devices
+    from site_upgrade cross join lateral jsonb_array_elements(site_upgrade.notes) note
+    where ${isReported(scope, upgrade)} and ${isLeftOut}
+    group by 1 order by 2 desc, 1 limit ${MAX_GROUPS}
+  `.execute(reader)
+  return rows
+}
+
+async function listReportedPhases(reader: Reader, scope: InOrg, upgrade: ReportedUpgrade): Promise<ReportedPhase[]> {
+  const { rows } = await sql<ReportedPhase>`
+    select target.phase, count(*)::integer as total,
+      (count(*) filter (where target.state in ('upgraded', 'staged', 'snapshotting')))::integer as upgraded,
+      (count(*) filter (where target.state = 'failed'))::integer as failed,
+      case when bool_and(target.state in ('upgraded', 'staged', 'failed', 'skipped', 'cancelled'))
+        then max(target.entered_at) end as ended_at
+    from ${targets} where ${isReported(scope, upgrade)} and target.phase > 0
+    group by 1 order by 1 limit ${MAX_PHASES}
+  `.execute(reader)
+  return rows
+}

@@ -1,0 +1,107 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { InOrg, OrgScope, SiteScope } from '../../access/scope.ts'
+import type { Reader } from '../../platform/db.ts'
+import { notFound } from '../../platform/errors.ts'
+import type { UpgradeEvent } from '../../rollout/store-events.ts'
+import type { LeftOutDevice, ReportedDevice, ReportedUpgrade } from './report.ts'
+
+/** @throws AppError not_found, also for one of another kind. */
+export async function getReported(reader: Reader, scope: OrgScope, id: string): Promise<ReportedUpgrade> {
+  const upgrade = await reader
+    .selectFrom('orgUpgrade')
+    .select(['id as orgUpgradeId', 'strategy', 'targetVersion', 'createdAt'])
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('kind', '=', 'device')
+    .executeTakeFirst()
+  if (upgrade === undefined) throw notFound(id)
+  return { ...upgrade, siteUpgradeId: null }
+}
+
+/** @throws AppError not_found, also for one of another site. */
+export async function getReportedOfSite(reader: Reader, scope: SiteScope, id: string): Promise<ReportedUpgrade> {
+  const upgrade = await reader
+    .selectFrom('siteUpgrade')
+    .innerJoin('orgUpgrade', (join) =>
+      join.onRef('orgUpgrade.orgId', '=', 'siteUpgrade.orgId').onRef('orgUpgrade.id', '=', 'siteUpgrade.orgUpgradeId'),
+    )
+    .select(['siteUpgrade.id as siteUpgradeId', 'orgUpgradeId', 'strategy', 'targetVersion', 'orgUpgrade.createdAt'])
+    .where('siteUpgrade.orgId', '=', scope.orgId)
+    .where('siteUpgrade.siteId', '=', scope.siteId)
+    .where('siteUpgrade.id', '=', id)
+    .where('orgUpgrade.kind', '=', 'device')
+    .executeTakeFirst()
+  if (upgrade === undefined) throw notFound(id)
+  return upgrade
+}
+
+/** The condition that `site_upgrade` belongs to what is reported. */
+export function isReported({ orgId }: InOrg, { orgUpgradeId, siteUpgradeId }: ReportedUpgrade): RawBuilder<boolean> {
+  const whole = sql<boolean>`site_upgrade.org_id = ${orgId} and site_upgrade.org_upgrade_id = ${orgUpgradeId}`
+  return siteUpgradeId === null ? whole : sql<boolean>`${whole} and site_upgrade.id = ${siteUpgradeId}`
+}
+
+/** Lists the events of the upgrade as a whole and of the reported sites, in order. */
+export async function listReportedEvents(
+  reader: Reader,
+  scope: InOrg,
+  { orgUpgradeId, siteUpgradeId }: ReportedUpgrade,
+): Promise<UpgradeEvent[]> {
+  const { rows } = await sql<{ readonly event: UpgradeEvent }>`
+    select event from upgrade_event
+    where org_id = ${scope.orgId} and org_upgrade_id = ${orgUpgradeId}
+      and (${siteUpgradeId}::text is null or coalesce(event->>'site_upgrade_id', ${siteUpgradeId}::text) = ${siteUpgradeId}::text)
+    order by id
+  `.execute(reader)
+  return rows.map(({ event }) => event)
+}
+
+/** Targets of one statement: the memory of a report depends on it alone. */
+export const DEVICES_PER_PART = 1000
+
+/** A position in the order of the devices. */
+export type DeviceKey = Pick<ReportedDevice, 'upgradeId' | 'deviceId'>
+
+/** Lists targets of these site upgrades after `after`. A part that is shorter than DEVICES_PER_PART is the last. */
+export async function listReportedDevices(
+  reader: Reader,
+  { orgId }: InOrg,
+  { siteUpgradeIds, after }: { readonly siteUpgradeIds: readonly string[]; readonly after: DeviceKey },
+): Promise<ReportedDevice[]> {
+  const { rows } = await sql<ReportedDevice>`
+    select upgrade_id, device_id, mac, model, phase, state, reason, from_version, target_version, attempt, run, entered_at,
+      down_at, up_at
+    from upgrade_target
+    where org_id = ${orgId} and upgrade_id = any(${siteUpgradeIds}::uuid[])
+      and (upgrade_id, device_id) > (${after.upgradeId}::uuid, ${after.deviceId}::uuid)
+    order by upgrade_id, device_id limit ${DEVICES_PER_PART}
+  `.execute(reader)
+  return rows
+}
+
+/**
+ * Lists the devices that the plan left out at the site upgrade after `after`, in the order of their ids.
+ * @returns Undefined after the last site upgrade.
+ */
+export async function findLeftOut(
+  reader: Reader,
+  scope: InOrg,
+  { upgrade, after }: { readonly upgrade: ReportedUpgrade; readonly after: string },
+): Promise<{ readonly upgradeId: string; readonly devices: readonly LeftOutDevice[] } | undefined> {
+  const { rows } = await sql<{ readonly upgradeId: string; readonly devices: readonly LeftOutDevice[] }>`
+    select site_upgrade.id as upgrade_id, (
+      select json_agg(json_build_object('siteId', site_upgrade.site_id, 'mac', note->>'mac', 'reason', note->>'reason'))
+      from jsonb_array_elements(site_upgrade.notes) note where ${isLeftOut}) as devices
+    from site_upgrade
+    where ${isReported(scope, upgrade)} and site_upgrade.id > ${after}::uuid
+      and exists (select from jsonb_array_elements(site_upgrade.notes) note where ${isLeftOut})
+    order by site_upgrade.id limit 1
+  `.execute(reader)
+  return rows[0]
+}
+
+/** The condition that a note of `site_upgrade` is about a device that is no target. Ids of devices contain their MACs. */
+export const isLeftOut = sql<boolean>`note ? 'mac' and not exists (
+  select from upgrade_target target
+  where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
+    and target.device_id = ('00000000-0000-0000-1000-' || (note->>'mac'))::uuid)`

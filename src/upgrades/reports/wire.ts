@@ -1,0 +1,301 @@
+import { type Static, Type } from 'typebox'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { UpgradeEventType } from '../../events/upgrade-event-types.ts'
+import { upgradeEventTypes } from '../../events/upgrade-event-types.ts'
+import type { UpgradeEvent } from '../../rollout/store-events.ts'
+import { bucketOf, buckets } from '../buckets.ts'
+import { statuses } from '../site/filters.ts'
+import type { ReportRow } from './read-report.ts'
+import type { Downtime, ReportSummary, ReportedSite } from './report.ts'
+
+const Count = Type.Integer()
+const Seconds = Type.Number()
+
+/** CSV also where the client accepts nothing else. */
+export const ReportQuery = Type.Object({ format: Type.Optional(Type.Enum(['json', 'csv'])) })
+
+const DowntimeReply = named(
+  'UpgradeDowntime',
+  Type.Object({
+    devices: Count,
+    longest: Seconds,
+    sum: Seconds,
+    at_once: Type.Integer({ description: 'How many devices were down at the same time, at most' }),
+    still_down: Type.Integer({ description: 'Devices that have not come back' }),
+  }),
+)
+
+const phaseFields = {
+  phase: Count,
+  total: Count,
+  upgraded: Count,
+  failed: Count,
+  opened_at: Type.Optional(Timestamp),
+  ended_at: Type.Optional(Timestamp),
+  duration: Type.Optional(Seconds),
+}
+
+const decisionTypes = [
+  'UPGRADE_CREATED',
+  'UPGRADE_HELD',
+  'UPGRADE_PAUSED',
+  'UPGRADE_RESUMED',
+  'UPGRADE_APPROVED',
+  'UPGRADE_CHECK_PASSED',
+  'UPGRADE_RETRIED',
+  'UPGRADE_CANCELLED',
+  'UPGRADE_STOPPED',
+] as const satisfies readonly UpgradeEventType[]
+const isDecision: ReadonlySet<UpgradeEventType> = new Set(decisionTypes)
+
+const DecisionReply = named(
+  'UpgradeDecision',
+  Type.Object({
+    type: Type.Enum(Object.keys(upgradeEventTypes)),
+    timestamp: Timestamp,
+    name: Type.Optional(Type.String({ description: 'Who decided; the engine is `rollout`' })),
+    admin_id: Type.Optional(Type.Union([Uuid, Type.Null()])),
+    phase: Type.Optional(Count),
+    site_id: Type.Optional(Uuid),
+    total: Type.Optional(Count),
+    reason: Type.Optional(Type.String()),
+    note: Type.Optional(Type.String()),
+    audit_id: Type.Optional(Uuid),
+  }),
+)
+
+const SiteReply = named(
+  'UpgradeReportSite',
+  Type.Object({
+    site_id: Uuid,
+    site_upgrade_id: Uuid,
+    site_name: Type.Optional(Type.String()),
+    status: Type.Enum(statuses),
+    reason: Type.Optional(Type.String()),
+    total: Count,
+    upgraded: Count,
+    failed: Count,
+    started_at: Type.Optional(Timestamp),
+    ended_at: Type.Optional(Timestamp),
+    downtime: DowntimeReply,
+  }),
+)
+
+const DeviceReply = named(
+  'UpgradeReportDevice',
+  Type.Object({
+    mac: Type.String(),
+    site_id: Uuid,
+    model: Type.Optional(Type.String()),
+    phase: Type.Optional(Count),
+    status: Type.Enum([...Object.keys(buckets), 'left_out']),
+    reason: Type.Optional(Type.String()),
+    from_version: Type.Optional(Type.String()),
+    version: Type.Optional(Type.String()),
+    attempts: Type.Optional(Count),
+    run: Type.Optional(Count),
+    down_at: Type.Optional(Timestamp),
+    up_at: Type.Optional(Timestamp),
+    downtime: Type.Optional(Seconds),
+    ended_at: Type.Optional(Timestamp),
+  }),
+)
+
+const Devices = Type.Integer()
+const summaryFields = {
+  upgrade_id: Uuid,
+  site_upgrade_id: Type.Optional(Uuid),
+  status: Type.Enum([...statuses, 'running']),
+  strategy: Type.String(),
+  target_version: Type.String(),
+  created_at: Timestamp,
+  started_at: Type.Optional(Timestamp),
+  ended_at: Type.Optional(Timestamp),
+  duration: Type.Optional(Seconds),
+  total: Count,
+  upgraded: Count,
+  failed: Count,
+  skipped: Count,
+  cancelled: Count,
+  downtime: DowntimeReply,
+  versions: Type.Array(Type.Object({ from: Type.Optional(Type.String()), to: Type.String(), devices: Devices })),
+  failures: Type.Array(Type.Object({ reason: Type.String(), devices: Devices })),
+  left_out: Type.Array(Type.Object({ reason: Type.String(), devices: Devices }), {
+    description: 'Why devices that were selected are not among those of the upgrade',
+  }),
+  phases: Type.Array(named('UpgradeReportPhase', Type.Object(phaseFields))),
+  decisions: Type.Array(DecisionReply),
+  sites: Type.Array(SiteReply),
+}
+
+export const ReportReply = named(
+  'UpgradeReport',
+  Type.Object({ ...summaryFields, devices: Type.Array(DeviceReply, { description: 'Those left out come last' }) }),
+)
+
+const SummaryReply = Type.Object(summaryFields)
+
+const noDowntime: Downtime = { devices: 0, longestS: 0, sumS: 0, atOnce: 0, stillDown: 0 }
+
+function presentDowntime(downtime: Downtime | null): Static<typeof DowntimeReply> {
+  const { devices, longestS, sumS, atOnce, stillDown } = downtime ?? noDowntime
+  return { devices, longest: longestS, sum: sumS, at_once: atOnce, still_down: stillDown }
+}
+
+/** Presents everything but the devices. */
+export function presentSummary(summary: ReportSummary): Static<typeof SummaryReply> {
+  const { upgrade, sites, events } = summary
+  const starts = events.filter(({ type }) => type === 'UPGRADE_SITE_STARTED')
+  const [started] = starts
+  const ended = endOf(sites)
+  const sum = (count: (site: ReportedSite) => number): number => sites.reduce((all, site) => all + count(site), 0)
+  return {
+    upgrade_id: upgrade.orgUpgradeId,
+    ...(upgrade.siteUpgradeId !== null && { site_upgrade_id: upgrade.siteUpgradeId }),
+    status: statusOf(sites),
+    strategy: upgrade.strategy,
+    target_version: upgrade.targetVersion,
+    created_at: epochS(upgrade.createdAt),
+    ...timesOf(started?.timestamp ?? null, ended),
+    total: sum(({ total }) => total),
+    upgraded: sum(({ counts }) => counts.upgraded + counts.staged + counts.snapshotting),
+    failed: sum(({ counts }) => counts.failed),
+    skipped: sum(({ counts }) => counts.skipped),
+    cancelled: sum(({ counts }) => counts.cancelled),
+    downtime: presentDowntime(summary.downtime),
+    versions: summary.versions.map(({ from, to, devices }) =>
+      from === null ? { to, devices } : { from, to, devices },
+    ),
+    failures: summary.failures.map(({ reason, devices }) => ({ reason: reason ?? 'unknown', devices })),
+    left_out: summary.leftOut.map(({ reason, devices }) => ({ reason, devices })),
+    phases: presentPhases(summary),
+    decisions: events.filter(({ type }) => isDecision.has(type)).map(presentDecision),
+    sites: sites.map((site) => presentSite(site, starts)),
+  }
+}
+
+/** The end of the last site; null while one runs. */
+function endOf(sites: readonly ReportedSite[]): number | null {
+  const ends = sites.map(({ finishedAt }) => (finishedAt === null ? Infinity : epochS(finishedAt)))
+  const last = ends.reduce((latest, end) => Math.max(latest, end), -Infinity)
+  return Number.isFinite(last) ? last : null
+}
+
+function statusOf(sites: readonly ReportedSite[]): Static<typeof SummaryReply>['status'] {
+  if (sites.some(({ finishedAt }) => finishedAt === null)) return 'running'
+  const is = (status: ReportedSite['status']): boolean => sites.some((site) => site.status === status)
+  if (is('failed')) return 'failed'
+  return is('cancelled') ? 'cancelled' : 'completed'
+}
+
+function timesOf(startedAt: number | null, endedAt: number | null) {
+  return {
+    ...(startedAt !== null && { started_at: startedAt }),
+    ...(endedAt !== null && { ended_at: endedAt }),
+    ...(startedAt !== null && endedAt !== null && { duration: Math.max(0, endedAt - startedAt) }),
+  }
+}
+
+/** The first phase opens with the first site. Phases of single devices open without an event. */
+function presentPhases({ phases, events }: ReportSummary): Static<typeof SummaryReply>['phases'] {
+  const opened = new Map<number, number>()
+  for (const { type, phase, timestamp } of events) {
+    const opens = type === 'UPGRADE_PHASE_OPENED' || type === 'UPGRADE_SITE_STARTED'
+    if (opens && phase !== undefined && !opened.has(phase)) opened.set(phase, timestamp)
+  }
+  return phases.map(({ phase, total, upgraded, failed, endedAt }) => {
+    const { started_at: start, ...rest } = timesOf(opened.get(phase) ?? null, endedAt === null ? null : epochS(endedAt))
+    const counts = { phase, total, upgraded, failed }
+    return Object.assign(counts, rest, start === undefined ? {} : { opened_at: start })
+  })
+}
+
+function presentDecision(event: UpgradeEvent): Static<typeof DecisionReply> {
+  const { type, timestamp, admin_name: name, ...rest } = event
+  const { admin_id, phase, site_id, total, reason, note, audit_id } = rest
+  const members = { type, timestamp, name, admin_id, phase, site_id, total, reason, note, audit_id }
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Static<
+    typeof DecisionReply
+  > // fromEntries loses the type.
+}
+
+function presentSite(site: ReportedSite, starts: readonly UpgradeEvent[]): Static<typeof SiteReply> {
+  const { id, siteId, siteName, status, stopReason, total, counts, finishedAt, downtime } = site
+  const started = starts.find(({ site_upgrade_id: of }) => of === id)
+  return {
+    site_id: siteId,
+    site_upgrade_id: id,
+    ...(siteName !== null && { site_name: siteName }),
+    status,
+    ...(stopReason !== null && { reason: stopReason }),
+    total,
+    upgraded: counts.upgraded + counts.staged + counts.snapshotting,
+    failed: counts.failed,
+    ...(started !== undefined && { started_at: started.timestamp }),
+    ...(finishedAt !== null && { ended_at: epochS(finishedAt) }),
+    downtime: presentDowntime(downtime),
+  }
+}
+
+const terminalBuckets: ReadonlySet<string> = new Set(['upgraded', 'failed', 'skipped', 'cancelled'])
+
+export function presentReportDevice(row: ReportRow): Static<typeof DeviceReply> {
+  const { mac, reason } = row.device
+  const place = { mac, site_id: row.site.siteId }
+  if (row.kind === 'leftOut') return { ...place, status: 'left_out', reason: row.device.reason }
+  const { model, phase, state, fromVersion, targetVersion, attempt, run, enteredAt, downAt, upAt } = row.device
+  const status = bucketOf(state)
+  return {
+    ...place,
+    model,
+    phase,
+    status,
+    ...(reason !== null && { reason }),
+    ...(fromVersion !== null && { from_version: fromVersion }),
+    version: targetVersion,
+    attempts: attempt,
+    run,
+    ...(downAt !== null && { down_at: epochS(downAt), downtime: epochS(upAt ?? enteredAt) - epochS(downAt) }),
+    ...(upAt !== null && { up_at: epochS(upAt) }),
+    ...(terminalBuckets.has(status) && { ended_at: epochS(enteredAt) }),
+  }
+}
+
+/** Columns of the table of devices. */
+export const reportColumns = [
+  'mac',
+  'site_id',
+  'site_name',
+  'model',
+  'phase',
+  'status',
+  'reason',
+  'from_version',
+  'version',
+  'attempts',
+  'run',
+  'down_at',
+  'up_at',
+  'downtime',
+  'ended_at',
+] as const
+
+type ReportLine = Partial<Record<(typeof reportColumns)[number], string | number>>
+
+/** Presents a device as a line of the table, with times in UTC. */
+export function presentReportLine(row: ReportRow): ReportLine {
+  const { down_at: downAt, up_at: upAt, ended_at: endedAt, ...device } = presentReportDevice(row)
+  const { siteName } = row.site
+  return {
+    ...device,
+    ...(siteName !== null && { site_name: siteName }),
+    ...(downAt !== undefined && { down_at: timeOf(downAt) }),
+    ...(upAt !== undefined && { up_at: timeOf(upAt) }),
+    ...(endedAt !== undefined && { ended_at: timeOf(endedAt) }),
+  }
+}
+
+function timeOf(atS: number): string {
+  return new Date(atS * 1000).toISOString()
+}

@@ -1,0 +1,142 @@
+import { text } from 'node:stream/consumers'
+import { sql } from 'kysely'
+import { beforeEach, expect, it } from 'vitest'
+import { Value } from 'typebox/value'
+import { parse } from 'csv-parse/sync'
+import { approveOrgUpgrade } from '../../src/upgrades/approve-org-upgrade.ts'
+import { readReport } from '../../src/upgrades/reports/read-report.ts'
+import { encodeReport } from '../../src/upgrades/reports/routes.ts'
+import { getReported } from '../../src/upgrades/reports/store.ts'
+import { ReportReply } from '../../src/upgrades/reports/wire.ts'
+import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
+import { NEW, type SeededDevice } from '../support/fleet.ts'
+import { useRollout } from './harness.ts'
+
+const rollout = useRollout()
+beforeEach(() => rollout.seed([{ devices: 2, name: '=Lab' }, 1]))
+
+async function reportOf(id: string) {
+  const { ctx, org } = rollout
+  const report = await readReport(ctx.db, org.scope, await getReported(ctx.db, org.scope, id))
+  const json: unknown = JSON.parse(await text(encodeReport(report, 'json')))
+  expect([...Value.Errors(ReportReply, json)]).toEqual([])
+  const csv: Record<string, string>[] = parse(await text(encodeReport(report, 'csv')), { columns: true })
+  return { json: Value.Parse(ReportReply, json), csv }
+}
+
+/** Lets the devices flash, and takes them down: the first for 60 s, the second for good, the third for 30 s. */
+async function bringDown([first, second, third]: readonly SeededDevice[]): Promise<void> {
+  if (first === undefined || second === undefined || third === undefined) throw new Error('no devices')
+  const { clock, fleet } = rollout
+  await rollout.advance()
+  await fleet.answer(() => 'does')
+  await rollout.advance()
+  clock.advance(1000)
+  await fleet.disconnect([first, second])
+  clock.advance(30_000)
+  await fleet.disconnect([third])
+  clock.advance(30_000)
+  await fleet.connect([first, third], NEW)
+  await rollout.advance()
+  clock.advance(11 * 60_000)
+  await rollout.advance()
+}
+
+it('a report says for how long which devices were down, what failed why, and how many were down at once', async () => {
+  rollout.clock.advance(1000)
+  const devices = rollout.devices()
+  const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
+  await bringDown(devices)
+  const { json, csv } = await reportOf(id)
+  const lastS = 30 + 30 + 660
+  expect(json).toMatchObject({
+    upgrade_id: id,
+    status: 'completed',
+    target_version: NEW,
+    total: 3,
+    upgraded: 2,
+    failed: 1,
+    downtime: { devices: 3, at_once: 3, still_down: 1 },
+    versions: [{ from: '1.0.0', to: NEW, devices: 3 }],
+    failures: [{ reason: 'no_reconnect', devices: 1 }],
+    left_out: [],
+    phases: [{ phase: 1, total: 3, upgraded: 2, failed: 1 }],
+    decisions: [{ type: 'UPGRADE_CREATED', name: rollout.org.scope.actor.name, total: 3 }],
+  })
+  expect(json.downtime.longest).toBeCloseTo(lastS, 1)
+  expect(json.downtime.sum).toBeCloseTo(60 + lastS + 30, 1)
+  const [lab, site] = json.sites
+  expect(lab).toMatchObject({ site_name: '=Lab', downtime: { devices: 2, at_once: 2, still_down: 1 } })
+  expect(site).toMatchObject({ status: 'completed', downtime: { devices: 1, at_once: 1, still_down: 0 } })
+  expect(site?.downtime.longest).toBeCloseTo(30, 1)
+  expect(json.phases[0]?.duration).toBeCloseTo(json.duration ?? 0, 5)
+  expect(json.devices.map(({ mac }) => mac).toSorted()).toEqual(devices.map(({ mac }) => mac).toSorted())
+  expect(csv).toHaveLength(3)
+  const dead = csv.find(({ mac }) => mac === devices[1]?.mac)
+  expect(dead).toMatchObject({ site_name: "'=Lab", status: 'failed', reason: 'no_reconnect', up_at: '', version: NEW })
+  expect(dead?.['down_at']).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/)
+
+  const [, second] = devices
+  await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+  await rollout.fleet.connect([second as SeededDevice]) // bringDown() has checked it
+  await rollout.play()
+  const { json: after } = await reportOf(id)
+  expect(after).toMatchObject({
+    status: 'completed',
+    upgraded: 3,
+    failures: [],
+    downtime: { devices: 3, still_down: 0 },
+  })
+  expect(after.downtime.longest).toBeCloseTo(lastS, 1)
+  expect(after.decisions.map(({ type }) => type)).toEqual(['UPGRADE_CREATED', 'UPGRADE_RETRIED'])
+})
+
+it('a report says when phases opened and ended, and who opened them', async () => {
+  const { id } = await rollout.create({
+    reboot_strategy: 'canary',
+    canary_phases: [30, 100],
+    phase_gates: [{ phase: 1, wait_for: 'approval' }],
+  })
+  await rollout.play()
+  const { json: running } = await reportOf(id)
+  expect(running).toMatchObject({
+    status: 'running',
+    phases: [
+      { total: 1, upgraded: 1 },
+      { total: 2, upgraded: 0 },
+    ],
+  })
+  expect(running).not.toHaveProperty('ended_at')
+  rollout.clock.advance(60_000)
+  await approveOrgUpgrade(rollout.ctx, rollout.org.scope, { id, phase: 1, note: 'Looks good' })
+  await rollout.play()
+  const { json } = await reportOf(id)
+  const [first, second] = json.phases
+  expect(second?.opened_at).toBeGreaterThanOrEqual((first?.ended_at ?? Infinity) + 60)
+  expect(json.decisions.map(({ type, note }) => [type, note])).toEqual([
+    ['UPGRADE_CREATED', undefined],
+    ['UPGRADE_HELD', undefined],
+    ['UPGRADE_APPROVED', 'Looks good'],
+  ])
+})
+
+it('a report of thousands of devices names each of them once, read in parts', async () => {
+  const { id } = await rollout.create({ reboot_strategy: 'big_bang' })
+  const { db } = rollout.ctx
+  await sql`
+    insert into upgrade_target (org_id, upgrade_id, device_id, mac, model, phase, ordinal, image_id, target_version, force,
+      state, entered_at)
+    select t.org_id, t.upgrade_id, ('00000000-0000-0000-1000-' || lpad(to_hex(1000000 + n), 12, '0'))::uuid,
+      lpad(to_hex(1000000 + n), 12, '0'), t.model, 1, n, t.image_id, t.target_version, false, 'failed', t.entered_at
+    from (select distinct on (upgrade_id) * from upgrade_target order by upgrade_id, device_id) t
+    cross join generate_series(1, 1500) n`.execute(db)
+  await sql`update site_upgrade set total = total + 1500, notes = '[{"mac": "00000000ffff", "reason": "no image"}]'`.execute(
+    db,
+  )
+  const { json, csv } = await reportOf(id)
+  const found = new Set(json.devices.map(({ mac, site_id: siteId }) => `${siteId} ${mac}`))
+  expect(json.devices).toHaveLength(json.total + 2)
+  expect(found.size).toBe(json.devices.length)
+  expect(json.left_out).toEqual([{ reason: 'no image', devices: 2 }])
+  expect(csv.filter(({ status }) => status === 'left_out')).toHaveLength(2)
+})
