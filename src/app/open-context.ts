@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { createMetrics } from '../platform/prometheus.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { endPool, openDb, openHotPool, openPool } from '../platform/db.ts'
@@ -43,7 +44,15 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
   const closePools = async (): Promise<void> => {
     await Promise.all([endPool(pool), endPool(hotPool)])
   }
-  const base = { db: openDb(pool), hotDb: openDb(hotPool), clock, wakes: createWakes(), log, secrets }
+  const base = {
+    db: openDb(pool),
+    hotDb: openDb(hotPool),
+    clock,
+    wakes: createWakes(),
+    log,
+    metrics: createMetrics(),
+    secrets,
+  }
   const serviceClock = await openServiceClock(base, options.serviceClock).catch(async (error: unknown) => {
     await closePools()
     throw error

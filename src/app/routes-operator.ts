@@ -15,6 +15,7 @@ import type { SetAsideEvent } from '../events/store-outbox.ts'
 import { listSetAsideEvents } from '../webhooks/store-set-aside.ts'
 import type { HttpParts } from './http-parts.ts'
 import { manifestRoutes } from './routes-manifest.ts'
+import { metricsRoutes } from './routes-metrics.ts'
 import { storageRoutes } from './routes-storage.ts'
 
 const BootstrapBody = Type.Object({
@@ -44,6 +45,7 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
 
     await http.register(manifestRoutes(ctx))
     await http.register(storageRoutes(ctx, parts.storage))
+    await http.register(metricsRoutes(ctx))
 
     for (const list of lists) registerList(http, ctx, list)
     http.post('/set-aside-events/retry', { schema: { hide: true } }, async () => ({

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { Db } from './db.ts'
 import type { Logger } from './log.ts'
+import type { Metrics } from './prometheus.ts'
 import type { Secrets } from './secrets.ts'
 import type { ServiceClock } from './service-clock.ts'
 import type { Wakes } from './wakes.ts'
@@ -15,6 +16,8 @@ export interface Context {
   readonly serviceClock: ServiceClock
   readonly wakes: Wakes
   readonly log: Logger
+  /** What this process has counted. */
+  readonly metrics: Metrics
   readonly secrets: Secrets
   /** Address at which clients and devices reach the HTTP server, without a trailing slash. */
   readonly baseUrl: string

@@ -8,6 +8,7 @@ import { IN_FLIGHT_POLL_MS, type Now } from './decide-next.ts'
 import { type OrgRound, decideOrgUpgrade } from './decide-org-upgrade.ts'
 import { decidePartly, postponeRead } from './decide-partly.ts'
 import type { RolloutOptions } from './rollout.ts'
+import { countRounds } from './metrics.ts'
 import { listWitnesses, updateGrace } from './store-grace.ts'
 import {
   type LockedSiteUpgrade,
@@ -153,7 +154,7 @@ export async function advanceSiteUpgrades(
     absentSinceMs: at.nowMs - options.offlineDeadlineMs,
     now: at.now,
   }
-  await inTxByKeys(ctx, async (tx) => {
+  const committed = await inTxByKeys(ctx, async (tx) => {
     const orgUpgrades = await lockOrgUpgrades(
       tx,
       scope,
@@ -174,8 +175,11 @@ export async function advanceSiteUpgrades(
     const patient = locked.map((siteUpgrade) =>
       disturbed.has(siteUpgrade.id) ? Object.assign({}, siteUpgrade, { graceUntilMs }) : siteUpgrade,
     )
-    await applyRounds(tx, scope, disturbed.size === 0 ? rounds : decide(patient), at)
+    const applied = disturbed.size === 0 ? rounds : decide(patient)
+    await applyRounds(tx, scope, applied, at)
+    return applied
   })
+  countRounds(ctx.metrics, committed, at)
 }
 
 /** Limits the decisions about upgrades of which the round has read only the changed targets. */

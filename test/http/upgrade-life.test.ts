@@ -202,3 +202,14 @@ it('the report of an upgrade is JSON or CSV, of the organization or of one site'
   expect(part.devices).toHaveLength(part.total)
   expect(await ofSite(there.site_id)).toMatchObject({ status: 404 })
 })
+
+it('the operator reads the metrics, and nobody else', async () => {
+  await post({ all_sites: true })
+  const { server, admin } = harness
+  const headers = { authorization: 'Operator operator-key' }
+  const { status, body, headers: answered } = await server.call('GET', '/operator/v1/metrics', { as: null, headers })
+  expect(status).toBe(200)
+  expect(answered.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  expect(body).toContain('# TYPE signalbox_upgrade_devices gauge\n')
+  expect(await server.call('GET', '/operator/v1/metrics', { as: admin })).toMatchObject({ status: 401 })
+})

@@ -8,6 +8,7 @@ import { readReport } from '../../src/upgrades/reports/read-report.ts'
 import { encodeReport } from '../../src/upgrades/reports/routes.ts'
 import { getReported } from '../../src/upgrades/reports/store.ts'
 import { ReportReply } from '../../src/upgrades/reports/wire.ts'
+import { readUpgradeSamples } from '../../src/rollout/store-metrics.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { NEW, type SeededDevice } from '../support/fleet.ts'
 import { useRollout } from './harness.ts'
@@ -139,4 +140,27 @@ it('a report of thousands of devices names each of them once, read in parts', as
   expect(found.size).toBe(json.devices.length)
   expect(json.left_out).toEqual([{ reason: 'no image', devices: 2 }])
   expect(csv.filter(({ status }) => status === 'left_out')).toHaveLength(2)
+})
+
+it('the metrics count devices by result and cause, and how long they were down', async () => {
+  await rollout.create({ reboot_strategy: 'big_bang' })
+  await bringDown(rollout.devices())
+  await rollout.create({
+    reboot_strategy: 'big_bang',
+    start_time: Math.floor(rollout.clock.now().getTime() / 1000) + 3600,
+  })
+  const lines = rollout.ctx.metrics.encode(await readUpgradeSamples(rollout.ctx.db)).split('\n')
+  const expected = [
+    'signalbox_upgrade_devices_ended_total{result="upgraded"} 2',
+    'signalbox_upgrade_devices_failed_total{cause="no_reconnect"} 1',
+    'signalbox_upgrade_device_down_seconds_bucket{le="30"} 1',
+    'signalbox_upgrade_device_down_seconds_count 2',
+    'signalbox_upgrade_device_step_seconds_count{state="rebooting"} 3',
+    'signalbox_upgrade_site_phase_seconds_count 2',
+    'signalbox_upgrade_sites_ended_total{status="completed"} 2',
+  ]
+  expect(lines).toEqual(expect.arrayContaining(expected))
+  expect(lines.filter((line) => line.startsWith('signalbox_upgrade_sites_running'))).toEqual([
+    'signalbox_upgrade_sites_running{status="queued",held="false"} 1',
+  ])
 })

@@ -1,0 +1,13 @@
+import type { FastifyPluginAsync } from 'fastify'
+import type { Context } from '../platform/context.ts'
+import { readUpgradeSamples } from '../rollout/store-metrics.ts'
+
+/** What this process has counted, and what runs now, for Prometheus. It is about all organizations, so for the operator. */
+export function metricsRoutes(ctx: Context): FastifyPluginAsync {
+  return async (http) => {
+    http.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
+      void reply.type('text/plain; version=0.0.4; charset=utf-8')
+      return ctx.metrics.encode(await readUpgradeSamples(ctx.db))
+    })
+  }
+}

@@ -1,0 +1,110 @@
+import { type Metrics, metric } from '../platform/prometheus.ts'
+import type { Now } from './decide-next.ts'
+import type { OrgRound } from './decide-org-upgrade.ts'
+import { decideOutage } from './decide-outage.ts'
+import type { Step } from './decide-step.ts'
+import { OFFLINE, inFlightStates, isInFlight, isTerminal, terminalStates } from './rollout.ts'
+import type { LockedSiteUpgrade } from './store.ts'
+
+/** Reasons of the engine. Whatever else a failed target says is the device's refusal, in its own words. */
+const causes = [
+  OFFLINE,
+  'connection_lost',
+  'health',
+  'members_behind',
+  'no_reconnect',
+  'not_activated',
+  'not_applied',
+  'not_staged',
+  'rollback_failed',
+  'rolled_back',
+  'unresponsive',
+  'unstable',
+] as const
+const REFUSED = 'refused'
+const isCause: ReadonlySet<string> = new Set(causes)
+
+const MINUTE_S = 60
+const durationsS = [10, 30, MINUTE_S, 2 * MINUTE_S, 5 * MINUTE_S, 10 * MINUTE_S, 20 * MINUTE_S, 3600, 4 * 3600]
+
+const devicesEnded = metric({
+  name: 'signalbox_upgrade_devices_ended_total',
+  help: 'Devices whose upgrade has ended, by result',
+  kind: 'counter',
+  labels: { result: terminalStates },
+})
+const devicesFailed = metric({
+  name: 'signalbox_upgrade_devices_failed_total',
+  help: 'Devices whose upgrade has failed, by cause',
+  kind: 'counter',
+  labels: { cause: [...causes, REFUSED] },
+})
+const attemptsFailed = metric({
+  name: 'signalbox_upgrade_attempts_failed_total',
+  help: 'Attempts of devices that failed, by cause; another attempt follows',
+  kind: 'counter',
+  labels: { cause: [...causes, REFUSED] },
+})
+const stepSeconds = metric({
+  name: 'signalbox_upgrade_device_step_seconds',
+  help: 'How long devices were in a state, by the state that they left',
+  kind: 'histogram',
+  labels: { state: inFlightStates },
+  buckets: durationsS,
+})
+const downSeconds = metric({
+  name: 'signalbox_upgrade_device_down_seconds',
+  help: 'For how long a reboot took devices down that came back',
+  kind: 'histogram',
+  labels: {},
+  buckets: durationsS,
+})
+const phaseSeconds = metric({
+  name: 'signalbox_upgrade_site_phase_seconds',
+  help: 'How long phases were open, at each site',
+  kind: 'histogram',
+  labels: {},
+  buckets: [...durationsS, 24 * 3600, 72 * 3600],
+})
+const sitesEnded = metric({
+  name: 'signalbox_upgrade_sites_ended_total',
+  help: 'Upgrades that have ended at a site, by status',
+  kind: 'counter',
+  labels: { status: ['completed', 'failed', 'cancelled'] },
+})
+const holds = metric({
+  name: 'signalbox_upgrade_holds_total',
+  help: 'Upgrades that the engine has held, by what they wait for',
+  kind: 'counter',
+  labels: { by: ['gate', 'approval', 'check'] },
+})
+
+/** Counts what rounds did, once they are committed. */
+export function countRounds(metrics: Metrics, rounds: readonly OrgRound<LockedSiteUpgrade>[], at: Now): void {
+  for (const { decisions, phases } of rounds) {
+    if (phases?.hold) metrics.add(holds, { by: phases.hold.by })
+    for (const { siteUpgrade, decision } of decisions) {
+      for (const step of decision.steps) countStep(metrics, step, at)
+      const { status, finishedAt, hold, currentPhase } = decision.siteUpgrade
+      if (siteUpgrade.hold === null && hold !== null) metrics.add(holds, { by: hold.by })
+      if (finishedAt !== null) metrics.add(sitesEnded, { status })
+      if (siteUpgrade.phaseOpenedMs !== null && (finishedAt !== null || currentPhase > siteUpgrade.currentPhase))
+        metrics.observe(phaseSeconds, {}, (at.nowMs - siteUpgrade.phaseOpenedMs) / 1000)
+    }
+  }
+}
+
+function countStep(metrics: Metrics, { target, to, reason }: Step, at: Now): void {
+  if (to !== target.state && isInFlight(target.state))
+    metrics.observe(stepSeconds, { state: target.state }, Math.max(0, at.nowMs - target.enteredMs) / 1000)
+  if (isTerminal(to)) metrics.add(devicesEnded, { result: to })
+  if (to === 'failed') metrics.add(devicesFailed, { cause: causeOf(reason) })
+  else if (to === target.state) metrics.add(attemptsFailed, { cause: causeOf(reason) })
+  const outage = decideOutage({ target, to }, at)
+  if (outage !== null && outage.upAt !== null)
+    metrics.observe(downSeconds, {}, (outage.upAt.getTime() - outage.downAt.getTime()) / 1000)
+}
+
+function causeOf(reason: string | null): string {
+  return reason !== null && isCause.has(reason) ? reason : REFUSED
+}
