@@ -45,12 +45,14 @@ export interface WorldOptions {
   readonly stages?: (fate: Fate, place: number) => boolean
   /** Seconds after the start. */
   readonly rebootS?: number
+  /** When the upgrade starts, in seconds after the first round. */
+  readonly startS?: number
 }
 
 export function createWorld(
   fatesByPhase: readonly (readonly Fate[])[],
   maxFailurePercentage: number,
-  { stages = () => false, rebootS = 0 }: WorldOptions = {},
+  { stages = () => false, rebootS = 0, startS = 0 }: WorldOptions = {},
 ): World {
   const fleet = fatesByPhase.flatMap((phase, index) =>
     phase.map((fate, place): Simulated => {
@@ -109,8 +111,8 @@ export function createWorld(
     stopReason: null,
     hold: null,
     gatePassed: 0,
-    startAt: start,
-    rebootAt: new Date(start.getTime() + rebootS * 1000),
+    startAt: new Date(start.getTime() + startS * 1000),
+    rebootAt: new Date(start.getTime() + (startS + rebootS) * 1000),
     plan,
     currentPhase: 1,
     phaseOpenedMs: null,
@@ -167,7 +169,7 @@ function boot(one: Simulated, now: Date): void {
   }
 }
 
-interface RoundResult {
+export interface RoundResult {
   readonly commanded: readonly TargetNow[]
   /** The kinds of the commands. */
   readonly orders: readonly CommandNow['kind'][]
@@ -243,10 +245,12 @@ export interface Interventions {
   readonly cancelAtRound?: number
   /** At each of them somebody pauses the upgrade. */
   readonly pauseAtRounds?: readonly number[]
+  /** Sees the upgrade before and after each round, and what the round commanded. */
+  readonly onRound?: (before: World['siteUpgrade'], world: World, result: RoundResult) => void
 }
 
 /** Runs to the end, resuming whenever it is held, and checks what must hold in every round. */
-export function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = [] }: Interventions = {}): void {
+export function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = [], onRound }: Interventions = {}): void {
   for (let rounds = 0; !isOver(world); rounds += 1) {
     if (rounds > 2000) throw new Error('does not end')
     if (rounds === cancelAtRound && world.siteUpgrade.stopping === null)
@@ -265,7 +269,10 @@ export function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = []
       ({ target }) =>
         target.phase >= phase || isTerminal(target.state) || target.state === 'deferred' || target.attempt > 0,
     )
-    const { commanded, orders } = round(world)
+    const before = world.siteUpgrade
+    const result = round(world)
+    onRound?.(before, world, result)
+    const { commanded, orders } = result
     const isEarly = world.now < world.siteUpgrade.rebootAt
     expect(isEarly && orders.some((order) => order !== 'stage')).toBe(false)
     expect(world.siteUpgrade.counts).toEqual(countStates(world.fleet))
