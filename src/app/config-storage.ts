@@ -3,6 +3,9 @@ import type { SignatureTrust } from '../firmware/check-signature.ts'
 import type { DownloadLimits } from '../firmware/download-limits.ts'
 import { firmwareEnvironment, parseDownloadLimits, parseFirmwareTrust } from './config-firmware.ts'
 
+import type { S3Settings } from '../platform/storage/s3-store.ts'
+import { parseS3Settings, s3Environment } from './config-s3.ts'
+
 const MIB = 1024 * 1024
 const MAX_MIB = 1_000_000_000
 
@@ -22,6 +25,7 @@ export const storageEnvironment = {
   SIGNALBOX_SUPPORT_TOTAL_MAX_MB: mebibytes(0, 'support files of all organizations; default 10240'),
   SIGNALBOX_DISK_RESERVE_MB: mebibytes(0, 'free disk space below which uploads are refused; default 2048'),
   ...firmwareEnvironment,
+  ...s3Environment,
 }
 
 const Storage = Type.Object(storageEnvironment)
@@ -39,6 +43,8 @@ export interface StorageSettings {
   readonly firmwareMaxBytes: number
   readonly firmwareTrust: SignatureTrust
   readonly firmwareDownloads: DownloadLimits
+  /** Null: images are in the data folder. */
+  readonly s3: S3Settings | null
   readonly firmware: StorageLimits
   readonly pictures: StorageLimits
   readonly support: StorageLimits
@@ -47,8 +53,10 @@ export interface StorageSettings {
 }
 
 export function parseStorageSettings(env: Type.Static<typeof Storage>): StorageSettings {
+  const firmwareMaxBytes = (env.SIGNALBOX_FIRMWARE_MAX_MB ?? 2048) * MIB
   return {
-    firmwareMaxBytes: (env.SIGNALBOX_FIRMWARE_MAX_MB ?? 2048) * MIB,
+    firmwareMaxBytes,
+    s3: parseS3Settings(env, firmwareMaxBytes),
     firmwareTrust: parseFirmwareTrust(env),
     firmwareDownloads: parseDownloadLimits(env),
     firmware: {

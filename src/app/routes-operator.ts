@@ -16,6 +16,7 @@ import { listSetAsideEvents } from '../webhooks/store-set-aside.ts'
 import type { HttpParts } from './http-parts.ts'
 import { manifestRoutes } from './routes-manifest.ts'
 import { metricsRoutes } from './routes-metrics.ts'
+import { operatorFirmwareRoutes } from './routes-operator-firmware.ts'
 import { storageRoutes } from './routes-storage.ts'
 
 const BootstrapBody = Type.Object({
@@ -46,6 +47,7 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
     await http.register(manifestRoutes(ctx))
     await http.register(storageRoutes(ctx, parts.storage))
     await http.register(metricsRoutes(ctx))
+    await http.register(operatorFirmwareRoutes(ctx, parts.storage.firmwareFiles))
 
     for (const list of lists) registerList(http, ctx, list)
     http.post('/set-aside-events/retry', { schema: { hide: true } }, async () => ({

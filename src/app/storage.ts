@@ -5,6 +5,7 @@ import type { Context } from '../platform/context.ts'
 import { DEFAULT_DECODE_LIMITS } from '../platform/images/decoder-limits.ts'
 import { DEFAULT_MAX_IMAGE_BYTES, type ImageFiles } from '../platform/images/image-files.ts'
 import { type DiskSpace, createDiskSpace } from '../platform/storage/disk-space.ts'
+import { createS3Store } from '../platform/storage/s3-store.ts'
 import { getStorageUsage } from '../platform/storage/store-usage.ts'
 import { createUploadQuota } from '../platform/storage/upload-quota.ts'
 import type { StorageSettings } from './config-storage.ts'
@@ -19,12 +20,13 @@ export interface Storage {
 }
 
 /** @param dataDir Absolute. */
-export function openStorage(ctx: Pick<Context, 'db'>, dataDir: string, settings: StorageSettings): Storage {
+export function openStorage(ctx: Pick<Context, 'db' | 'log'>, dataDir: string, settings: StorageSettings): Storage {
   const disk = createDiskSpace(dataDir, settings.diskReserveBytes)
   const firmwareFiles = {
     dir: join(dataDir, 'firmware'),
     maxBytes: settings.firmwareMaxBytes,
     trust: settings.firmwareTrust,
+    objects: settings.s3 === null ? undefined : createS3Store(ctx.log, settings.s3),
     quota: createUploadQuota({
       ...settings.firmware,
       field: 'body',

@@ -8,6 +8,7 @@ import { AppError } from '../platform/errors.ts'
 import { readServerFile } from '../platform/server-file.ts'
 import { version } from '../platform/version.ts'
 import { type Client, createClient } from './client.ts'
+import { addFirmwareCommands } from './firmware.ts'
 import { listenForWebhooks } from './listen.ts'
 
 /** Runs one command. @throws AppError with one line for the operator. */
@@ -76,6 +77,8 @@ export async function runCli(args: readonly string[]): Promise<void> {
     .action(async (mac: string, { out }: { out: string }) => {
       await writeCertificate(out, await (await operator()).call('POST', '/operator/v1/device-certificates', { mac }))
     })
+
+  addFirmwareCommands(program, operator)
 
   program
     .command('webhooks')

@@ -1,20 +1,33 @@
-import { access } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
 import type { Reader } from '../platform/db.ts'
-import type { FirmwareFiles } from './firmware.ts'
+import { AppError } from '../platform/errors.ts'
+import type { ImagePlace } from './firmware.ts'
 import { type StoredImage, listStoredImages } from './store-files.ts'
 
-/** Lists the images whose files are not on the disk. */
-export async function listMissingImages(reader: Reader, { dir }: Pick<FirmwareFiles, 'dir'>): Promise<StoredImage[]> {
-  const missing: StoredImage[] = []
-  for (const image of await listStoredImages(reader)) if (!(await isThere(join(dir, image.id)))) missing.push(image)
-  return missing
+/**
+ * Lists the images whose files are nowhere. An object store that does not answer has lost nothing: then no image counts
+ * as missing.
+ */
+export async function listMissingImages(reader: Reader, place: ImagePlace): Promise<StoredImage[]> {
+  const images = await listStoredImages(reader)
+  try {
+    const stored = await listNames(place)
+    return images.filter(({ id }) => !stored.has(id))
+  } catch (error) {
+    if (error instanceof AppError) return []
+    throw error
+  }
 }
 
-/** Any other error than a missing file concerns the disk, not the file. */
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
-  )
+async function listNames({ dir, objects }: ImagePlace): Promise<ReadonlySet<string>> {
+  const names = new Set(await readdir(dir).catch(nothingWithoutFolder))
+  if (objects === undefined) return names
+  for await (const page of objects.list()) for (const { name } of page) names.add(name)
+  return names
+}
+
+/** Any other error concerns the disk, not the files. */
+function nothingWithoutFolder(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return []
+  throw error
 }

@@ -1,4 +1,3 @@
-import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { systemScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
@@ -6,10 +5,10 @@ import { inTx } from '../platform/db.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import type { DownloadLimits } from './download-limits.ts'
 import type { DownloadTicket } from './download-url.ts'
-import type { CatalogImage, FirmwareFiles } from './firmware.ts'
+import type { CatalogImage, ImagePlace } from './firmware.ts'
+import { type ImageSource, openImage } from './image-source.ts'
 import type { ByteRange } from './range.ts'
 import type { PaceLane, SitePace } from './site-pace.ts'
-import { openImageFile } from './storage.ts'
 import { findImage } from './store.ts'
 import { findCommandSite, findCommandVersion, startDownload, touchDownload } from './store-downloads.ts'
 
@@ -42,7 +41,7 @@ function percentEncode(character: string): string {
 }
 
 export interface DownloadPart {
-  readonly files: Pick<FirmwareFiles, 'dir'>
+  readonly files: ImagePlace
   readonly ticket: DownloadTicket
   readonly range: ByteRange
   /** The size of the whole image. */
@@ -62,8 +61,9 @@ export interface DownloadPart {
  * @throws AppError forbidden where the download is fenced already; unavailable where the file is missing.
  */
 export async function downloadImage(ctx: Context, part: DownloadPart): Promise<Readable> {
-  const { files, ticket } = part
-  const file = await openImageFile(files, ticket.imageId).catch((error: unknown) => {
+  const { files, ticket, range } = part
+  const source = await openImage(files, ticket.imageId, range).catch((error: unknown) => {
+    if (error instanceof AppError) throw error
     ctx.log.error({ err: error, imageId: ticket.imageId }, 'the file of a firmware image is missing')
     throw new AppError('unavailable', 'This image is not readable at the moment')
   })
@@ -75,24 +75,24 @@ export async function downloadImage(ctx: Context, part: DownloadPart): Promise<R
     if (part.limits.siteBytesPerS !== null) site = (await findCommandSite(ctx.db, scope, commandId)) ?? ticket.orgId
     if (!(await inTx(ctx, (tx) => startDownload(tx, scope, { commandId, imageId, ...momentOf(ctx) })))) throw fenced()
   } catch (error) {
-    await file.close()
+    await source.close()
     throw error
   }
   const lane = part.pace.open(site, ticket.commandId)
   const slow = createWatch(part.limits.slowChunkMs, () => body.destroy())
-  const chunks = partOf(ctx, part, { file, lane, slow })
+  const chunks = partOf(ctx, part, { source, lane, slow })
   const body: Readable = Readable.from(chunks, { objectMode: false, highWaterMark: CHUNK_BYTES })
-  // A generator that was never asked for a chunk does not run its `finally`, so the stream closes the file.
+  // A generator that was never asked for a chunk does not run its `finally`, so the stream closes the image.
   body.once('close', () => {
     slow.end()
     lane.close()
-    void file.close()
+    void source.close()
   })
   return body
 }
 
-interface Source {
-  readonly file: FileHandle
+interface Flow {
+  readonly source: ImageSource
   readonly lane: PaceLane
   /** Runs while the device takes a chunk. */
   readonly slow: Watch
@@ -102,7 +102,7 @@ interface Source {
 async function* partOf(
   ctx: Context,
   { ticket, range, sizeBytes, limits, onDelay }: DownloadPart,
-  { file, lane, slow }: Source,
+  { source, lane, slow }: Flow,
 ): AsyncGenerator<Buffer> {
   const scope = systemScope('firmware', ticket.orgId)
   const chunkBytes = limits.siteBytesPerS === null ? CHUNK_BYTES : PACED_CHUNK_BYTES
@@ -116,7 +116,7 @@ async function* partOf(
       const waiting = { commandId: ticket.commandId, ...momentOf(ctx), bytes: 0, last: false }
       if (!(await inTx(ctx, (tx) => touchDownload(tx, scope, waiting)))) throw fenced()
     }
-    const chunk = await readChunk(file, position, length)
+    const chunk = await source.read(length)
     position += chunk.length
     untouchedBytes += chunk.length
     const moment = momentOf(ctx)
@@ -164,12 +164,6 @@ function createWatch(ms: number, onLate: () => void): Watch {
 
 function momentOf({ clock, serviceClock }: Context) {
   return { at: clock.now(), atMs: serviceClock.nowMs() }
-}
-
-async function readChunk(file: FileHandle, position: number, length: number): Promise<Buffer> {
-  const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, position)
-  if (bytesRead === 0) throw new Error('the file of a firmware image is shorter than its row says')
-  return buffer.subarray(0, bytesRead)
 }
 
 function fenced(): AppError {

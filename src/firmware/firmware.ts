@@ -1,13 +1,23 @@
 import type { OrgScope } from '../access/scope.ts'
 import type { Tx } from '../platform/db.ts'
+import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { UploadQuota } from '../platform/storage/upload-quota.ts'
 import type { SignatureTrust } from './check-signature.ts'
 import type { CatalogPackage, Channel } from './packages/package.ts'
 
-/** Where images are stored, and how large one may be. Built once in app/. */
-export interface FirmwareFiles {
-  /** Absolute path; one file per image, named by the image's id. */
+/** Where images are stored. */
+export interface ImagePlace {
+  /** Absolute path; one file per image, named by the image's id. Uploads arrive here. */
   readonly dir: string
+  /**
+   * Where images are stored instead, under the same names. Those that the folder had before are read from there until
+   * they are moved.
+   */
+  readonly objects?: ObjectStore | undefined
+}
+
+/** Where images are stored, and how large one may be. Built once in app/. */
+export interface FirmwareFiles extends ImagePlace {
   readonly maxBytes: number
   readonly quota: UploadQuota
   readonly trust: SignatureTrust

@@ -5,7 +5,7 @@ import { downloadImage, getTicketImage, nameTicketFile } from './download-image.
 import type { DownloadLimits } from './download-limits.ts'
 import { openDownloadTicket } from './download-url.ts'
 import { createDownloadPlaces } from './download-places.ts'
-import type { FirmwareFiles } from './firmware.ts'
+import type { ImagePlace } from './firmware.ts'
 import { parseRange } from './range.ts'
 import { createSitePace } from './site-pace.ts'
 import { DownloadParams } from './wire.ts'
@@ -19,7 +19,7 @@ const IDLE_MS = 60_000
  */
 export function firmwareDownloadRoutes(
   ctx: Context,
-  files: Pick<FirmwareFiles, 'dir'>,
+  files: ImagePlace,
   limits: DownloadLimits,
 ): FastifyPluginAsyncTypebox {
   return async (http) => {

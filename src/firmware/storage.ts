@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Task } from '../platform/jobs.ts'
+import type { ObjectStore } from '../platform/storage/object-store.ts'
 import { moveWhole } from '../platform/storage/files.ts'
 import { removeOrphans } from '../platform/storage/orphans.ts'
 import type { Reservation } from '../platform/storage/upload-quota.ts'
 import { type UploadedFile, discardUpload, emptyIncoming, receiveUpload } from '../platform/storage/uploads.ts'
-import type { FirmwareFiles } from './firmware.ts'
+import type { FirmwareFiles, ImagePlace } from './firmware.ts'
 import { filterKnownImageIds } from './store-files.ts'
 
 /** A complete upload in the folder of incoming files. */
@@ -31,8 +32,12 @@ export async function sweepFirmwareFiles(
 const SETTLED_MS = 3600e3
 
 /** The chore that removes the files of images that were deleted with their organizations. */
-export function firmwareTasks(ctx: Pick<Context, 'db' | 'log' | 'clock'>, { dir }: Pick<FirmwareFiles, 'dir'>): Task[] {
-  const run = () => removeOwnerlessFiles(ctx, dir, addMs(ctx.clock.now(), -SETTLED_MS))
+export function firmwareTasks(ctx: Pick<Context, 'db' | 'log' | 'clock'>, { dir, objects }: ImagePlace): Task[] {
+  const run = async () => {
+    const before = addMs(ctx.clock.now(), -SETTLED_MS)
+    await removeOwnerlessFiles(ctx, dir, before)
+    if (objects !== undefined) await removeOwnerlessObjects(ctx, objects, before)
+  }
   return [{ name: 'firmware_files', cron: '40 * * * *', run }]
 }
 
@@ -43,6 +48,23 @@ function removeOwnerlessFiles(
 ): Promise<void> {
   const filterKnown = (names: readonly string[]) => filterKnownImageIds(db, names)
   return removeOrphans(log, dir, { isName: isImageId, filterKnown, before, what: 'firmware image' })
+}
+
+/** Objects of a crash are removed by the chore, not at the start, which does not wait for the store. */
+async function removeOwnerlessObjects(
+  { db, log }: Pick<Context, 'db' | 'log'>,
+  objects: ObjectStore,
+  before: Date,
+): Promise<void> {
+  for await (const page of objects.list()) {
+    const settled = page.filter(({ name, modifiedAt }) => isImageId(name) && modifiedAt < before)
+    const names = settled.map(({ name }) => name)
+    const known = await filterKnownImageIds(db, names)
+    for (const name of names.filter((one) => !known.has(one))) {
+      log.info({ name }, 'removed a firmware image that nothing refers to from the object store')
+      await objects.remove(name)
+    }
+  }
 }
 
 function isImageId(name: string): boolean {
@@ -71,21 +93,21 @@ export async function receiveFile(
   throw new AppError('invalid', 'The body is empty: send the image as it is')
 }
 
-/** Moves a received file to its image's name. Afterwards a power loss leaves it complete there. */
-export async function keepFile(
-  { dir }: Pick<FirmwareFiles, 'dir'>,
-  received: Pick<ReceivedFile, 'path'>,
-  imageId: string,
-): Promise<void> {
-  await moveWhole(received.path, join(dir, imageId))
+/**
+ * Moves a received file to its image's name. Afterwards a power loss leaves it complete there.
+ * @throws AppError unavailable where the object store fails.
+ */
+export async function keepFile({ dir, objects }: ImagePlace, received: ReceivedFile, imageId: string): Promise<void> {
+  if (objects === undefined) return moveWhole(received.path, join(dir, imageId))
+  await objects.put(imageId, received)
+  await rm(received.path, { force: true })
 }
 
-/** Downloads that have the file open continue to their end. */
-export async function removeImageFile({ dir }: Pick<FirmwareFiles, 'dir'>, imageId: string): Promise<void> {
+/**
+ * Downloads that have the file open continue to their end. An object that can't be removed now is removed by the chore.
+ */
+export async function removeImageFile({ dir, objects }: ImagePlace, imageId: string): Promise<void> {
   await rm(join(dir, imageId), { force: true })
-}
-
-/** The caller closes the file. @throws Error ENOENT where it is missing. */
-export function openImageFile({ dir }: Pick<FirmwareFiles, 'dir'>, imageId: string): Promise<FileHandle> {
-  return open(join(dir, imageId), 'r')
+  // The store logs the reason.
+  await objects?.remove(imageId).catch(() => undefined)
 }

@@ -18,3 +18,22 @@ export interface StoredImage {
 export function listStoredImages(reader: Reader): Promise<StoredImage[]> {
   return reader.selectFrom('firmwareImage').select(['orgId', 'id']).orderBy('orgId').orderBy('id').execute()
 }
+
+/** What identifies the content of an image's file. */
+export interface FileFacts {
+  readonly id: string
+  /** Lower-case hex. */
+  readonly sha256: string
+  readonly sizeBytes: number
+}
+
+/** Of the names of files, returns those of images of any organization, in order. */
+export async function listFileFacts(reader: Reader, names: readonly string[]): Promise<FileFacts[]> {
+  const rows = await reader
+    .selectFrom('firmwareImage')
+    .select(['id', 'sha256', 'sizeBytes'])
+    .where((eb) => eb(eb.cast<string>('id', 'text'), '=', anyOf(names)))
+    .orderBy('id')
+    .execute()
+  return rows.map(({ sizeBytes, ...row }) => Object.assign(row, { sizeBytes: Number(sizeBytes) }))
+}

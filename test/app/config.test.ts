@@ -91,6 +91,8 @@ describe('settings', () => {
     ['SIGNALBOX_BASE_URL', 'ftp://example.net', 'must be a URL that starts with http:// or https://'],
     ['SIGNALBOX_DATABASE_URL', 'mysql://db', 'must be a URL that starts with postgres:// or postgresql://'],
     ['SIGNALBOX_FIRMWARE_SIGNATURES', 'required', 'is required, which needs SIGNALBOX_FIRMWARE_KEYS'],
+    ['SIGNALBOX_S3_REGION', 'eu-west-1', 'needs SIGNALBOX_S3_BUCKET'],
+    ['SIGNALBOX_S3_BUCKET', 'a/b', 'a/b is no name of a bucket'],
     ['SIGNALBOX_LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
     ['SIGNALBOX_TLS', 'on', 'must be one of off, self-signed'],
     ['SIGNALBOX_TLS_NAMES', 'api.example.net', 'needs SIGNALBOX_TLS=self-signed'],

@@ -40,7 +40,13 @@ function partsOf(changes: Partial<Pick<WatchedParts, 'certificates'>> & { readon
   const { certificates = [], reserveBytes: diskReserveBytes = 0 } = changes
   const firmwareTrust = { keys: [], isRequired: false }
   const limits = { firmware: roomy, pictures: roomy, support: roomy, diskReserveBytes }
-  const settings = { firmwareMaxBytes: GIB, firmwareTrust, firmwareDownloads: DEFAULT_DOWNLOAD_LIMITS, ...limits }
+  const settings = {
+    firmwareMaxBytes: GIB,
+    firmwareTrust,
+    firmwareDownloads: DEFAULT_DOWNLOAD_LIMITS,
+    s3: null,
+    ...limits,
+  }
   return { storage: openStorage(context.ctx, context.dataDir, settings), certificates }
 }
 

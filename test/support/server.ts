@@ -140,6 +140,7 @@ const uploadBounds: UploadBounds = {
   firmwareMaxBytes: 16 * 1024 * 1024,
   firmwareTrust: { keys: [], isRequired: false },
   firmwareDownloads: DEFAULT_DOWNLOAD_LIMITS,
+  s3: null,
   firmware: roomy,
   pictures: roomy,
   support: roomy,

@@ -1,0 +1,117 @@
+import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
+import type { S3Client } from '@aws-sdk/client-s3'
+import { AppError } from '../errors.ts'
+import { lazily } from '../lazily.ts'
+import type { Logger } from '../log.ts'
+import type { ObjectStore } from './object-store.ts'
+
+export interface S3Settings {
+  readonly bucket: string
+  /** Precedes the names of the objects. */
+  readonly prefix: string
+  readonly region: string
+  /** Null: that of the region at AWS. */
+  readonly endpoint: string | null
+  /** The bucket is part of the path, not of the host's name. */
+  readonly pathStyle: boolean
+  /** Null: as the environment of the process provides them. */
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null
+}
+
+/** What one request can store. Source: Amazon S3, `PutObject`. */
+export const MAX_S3_OBJECT_BYTES = 5 * 1024 ** 3
+
+const ATTEMPTS = 3
+/** A connection on which nothing moves for this long is given up; a download is quiet while its device is slow. */
+const SILENCE_MS = 300_000
+
+/** An S3-compatible store. Its client is loaded by the first use: most installations never need it. */
+export function createS3Store(log: Logger, settings: S3Settings): ObjectStore {
+  const opened = lazily(() => openClient(settings))
+  const place = (name: string) => ({ Bucket: settings.bucket, Key: settings.prefix + name })
+
+  /** @throws AppError unavailable. */
+  async function call<T>(what: string, run: (sdk: Sdk) => Promise<T>): Promise<T> {
+    try {
+      return await run(await opened.get())
+    } catch (error) {
+      log.error({ err: error, bucket: settings.bucket }, `the object store failed to ${what}`)
+      throw new AppError('unavailable', 'The store of firmware images does not answer as it should: try again later')
+    }
+  }
+
+  return {
+    put: (name, { path, sizeBytes, sha256 }) =>
+      call('store an object', async ({ client, PutObjectCommand }) => {
+        const ChecksumSHA256 = Buffer.from(sha256, 'hex').toString('base64')
+        for (let attempt = 1; ; attempt += 1) {
+          // The client can't repeat a request whose body is a stream.
+          const Body = createReadStream(path)
+          try {
+            const order = { ...place(name), Body, ContentLength: sizeBytes, ChecksumSHA256 }
+            return void (await client.send(new PutObjectCommand(order)))
+          } catch (error) {
+            Body.destroy()
+            if (attempt === ATTEMPTS) throw error
+          }
+        }
+      }),
+    open: (name, { start, end }) =>
+      call('read an object', async ({ client, GetObjectCommand }) => {
+        const order = new GetObjectCommand({ ...place(name), Range: `bytes=${start}-${end}` })
+        const found = await client.send(order).catch((error: unknown) => {
+          if (isMissing(error)) return null
+          throw error
+        })
+        // On this platform the body is a stream of Node.js, whatever the type admits.
+        return (found?.Body as Readable | undefined) ?? null
+      }),
+    remove: (name) =>
+      call('delete an object', async ({ client, DeleteObjectCommand }) => {
+        await client.send(new DeleteObjectCommand(place(name)))
+      }),
+    async *list() {
+      for (let token: string | undefined, isLast = false; !isLast;) {
+        const page = await call('list its objects', ({ client, ListObjectsV2Command }) => {
+          const { bucket: Bucket, prefix: Prefix } = settings
+          return client.send(new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken: token }))
+        })
+        yield (page.Contents ?? []).flatMap(({ Key, LastModified }) =>
+          Key === undefined || LastModified === undefined
+            ? []
+            : [{ name: Key.slice(settings.prefix.length), modifiedAt: LastModified }],
+        )
+        token = page.NextContinuationToken
+        isLast = page.IsTruncated !== true || token === undefined
+      }
+    },
+  }
+}
+
+type Sdk = Awaited<ReturnType<typeof openClient>>
+
+async function openClient({ region, endpoint, pathStyle, credentials }: S3Settings) {
+  const sdk = await import('@aws-sdk/client-s3')
+  const agent = { keepAlive: true, maxSockets: 10_000 }
+  const client: S3Client = new sdk.S3Client({
+    region,
+    forcePathStyle: pathStyle,
+    maxAttempts: ATTEMPTS,
+    // Its warnings would go to the standard error, beside the log; each failure is logged by its caller.
+    logger: { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet },
+    // Other stores than Amazon's do not know the newer checksums.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: 10_000, socketTimeout: SILENCE_MS, httpAgent: agent, httpsAgent: agent },
+    ...(endpoint !== null && { endpoint }),
+    ...(credentials !== null && { credentials }),
+  })
+  return { ...sdk, client }
+}
+
+function quiet(): void {}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NotFound')
+}

@@ -1,0 +1,19 @@
+declare module '@20minutes/s3rver' {
+  import type { Server } from 'node:http'
+
+  /** What the tests use of it; the package has no types. */
+  export default class S3rver {
+    constructor(options: {
+      readonly address: string
+      readonly port: number
+      readonly silent: boolean
+      readonly directory: string
+      readonly vhostBuckets: boolean
+      readonly allowMismatchedSignatures: boolean
+      readonly configureBuckets: readonly { readonly name: string; readonly configs: readonly string[] }[]
+    })
+    httpServer: Server
+    run(): Promise<{ readonly port: number }>
+    close(): Promise<void>
+  }
+}
