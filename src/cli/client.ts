@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
-import { Agent, type RequestInit, fetch } from 'undici'
+import { Agent, type RequestInit, fetch, request } from 'undici'
 import { AppError } from '../platform/errors.ts'
 
 /** Calls the service over HTTP, as any other client does. */
@@ -10,6 +10,8 @@ export interface Client {
   call(method: string, path: string, body?: unknown): Promise<unknown>
   /** Sends a file's bytes; `type` defaults to `application/octet-stream`. */
   upload(path: string, bytes: Uint8Array, type?: string): Promise<unknown>
+  /** Sends a file of any size, piece by piece. */
+  uploadFile(path: string, file: { readonly path: string; readonly sizeBytes: number }): Promise<unknown>
 }
 
 export interface ClientOptions {
@@ -25,12 +27,9 @@ export function createClient({ url, authorization, dataDir }: ClientOptions): Cl
   async function send(path: string, init: RequestInit): Promise<unknown> {
     const answer = await fetch(url + path, { ...init, dispatcher }).catch((error: unknown) => {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)
-      throw new AppError('unavailable', `no Signalbox answers at ${url} (${cause}); is it started? npm start`)
+      throw unreachable(url, cause)
     })
-    const text = await answer.text()
-    const body: unknown = text === '' ? {} : JSON.parse(text)
-    if (!answer.ok) throw new AppError('invalid', `${init.method} ${path}: ${answer.status} ${explain(body)}`)
-    return body
+    return parseAnswer(`${init.method} ${path}`, answer.status, await answer.text())
   }
   return {
     call: (method, path, body) =>
@@ -45,7 +44,26 @@ export function createClient({ url, authorization, dataDir }: ClientOptions): Cl
         headers: { authorization, 'content-type': type },
         body: Buffer.from(bytes),
       }),
+    async uploadFile(path, { path: file, sizeBytes }) {
+      const headers = { authorization, 'content-type': 'application/octet-stream', 'content-length': String(sizeBytes) }
+      const options = { method: 'POST', headers, body: createReadStream(file), dispatcher, headersTimeout: 0 } as const
+      const answer = await request(url + path, options).catch((error: unknown) => {
+        throw unreachable(url, error instanceof Error ? error.message : String(error))
+      })
+      return parseAnswer(`POST ${path.replace(/\?.*/, '')}`, answer.statusCode, await answer.body.text())
+    },
   }
+}
+
+function unreachable(url: string, cause: string): AppError {
+  return new AppError('unavailable', `no Signalbox answers at ${url} (${cause}); is it started? npm start`)
+}
+
+/** @throws AppError with the server's own text. */
+function parseAnswer(what: string, status: number, text: string): unknown {
+  const body: unknown = text === '' ? {} : JSON.parse(text)
+  if (status >= 400) throw new AppError('invalid', `${what}: ${status} ${explain(body)}`)
+  return body
 }
 
 function ownCa(dataDir: string): string[] {

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import type { InOrg } from '../access/scope.ts'
 import { typeOfModel } from '../devices/registry/models.ts'
 import { org, orgSites, orgSitesAndSite } from '../http/at.ts'
@@ -7,12 +6,11 @@ import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, Uuid, storageErrors } from '../http/schemas.ts'
 import type { Context } from '../platform/context.ts'
-import { AppError, notFound } from '../platform/errors.ts'
-import { uploadTooLarge } from '../platform/storage/uploads.ts'
+import { notFound } from '../platform/errors.ts'
 import { deleteFirmware } from './delete-image.ts'
 import type { CatalogVersion, FirmwareFiles, ImageUse } from './firmware.ts'
+import { receiveUpload } from './routes-upload.ts'
 import { findImage, listDeviceTypesByModel, listImages, listVersions } from './store.ts'
-import { uploadImage } from './upload-image.ts'
 import {
   ImageReply,
   UploadBody,
@@ -20,7 +18,6 @@ import {
   type VersionChoice,
   VersionsQuery,
   VersionsReply,
-  parseOffer,
   parseVersionChoice,
   presentImage,
   presentVersion,
@@ -99,22 +96,8 @@ function uploadOperation(files: FirmwareFiles): Operation[] {
     body: UploadBody,
     reply: ImageReply,
     errors: storageErrors,
-    run: async (ctx, { scope, query, request: { headers, body } }) => {
-      const offer = parseOffer(query)
-      const length = headers['content-length']
-      const declaredBytes = length === undefined ? undefined : Number(length)
-      if (declaredBytes !== undefined && declaredBytes > files.maxBytes) throw uploadTooLarge(files.maxBytes)
-      const image = imageIn(body, headers['content-type'])
-      return presentImage(scope.orgId, await uploadImage(ctx, scope, { files, body: image, declaredBytes, offer }))
-    },
+    run: (ctx, { scope, query, request }) => receiveUpload(ctx, scope, { files, query, request }),
   })
-}
-
-function imageIn(body: unknown, contentType = ''): Readable {
-  // The boundaries of a form would become part of the image.
-  if (/^multipart\//i.test(contentType)) throw new AppError('invalid', 'Send the image as the body itself, not a form')
-  if (body instanceof Readable) return body
-  throw new AppError('invalid', 'The body is empty: send the image as it is')
 }
 
 async function versionsFor(ctx: Context, scope: InOrg, { type, conditions }: VersionChoice): Promise<CatalogVersion[]> {

@@ -81,6 +81,20 @@ export async function findImage(reader: Reader, scope: InOrg, imageId: string): 
   return row && imageOf(row)
 }
 
+/** Returns those of the images that the organization has, by their content. */
+export async function listImagesByHash(
+  reader: Reader,
+  scope: InOrg,
+  hashes: readonly string[],
+): Promise<Pick<Image, 'id' | 'sha256' | 'signature'>[]> {
+  return reader
+    .selectFrom('firmwareImage')
+    .select(['id', 'sha256', 'signature'])
+    .where('orgId', '=', scope.orgId)
+    .where('sha256', '=', anyOf(hashes))
+    .execute()
+}
+
 function imageOf({ sizeBytes, ...row }: ImageRow): CatalogImage {
   return { ...row, sizeBytes: Number(sizeBytes) }
 }

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readFile, realpath, stat } from 'node:fs/promises'
+import { isAbsolute, join, relative } from 'node:path'
+import { type Static, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { AppError } from '../platform/errors.ts'
+
+export const MANIFEST = 'firmware.json'
+
+const text = Type.Optional(Type.String({ minLength: 1, maxLength: 200 }))
+const listed = Type.String({ pattern: '^[^,]+$' })
+
+/** What the manifest says of a file; the server checks the values as those of an upload. */
+const Entry = Type.Object(
+  {
+    file: Type.String({ minLength: 1 }),
+    sha256: Type.String({ pattern: '^[0-9a-fA-F]{64}$' }),
+    version: Type.String({ minLength: 1 }),
+    models: Type.Optional(Type.Array(listed)),
+    tag: text,
+    channel: text,
+    reported: Type.Optional(Type.Array(listed)),
+    min_version: text,
+    package: text,
+    distro: text,
+    default: Type.Optional(Type.Boolean()),
+    signature: text,
+  },
+  { additionalProperties: false },
+)
+const Manifest = Type.Object(
+  { images: Type.Array(Entry, { minItems: 1, maxItems: 1000 }) },
+  { additionalProperties: false },
+)
+
+export interface ManifestFile {
+  /** As the manifest names it. */
+  readonly name: string
+  readonly path: string
+  readonly sizeBytes: number
+  readonly sha256: string
+  /** The parameters of its upload. */
+  readonly query: Readonly<Record<string, string | boolean>>
+  /** Why it can't be imported; null: nothing is known against it. */
+  readonly problem: string | null
+}
+
+/**
+ * Reads the manifest of a folder, and all its files.
+ * @throws AppError invalid for a manifest that is none.
+ */
+export async function readManifest(folder: string): Promise<ManifestFile[]> {
+  const path = join(folder, MANIFEST)
+  const json = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new AppError('invalid', `${path} can't be read: ${error instanceof Error ? error.message : String(error)}`)
+  })
+  const { images } = parseManifest(path, json)
+  const root = await realpath(folder)
+  const files: ManifestFile[] = []
+  for (const entry of images) files.push(await readEntry(root, entry))
+  return files
+}
+
+function parseManifest(path: string, json: string): Static<typeof Manifest> {
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch (error) {
+    throw new AppError('invalid', `${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (Value.Check(Manifest, value)) return value
+  const [error] = Value.Errors(Manifest, value)
+  const what = error?.keyword === 'boolean' ? 'is no field of a manifest' : (error?.message ?? 'is not valid')
+  throw new AppError('invalid', `${path}: ${error?.instancePath.slice(1).replaceAll('/', '.') || 'it'} ${what}`)
+}
+
+async function readEntry(root: string, entry: Static<typeof Entry>): Promise<ManifestFile> {
+  const { file: name, sha256: announced, models, reported, ...rest } = entry
+  const sha256 = announced.toLowerCase()
+  const query = {
+    ...rest,
+    sha256,
+    ...(models !== undefined && { models: models.join(',') }),
+    ...(reported !== undefined && { reported: reported.join(',') }),
+  }
+  const known = { name, sha256, query }
+  const path = await realpath(join(root, name)).catch(() => null)
+  if (path === null) return { ...known, path: name, sizeBytes: 0, problem: 'the file is missing' }
+  const inside = relative(root, path)
+  if (inside.startsWith('..') || isAbsolute(inside))
+    return { ...known, path, sizeBytes: 0, problem: 'the file is outside of the folder' }
+  const found = await stat(path)
+  const problem = found.isFile() ? await findProblem(path, sha256) : 'it is no file'
+  return { ...known, path, sizeBytes: found.size, problem }
+}
+
+async function findProblem(path: string, sha256: string): Promise<string | null> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+  const actual = hash.digest('hex')
+  return actual === sha256 ? null : `the file has the SHA-256 ${actual}`
+}

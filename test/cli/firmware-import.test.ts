@@ -1,0 +1,182 @@
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Client, createClient } from '../../src/cli/client.ts'
+import { type ImportResult, importFirmware } from '../../src/cli/import-firmware.ts'
+import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { systemClock } from '../../src/platform/clock.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+
+const KIB = 1024
+const [trusted, unknown] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')]
+
+let server: TestServer
+let client: Client
+let org: TestOrg
+let folder: string
+
+beforeAll(async () => {
+  const roomy = { orgMaxBytes: 100 * KIB, totalMaxBytes: 1000 * KIB }
+  const firmwareTrust = { keys: [trusted.publicKey], isRequired: false }
+  server = await startTestServer(systemClock, {}, null, { firmware: roomy, firmwareTrust, firmwareMaxBytes: 60 * KIB })
+  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
+  client = createClient({ url: server.url, authorization: 'Operator operator-key', dataDir: server.dataDir })
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  org = await server.addOrg('Air-gapped')
+  folder = await temporaryDir()
+})
+
+const hashOf = (content: string) => createHash('sha256').update(content).digest()
+
+/** Writes a file, and returns what a manifest says of it. */
+async function file(name: string, content: string, more: object): Promise<object> {
+  await mkdir(dirname(join(folder, name)), { recursive: true })
+  await writeFile(join(folder, name), content)
+  return { file: name, sha256: hashOf(content).toString('hex'), ...more }
+}
+
+async function run(
+  images: readonly object[],
+  options: { dryRun?: boolean; via?: Client } = {},
+): Promise<ImportResult[]> {
+  await writeFile(join(folder, 'firmware.json'), JSON.stringify({ images }))
+  const results: ImportResult[] = []
+  const { dryRun = false, via = client } = options
+  try {
+    await importFirmware(via, { folder, orgId: org.orgId, dryRun, onResult: (result) => results.push(result) })
+  } catch (error) {
+    results.push({ file: 'error', status: 'refused', problem: error instanceof Error ? error.message : String(error) })
+  }
+  return results
+}
+
+const statuses = (results: readonly ImportResult[]) => results.map(({ status }) => status)
+const catalog = async () => (await server.call('GET', `/orgs/${org.orgId}/firmware`, { as: org })).body
+
+test('a folder is imported with all that its manifest says, a second time without effect, and what it changes is updated', async () => {
+  const signature = sign(null, hashOf('image'), trusted.privateKey).toString('base64')
+  const traits = { tag: 'suggested', channel: 'stable', reported: ['OpenWrt 21 / v3', 'v3-stock'], min_version: '2.0' }
+  const image = await file('ap/one.bin', 'image', { models: ['AP45', 'AP34'], version: '3.0', signature, ...traits })
+  const service = { package: 'tunterm', version: '1.0', distro: 'bookworm', default: true }
+  const tunterm = await file('tunterm.deb', 'package', service)
+  expect(statuses(await run([image, tunterm], { dryRun: true }))).toEqual(['new', 'new'])
+  expect(await catalog()).toEqual([])
+  expect(statuses(await run([image, tunterm]))).toEqual(['imported', 'imported'])
+  const { tag, channel, reported, min_version } = traits
+  const known = { version: '3.0', tag, channel, reported, min_version }
+  const first = await catalog()
+  expect(first).toMatchObject([
+    {
+      signature,
+      versions: [
+        { model: 'AP34', ...known },
+        { model: 'AP45', ...known },
+      ],
+      packages: [],
+    },
+    { versions: [], packages: [service] },
+  ])
+  expect(statuses(await run([image, tunterm]))).toEqual(['present', 'present'])
+  expect(await catalog()).toEqual(first)
+  expect(statuses(await run([{ ...image, tag: 'latest' }, tunterm]))).toEqual(['updated', 'present'])
+  expect((await catalog())[0].versions[0].tag).toBe('latest')
+  const logs = await server.call('GET', `/orgs/${org.orgId}/logs`, { as: org })
+  const uploads = logs.body.results.filter(({ message }: { message: string }) => message.startsWith('Upload'))
+  expect(uploads.map(({ admin_name: name }: { admin_name: string }) => name)).toEqual(Array(3).fill('operator'))
+})
+
+test('everything is checked before anything changes, and each file has its result', async () => {
+  const good = await file('good.bin', 'good', { models: ['AP45'], version: '1' })
+  expect(statuses(await run([good]))).toEqual(['imported'])
+  const before = await catalog()
+  await writeFile(join(folder, 'secret'), 'secret')
+  await mkdir(join(folder, 'inner'))
+  const outer = folder
+  folder = join(folder, 'inner')
+  await symlink(join(outer, 'secret'), join(folder, 'link'))
+  const signature = sign(null, hashOf('signed'), unknown.privateKey).toString('base64')
+  const results = await run([
+    await file('new.bin', 'new', { models: ['AP45'], version: '2' }),
+    { file: 'missing.bin', sha256: '0'.repeat(64), models: ['AP45'], version: '3' },
+    { ...(await file('changed.bin', 'changed', { models: ['AP45'], version: '4' })), sha256: '0'.repeat(64) },
+    { file: 'link', sha256: hashOf('secret').toString('hex'), models: ['AP45'], version: '5' },
+    { file: '../secret', sha256: hashOf('secret').toString('hex'), models: ['AP45'], version: '6' },
+    await file('other.bin', 'other', { models: ['AP45'], version: '1' }),
+    await file('twice.bin', 'twice', { models: ['AP45'], version: '2' }),
+    await file('signed.bin', 'signed', { models: ['AP45'], version: '7', signature }),
+    await file('odd.bin', 'odd', { models: ['AP45'], version: '8', tag: 'golden' }),
+    await file('reported.bin', 'reported', { models: ['AP45'], version: '9', reported: ['1'] }),
+    await file('large.bin', 'x'.repeat(61 * KIB), { models: ['AP45'], version: '10' }),
+  ])
+  expect(results.map(({ file: name, problem }) => [name, problem])).toEqual([
+    ['new.bin', undefined],
+    ['missing.bin', 'the file is missing'],
+    ['changed.bin', expect.stringContaining('the file has the SHA-256 ')],
+    ['link', 'the file is outside of the folder'],
+    ['../secret', 'the file is outside of the folder'],
+    ['other.bin', 'AP45 has version 1 from another image: delete that first'],
+    ['twice.bin', 'AP45 has version 2 from another image: delete that first'],
+    ['signed.bin', expect.stringContaining('Invalid field signature: is of none of the 1 keys')],
+    ['odd.bin', expect.stringContaining('Invalid field tag: ')],
+    ['reported.bin', '1 is what devices of the model AP45 report for version 1'],
+    ['large.bin', expect.stringContaining('at most 61440 bytes')],
+    ['error', "10 of the 11 files in firmware.json can't be imported; nothing was changed"],
+  ])
+  expect(await catalog()).toEqual(before)
+})
+
+test('the room for all files together is checked before the first one', async () => {
+  const large = (name: string) => file(name, name.repeat(20 * KIB), { models: ['AP45'], version: name })
+  const [result] = await run([await large('a1'), await large('b2'), await large('c3')])
+  expect(result?.problem).toContain('of firmware images that the organization may store')
+  expect(await catalog()).toEqual([])
+})
+
+test('an interrupted import is continued by repeating it', async () => {
+  const images = await Promise.all(
+    ['1', '2', '3'].map((version) => file(version, version, { models: ['AP45'], version })),
+  )
+  let uploads = 0
+  const broken: Client = {
+    ...client,
+    uploadFile: async (path, one) => {
+      uploads += 1
+      if (uploads === 2) throw new Error('the cable was pulled')
+      return client.uploadFile(path, one)
+    },
+  }
+  expect((await run(images, { via: broken })).map(({ status, problem }) => problem ?? status)).toEqual([
+    'imported',
+    'the cable was pulled',
+  ])
+  expect(statuses(await run(images))).toEqual(['present', 'imported', 'imported'])
+})
+
+test.each([
+  ['{', /firmware\.json is no JSON/],
+  ['{"images": []}', /firmware\.json: images /],
+  ['{"images": [{"file": "a", "version": "1", "models": ["A"]}]}', /images\.0 .*sha256/],
+  [
+    `{"images": [{"file": "a", "version": "1", "sha256": "${'0'.repeat(64)}", "model": "A"}]}`,
+    /images\.0\.model is no field of a manifest/,
+  ],
+])('a manifest that is %s is refused', async (json, reason) => {
+  await writeFile(join(folder, 'firmware.json'), json)
+  const importing = importFirmware(client, { folder, orgId: org.orgId, dryRun: false, onResult: () => undefined })
+  await expect(importing).rejects.toThrow(reason)
+})
+
+test('the example of the documentation is imported', async () => {
+  const docs = await readFile(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+  const [, example = ''] = /```json\n(\{\n {2}"images"[\s\S]*?)\n```/.exec(docs) ?? []
+  const { images } = JSON.parse(example) as { images: { file: string; signature?: string }[] }
+  const real = await Promise.all(
+    images.map(async (image) => ({ ...image, ...(await file(image.file, image.file, {})) })),
+  )
+  expect(images.length).toBeGreaterThan(1)
+  expect(statuses(await run(real))).toEqual(images.map(() => 'imported'))
+})
