@@ -4,6 +4,7 @@ import { uuidv7 } from 'uuidv7'
 import { accountTasks } from '../accounts/tasks.ts'
 import { sshUserKey } from '../devices/call-home/ssh-user.ts'
 import { type SupportFiles, supportTasks } from '../devices/support/support-files.ts'
+import { deviceTasks } from '../devices/tasks.ts'
 import { prepareSeries, seriesTasks } from '../devices/telemetry/tasks.ts'
 import type { FirmwareFiles } from '../firmware/firmware.ts'
 import { firmwareTasks } from '../firmware/storage.ts'
@@ -72,6 +73,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
       ...conditionTasks(ctx, parts.watched),
       ...retentionTasks(ctx, config.retention),
       ...seriesTasks(ctx),
+      ...deviceTasks(ctx),
     ],
   })
   closing.add('jobs', () => jobs.stop())

@@ -7,7 +7,7 @@ import { countsOf } from '../http/store-pages.ts'
 import type { Reader } from '../platform/db.ts'
 import { plannedAnew } from '../platform/prepared.ts'
 import type { DeviceColumn } from './store-fields.ts'
-import { fewDevicesFrom, lengthOf, matchesAlone } from './store-lengths.ts'
+import { allKnownCounts, fewDevicesFrom, knownCounts, lengthOf, matchesAlone } from './store-lengths.ts'
 import {
   type DeviceFilter,
   counted,
@@ -15,6 +15,7 @@ import {
   everyDevice,
   inCounters,
   isOfOneSite,
+  isOnlyOn,
   passes,
   withKnownModels,
 } from './store-lists.ts'
@@ -41,6 +42,14 @@ export async function countDevicesBy(
   if (filter.more.length === 0 && name !== undefined) {
     const hits = sql`select * from device_count where ${counted(scope, 'device_count', filter)}`
     return countsOf(reader, hits, { field: sql`hit.${sql.ref(name)}`, limit, weight: sql`hit.count` })
+  }
+  const known = isOnlyOn(filter, field) && filter.more.length > 0 ? knownCounts(scope, filter) : null
+  if (known !== null) return countsOf(reader, known, { field: sql`hit.value`, limit, weight: sql`hit.count` })
+  const counts = allKnownCounts(scope, filter, field)
+  if (counts !== null) {
+    const { total } = lengthOf(scope, filter)
+    const hits = sql`${counts} union all select null, (${total}) - (select coalesce(sum(count), 0) from (${counts}) as known)`
+    return countsOf(reader, hits, { field: sql`hit.value`, limit, weight: sql`hit.count` })
   }
   const alone = filter.more.length === 0 && field.of !== undefined ? matchesAlone(scope, filter, field.of) : null
   if (alone !== null) {

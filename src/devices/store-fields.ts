@@ -12,6 +12,8 @@ export type Joined = 'status' | 'connection' | 'fact' | 'summary' | 'hardware'
 /** A column of `device`, or of a joined table, by which devices are filtered, sorted and counted. */
 export interface DeviceColumn extends Column {
   readonly of?: Joined
+  /** Its name in the counters of values; missing: they don't count it. See migration 94. */
+  readonly counter?: string
   /** Whether every device has a value. A sort by any other column puts those without one last, in either direction. */
   readonly always?: true
   /** Whether its index is one of prefixes, hence by bytes. */
@@ -83,10 +85,11 @@ export const deviceFields = {
   status: {
     value: sql`connection.status`,
     of: 'connection',
+    counter: 'status',
     always: true,
     groups: [{ where: sql`connection.status = 'connected'` }, { where: sql`connection.status = 'disconnected'` }],
   },
-  version: { value: sql`fact.firmware`, of: 'fact', byBytes: true },
+  version: { value: sql`fact.firmware`, of: 'fact', counter: 'version', byBytes: true },
   ip: { value: sql`fact.ip`, of: 'fact', byBytes: true },
   ext_ip: { value: sql`fact.ext_ip`, of: 'fact', byBytes: true },
   last_seen: { value: sql`status.last_seen_at`, of: 'status' },
@@ -112,8 +115,8 @@ export const deviceFields = {
   vc_mac: { value: sql`case when ${hasMembers} then device.mac end`, of: 'status', groups: chassisFirst },
   master: { value: sql`case when ${hasMembers} then true end`, of: 'status', groups: chassisFirst },
   cpu: { value: sql`round((status.load ->> 'cpu_percent')::numeric)::text`, of: 'status' },
-  eth0_port_speed: inSummary('eth0_port_speed'),
-  lldp_port_desc: inSummary('lldp_port_desc'),
+  eth0_port_speed: { ...inSummary('eth0_port_speed'), counter: 'eth0_port_speed' },
+  lldp_port_desc: { ...inSummary('lldp_port_desc'), byBytes: true },
   evpntopo_id: unreported,
   last_config_status: unreported,
   mxedge_id: unreported,
@@ -124,21 +127,21 @@ export const deviceFields = {
   radius_stats: unreported,
   sku: { value: sql`hardware.sku`, of: 'hardware', byBytes: true },
   t128agent_version: unreported,
-  band_24_bandwidth: inSummary('band24_bandwidth'),
-  band_24_channel: inSummary('band24_channel'),
-  band_24_power: inSummary('band24_power'),
-  band_5_bandwidth: inSummary('band5_bandwidth'),
-  band_5_channel: inSummary('band5_channel'),
-  band_5_power: inSummary('band5_power'),
-  band_6_bandwidth: inSummary('band6_bandwidth'),
-  band_6_channel: inSummary('band6_channel'),
-  band_6_power: inSummary('band6_power'),
-  lldp_mgmt_addr: { ...inSummary('lldp_mgmt_addr'), byBytes: true },
-  lldp_port_id: { ...inSummary('lldp_port_id'), byBytes: true },
+  band_24_bandwidth: { ...inSummary('band24_bandwidth'), counter: 'band_24_bandwidth' },
+  band_24_channel: { ...inSummary('band24_channel'), counter: 'band_24_channel' },
+  band_24_power: { ...inSummary('band24_power'), counter: 'band_24_power' },
+  band_5_bandwidth: { ...inSummary('band5_bandwidth'), counter: 'band_5_bandwidth' },
+  band_5_channel: { ...inSummary('band5_channel'), counter: 'band_5_channel' },
+  band_5_power: { ...inSummary('band5_power'), counter: 'band_5_power' },
+  band_6_bandwidth: { ...inSummary('band6_bandwidth'), counter: 'band_6_bandwidth' },
+  band_6_channel: { ...inSummary('band6_channel'), counter: 'band_6_channel' },
+  band_6_power: { ...inSummary('band6_power'), counter: 'band_6_power' },
+  lldp_mgmt_addr: { ...inSummary('lldp_mgmt_addr'), counter: 'lldp_mgmt_addr', byBytes: true },
+  lldp_port_id: { ...inSummary('lldp_port_id'), counter: 'lldp_port_id', byBytes: true },
   lldp_power_allocated: unreported,
   lldp_power_draw: unreported,
-  lldp_system_desc: { ...inSummary('lldp_system_desc'), byBytes: true },
-  lldp_system_name: { ...inSummary('lldp_system_name'), byBytes: true },
+  lldp_system_desc: { ...inSummary('lldp_system_desc'), counter: 'lldp_system_desc', byBytes: true },
+  lldp_system_name: { ...inSummary('lldp_system_name'), counter: 'lldp_system_name', byBytes: true },
 } satisfies Readonly<Record<string, DeviceColumn | typeof unreported>>
 
 function areClustered(values: readonly string[]): RawBuilder<unknown> {

@@ -2,8 +2,9 @@ import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, SitesScope } from '../access/scope.ts'
 import { conditionOn } from '../http/store-filters.ts'
 import type { List } from '../http/store-pages.ts'
-import type { Joined } from './store-fields.ts'
+import type { DeviceColumn, Joined } from './store-fields.ts'
 import { type DeviceFilter, allOf, counted, devicesFor, isOfOneSite, passes, tablesOf } from './store-lists.ts'
+import { valueCounts } from './store-value-counts.ts'
 
 /** The number of devices that match, and how to read them; for pageOf(). */
 export function lengthOf(scope: SitesScope, filter: DeviceFilter): Pick<List, 'total' | 'reading'> {
@@ -11,8 +12,32 @@ export function lengthOf(scope: SitesScope, filter: DeviceFilter): Pick<List, 't
     return {
       total: sql`select coalesce(sum(count), 0) from device_count where ${counted(scope, 'device_count', filter)}`,
     }
+  const known = knownCounts(scope, filter)
+  if (known !== null) return { total: sql`select coalesce(sum(count), 0) from (${known}) as known`, reading: 'chosen' }
   const rows = matchesIn(scope, filter)
   return rows === null ? { reading: 'gathered' } : { total: sql`select count(*) from ${rows}`, reading: 'chosen' }
+}
+
+/**
+ * The counts of the values that the only condition leaves, as a query for `value` and `count`. Null if it is on a field
+ * that has no counters, if there are more conditions, or if the scope is a part of the organization.
+ */
+export function knownCounts(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> | null {
+  const [only, ...others] = filter.compared
+  const counter = only?.column?.counter
+  if (only === undefined || counter === undefined || others.length > 0 || filter.more.length > 1) return null
+  if (!('values' in only.condition) || !isEverywhere(scope, filter)) return null
+  return valueCounts(scope, counter, { type: filter.counted.type, of: only.condition })
+}
+
+/** As knownCounts(), of all devices by a field. */
+export function allKnownCounts(
+  scope: SitesScope,
+  filter: DeviceFilter,
+  { counter }: DeviceColumn,
+): RawBuilder<unknown> | null {
+  if (counter === undefined || filter.more.length > 0 || !isEverywhere(scope, filter)) return null
+  return valueCounts(scope, counter, { type: filter.counted.type, of: null })
 }
 
 /** Whether tables other than `device` can tell which devices are in the scope: they know the type, but not the site. */

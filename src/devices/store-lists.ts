@@ -21,8 +21,13 @@ export interface DeviceFilter {
   readonly needs: readonly Joined[]
   /** The tables that they are on. */
   readonly on: readonly ('device' | Joined)[]
-  /** The columns that they are on, as far as these are known. */
-  readonly columns: readonly (DeviceColumn | typeof unreported)[]
+  /** What they compare, as far as it is known. */
+  readonly compared: readonly Comparison[]
+}
+
+export interface Comparison {
+  readonly column: DeviceColumn | typeof unreported
+  readonly condition: Condition
 }
 
 type CountedName = 'site_id' | 'type' | 'model'
@@ -41,7 +46,7 @@ export const everyDevice: DeviceFilter = {
   more: [],
   needs: [],
   on: [],
-  columns: [],
+  compared: [],
 }
 
 /** Splits the conditions of a query into those that the counters know and others. */
@@ -56,7 +61,7 @@ export function deviceFilterOf<F extends Filters>(fields: DeviceFields<F>, condi
     more: others.map(({ column: on, condition }) => conditionOn(on, condition)),
     needs: others.flatMap(({ column: on }) => on?.of ?? []),
     on: distinct(others.map(({ column: on }) => on?.of ?? 'device')),
-    columns: others.map(({ column: on }) => on),
+    compared: others,
   }
 }
 
@@ -163,8 +168,8 @@ export function allOf(conditions: readonly RawBuilder<unknown>[]): RawBuilder<un
 }
 
 /** Whether all conditions are on one column, in whose order the index of a sort by it then has exactly the hits. */
-export function isOnlyOn({ more, columns }: DeviceFilter, by: DeviceColumn): boolean {
-  return columns.length === more.length && columns.every((column) => column === by)
+export function isOnlyOn({ more, compared }: DeviceFilter, by: DeviceColumn): boolean {
+  return compared.length === more.length && compared.every(({ column: on }) => on === by)
 }
 
 /** Whether the list is of one site, which has few of the devices of a large organization. */

@@ -14,6 +14,8 @@ declare module '../platform/schema.ts' {
     deviceCommand: DeviceCommandTable
     activeUpgradeTarget: ActiveUpgradeTargetTable
     deviceCount: DeviceCountTable
+    deviceValueCount: DeviceValueCountTable
+    deviceValueDelta: DeviceValueCountTable
     deviceImage: DeviceImageTable
     deviceOutage: DeviceOutageTable
   }
@@ -245,6 +247,16 @@ export interface DeviceCountTable {
   siteId: string | null
   type: DeviceType
   model: string
+  /** A bigint: pg returns it as text. */
+  count: string
+}
+
+/** See migration 94. */
+export interface DeviceValueCountTable {
+  orgId: string
+  field: string
+  type: DeviceType
+  value: string
   /** A bigint: pg returns it as text. */
   count: string
 }

@@ -4,6 +4,7 @@ import { lockGrants, listMemberIds } from '../accounts/grants/store.ts'
 import { deleteSsoAdminsOfOrg } from '../accounts/store-removal.ts'
 import { appendAudit } from '../events/append.ts'
 import { deleteActiveTargetsOfOrg } from '../devices/store-removal.ts'
+import { deleteValueCountsOfOrg } from '../devices/store-value-counts.ts'
 import { deleteDeviceEventsOfOrg } from '../events/store-removal.ts'
 import { deleteDownloadsOfOrg } from '../firmware/store-removal.ts'
 import { auditDocumentOfOrg } from '../orgs/org.ts'
@@ -32,6 +33,7 @@ export async function deleteOrg(ctx: Context, scope: OrgScope): Promise<void> {
     await deleteDeviceEventsOfOrg(tx, scope)
     await deleteDownloadsOfOrg(tx, scope)
     await deleteActiveTargetsOfOrg(tx, scope)
+    await deleteValueCountsOfOrg(tx, scope)
     await deleteOrgRow(tx, scope)
     await appendAudit(tx, scope, { message, before: auditDocumentOfOrg(org), at })
   })

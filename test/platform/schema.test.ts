@@ -128,6 +128,8 @@ const WITHOUT_FOREIGN_KEY: Readonly<Record<string, string>> = {
   audit_log: 'kept as long as the operator keeps the audit log',
   device_event: 'deleted by events/store-removal',
   device_series: 'deleted with its device by devices/store, or with its partition',
+  device_value_count: 'deleted by devices/store-value-counts',
+  device_value_delta: 'deleted by devices/store-value-counts',
   firmware_download: 'deleted by firmware/store-removal',
   webhook_body: 'kept until its partition expires',
   webhook_delivery: 'kept until its partition expires',

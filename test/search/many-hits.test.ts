@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
+import { foldValueCounts } from '../../src/devices/store-value-counts.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import { claimNewDevices, connectDevice } from '../support/devices.ts'
 import { seedOrg } from '../support/fleet.ts'
@@ -90,4 +91,84 @@ test('searches by connection follow connects, disconnects and claims', async () 
   const { rows } = await sql<{ type: string }>`
     select type from device_connection where device_id = ${deviceIdOf(mac)}`.execute(server.ctx.db)
   expect(rows).toEqual([{ type: 'ap' }])
+})
+
+/** The columns of the counted fields. */
+const countedColumns = {
+  status: 'connection.status',
+  version: 'fact.firmware',
+  band_24_bandwidth: 'summary.band24_bandwidth',
+  band_24_channel: 'summary.band24_channel',
+  band_24_power: 'summary.band24_power',
+  band_5_bandwidth: 'summary.band5_bandwidth',
+  band_5_channel: 'summary.band5_channel',
+  band_5_power: 'summary.band5_power',
+  band_6_bandwidth: 'summary.band6_bandwidth',
+  band_6_channel: 'summary.band6_channel',
+  band_6_power: 'summary.band6_power',
+  eth0_port_speed: 'summary.eth0_port_speed',
+  lldp_mgmt_addr: 'summary.lldp_mgmt_addr',
+  lldp_port_id: 'summary.lldp_port_id',
+  lldp_system_desc: 'summary.lldp_system_desc',
+  lldp_system_name: 'summary.lldp_system_name',
+}
+
+/** Asserts that the counters have what the rows of the devices have. */
+async function expectCountedValues(when: string): Promise<void> {
+  const { ctx } = server
+  const values = Object.entries(countedColumns).map(([name, of]) => sql`(${name}, ${sql.ref(of)}::text)`)
+  const { rows: had } = await sql`
+    select device.org_id, field, device.type, value, count(*)::integer as count from device
+      left join device_connection connection on connection.device_id = device.id
+      left join device_fact fact on fact.device_id = device.id
+      left join device_summary summary on summary.device_id = device.id
+      cross join lateral (values ${sql.join(values)}) as had (field, value)
+    where value is not null group by 1, 2, 3, 4 order by 1, 2, 3, 4`.execute(ctx.db)
+  const { rows: counted } = await sql`
+    select org_id, field, type, value, sum(count)::integer as count
+    from (select * from device_value_count union all select * from device_value_delta) as known
+    group by 1, 2, 3, 4 having sum(count) <> 0 order by 1, 2, 3, 4`.execute(ctx.db)
+  expect(counted, when).toEqual(had)
+}
+
+async function countsOf(query: string): Promise<object[]> {
+  const { body } = await server.call('GET', `/orgs/${server.org.orgId}/devices/count?${query}`)
+  return body.results
+}
+
+test('values are counted whatever writes them, before and after their changes are folded', async () => {
+  const { ctx } = server
+  const fold = (): Promise<void> => foldValueCounts(ctx, new AbortController().signal)
+  const devices = await claimNewDevices(server, 3, { model: 'AP78' })
+  const [first, second, third] = devices.map(({ mac }) => deviceIdOf(mac))
+  await connectDevice(ctx, devices[0]?.mac ?? '', { firmware: '8.1' })
+  await connectDevice(ctx, devices[1]?.mac ?? '', { firmware: '8.1' })
+  await sql`insert into device_summary (org_id, device_id, type, band24_channel, eth0_port_speed, lldp_system_name, report_bytes)
+    select org_id, id, type, 9, 2500, 'edge-' || right(mac, 2), 4096 from device where id = any(${[first, second, third]})
+  `.execute(ctx.db)
+  await expectCountedValues('new')
+  expect(await countsOf('distinct=version&version=8.*')).toEqual([{ version: '8.1', count: 2 }])
+  await fold()
+  await expectCountedValues('folded')
+  expect(await countsOf('distinct=version&version=8.*')).toEqual([{ version: '8.1', count: 2 }])
+  expect(await macsOf('devices/search?band_24_channel=9')).toMatchObject({ total: 3 })
+  await connectDevice(ctx, devices[0]?.mac ?? '', { firmware: '8.2' })
+  await sql`update device_summary set band24_channel = case device_id when ${first} then 10 end where band24_channel = 9
+    and device_id <> ${third}`.execute(ctx.db)
+  await sql`delete from device where id = ${third}`.execute(ctx.db)
+  await expectCountedValues('changed')
+  expect(await macsOf('devices/search?version=8.*')).toMatchObject({ total: 2 })
+  expect(await macsOf('devices/search?band_24_channel=9,10')).toMatchObject({ total: 1 })
+  const versions = (await countsOf('distinct=version')).filter(
+    (row) => 'version' in row && String(row.version).startsWith('8'),
+  )
+  expect(versions).toEqual([
+    { version: '8.1', count: 1 },
+    { version: '8.2', count: 1 },
+  ])
+  await fold()
+  await expectCountedValues('folded again')
+  const { rows } = await sql`select from device_value_count where count = 0 union all select from device_value_delta
+    `.execute(ctx.db)
+  expect(rows).toEqual([])
 })
