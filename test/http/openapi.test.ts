@@ -78,6 +78,17 @@ it('says what success looks like', () => {
   expect(silent.map(({ id }) => id)).toEqual([])
 })
 
+it('names what operations take and answer, by nouns', () => {
+  const nameless = operationsOf(published).flatMap(({ id, spec: { requestBody, responses } }) => {
+    const schemas = [requestBody, responses['200']].map((part) => part?.content?.['application/json']?.schema)
+    return schemas.some((schema) => Object.hasOwn(schema ?? {}, 'properties')) ? [id] : []
+  })
+  expect(nameless).toEqual([])
+  expect(
+    Object.keys(published.components['schemas'] ?? {}).filter((name) => !/^([A-Z][A-Za-z0-9]+)$/.test(name)),
+  ).toEqual([])
+})
+
 it('asks for credentials, except where there can be none', async () => {
   const schemes = Object.keys(document.components['securitySchemes'] ?? {})
   expect(document.security.flatMap((way) => Object.keys(way)).filter((name) => !schemes.includes(name))).toEqual([])

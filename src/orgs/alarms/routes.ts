@@ -4,7 +4,7 @@ import { orgSitesAndSite, self } from '../../http/at.ts'
 import { countOperation, searchOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { Uuid, named } from '../../http/schemas.ts'
+import { Empty, Uuid, named } from '../../http/schemas.ts'
 import { acknowledge, unacknowledge } from './ack-alarms.ts'
 import { countAlarms, searchAlarms } from './store.ts'
 import {
@@ -22,7 +22,6 @@ import {
 } from './wire.ts'
 
 const tag = { org: 'Orgs Alarms', site: 'Sites Alarms' } as const
-const Done = Type.Object({})
 const one = { alarm_id: Uuid }
 const twins = <Org extends string, Site extends string>(ofOrg: Org, ofSite: Site) => ({ org: ofOrg, site: ofSite })
 
@@ -55,7 +54,7 @@ export const alarmOperations: Operation[] = [
     tag,
     at: orgSitesAndSite('/alarms/ack', { needs: 'operate' }),
     body: AckBody,
-    reply: Done,
+    reply: Empty,
     run: (ctx, { scope, body: { alarm_ids: chosen, note } }) =>
       acknowledge(ctx, scope, { chosen, ...(note !== undefined && { note }) }),
   }),
@@ -66,7 +65,7 @@ export const alarmOperations: Operation[] = [
     tag,
     at: orgSitesAndSite('/alarms/ack_all', { needs: 'operate' }),
     body: Type.Optional(NoteBody),
-    reply: Done,
+    reply: Empty,
     run: (ctx, { scope, body }) =>
       acknowledge(ctx, scope, { chosen: 'all', ...(body?.note !== undefined && { note: body.note }) }),
   }),
@@ -80,7 +79,7 @@ export const alarmOperations: Operation[] = [
     tag,
     at: orgSitesAndSite('/alarms/unack', { needs: 'operate' }),
     body: UnackBody,
-    reply: Done,
+    reply: Empty,
     run: (ctx, { scope, body: { alarm_ids: chosen } }) => unacknowledge(ctx, scope, chosen),
   }),
   operation({
@@ -92,7 +91,7 @@ export const alarmOperations: Operation[] = [
     method: 'POST',
     tag,
     at: orgSitesAndSite('/alarms/unack_all', { needs: 'operate' }),
-    reply: Done,
+    reply: Empty,
     run: (ctx, { scope }) => unacknowledge(ctx, scope, 'all'),
   }),
   operation({
@@ -103,7 +102,7 @@ export const alarmOperations: Operation[] = [
     at: orgSitesAndSite('/alarms/:alarm_id/ack', { needs: 'operate' }),
     params: one,
     body: Type.Optional(NoteBody),
-    reply: Done,
+    reply: Empty,
     run: (ctx, { scope, params: { alarm_id: id }, body }) =>
       acknowledge(ctx, scope, { chosen: [id], ...(body?.note !== undefined && { note: body.note }) }),
   }),
@@ -117,7 +116,7 @@ export const alarmOperations: Operation[] = [
     tag,
     at: orgSitesAndSite('/alarms/:alarm_id/unack', { needs: 'operate' }),
     params: one,
-    reply: Done,
+    reply: Empty,
     run: (ctx, { scope, params: { alarm_id: id } }) => unacknowledge(ctx, scope, [id]),
   }),
   operation({

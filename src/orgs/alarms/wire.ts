@@ -110,9 +110,9 @@ export function presentAlarm(alarm: FoundAlarm): Static<typeof AlarmReply> {
 
 const note = { note: Type.Optional(Type.String({ maxLength: 500 })) }
 
-export const NoteBody = Type.Object(note)
+export const NoteBody = named('AlarmNote', Type.Object(note))
 
 /** As many as a search answers at once. */
 const ids = { alarm_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }) }
-export const AckBody = Type.Object({ ...ids, ...note })
-export const UnackBody = Type.Object(ids)
+export const AckBody = named('AlarmsAck', Type.Object({ ...ids, ...note }))
+export const UnackBody = named('AlarmsUnack', Type.Object(ids))
