@@ -8,7 +8,7 @@ import { invalidField } from '../platform/errors.ts'
 import { titleOf } from './mxedge.ts'
 import { recordChange } from './record-change.ts'
 import { type RegisteredMxedge, lockRegistryByCodes, updateOwner } from './registry/store.ts'
-import { insertMxedge, listUsedRegistrationCodes } from './store.ts'
+import { insertMxedge, listMxedgesByCodes, listUsedRegistrationCodes } from './store.ts'
 
 const CLAIMED = 'already claimed'
 
@@ -38,7 +38,12 @@ export async function claimMxedges(
   { codes, at }: { readonly codes: readonly string[]; readonly at: Date },
 ): Promise<ClaimPlan<RegisteredMxedge>> {
   const plain = codes.flatMap((code) => plainClaimCode(code) ?? [])
-  const plan = planClaim(codes, await lockRegistryByCodes(tx, plain), scope.orgId)
+  const registered = await lockRegistryByCodes(tx, plain)
+  const plan = planClaim(
+    codes,
+    [...registered, ...(await listUnlabelled(tx, scope, { plain, registered }))],
+    scope.orgId,
+  )
   // An appliance without a label may have got this code at random, and appliances register by code alone.
   const used = await listUsedRegistrationCodes(
     tx,
@@ -48,6 +53,23 @@ export async function claimMxedges(
   for (const { device } of free) await addMxedge(tx, scope, { hardware: device, at })
   const taken = plan.added.filter(({ device }) => used.has(device.claimCode))
   return { ...plan, added: free, refused: [...plan.refused, ...taken.map(({ code }) => ({ code, reason: CLAIMED }))] }
+}
+
+/** Lists the organization's appliances that got their codes at random: clients read those codes as claim codes too. */
+async function listUnlabelled(
+  tx: Tx,
+  scope: OrgScope,
+  { plain, registered }: { readonly plain: readonly string[]; readonly registered: readonly RegisteredMxedge[] },
+): Promise<RegisteredMxedge[]> {
+  const labelled = new Set(registered.map(({ claimCode }) => plainClaimCode(claimCode)))
+  const unlabelled = await listMxedgesByCodes(
+    tx,
+    scope,
+    plain.filter((code) => !labelled.has(code)),
+  )
+  return unlabelled.map(({ id, orgId, mac, serial, model, registrationCode: claimCode, createdAt }) => {
+    return { id, orgId, mac: mac ?? '', serial: serial ?? '', model, claimCode, createdAt }
+  })
 }
 
 async function addMxedge(

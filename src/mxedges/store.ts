@@ -141,12 +141,19 @@ export async function deleteMxedgeRow(tx: Tx, scope: InOrg, id: string): Promise
   await tx.deleteFrom('mxedge').where('orgId', '=', scope.orgId).where('id', '=', id).execute()
 }
 
+const plainRegistrationCode = sql<string>`upper(replace(registration_code, '-', ''))`
+
+/** Lists the appliances that register with one of the codes. @param codes As plainClaimCode() returns them. */
+export function listMxedgesByCodes(tx: Tx, scope: OrgScope, codes: readonly string[]): Promise<Mxedge[]> {
+  return selectMxedges(tx, scope).where(plainRegistrationCode, '=', anyOf(codes)).orderBy('id').execute()
+}
+
 /**
  * Returns those of `codes` with which an appliance of any organization registers.
  * @param codes As plainClaimCode() returns them.
  */
 export async function listUsedRegistrationCodes(tx: Tx, codes: readonly string[]): Promise<Set<string>> {
-  const code = sql<string>`upper(replace(registration_code, '-', ''))`
+  const code = plainRegistrationCode
   const rows = await tx.selectFrom('mxedge').select(code.as('code')).where(code, '=', anyOf(codes)).execute()
   return new Set(rows.map((row) => row.code))
 }

@@ -40,6 +40,18 @@ describe('a claim in the inventory', () => {
     expect((await claim([magic])).body).toMatchObject({ added: [], duplicated: [magic] })
   })
 
+  it('knows an edge appliance without a label by the code with which it registers', async () => {
+    const made = await server.call('POST', `/orgs/${server.org.orgId}/mxedges`, { body: { name: 'v', model: 'VM' } })
+    const { magic } = made.body
+    const answer = await claim([magic.toLowerCase()])
+    const item = { mac: '', magic, model: 'VM', serial: '', type: 'mxedge' }
+    expect(answer).toMatchObject({ status: 200, body: { duplicated: [magic.toLowerCase()], error: [] } })
+    expect(answer.body.inventory_duplicated).toEqual([item])
+    expect((await claim([magic], await server.addOrg())).body).toMatchObject({ error: [magic], reason: ['not found'] })
+    const registered = await server.call('POST', `/orgs/${server.org.orgId}/mxedges/claim`, { body: { code: magic } })
+    expect(registered).toMatchObject({ status: 400, body: { reason: 'already claimed' } })
+  })
+
   it('refuses an edge appliance of another organization, without naming it', async () => {
     const edge = await makeMxedge(server.ctx)
     const other = await server.addOrg()
