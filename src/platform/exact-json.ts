@@ -2,7 +2,8 @@ declare global {
   // What Node.js has and the library of TypeScript does not declare yet.
   interface JSON {
     rawJSON(text: string): object
-    isRawJSON(value: unknown): boolean
+    /** Missing in Node.js 20, which runs agents: there no value is raw. */
+    isRawJSON?(value: unknown): boolean
     parse(
       text: string,
       reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,

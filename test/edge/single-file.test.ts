@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -15,30 +15,36 @@ import { dryRunOf, placeRouter } from './start-router.ts'
 import { type EdgeWorld, startEdgeWorld } from './world.ts'
 
 let world: EdgeWorld
+/** The agent in one file. */
+let file: string
+const atEnd: (() => Promise<void>)[] = []
 beforeAll(async () => {
   world = await startEdgeWorld()
+  file = join(await temporaryDir((end) => atEnd.push(end)), 'agent.mjs')
+  await run(process.execPath, [builder, file])
 })
-afterAll(() => world.close())
+afterAll(async () => {
+  await world.close()
+  for (const end of atEnd) await end()
+})
 
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../../src/bin/agent.ts', import.meta.url))
 const builder = fileURLToPath(new URL('../../scripts/build-agent.ts', import.meta.url))
 
-async function build(folder: string): Promise<string> {
-  const file = join(folder, 'agent.mjs')
-  await run(process.execPath, [builder, file])
-  return file
-}
+/** The appliance may have an older Node.js than this one. */
+const oldest = ['--import', fileURLToPath(new URL('node-20.mjs', import.meta.url))]
 
 test('the agent in one file registers, executes commands and ends when another box replaces it', async () => {
   const folder = await temporaryDir()
-  const file = await build(folder)
-  expect((await run(process.execPath, [file, '--help'], { cwd: folder })).stdout).toContain('usage: agent --state DIR')
+  expect((await run(process.execPath, [...oldest, file, '--help'], { cwd: folder })).stdout).toContain(
+    'usage: agent --state DIR',
+  )
 
   const { id, magic } = await addMxedge(world)
   const state = join(folder, 'state')
   await mkdir(state)
-  const agent = spawn(process.execPath, [file, '--state', state, '--url', world.url, '--dry-run'], {
+  const agent = spawn(process.execPath, [...oldest, file, '--state', state, '--url', world.url, '--dry-run'], {
     cwd: folder,
     env: { SIGNALBOX_AGENT_CODE: magic },
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -55,16 +61,19 @@ test('the agent in one file registers, executes commands and ends when another b
 
 test('the agent in one file registers a router, and restarts it', async () => {
   const folder = await temporaryDir()
-  const file = await build(folder)
   const mac = newRouterMac()
   const state = join(folder, 'state')
   await mkdir(state)
   const identity = ['--role', 'ssr', '--mac', mac, '--model', 'SSR120', '--serial', `S${mac}`]
-  const agent = spawn(process.execPath, [file, '--state', state, '--url', world.url, '--dry-run', ...identity], {
-    cwd: folder,
-    env: { SIGNALBOX_AGENT_CODE: await codeOf(world) },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  const agent = spawn(
+    process.execPath,
+    [...oldest, file, '--state', state, '--url', world.url, '--dry-run', ...identity],
+    {
+      cwd: folder,
+      env: { SIGNALBOX_AGENT_CODE: await codeOf(world) },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  )
   const exited = once(agent, 'exit')
   onTestFinished(() => void agent.kill('SIGKILL'))
   const { siteId, deviceId } = await placeRouter(world, { mac, folder: state })
@@ -99,9 +108,10 @@ test('the user data of a virtual machine starts the agent, which registers', asy
   const [name, code] = (await readFile(environmentFile, 'utf8')).trim().split('=')
   const [, commandLine = ''] = /^ExecStart=(.+)$/m.exec(unit) ?? []
   const [program = '', ...args] = commandLine.split(' ')
-  const file = args.find((word) => word.endsWith('.mjs')) ?? ''
   await mkdir(dirname(join(folder, 'var/lib/x')), { recursive: true })
-  await run(process.execPath, [builder, file])
+  const expected = args.find((word) => word.endsWith('.mjs')) ?? ''
+  await mkdir(dirname(expected), { recursive: true })
+  await copyFile(file, expected)
   const agent = spawn(program, args, {
     cwd: folder,
     env: { PATH: dirname(process.execPath), [name ?? '']: code },
@@ -127,6 +137,6 @@ test.each([
   [['--state', '/tmp/none', '--dry-run', '--role', 'ssr', '--mac', 'here'], '--mac is needed: twelve hex digits'],
   [['--wrong'], "Unknown option '--wrong'"],
 ])('the program ends with a line that explains it, for %j', async (args, reason) => {
-  const failure = run(process.execPath, [program, ...args])
+  const failure = run(process.execPath, [...oldest, file, ...args])
   await expect(failure).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining(`agent: ${reason}`) })
 })
