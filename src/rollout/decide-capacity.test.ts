@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { planned } from '../../test/support/targets.ts'
 import { type OrgLimits, addBegun, countInUse, findCapacity, limitToCapacity } from './decide-capacity.ts'
 import { stepOf } from './decide-step.ts'
 import { type TargetState, noCounts } from './rollout.ts'
@@ -15,29 +16,7 @@ const states = [
   'rebooting',
 ] as const
 
-function targetIn(state: TargetState): TargetNow {
-  return {
-    deviceId: 'd',
-    phase: 1,
-    state,
-    enteredMs: 0,
-    fromVersion: '1',
-    targetVersion: '2',
-    reported: [],
-    imageId: 'i',
-    force: false,
-    attempt: 0,
-    failedAttempts: 0,
-    lostAttempts: 0,
-    retryAtMs: null,
-    fetched: false,
-    staged: false,
-    bootCount: null,
-    device: null,
-    command: null,
-    download: null,
-  }
-}
+const targetIn = (state: TargetState): TargetNow => ({ ...planned, state })
 
 const decided = fc
   .record({

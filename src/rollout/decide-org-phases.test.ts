@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { planned } from '../../test/support/targets.ts'
 import { type OrgPhases, countOrgPhases, decideOrgPhases } from './decide-org-phases.ts'
 import type { Step } from './decide-step.ts'
 import { type TargetState, isInFlight, isTerminal } from './rollout.ts'
@@ -19,27 +20,7 @@ function phasesOf(sizes: readonly number[], more: Partial<OrgPhases> = {}): OrgP
 }
 
 function step(phase: number, state: TargetState, to: TargetState, reason: string | null = null): Step {
-  const target: TargetNow = {
-    deviceId: 'd',
-    phase,
-    state,
-    enteredMs: 0,
-    fromVersion: '1',
-    targetVersion: '2',
-    reported: [],
-    imageId: 'i',
-    force: false,
-    attempt: 0,
-    failedAttempts: 0,
-    lostAttempts: 0,
-    retryAtMs: null,
-    fetched: false,
-    staged: false,
-    bootCount: null,
-    device: null,
-    command: null,
-    download: null,
-  }
+  const target: TargetNow = { ...planned, phase, state }
   return { target, to, reason, failedAttempts: 0, lostAttempts: 0, retryAtMs: null, staged: false, order: null }
 }
 

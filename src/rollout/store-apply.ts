@@ -78,7 +78,8 @@ export function appendedTo(timeline: RawBuilder<unknown>, line: RawBuilder<unkno
     else substr(${timeline}, strpos(${timeline}, chr(10)) + 1) end || ${line}`
 }
 
-const siteUpgradeColumns = columnsOf('siteUpgrade', {
+/** What a round changes of an upgrade, of devices or of edge appliances, with its key. */
+export const roundColumns = {
   orgId: 'uuid',
   id: 'uuid',
   status: 'text',
@@ -91,6 +92,10 @@ const siteUpgradeColumns = columnsOf('siteUpgrade', {
   hardFailures: 'jsonb',
   upgradedByPhase: 'jsonb',
   finishedAt: 'timestamptz',
+} as const
+
+const siteUpgradeColumns = columnsOf('siteUpgrade', {
+  ...roundColumns,
   dueMs: 'float8',
   waitsUntil: 'timestamptz',
 })

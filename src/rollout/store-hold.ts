@@ -45,22 +45,17 @@ export async function resumeSiteUpgrades(
   orgUpgradeId: string,
   nowMs: number,
 ): Promise<number> {
-  const gatePassed = sql<number>`case when hold->>'by' in ('gate', 'check') then current_phase else gate_passed end`
+  const { phaseOpenedMs, ...resumed } = resumedAt(nowMs)
   await tx
     .updateTable('orgUpgrade')
-    .set({ hold: null, gatePassed })
+    .set(resumed)
     .where('orgId', '=', scope.orgId)
     .where('id', '=', orgUpgradeId)
     .where('hold', 'is not', null)
     .execute()
   const result = await tx
     .updateTable('siteUpgrade')
-    .set({
-      hold: null,
-      dueMs: nowMs,
-      gatePassed,
-      phaseOpenedMs: openedAfterPause(nowMs),
-    })
+    .set({ ...resumed, phaseOpenedMs, dueMs: nowMs })
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     .where('finishedAt', 'is', null)
@@ -85,6 +80,15 @@ export async function releaseGates(tx: Tx, scope: OrgScope, orgUpgradeId: string
 }
 
 const waitsForNobody = sql<boolean>`(hold is null or hold->>'by' = 'check')`
+
+/** The columns of an upgrade whose pause ends: its gate is not evaluated again, and the wait for absent devices is extended. */
+export function resumedAt(nowMs: number) {
+  return {
+    hold: null,
+    gatePassed: sql<number>`case when hold->>'by' in ('gate', 'check') then current_phase else gate_passed end`,
+    phaseOpenedMs: openedAfterPause(nowMs),
+  }
+}
 
 function openedAfterPause(nowMs: number) {
   return sql<number | null>`phase_opened_ms

@@ -9,7 +9,7 @@ import type { DeviceType } from '../events/device-type.ts'
 import type { SiteUpgradeNow } from './decide-next.ts'
 import { terminalStates } from './rollout.ts'
 import { versionRun } from './store-versions.ts'
-import type { DeviceLink, TargetNow, UpgradeOrder } from './target.ts'
+import { type TargetNow, type UpgradeOrder, linkOf } from './target.ts'
 
 export interface LockedTarget extends TargetNow {
   readonly upgradeId: string
@@ -254,10 +254,4 @@ function targetOf(row: TargetRow): LockedTarget {
           },
     download: touchedMs === null ? null : { touchedMs, bytesServed: Number(bytesServed), delivered, fenced },
   }
-}
-
-/** A device whose session was lost counts as connected elsewhere until it has been away for a while. */
-function linkOf(up: boolean, heard: boolean): DeviceLink {
-  if (heard) return 'connected'
-  return up ? 'expected' : 'absent'
 }

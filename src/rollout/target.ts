@@ -9,6 +9,16 @@ import type { RolloutOptions, TargetState, UpgradePart } from './rollout.ts'
  */
 export type DeviceLink = 'connected' | 'expected' | 'absent'
 
+/**
+ * @param up The connection state that the interface shows: a device whose session was lost counts as connected until it
+ * has been away for a while.
+ * @param heard A session is open.
+ */
+export function linkOf(up: boolean, heard: boolean): DeviceLink {
+  if (heard) return 'connected'
+  return up ? 'expected' : 'absent'
+}
+
 /** The present facts about the device. Times in `...Ms` are service time here and below. */
 export interface DeviceNow {
   readonly type: DeviceType

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { planned } from './targets.ts'
 import { type SiteUpgradeNow, decideNext } from '../../src/rollout/decide-next.ts'
 import { type TargetState, defaultRolloutOptions, isInFlight, isTerminal, noCounts } from '../../src/rollout/rollout.ts'
 import type { CommandNow, DeviceNow, DownloadNow, TargetNow } from '../../src/rollout/target.ts'
@@ -68,27 +69,8 @@ export function createWorld(
         commands: stages(fate, place) ? ['stage', 'activate'] : ['upgrade'],
         repeatable: [],
       }
-      const target: TargetNow = {
-        deviceId: `${index}-${place}`,
-        phase: index + 1,
-        state: 'planned',
-        enteredMs: 0,
-        fromVersion: '1.0',
-        targetVersion: '2.0',
-        reported: [],
-        imageId: 'image',
-        force: false,
-        attempt: 0,
-        failedAttempts: 0,
-        lostAttempts: 0,
-        retryAtMs: null,
-        fetched: false,
-        staged: false,
-        bootCount: null,
-        device,
-        command: null,
-        download: null,
-      }
+      const name = `${index}-${place}`
+      const target: TargetNow = { ...planned, deviceId: name, phase: index + 1, enteredMs: 0, device }
       const nothing = { command: null, download: null, willFlash: false, flashed: 0 }
       return { fate, stages: stages(fate, place), target, device, ...nothing }
     }),

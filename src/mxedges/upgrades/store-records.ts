@@ -4,6 +4,7 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
+import { resumedAt } from '../../rollout/store-hold.ts'
 import { type Reader, type Tx, json, noneOf } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { terminalStates } from './upgrade.ts'
@@ -76,19 +77,9 @@ export async function pauseUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, hold: U
     .execute()
 }
 
-/** Resumes a locked upgrade that is held. The gate is not evaluated again; the wait for absent appliances is extended. */
+/** Resumes a locked upgrade that is held. */
 export async function resumeUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, nowMs: number): Promise<void> {
-  await tx
-    .updateTable('mxedgeUpgrade')
-    .set({
-      hold: null,
-      gatePassed: sql<number>`case when hold->>'by' = 'gate' then current_phase else gate_passed end`,
-      phaseOpenedMs: sql<number | null>`phase_opened_ms
-        + (${nowMs}::float8 - greatest(phase_opened_ms, (hold->>'since_ms')::float8))`,
-    })
-    .where('orgId', '=', orgId)
-    .where('id', '=', id)
-    .execute()
+  await tx.updateTable('mxedgeUpgrade').set(resumedAt(nowMs)).where('orgId', '=', orgId).where('id', '=', id).execute()
 }
 
 /** True if a target that has not ended will download the image. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import type { DeviceLink } from '../../rollout/target.ts'
+import { roundColumns } from '../../rollout/store-apply.ts'
+import { linkOf } from '../../rollout/target.ts'
 import { type Reader, type Tx, anyOf, noneOf } from '../../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../../platform/rows.ts'
 import type { MxedgeService } from '../sessions/facts.ts'
@@ -135,7 +136,7 @@ function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly
     ...target,
     appliance: exists
       ? {
-          link: linkOf(connected === true, isLost),
+          link: linkOf(connected === true, isConnected),
           connectedMs: isConnected && connectedAt !== null ? nowMs - (now.getTime() - connectedAt.getTime()) : null,
           isReplaced,
           hasLeft,
@@ -151,11 +152,6 @@ function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly
         ? null
         : { id: commandId, state: commandState, refusal, refusalIsFinal, isForgotten },
   }
-}
-
-function linkOf(connected: boolean, isLost: boolean): DeviceLink {
-  if (!connected) return 'absent'
-  return isLost ? 'expected' : 'connected'
 }
 
 /** Lists the clusters that have a member in flight in an upgrade other than `upgradeId`. */
@@ -234,20 +230,7 @@ export async function updateTargets(
   })
 }
 
-const upgradeColumns = columnsOf('mxedgeUpgrade', {
-  orgId: 'uuid',
-  id: 'uuid',
-  status: 'text',
-  stopping: 'text',
-  stopReason: 'text',
-  hold: 'jsonb',
-  currentPhase: 'integer',
-  phaseOpenedMs: 'float8',
-  counts: 'jsonb',
-  hardFailures: 'jsonb',
-  upgradedByPhase: 'jsonb',
-  finishedAt: 'timestamptz',
-})
+const upgradeColumns = columnsOf('mxedgeUpgrade', roundColumns)
 
 export async function updateUpgrades(
   tx: Tx,
