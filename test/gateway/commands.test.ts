@@ -163,6 +163,17 @@ describe('a restart', () => {
     ])
   })
 
+  test('that waits for another one is sent when that has ended, not at the next look', async () => {
+    const { port } = await harness.start({ limits: { tickMs: 3_600_000 } })
+    const device = await connected(port)
+    const ids = [await harness.queue(device.mac, restart), await harness.queue(device.mac, restart)]
+    const first = await device.nextCall()
+    expect(device.calls).toEqual([])
+    device.reply(first.id, { error: 0 })
+    device.reply((await device.nextCall()).id, { error: 0 })
+    for (const id of ids) await harness.untilCommand(id, 'done')
+  })
+
   test('that is lost while it is being sent does not end before it was sent', async () => {
     const { port } = await harness.start()
     const device = await connected(port)

@@ -8,7 +8,8 @@ import { inOrder, isUnanswered, lockByKey } from './store.ts'
 
 /** The columns of an EndedCommand, of `command`. */
 const endColumns = sql`command.org_id, command.kind, command.params, command.state, command.outcome,
-  command.site_upgrade_id, command.device_id`
+  command.site_upgrade_id, command.device_id, exists(
+    select from device_command queued where queued.device_id = command.device_id and queued.state = 'queued') as is_followed`
 
 /** The outcome of a command that was sent by the call. */
 export interface FinishedCommand {
@@ -112,10 +113,14 @@ export interface EndedCommand {
   readonly outcome: Readonly<Record<string, unknown>> | null
   readonly siteUpgradeId: string | null
   readonly deviceId: string
+  /** True if another command of the device is queued. */
+  readonly isFollowed: boolean
 }
 
 function wakeSiteUpgrades(tx: Tx, ended: readonly EndedCommand[]): void {
-  if (ended.length > 0) wakeAfterCommit(tx, 'commands')
+  // A claim that finds nothing would delay the next one. One that is queued at this moment wakes the dispatcher itself; if it
+  // does so before this commits, it waits for the dispatcher's interval.
+  if (ended.some(({ isFollowed }) => isFollowed)) wakeAfterCommit(tx, 'commands')
   const ofUpgrades = ended.filter(({ siteUpgradeId }) => siteUpgradeId !== null)
   if (ofUpgrades.length === 0) return
   wakeAfterCommit(
