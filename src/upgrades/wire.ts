@@ -21,7 +21,7 @@ const DeprecatedEpochS = Type.Integer({ ...epochRange, deprecated: true })
 const VersionItem = named(
   'UpgradeVersion',
   Type.Object({
-    firmware_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('junos')])),
+    firmware_type: Type.Optional(Type.Enum(['ap', 'junos'])),
     force: Type.Optional(Type.Boolean({ default: false })),
     model_version: Type.Optional(Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 200 }))),
     version: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
@@ -40,7 +40,7 @@ export const publishedDefaults: Readonly<Record<string, unknown>> = Object(
 export const commonFields = {
   all_sites: Type.Optional(Type.Boolean({ default: false })),
   site_ids: Type.Optional(Type.Array(Uuid, { maxItems: 10_000 })),
-  device_type: Type.Optional(Type.Union([Type.Literal('ap'), Type.Literal('gateway'), Type.Literal('switch')])),
+  device_type: Type.Optional(Type.Enum(['ap', 'gateway', 'switch'])),
   models: Type.Optional(
     Type.Array(Type.Union([Type.Array(Type.String(), { maxItems: 1000 }), Type.String()]), { maxItems: 1000 }),
   ),

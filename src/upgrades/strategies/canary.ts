@@ -16,7 +16,7 @@ const fields = {
   /** A smaller share of upgraded devices in a phase pauses the upgrade. Signalbox's own field. */
   min_success_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   /** The devices that canary phases divide: those of the whole upgrade, or of each site. Signalbox's own field. */
-  phase_scope: Type.Optional(Type.Union([Type.Literal('org'), Type.Literal('site')], { default: 'org' })),
+  phase_scope: Type.Optional(Type.Enum(['org', 'site'], { default: 'org' })),
 }
 
 /**

@@ -11,7 +11,7 @@ export const gateField = Type.Optional(
       'UpgradePhaseGate',
       Type.Object({
         phase: Type.Integer({ minimum: 1, maximum: 100, description: 'The next phase waits once this one has ended' }),
-        wait_for: Type.Union([Type.Literal('approval'), Type.Literal('check'), Type.Literal('pause')], {
+        wait_for: Type.Enum(['approval', 'check', 'pause'], {
           description:
             'approval: until somebody approves the phase; pause: until somebody resumes the upgrade; check: until the answer of url',
         }),

@@ -11,12 +11,8 @@ const Percentage = { minimum: 1, maximum: 100 }
 const rrmFields = {
   rrm_first_batch_percentage: Type.Optional(Type.Integer({ ...Percentage, default: 2 })),
   rrm_max_batch_percentage: Type.Optional(Type.Integer({ ...Percentage, default: 10 })),
-  rrm_mesh_upgrade: Type.Optional(
-    Type.Union([Type.Literal('parallel'), Type.Literal('sequential')], { default: 'sequential' }),
-  ),
-  rrm_node_order: Type.Optional(
-    Type.Union([Type.Literal('center_to_fringe'), Type.Literal('fringe_to_center')], { default: 'fringe_to_center' }),
-  ),
+  rrm_mesh_upgrade: Type.Optional(Type.Enum(['parallel', 'sequential'], { default: 'sequential' })),
+  rrm_node_order: Type.Optional(Type.Enum(['center_to_fringe', 'fringe_to_center'], { default: 'fringe_to_center' })),
   rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })),
 }
 
