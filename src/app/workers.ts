@@ -21,6 +21,7 @@ import { startMxedgeUpgrades } from '../mxedges/upgrades/worker.ts'
 import type { TimeReading } from '../platform/service-clock.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
 import { startGateChecks } from '../rollout/gate-checks.worker.ts'
+import { startInclusions } from '../upgrades/include-new.worker.ts'
 import { startRollouts } from '../rollout/worker.ts'
 import { previewTasks } from '../upgrades/previews/tasks.ts'
 import { webhookTasks } from '../webhooks/tasks.ts'
@@ -84,6 +85,8 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
   closing.add('rollouts', () => rollouts.stop())
   const checks = startGateChecks(ctx, parts.outbound)
   closing.add('checks of upgrades', () => checks.stop())
+  const inclusions = startInclusions(ctx)
+  closing.add('devices that join upgrades', () => inclusions.stop())
   const edgeOptions = { ...defaultMxedgeUpgradeOptions, soakMs: config.rolloutSoakMs }
   const edgeUpgrades = startMxedgeUpgrades(ctx, edgeOptions)
   closing.add('upgrades of edge appliances', () => edgeUpgrades.stop())

@@ -1,6 +1,5 @@
 import { findOpening } from '../orgs/windows/windows.ts'
-import type { Now, SiteUpgradeNow } from './decide-next.ts'
-import type { RolloutOptions } from './rollout.ts'
+import type { RolloutOptions, UpgradePlan } from './rollout.ts'
 import type { DeviceNow, TargetDecision, TargetRules, UpgradeOrder } from './target.ts'
 
 /** The device that no window is long enough for. */
@@ -8,8 +7,8 @@ export const WINDOW_TOO_SHORT = 'window_too_short'
 
 /** Returns the function of TargetRules for the maintenance windows of a site upgrade. */
 export function beginsWithin(
-  { windows, timezone }: Pick<SiteUpgradeNow['plan'], 'windows' | 'timezone'>,
-  { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
+  { windows, timezone }: Pick<UpgradePlan, 'windows' | 'timezone'>,
+  { now, nowMs }: Pick<TargetRules, 'now' | 'nowMs'>,
 ): TargetRules['beginMs'] {
   if (windows === undefined) return () => nowMs
   // A large upgrade asks for each of its devices.
@@ -26,7 +25,7 @@ export function beginsWithin(
 }
 
 /** Returns a time of the service as a time of the wall clock. */
-export function wallOf(ms: number, { now, nowMs }: Pick<Now, 'now' | 'nowMs'>): Date {
+export function wallOf(ms: number, { now, nowMs }: Pick<TargetRules, 'now' | 'nowMs'>): Date {
   return new Date(now.getTime() + Math.round(ms - nowMs))
 }
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
@@ -30,11 +30,16 @@ export interface Candidate {
 }
 
 /** Lists the devices of those of the sites that the scope covers, in no order. */
-export async function listCandidates(
-  reader: Reader,
-  scope: SitesScope,
-  siteIds: readonly string[],
-): Promise<Candidate[]> {
+export function listCandidates(reader: Reader, scope: SitesScope, siteIds: readonly string[]): Promise<Candidate[]> {
+  return candidatesOf(
+    reader,
+    scope,
+    sql<boolean>`d.site_id = ${anyOf(siteIds)} and ${inSites(scope, sql.ref('d.site_id'))}`,
+  )
+}
+
+/** Lists the devices `d` for which the condition holds, except those without a site, in no order. */
+export async function candidatesOf(reader: Reader, scope: InOrg, condition: RawBuilder<boolean>): Promise<Candidate[]> {
   const rows = await reader
     .selectFrom('device as d')
     .leftJoin('deviceStatus as s', (on) => on.onRef('s.orgId', '=', 'd.orgId').onRef('s.deviceId', '=', 'd.id'))
@@ -52,8 +57,7 @@ export async function listCandidates(
     ])
     .select(sql<string | null>`d.doc->>'role'`.as('role'))
     .where('d.orgId', '=', scope.orgId)
-    .where('d.siteId', '=', anyOf(siteIds))
-    .where(inSites(scope, sql.ref('d.site_id')))
+    .where(condition)
     .execute()
   return rows.flatMap(({ siteId, connected, firmware, members, capabilities, ...device }) => {
     if (siteId === null) return []
@@ -79,6 +83,10 @@ export interface NewOrgUpgrade {
   /** Null: each site has phases of its own. */
   readonly phasePlan: OrgPhasePlan | null
   readonly notes: readonly UpgradeNote[]
+  /** Which further devices it takes in; null: none. */
+  readonly joining: Readonly<Record<string, unknown>> | null
+  /** When it looks for them, in service time; null: never. */
+  readonly includeDueMs: number | null
   readonly createdAt: Date
 }
 
@@ -164,6 +172,7 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, { org, sites, targets 
       ...org,
       orgId,
       request: json(org.request),
+      joining: org.joining && json(org.joining),
       phasePlan: org.phasePlan && json(org.phasePlan),
       pendingByPhase: json(
         Object.fromEntries(org.phasePlan?.phase_sizes.map((size, index) => [index + 1, size]) ?? []),
@@ -175,5 +184,9 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, { org, sites, targets 
     .execute()
   const siteRows = sites.map((site) => ({ ...site, finishedAt: site.dueMs === null ? org.createdAt : null }))
   await insertRows(tx, siteColumns, siteRows, { every: { orgId, orgUpgradeId: org.id, createdAt: org.createdAt } })
-  await insertRows(tx, targetColumns, targets, { every: { orgId, enteredAt: org.createdAt } })
+  await insertTargets(tx, scope, targets, org.createdAt)
+}
+
+export async function insertTargets(tx: Tx, { orgId }: InOrg, targets: readonly NewTarget[], at: Date): Promise<void> {
+  await insertRows(tx, targetColumns, targets, { every: { orgId, enteredAt: at } })
 }

@@ -40,6 +40,12 @@ export interface OrgUpgradeTable {
   /** When the check of the gate that pauses the upgrade is asked next; service time. */
   checkDueMs: number | null
   checkAttempts: Generated<number>
+  /** Which devices may join, as upgrades/plan-joining.ts encodes it; null: none. */
+  joining: Json<Record<string, unknown>> | null
+  /** When it looks for devices that have joined, in service time; null: never. */
+  includeDueMs: number | null
+  /** The last device that the present pass has looked at; null: it begins anew. */
+  includeAfter: string | null
   adminId: string | null
   createdAt: Date
 }

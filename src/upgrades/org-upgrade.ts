@@ -13,6 +13,9 @@ import type {
 } from '../rollout/rollout.ts'
 import type { Phasing } from './strategies/strategy.ts'
 
+/** How often an upgrade looks for devices that have joined. */
+export const INCLUDE_MS = 60_000
+
 /** With the field that named it, for messages about it. */
 export interface RequestedTime {
   readonly field: string
@@ -67,6 +70,8 @@ export interface UpgradeRequest {
   readonly windows: readonly MaintenanceWindow[] | null
   /** Devices of other upgrades that have not begun with them are taken over. */
   readonly supersede: boolean
+  /** Devices that join later, or match only later, are taken in while the upgrade runs. */
+  readonly includeNew: boolean
   /** The body as it came, for the record. */
   readonly document: Readonly<Record<string, unknown>>
 }

@@ -93,6 +93,20 @@ export type DevicePlan<D> =
   /** Meant by the request, but there is nothing to give it. */
   | { readonly kind: 'leave_out'; readonly device: D; readonly reason: string }
 
+/** Decides about a selected device. @param catalog The versions for its model. */
+export function decideDevice<D extends UpgradeDevice>(
+  { versions }: Pick<UpgradeRequest, 'versions'>,
+  device: D,
+  catalog: readonly CatalogEntry[],
+): DevicePlan<D> {
+  const resolved = resolveVersion(device, versions, catalog)
+  if (resolved.kind === 'none') return { kind: 'leave_out', device, reason: resolved.reason }
+  const { entry, force } = resolved
+  if (runs(device, entry) && !force) return { kind: 'skip', device, entry, force }
+  const reason = device.upgradeRefusal ?? findTooLow(device, entry, catalog)
+  return reason === null ? { kind: 'upgrade', device, entry, force } : { kind: 'leave_out', device, reason }
+}
+
 /**
  * Plans the version of each selected device. A device that already runs its version is skipped, unless forced. One that
  * can't be upgraded is left out with the reason.
@@ -107,15 +121,7 @@ export function planDevices<D extends UpgradeDevice>(
   for (const choice of request.versions) refuseUnknown(choice, catalog)
   const plans = devices
     .filter((device) => isSelected(device, request.selection))
-    .map((device): DevicePlan<D> => {
-      const entries = ofModel.get(device.model) ?? []
-      const resolved = resolveVersion(device, request.versions, entries)
-      if (resolved.kind === 'none') return { kind: 'leave_out', device, reason: resolved.reason }
-      const { entry, force } = resolved
-      if (runs(device, entry) && !force) return { kind: 'skip', device, entry, force }
-      const reason = device.upgradeRefusal ?? findTooLow(device, entry, entries)
-      return reason === null ? { kind: 'upgrade', device, entry, force } : { kind: 'leave_out', device, reason }
-    })
+    .map((device) => decideDevice(request, device, ofModel.get(device.model) ?? []))
   const named = request.versions.find(({ field }) => field !== null)
   const useless = plans.length > 0 && plans.every(({ kind }) => kind === 'leave_out')
   if (named !== undefined && useless) {
@@ -256,8 +262,8 @@ function refuseUnknown({ field, version, modelVersion }: RequestedVersion, catal
     throw invalidField(field, `there is no firmware ${version} in the catalog`)
 }
 
-/** On a Virtual Chassis, every member. */
-function runs({ fromVersion, memberVersions }: UpgradeDevice, version: NamedVersion): boolean {
+/** True if the device runs the version; on a Virtual Chassis, every member. */
+export function runs({ fromVersion, memberVersions }: UpgradeDevice, version: NamedVersion): boolean {
   return isReportOf(fromVersion, version) && memberVersions.every((member) => isReportOf(member, version))
 }
 

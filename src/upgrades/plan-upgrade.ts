@@ -6,8 +6,9 @@ import type { PlanFacts } from './strategies/strategy.ts'
 import { type PhasePlan, planPhases } from './plan-phases.ts'
 import type { TakenTarget } from '../rollout/plan-takeover.ts'
 import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
+import { encodeJoining } from './plan-joining.ts'
 import { noteSnapshots } from './plan-snapshots.ts'
-import type { UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
+import { INCLUDE_MS, type UpgradeRequest, type UpgradeSite } from './org-upgrade.ts'
 import { type DevicePlan, type SiteTimes, noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
 
 export type Planned = DevicePlan<Candidate>
@@ -76,7 +77,7 @@ interface OrgInputs extends UpgradeInputs {
 
 function planOrg(
   request: UpgradeRequest,
-  { id, siteUpgrades, plans, phasePlan, targets, now, taken = [] }: OrgInputs,
+  { id, siteUpgrades, plans, phasePlan, targets, now, nowMs, taken = [] }: OrgInputs,
 ): NewOrgUpgrade {
   const { kind, strategy, phasing, versions, document } = request
   return {
@@ -93,6 +94,8 @@ function planOrg(
     planned: targets.filter(({ state }) => state === 'planned').length,
     phasePlan,
     notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...phasing.notes, ...noteTaken(taken)],
+    joining: request.includeNew ? encodeJoining(request) : null,
+    includeDueMs: request.includeNew ? nowMs + INCLUDE_MS : null,
     createdAt: now,
   }
 }

@@ -44,7 +44,7 @@ function noteWindows(
 export function limitToWindows<D extends UpgradeDevice & { readonly siteId: string }>(
   { only }: Pick<UpgradeRequest, 'only'>,
   plans: readonly DevicePlan<D>[],
-  times: ReadonlyMap<string, SiteTimes>,
+  times: ReadonlyMap<string, Pick<SiteTimes, 'windows'>>,
 ): readonly DevicePlan<D>[] {
   // A download only has to begin within a window.
   if (only?.part === 'stage') return plans

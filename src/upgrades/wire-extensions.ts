@@ -19,3 +19,13 @@ export const supersedeField = {
     }),
   ),
 }
+
+/** Signalbox's own field of requests for upgrades that select devices by their sites. */
+export const includeField = {
+  include_new: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'true: devices that join a site later, or match only later, are taken in until the upgrade ends',
+    }),
+  ),
+}

@@ -45,6 +45,7 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     reboot: parseDateTime('reboot_datetime', body.reboot_datetime) ?? parseEpoch('reboot_at', body.reboot_at),
     windows: parseWindows(body.maintenance_windows),
     supersede: body.supersede ?? false,
+    includeNew: body.include_new ?? false,
     document: body,
   }
 }

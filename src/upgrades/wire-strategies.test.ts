@@ -22,6 +22,7 @@ const pilot: Strategy<'test_pilot', typeof pilotFields> = {
       scope: 'org',
       maxFailurePercentage: null,
       onlyType: null,
+      joins: 'last_phase',
       percents: null,
       notes: [],
       plan(targets, { upgradeId }) {

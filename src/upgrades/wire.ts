@@ -9,7 +9,7 @@ import type { OrgUpgradeItem } from './store.ts'
 import { previewFields } from './previews/wire.ts'
 import { ApprovalsReply, presentApproval } from './wire-approve.ts'
 import { limitsOfAll } from './wire-limits.ts'
-import { supersedeField, windowFields } from './wire-extensions.ts'
+import { includeField, supersedeField, windowFields } from './wire-extensions.ts'
 import { fieldsOf, strategies } from './strategies/index.ts'
 import type { Strategies } from './strategies/strategy.ts'
 
@@ -62,6 +62,7 @@ export const commonFields = {
   ...limitsOfAll,
   ...windowFields,
   ...supersedeField,
+  ...includeField,
 }
 
 export function strategyOf(registry: Strategies) {

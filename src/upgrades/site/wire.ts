@@ -3,6 +3,7 @@ import { type Conditions, filterQuery, parseFilters } from '../../http/filters.t
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
+import { invalidField } from '../../platform/errors.ts'
 import { buckets } from '../buckets.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { previewFields } from '../previews/wire.ts'
@@ -66,9 +67,21 @@ export const JsiUpgradeBody = named('JsiDeviceUpgradeCreate', Type.Object({ vers
 export function parseSiteUpgrade(body: SiteUpgradeBody, siteId: string): UpgradeRequest {
   const { device_ids: ids = [], reboot = false, ...rest } = body
   const request = parseOrgUpgrade({ ...rest, site_ids: [siteId] })
+  refuseInclusion(request, { ids, reboot })
   // Clients send an empty list for "all".
   const selected = ids.length === 0 ? null : new Set(ids.map((id) => id.toLowerCase()))
   return { ...request, selection: { ...request.selection, ids: selected }, reboots: reboot, document: body }
+}
+
+/** @throws AppError invalid where the devices that may join would contradict the request. */
+function refuseInclusion(
+  { includeNew, selection }: UpgradeRequest,
+  { ids, reboot }: { readonly ids: readonly string[]; readonly reboot: boolean },
+): void {
+  if (!includeNew) return
+  if (ids.length > 0) throw invalidField('include_new', 'is given with device_ids, which name all devices')
+  if (!reboot && selection.type !== 'ap')
+    throw invalidField('include_new', 'needs reboot or the device_type ap: other devices that join reboot')
 }
 
 export const SiteUpgradeIdReply = named('SiteUpgradeId', Type.Object({ upgrade_id: Uuid }))

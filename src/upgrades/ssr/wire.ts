@@ -79,6 +79,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       downloadStrategy: null,
       windows: parseWindows(body.maintenance_windows),
       supersede: body.supersede ?? false,
+      includeNew: false,
       start: instantOf('start_time', start),
       reboot: instantOf('reboot_at', reboot),
       document: { ...body, channel },

@@ -16,6 +16,7 @@ export const bigBang: Strategy<'big_bang', typeof fields> = {
       scope: 'site',
       onlyType: null,
       maxFailurePercentage: null,
+      joins: 'last_phase',
       percents: null,
       notes: [],
       plan: (targets, { upgradeId }) => [planOrder(upgradeId, targets)],

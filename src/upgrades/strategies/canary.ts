@@ -48,6 +48,7 @@ export const canary: Strategy<'canary', typeof fields> = {
       scope,
       onlyType: null,
       maxFailurePercentage: limits === null ? percent : null,
+      joins: 'last_phase',
       percents: sites === undefined ? percents : null,
       notes: [],
       plan(targets, { upgradeId }) {

@@ -58,6 +58,7 @@ export const rrm: Strategy<'rrm', typeof fields> = {
       scope: 'site',
       onlyType: 'ap',
       maxFailurePercentage: percent,
+      joins: 'own_phase',
       percents: null,
       notes: limits.length > 0 ? [{ reason }] : [],
       plan: (targets, { radio = nothing }) => planBatches(targets, { ...options, radio }),

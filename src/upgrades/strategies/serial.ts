@@ -13,6 +13,7 @@ export const serial: Strategy<'serial', typeof limitFields> = {
       scope: 'site',
       onlyType: null,
       maxFailurePercentage: percent,
+      joins: 'own_phase',
       percents: null,
       notes: limits.length > 0 ? [{ reason }] : [],
       plan: (targets, { upgradeId }) => planOrder(upgradeId, targets).map((target) => [target]),

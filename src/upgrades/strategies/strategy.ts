@@ -33,6 +33,8 @@ export interface Phasing {
   readonly maxFailurePercentage: number | null
   /** The cumulative shares of the phases, where the request names them; else null. */
   readonly percents: readonly number[] | null
+  /** Where devices go that join later: into the last phase, or each into a further one. */
+  readonly joins: 'last_phase' | 'own_phase'
   /** The parts of the request that have no effect. */
   readonly notes: readonly UpgradeNote[]
   /**

@@ -1,0 +1,149 @@
+import { type OrgScope, systemScope } from '../access/scope.ts'
+import { insertActiveTargets } from '../devices/commands/store-upgrades.ts'
+import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
+import { appendAudit, appendDeviceEvents } from '../events/append.ts'
+import { listVersions, lockImages } from '../firmware/store.ts'
+import type { Context } from '../platform/context.ts'
+import { type Tx, inTx } from '../platform/db.ts'
+import { type Poller, startPoller } from '../platform/poller.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
+import { showProgress } from '../rollout/fwupdate.ts'
+import { type IncludedDevice, planInclusion } from '../rollout/plan-inclusion.ts'
+import {
+  type DueInclusion,
+  type OpenSite,
+  claimInclusions,
+  insertIncluded,
+  listJoining,
+  listModelVersions,
+  listOpenSites,
+  lockIncludingSites,
+  updateInclusion,
+} from '../rollout/store-inclusion.ts'
+import { lockOrgUpgrades } from '../rollout/store.ts'
+import { INCLUDE_MS } from './org-upgrade.ts'
+import { type JoiningDevice, decodeJoining, planJoining } from './plan-joining.ts'
+
+const INTERVAL_MS = 2000
+/** Exceeds the time of a look. A worker that dies looks again after that. */
+const LEASE_MS = 60_000
+const MAX_AT_ONCE = 20
+/** Devices that one look reads; the next one follows soon. */
+const MAX_DEVICES = 5000
+const NEXT_LOOK_MS = 1000
+/** An audit record names no more devices. */
+const MAX_NAMED = 100
+
+/** Takes devices into running upgrades that have joined their sites, or match only now. */
+export function startInclusions(ctx: Context): Poller {
+  return startPoller({
+    name: 'devices that join upgrades',
+    ctx,
+    intervalMs: INTERVAL_MS,
+    work: () => includeAll(ctx),
+  })
+}
+
+/** Lets each upgrade that is due look for further devices. @returns True if there may be more. */
+export async function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promise<boolean> {
+  const nowMs = ctx.serviceClock.nowMs()
+  const due = await claimInclusions(ctx.db, { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
+  for (const upgrade of due) {
+    try {
+      await includeNew(ctx, upgrade, maxDevices)
+    } catch (error) {
+      ctx.log.error({ err: error, upgrade: upgrade.id }, 'an upgrade could not take in further devices')
+    }
+  }
+  return due.length === MAX_AT_ONCE
+}
+
+/** One look: reads a bounded number of devices, takes in those that match, and sets when the next look follows. */
+async function includeNew(ctx: Context, upgrade: DueInclusion, maxDevices: number): Promise<void> {
+  const { orgId, id, after } = upgrade
+  const scope = systemScope('rollout', orgId)
+  const sites = await listOpenSites(ctx.db, scope, id)
+  if (sites.length === 0) return updateInclusion(ctx.db, scope, id, { dueMs: null, after: null })
+  const siteIds = sites.map(({ siteId }) => siteId)
+  const look = { orgUpgradeId: id, siteIds, after, limit: maxDevices }
+  const { candidates, last } = await listJoining(ctx.db, scope, look)
+  if (candidates.length > 0) {
+    const joining = decodeJoining(upgrade.joining)
+    const catalog = await listVersions(ctx.db, scope)
+    const models = [...new Set(candidates.map(({ model }) => model))]
+    const versions = await listModelVersions(ctx.db, scope, { orgUpgradeId: id, models })
+    const devices = planJoining(joining, candidates, { sites, catalog, versions })
+    if (devices.length > 0) await include(ctx, scope, { id, sites, devices, joins: joining.joins })
+  }
+  const dueMs = ctx.serviceClock.nowMs() + (last === null ? INCLUDE_MS : NEXT_LOOK_MS)
+  await updateInclusion(ctx.db, scope, id, { dueMs, after: last })
+}
+
+interface Inclusion {
+  /** The id of the organization upgrade. */
+  readonly id: string
+  readonly sites: readonly OpenSite[]
+  readonly devices: readonly JoiningDevice[]
+  readonly joins: 'last_phase' | 'own_phase'
+}
+
+function include(ctx: Context, scope: OrgScope, { id, sites, devices, joins }: Inclusion): Promise<void> {
+  const now = ctx.clock.now()
+  const nowMs = ctx.serviceClock.nowMs()
+  const upgradeIds = new Map(sites.map((site) => [site.siteId, site.id]))
+  return inTx(ctx, async (tx) => {
+    // In the order of the engine and of a retry.
+    const [org] = await lockOrgUpgrades(tx, scope, [id])
+    if (org === undefined || (await listOpenSites(tx, scope, id)).length === 0) return
+    const wanted = devices.flatMap((one): IncludedDevice[] => {
+      const upgradeId = upgradeIds.get(one.device.siteId)
+      return upgradeId === undefined ? [] : [{ ...one, upgradeId }]
+    })
+    const locked = await lockIncludingSites(tx, scope, [...new Set(wanted.map(({ upgradeId }) => upgradeId))])
+    const included = await reserve(tx, scope, { id, wanted, siteUpgradeIds: locked.map((site) => site.id) })
+    if (included.length === 0) return
+    const plan = planInclusion(org, locked, { devices: included, joins, nowMs })
+    await insertIncluded(tx, scope, id, { plan, now, nowMs })
+    await appendInclusion(tx, scope, { id, included, now })
+    wakeAfterCommit(tx, 'rollouts')
+  })
+}
+
+/** Assigns the devices to the upgrade, as far as possible. */
+async function reserve(
+  tx: Tx,
+  scope: OrgScope,
+  {
+    id,
+    wanted,
+    siteUpgradeIds,
+  }: { readonly id: string; readonly wanted: readonly IncludedDevice[]; readonly siteUpgradeIds: readonly string[] },
+): Promise<IncludedDevice[]> {
+  const images = new Set(await lockImages(tx, scope, [...new Set(wanted.map(({ imageId }) => imageId))]))
+  const possible = wanted.filter(({ imageId, upgradeId }) => images.has(imageId) && siteUpgradeIds.includes(upgradeId))
+  const rows = possible.map(({ device, upgradeId, imageId }) => {
+    return { deviceId: device.id, upgradeId, orgUpgradeId: id, imageId }
+  })
+  const claimed = await insertActiveTargets(tx, scope, rows)
+  return possible.filter(({ device }) => claimed.has(device.id))
+}
+
+async function appendInclusion(
+  tx: Tx,
+  scope: OrgScope,
+  { id, included, now }: { readonly id: string; readonly included: readonly IncludedDevice[]; readonly now: Date },
+): Promise<void> {
+  const macs = included.slice(0, MAX_NAMED).map(({ device }) => device.mac)
+  const auditId = await appendAudit(tx, scope, {
+    message: `Upgrade ${id} takes in ${included.length} further devices`,
+    after: { id, total: included.length, macs },
+    at: now,
+  })
+  const events = included.map(({ device, targetVersion }) => {
+    const named = { ...device, siteName: null }
+    return { device: named, what: 'UPGRADE_BY_USER' as const, auditId, text: `to ${targetVersion}` }
+  })
+  await appendDeviceEvents(tx, scope, events, now)
+  const shown = included.flatMap(({ device }) => showProgress(device.id, 'planned', 0) ?? [])
+  await updateFwUpdates(tx, scope, shown, now)
+}

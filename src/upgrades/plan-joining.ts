@@ -1,0 +1,105 @@
+import type { DeviceType } from '../events/device-type.ts'
+import type { Candidate } from '../rollout/store-create.ts'
+import type { ModelVersion, OpenSite } from '../rollout/store-inclusion.ts'
+import type { UpgradeRequest } from './org-upgrade.ts'
+import { type DevicePlan, decideDevice, runs } from './plan-org-upgrade.ts'
+import { isSelected } from './plan-selection.ts'
+import type { CatalogEntry } from './plan-versions.ts'
+import { limitToWindows } from './plan-windows.ts'
+import type { Phasing } from './strategies/strategy.ts'
+
+/** A device that an upgrade takes in, and what it gets. */
+export interface JoiningDevice {
+  readonly device: Candidate
+  readonly imageId: string
+  readonly targetVersion: string
+  /** What devices report that run it, if that is something else. */
+  readonly reported: readonly string[]
+  readonly force: boolean
+}
+
+/** Which devices may join an upgrade, what they get, and where in it they go. */
+export interface Joining extends Pick<UpgradeRequest, 'selection' | 'versions'> {
+  readonly onlyType: DeviceType | null
+  readonly joins: Phasing['joins']
+}
+
+/** Encodes for its storage which devices may join the upgrade of a request. */
+export function encodeJoining({ selection, versions, phasing }: UpgradeRequest): Record<string, unknown> {
+  return {
+    selection: { ...selection, ids: selection.ids && [...selection.ids] },
+    versions: versions.map((choice) => Object.assign({}, choice, { modelVersion: [...choice.modelVersion] })),
+    onlyType: phasing.onlyType,
+    joins: phasing.joins,
+  }
+}
+
+/** @param document Comes from encodeJoining(). */
+export function decodeJoining(document: Readonly<Record<string, unknown>>): Joining {
+  const { selection, versions, ...rest } = document as unknown as EncodedJoining
+  return {
+    ...rest,
+    selection: { ...selection, ids: selection.ids && new Set(selection.ids) },
+    versions: versions.map((choice) => Object.assign({}, choice, { modelVersion: new Map(choice.modelVersion) })),
+  }
+}
+
+interface EncodedJoining extends Pick<Joining, 'onlyType' | 'joins'> {
+  readonly selection: Omit<Joining['selection'], 'ids'> & { readonly ids: readonly string[] | null }
+  readonly versions: readonly (Omit<Joining['versions'][number], 'modelVersion'> & {
+    readonly modelVersion: readonly (readonly [string, string])[]
+  })[]
+}
+
+export interface JoiningFacts {
+  readonly sites: readonly OpenSite[]
+  readonly catalog: readonly CatalogEntry[]
+  /** What the upgrade gives to other devices of the same models. */
+  readonly versions: readonly ModelVersion[]
+}
+
+/**
+ * Chooses those of the devices that the request means, and that can be upgraded. They get the version that other devices
+ * of their model have got in this upgrade: `latest` may mean another one by now. Those that run it already, and those
+ * that can't be upgraded, stay outside, and are looked at again later.
+ */
+export function planJoining(
+  joining: Joining,
+  candidates: readonly Candidate[],
+  { sites, catalog, versions }: JoiningFacts,
+): JoiningDevice[] {
+  const { selection, onlyType } = joining
+  const known = new Map(versions.map((version) => [version.model, version]))
+  const ofModel = Map.groupBy(catalog, ({ model }) => model)
+  const plans = candidates
+    .filter((device) => isSelected(device, selection) && (onlyType ?? device.type) === device.type)
+    .map((device) =>
+      planOne(joining, device, { catalog: ofModel.get(device.model) ?? [], pinned: known.get(device.model) }),
+    )
+  const windows = new Map(sites.map(({ siteId, windows: own }) => [siteId, { windows: own ?? [] }]))
+  return limitToWindows({ only: null }, plans, windows).flatMap((plan) =>
+    plan.kind === 'upgrade'
+      ? [
+          {
+            device: plan.device,
+            imageId: plan.entry.imageId,
+            targetVersion: plan.entry.version,
+            reported: plan.entry.reported,
+            force: plan.force,
+          },
+        ]
+      : [],
+  )
+}
+
+function planOne(
+  joining: Joining,
+  device: Candidate,
+  { catalog, pinned }: { readonly catalog: readonly CatalogEntry[]; readonly pinned: ModelVersion | undefined },
+): DevicePlan<Candidate> {
+  const decided = decideDevice(joining, device, catalog)
+  if (decided.kind !== 'upgrade' || pinned === undefined) return decided
+  const { targetVersion: version, imageId, reported } = pinned
+  const entry = { ...decided.entry, version, imageId, reported }
+  return { ...decided, kind: runs(device, entry) && !decided.force ? 'skip' : 'upgrade', entry }
+}

@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest'
+import { uuidv7 } from 'uuidv7'
+import { anyOf } from '../../src/platform/db.ts'
+import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
+import { includeAll } from '../../src/upgrades/include-new.worker.ts'
+import { parseSiteUpgrade } from '../../src/upgrades/site/wire.ts'
+import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
+import { MODEL, NEW, type SeededDevice } from '../support/fleet.ts'
+import { expectConsistent } from './expect-consistent.ts'
+import { countAll, useRollout } from './harness.ts'
+
+const rollout = useRollout()
+
+/** Lets the upgrade look for devices, as after its pause. @param maxDevices How many devices one look reads. */
+async function look(maxDevices?: number): Promise<void> {
+  rollout.clock.advance(61_000)
+  await includeAll(rollout.ctx, maxDevices)
+  await expectConsistent(rollout.ctx)
+}
+
+/** Assigns the devices to a site. */
+async function move(devices: readonly SeededDevice[], site: number): Promise<void> {
+  const ids = devices.map(({ id }) => id)
+  const siteId = rollout.org.sites[site]?.id ?? ''
+  await rollout.ctx.db.updateTable('device').set({ siteId }).where('id', '=', anyOf(ids)).execute()
+}
+
+/** An upgrade of the first site, in which one device is absent, so that it runs until `finish()`. */
+async function begin(
+  body: OrgUpgradeBody = {},
+): Promise<{ readonly id: string; readonly finish: () => Promise<void> }> {
+  const absent = rollout.devices(0).slice(0, 1)
+  await rollout.fleet.disconnect(absent)
+  const siteIds = [rollout.org.sites[0]?.id ?? '']
+  const { id } = await rollout.create({ site_ids: siteIds, all_sites: false, include_new: true, ...body })
+  await rollout.play()
+  return {
+    id,
+    finish: async () => {
+      await rollout.fleet.connect(absent)
+      rollout.clock.advance(5000)
+      await rollout.play()
+      await expectConsistent(rollout.ctx)
+    },
+  }
+}
+
+const countOfUpgrade = async (id: string) => countAll(await rollout.read(id))
+const targets = (id: string) =>
+  rollout.ctx.db
+    .selectFrom('upgradeTarget as target')
+    .innerJoin('siteUpgrade as part', 'part.id', 'target.upgradeId')
+    .select(['target.deviceId', 'target.phase', 'target.targetVersion'])
+    .where('part.orgUpgradeId', '=', id)
+    .orderBy('target.ordinal')
+    .execute()
+
+describe('an upgrade with include_new', () => {
+  it('takes in devices that are assigned to its site, come online or report another version, until it ends', async () => {
+    await rollout.seed([3, 3])
+    const [joins, current, away] = rollout.devices(1)
+    if (joins === undefined || current === undefined || away === undefined) throw new Error('no devices')
+    await rollout.fleet.connect([current], NEW)
+    await rollout.fleet.disconnect([away])
+    const { id, finish } = await begin()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2, deferred: 1 })
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2, deferred: 1 })
+    await move([joins, current, away], 0)
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 2, deferred: 1, planned: 2 })
+    rollout.clock.advance(5000)
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 3, deferred: 2 })
+    // It has fallen back since.
+    await rollout.fleet.connect([current], '1.0.0')
+    await look()
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 4, deferred: 2 })
+    const { message } = await rollout.ctx.db
+      .selectFrom('auditLog')
+      .select('message')
+      .where('message', 'like', '%takes in%')
+      .orderBy('id')
+      .executeTakeFirstOrThrow()
+    expect(message).toBe(`Upgrade ${id} takes in 2 further devices`)
+    await rollout.fleet.connect([away])
+    await finish()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 6 })
+    await look()
+    const { includeDueMs } = await rollout.ctx.db
+      .selectFrom('orgUpgrade')
+      .select('includeDueMs')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
+    expect(includeDueMs).toBeNull()
+  })
+
+  it('looks at a few devices at a time, and at all of them in turn, and two workers take each of them in once', async () => {
+    await rollout.seed([2, 7])
+    const { id } = await begin()
+    await move(rollout.devices(1), 0)
+    for (let looks = 0; looks < 5; looks += 1) {
+      rollout.clock.advance(61_000)
+      await Promise.all([includeAll(rollout.ctx, 2), includeAll(rollout.ctx, 2)])
+      await expectConsistent(rollout.ctx)
+    }
+    expect(await countOfUpgrade(id)).toMatchObject({ planned: 7 })
+    expect(new Set((await targets(id)).map(({ deviceId }) => deviceId)).size).toBe(9)
+  })
+
+  it('puts them into the last phase, and lets a site go on that had ended', async () => {
+    await rollout.seed([4, 4, 2])
+    const sites = rollout.org.sites.slice(0, 2).map((site) => site.id)
+    const { id, finish } = await begin({ site_ids: sites, strategy: 'canary', canary_phases: [60] })
+    await move(rollout.devices(2).slice(0, 1), 0)
+    await move(rollout.devices(2).slice(1), 1)
+    const before = new Set((await targets(id)).map(({ deviceId }) => deviceId))
+    await look()
+    const joined = (await targets(id)).filter(({ deviceId }) => !before.has(deviceId))
+    expect(joined.map(({ phase }) => phase)).toEqual([2, 2])
+    await finish()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 10 })
+    expect((await rollout.read(id)).siteUpgrades.map(({ status }) => status)).toEqual(['completed', 'completed'])
+  })
+
+  it('upgrades them one after the other where the strategy is serial', async () => {
+    await rollout.seed([2, 2])
+    const { id, finish } = await begin({ strategy: 'serial' })
+    await move(rollout.devices(1), 0)
+    await look()
+    expect((await targets(id)).map(({ phase }) => phase)).toEqual([1, 2, 3, 4])
+    await rollout.advance()
+    await rollout.advance()
+    expect(await countOfUpgrade(id)).toMatchObject({ dl_requested: 1, planned: 1 })
+    await rollout.play()
+    await finish()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 4 })
+  })
+
+  it('leaves devices of other upgrades until these end, and takes in none once it was cancelled', async () => {
+    await rollout.seed([2, 2])
+    const { id } = await begin()
+    const other = await rollout.create({ site_ids: [rollout.org.sites[1]?.id ?? ''], all_sites: false })
+    await move(rollout.devices(1), 0)
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, deferred: 1 })
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, other.id)
+    await rollout.advance()
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, deferred: 1, planned: 2 })
+    await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+    await rollout.play()
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, cancelled: 3 })
+  })
+
+  it('gives them the version of the others, though the label means another one by now', async () => {
+    await rollout.seed([2, 1])
+    const { id } = await begin({ version: 'latest' })
+    const { orgId } = rollout.org.scope
+    const createdAt = rollout.clock.now()
+    const imageId = uuidv7()
+    const image = { orgId, id: imageId, sha256: imageId, sizeBytes: '1000', createdAt }
+    await rollout.ctx.db.insertInto('firmwareImage').values(image).execute()
+    const line = { orgId, model: MODEL, version: '3.0.0', imageId, tag: null, createdAt }
+    await rollout.ctx.db.insertInto('firmwareVersion').values(line).execute()
+    await move(rollout.devices(1), 0)
+    await look()
+    expect((await targets(id)).map(({ targetVersion }) => targetVersion)).toEqual([NEW, NEW, NEW])
+  })
+})
+
+it('include_new is refused where devices that join would contradict the request', () => {
+  const parse = (body: object) => () => parseSiteUpgrade({ include_new: true, ...body }, 'site')
+  const id = '00000000-0000-0000-1000-000000000001'
+  expect(parse({ device_ids: [id], reboot: true })).toThrow('Invalid field include_new: is given with device_ids')
+  expect(parse({})).toThrow('Invalid field include_new: needs reboot')
+  expect(parse({ device_type: 'ap' })().includeNew).toBe(true)
+  expect(parse({ reboot: true })().includeNew).toBe(true)
+})
