@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { SOCKET_PORT, planSocketDir } from '../../src/platform/embedded-postgres/socket.ts'
@@ -18,14 +19,23 @@ const models: readonly (readonly [string, number])[] = [
   ['SRX300', 30],
 ]
 
+/** Connects to the embedded database of a server. */
+export async function openDatabase(dataDir: string): Promise<pg.Client> {
+  const socketDir = planSocketDir(join(await realpath(dataDir), 'postgres'))
+  const database = new pg.Client({ host: socketDir, port: SOCKET_PORT, user: 'signalbox', database: 'signalbox' })
+  await database.connect()
+  return database
+}
+
 /**
  * Inserts devices as a claim and a connection leave them, a thousand per site. It writes directly to the database of
  * the server, because the interface would take longer than all the rest of this benchmark.
  */
-export async function fillOrg({ dataDir, orgId }: Signalbox): Promise<{ siteId: string; macs: string[] }> {
-  const socketDir = planSocketDir(join(await realpath(dataDir), 'postgres'))
-  const database = new pg.Client({ host: socketDir, port: SOCKET_PORT, user: 'signalbox', database: 'signalbox' })
-  await database.connect()
+export async function fillOrg(
+  { dataDir, orgId }: Signalbox,
+  devices = DEVICES,
+): Promise<{ siteId: string; macs: string[] }> {
+  const database = await openDatabase(dataDir)
   try {
     const siteIds = Array.from({ length: SITES }, () => uuidv7())
     await database.query(
@@ -39,7 +49,7 @@ export async function fillOrg({ dataDir, orgId }: Signalbox): Promise<{ siteId: 
          ($2::uuid[])[1 + n / 1000] as site_id, now() - n * interval '1 second' as at
        from (select n, lpad(to_hex((n::bigint * 2654435761) % 281474976710656), 12, '0') as mac,
          ($3::text[])[1 + n % 1000] as model from generate_series(0, $1::integer - 1) as n) as device`,
-      [DEVICES, siteIds, models.flatMap(([model, share]) => Array.from({ length: share }, () => model))],
+      [devices, siteIds, models.flatMap(([model, share]) => Array.from({ length: share }, () => model))],
     )
     await database.query(
       `insert into device_registry (id, mac, serial, model, type, claim_code, org_id, created_at)
@@ -70,9 +80,11 @@ export async function fillOrg({ dataDir, orgId }: Signalbox): Promise<{ siteId: 
        from made where type = 'ap' order by random()`,
       [orgId],
     )
+    // The server's chore folds changes of values once a minute.
+    while ((await database.query('select from device_value_delta limit 1')).rowCount === 1) await delay(1000)
     // The server's own housekeeping would do this within minutes.
     await database.query(
-      'vacuum analyze site, device, device_registry, device_status, device_connection, device_fact, device_summary, device_count',
+      'vacuum analyze site, device, device_registry, device_status, device_connection, device_fact, device_summary, device_count, device_value_count, device_value_delta',
     )
     const { rows } = await database.query<{ mac: string }>('select mac from made limit 50')
     return { siteId: siteIds[0] ?? '', macs: rows.map(({ mac }) => mac) }
