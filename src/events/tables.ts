@@ -62,6 +62,7 @@ export interface DeviceEventTable {
   event: Json<Record<string, unknown>>
   createdAt: Date
   eventBytes: GeneratedAlways<number>
+  deviceType: GeneratedAlways<string | null>
 }
 
 export interface MxedgeEventTable {

@@ -65,7 +65,7 @@ const fields = {
   mac,
   ap: { ...mac, value: sql`event.event ->> 'ap'` },
   type: column(sql`event.type`),
-  device_type: member('device_type'),
+  device_type: column(sql`event.device_type`),
   text: member('text'),
   timestamp: column(sql`event.created_at`),
   model: column(sql`device.model`),
