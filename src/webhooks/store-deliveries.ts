@@ -44,7 +44,11 @@ const columns = {
   org_id: column(sql`d.org_id`),
   site_id: column(sql`d.site_id`),
   topic: column(sql`d.topic`),
-  status: column(sql`d.status`),
+  // As literals, or PostgreSQL would not know that its index of failures applies.
+  status: {
+    value: sql`d.status`,
+    isAnyOf: (values) => sql`d.status in (${sql.join(values.map((value) => sql.lit(value)))})`,
+  },
   status_code: column(sql`d.status_code`),
   error: column(sql`d.error`),
   req_url: column(sql`d.req_url`),
