@@ -108,8 +108,14 @@ async function untilIn(id: string, bucket: string, stepMs = 1000): Promise<AnyJs
   })
 }
 
-/** Passes the time limit of the device once it is in that list. */
+/** Passes the time limit of the device once it is in that list and has carried out its last command. */
 async function passLimit(id: string, bucket: string): Promise<void> {
+  await untilIn(id, bucket)
+  await waitUntil(
+    'the end of the command',
+    async () => !['queued', 'sent'].includes((await commands()).at(-1)?.state ?? ''),
+  )
+  // The engine takes note of it.
   await untilIn(id, bucket)
   clock.advance(LIMIT_MS)
 }
