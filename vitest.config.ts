@@ -14,6 +14,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'scripts/**/*.test.ts'],
+          setupFiles: ['test/support/seed-properties.ts'],
           testTimeout: 30_000,
         },
       },
@@ -22,6 +23,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
+          setupFiles: ['test/support/seed-properties.ts'],
           pool: 'forks',
           testTimeout: 30_000,
           hookTimeout: 30_000,
