@@ -1,9 +1,17 @@
+import { Value } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { watchAlarms } from '../../src/app/alarm-watch.ts'
 import { systemScope } from '../../src/access/scope.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import { appendSystemEvent } from '../../src/events/append-system.ts'
 import { alarms } from '../../src/events/alarms/alarm-types.ts'
+import {
+  type ConditionType,
+  alarmOfCondition,
+  alarmOfEvent,
+  conditionEnds,
+} from '../../src/events/system-event-types.ts'
+import { topics } from '../../src/events/topics.ts'
 import { updateConditions } from '../../src/events/store-system.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { type AnyJson } from '../support/any-json.ts'
@@ -159,42 +167,61 @@ describe('a device that is offline', () => {
 describe('conditions and events of the service', () => {
   const condition = () => ({
     orgId: server.org.orgId,
-    type: 'WEBHOOK_FAILING' as const,
     subject: '0193a1c0-0000-7000-8000-00000000000a',
     siteId: null,
     text: 'The receiver of webhook "Alerts" has not taken messages for an hour',
     endedText: 'It works again',
   })
 
-  it('open an alarm that lasts as long as the condition', async () => {
-    await takeEvents()
-    const at = clock.now()
-    await inTx(server.ctx, (tx) => updateConditions(tx, [condition()], at))
-    await inTx(server.ctx, (tx) => updateConditions(tx, [condition()], at))
-    expect(await search('type=webhook_failing')).toMatchObject([
-      { status: 'open', count: 1, group: 'webhook', webhook_id: condition().subject, text: condition().text },
-    ])
-    await inTx(server.ctx, (tx) => updateConditions(tx, [], at))
-    expect(await search('type=webhook_failing')).toMatchObject([{ status: 'resolved' }])
-    expect(await takeEvents()).toHaveLength(2)
-  })
+  it.each(Object.keys(conditionEnds) as ConditionType[])(
+    'open the alarm of %s while it lasts, count it, and send each change',
+    async (type) => {
+      await takeEvents()
+      const begin = { ...condition(), type, subject: `${condition().subject} ${type}` }
+      const alarmType = alarmOfCondition(type)
+      const { group, severity } = alarms[alarmType]
+      const update = (conditions: readonly (typeof begin)[]) =>
+        inTx(server.ctx, (tx) => updateConditions(tx, conditions, clock.now()))
+      await update([begin])
+      await update([begin])
+      const [alarm] = await search(`type=${alarmType}&status=open`)
+      expect(alarm).toMatchObject({ count: 1, group, severity, text: begin.text, acked: false })
+      await update([])
+      expect(await search(`type=${alarmType}&status=open`)).toEqual([])
+      await update([begin])
+      await act(`${alarm.id}/ack`)
+      expect(await search(`type=${alarmType}&status=open`)).toMatchObject([{ id: alarm.id, count: 2, acked: true }])
+      await update([])
+      const sent = await takeEvents()
+      expect(sent.map(({ id, count, resolved_time: end }) => [id, count, end !== undefined])).toEqual([
+        [alarm.id, 1, false],
+        [alarm.id, 1, true],
+        [alarm.id, 2, false],
+        [alarm.id, 2, true],
+      ])
+      for (const event of sent) expect([...Value.Errors(topics.alarms.event, event)]).toEqual([])
+    },
+  )
 
-  it('raise an alarm that ends when somebody acknowledges it', async () => {
-    const input = {
-      type: 'WEBHOOK_DISABLED',
-      text: 'Webhook "Alerts" has been disabled',
-      details: { webhook_id: condition().subject },
-    } as const
+  it.each([
+    ['WEBHOOK_DISABLED', { webhook_id: '0193a1c0-0000-7000-8000-00000000000b' }],
+    ['WEBHOOK_MESSAGES_DROPPED', { webhook_id: '0193a1c0-0000-7000-8000-00000000000c' }],
+    ['DEVICE_CERTIFICATE_CLONED', { mac: '020000000099', device_type: 'ap' }],
+  ] as const)('raise the alarm of %s, which ends when somebody acknowledges it', async (type, details) => {
+    await takeEvents()
+    const alarmType = alarmOfEvent(type)
+    const input = { type, text: 'It has happened', details }
     const append = () =>
       inTx(server.ctx, (tx) => appendSystemEvent(tx, systemScope('webhooks', server.org.orgId), input, clock.now()))
     await append()
     await append()
-    const [alarm] = await search('type=webhook_disabled')
+    const [alarm] = await search(`type=${alarmType}`)
     expect(alarm).toMatchObject({ status: 'open', count: 2 })
     await act(`${alarm.id}/ack`, { note: 'I look' })
-    expect(await search('type=webhook_disabled')).toMatchObject([{ status: 'resolved', acked: true, note: 'I look' }])
+    expect(await search(`type=${alarmType}`)).toMatchObject([{ status: 'resolved', acked: true, note: 'I look' }])
     await append()
-    expect(await search('type=webhook_disabled&status=open')).toMatchObject([{ count: 1 }])
+    expect(await search(`type=${alarmType}&status=open`)).toMatchObject([{ count: 1 }])
+    expect((await takeEvents()).map(({ count }) => count)).toEqual([1, 2, 1])
   })
 })
 

@@ -102,7 +102,9 @@ describe('on one demo', () => {
       return edges.every(({ service_stat }) => service_stat.tunterm.package_version === '2.0.0')
     })
     const commands: AnyJson[] = await call(`${site}/devices/${id}/commands`)
-    expect(commands.map(({ kind, status }) => [kind, status])).toEqual([
+    // Depending on when the router disconnects to restart, the engine takes a first download back and repeats it.
+    const run = commands.filter(({ kind, status }) => kind !== 'stage' || status !== 'cancelled')
+    expect(run.map(({ kind, status }) => [kind, status])).toEqual([
       ['activate', 'done'],
       ['stage', 'done'],
       ['restart', 'done'],
