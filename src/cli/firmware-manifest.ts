@@ -53,7 +53,7 @@ export interface ManifestFile {
 export async function readManifest(folder: string): Promise<ManifestFile[]> {
   const path = join(folder, MANIFEST)
   const json = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new AppError('invalid', `${path} can't be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new AppError('invalid', `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`)
   })
   const { images } = parseManifest(path, json)
   const root = await realpath(folder)
@@ -67,12 +67,18 @@ function parseManifest(path: string, json: string): Static<typeof Manifest> {
   try {
     value = JSON.parse(json)
   } catch (error) {
-    throw new AppError('invalid', `${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new AppError(
+      'invalid',
+      `${path} is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+    )
   }
   if (Value.Check(Manifest, value)) return value
   const [error] = Value.Errors(Manifest, value)
-  const what = error?.keyword === 'boolean' ? 'is no field of a manifest' : (error?.message ?? 'is not valid')
-  throw new AppError('invalid', `${path}: ${error?.instancePath.slice(1).replaceAll('/', '.') || 'it'} ${what}`)
+  const what = error?.keyword === 'boolean' ? 'is not a field of the manifest' : (error?.message ?? 'is not valid')
+  throw new AppError(
+    'invalid',
+    `${path}: ${error?.instancePath.slice(1).replaceAll('/', '.') || 'the manifest'} ${what}`,
+  )
 }
 
 async function readEntry(root: string, entry: Static<typeof Entry>): Promise<ManifestFile> {
@@ -86,12 +92,12 @@ async function readEntry(root: string, entry: Static<typeof Entry>): Promise<Man
   }
   const known = { name, sha256, query }
   const path = await realpath(join(root, name)).catch(() => null)
-  if (path === null) return { ...known, path: name, sizeBytes: 0, problem: 'the file is missing' }
+  if (path === null) return { ...known, path: name, sizeBytes: 0, problem: 'The file is missing' }
   const inside = relative(root, path)
   if (inside.startsWith('..') || isAbsolute(inside))
-    return { ...known, path, sizeBytes: 0, problem: 'the file is outside of the folder' }
+    return { ...known, path, sizeBytes: 0, problem: 'The file is outside the folder of the manifest' }
   const found = await stat(path)
-  const problem = found.isFile() ? await findProblem(path, sha256) : 'it is no file'
+  const problem = found.isFile() ? await findProblem(path, sha256) : 'It is not a regular file'
   return { ...known, path, sizeBytes: found.size, problem }
 }
 
@@ -99,5 +105,5 @@ async function findProblem(path: string, sha256: string): Promise<string | null>
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
   const actual = hash.digest('hex')
-  return actual === sha256 ? null : `the file has the SHA-256 ${actual}`
+  return actual === sha256 ? null : `The SHA-256 of the file is ${actual}, not ${sha256} as the manifest says`
 }

@@ -114,10 +114,10 @@ test('everything is checked before anything changes, and each file has its resul
   ])
   expect(results.map(({ file: name, problem }) => [name, problem])).toEqual([
     ['new.bin', undefined],
-    ['missing.bin', 'the file is missing'],
-    ['changed.bin', expect.stringContaining('the file has the SHA-256 ')],
-    ['link', 'the file is outside of the folder'],
-    ['../secret', 'the file is outside of the folder'],
+    ['missing.bin', 'The file is missing'],
+    ['changed.bin', expect.stringContaining('The SHA-256 of the file is ')],
+    ['link', 'The file is outside the folder of the manifest'],
+    ['../secret', 'The file is outside the folder of the manifest'],
     ['other.bin', 'AP45 has version 1 from another image: delete that first'],
     ['twice.bin', 'AP45 has version 2 from another image: delete that first'],
     ['signed.bin', expect.stringContaining('Invalid field signature: is of none of the 1 keys')],
@@ -157,12 +157,12 @@ test('an interrupted import is continued by repeating it', async () => {
 })
 
 test.each([
-  ['{', /firmware\.json is no JSON/],
+  ['{', /firmware\.json is not valid JSON:/],
   ['{"images": []}', /firmware\.json: images /],
   ['{"images": [{"file": "a", "version": "1", "models": ["A"]}]}', /images\.0 .*sha256/],
   [
     `{"images": [{"file": "a", "version": "1", "sha256": "${'0'.repeat(64)}", "model": "A"}]}`,
-    /images\.0\.model is no field of a manifest/,
+    /images\.0\.model is not a field of the manifest/,
   ],
 ])('a manifest that is %s is refused', async (json, reason) => {
   await writeFile(join(folder, 'firmware.json'), json)
