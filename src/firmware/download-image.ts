@@ -116,6 +116,7 @@ async function* partOf(
       const waiting = { commandId: ticket.commandId, ...momentOf(ctx), bytes: 0, last: false }
       if (!(await inTx(ctx, (tx) => touchDownload(tx, scope, waiting)))) throw fenced()
     }
+    if (!(await turn)) return
     const chunk = await source.read(length)
     position += chunk.length
     untouchedBytes += chunk.length

@@ -51,6 +51,7 @@ function objectSource({ objects, imageId, range }: ObjectPart, first: Readable):
   let current = pieces(first)
   let position = range.start
   let broken = 0
+  let isClosed = false
   return {
     async read(length) {
       for (;;) {
@@ -61,13 +62,17 @@ function objectSource({ objects, imageId, range }: ObjectPart, first: Readable):
           return piece
         }
         current.close()
+        if (isClosed) throw closedEarly()
         broken += 1
         const next = broken > MAX_BROKEN ? null : await objects.open(imageId, { start: position, end: range.end })
         if (next === null) throw tooShort()
         current = pieces(next)
+        // Nobody else closes a stream that was opened while the source was being closed.
+        if (isClosed) current.close()
       }
     },
     async close() {
+      isClosed = true
       current.close()
     },
   }
@@ -99,6 +104,10 @@ function pieces(stream: Readable): Pieces {
       stream.destroy()
     },
   }
+}
+
+function closedEarly(): Error {
+  return new Error('The download ended before its image was read')
 }
 
 function tooShort(): Error {

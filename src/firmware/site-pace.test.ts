@@ -88,3 +88,17 @@ test('without a limit nobody waits', async () => {
   for (let index = 0; index < 1000; index += 1) expect(await lane.take(1e9)).toBe(true)
   expect(vi.getTimerCount()).toBe(0)
 })
+
+test('a lane that is closed refuses everything that waits in it, and leaves its turns to others', async () => {
+  const pace = createSitePace(RATE)
+  const lane = pace.open('a', 'x')
+  // Takes the burst, so that the others wait.
+  expect(await lane.take(RATE)).toBe(true)
+  const waiting = [lane.take(CHUNK), lane.take(CHUNK), lane.take(CHUNK)]
+  lane.close()
+  const settled = await Promise.race([Promise.all(waiting), vi.advanceTimersByTimeAsync(1).then(() => 'still waiting')])
+  expect(settled).toEqual([false, false, false])
+  expect(await lane.take(CHUNK)).toBe(false)
+  await vi.advanceTimersByTimeAsync(2000)
+  expect(vi.getTimerCount()).toBe(0)
+})

@@ -1,6 +1,6 @@
 /** The share of a site's bandwidth that one response gets. */
 export interface PaceLane {
-  /** Resolves with true when so many bytes may be sent; with false once the lane is closed. */
+  /** Resolves with true when so many bytes may be sent, and with false as soon as the lane is closed. */
   take(bytes: number): Promise<boolean>
   /** May be called again. */
   close(): void
@@ -47,21 +47,30 @@ export function createSitePace(bytesPerS: number | null): SitePace {
       const site = sites.get(name) ?? createSite(bytesPerS, () => sites.delete(name))
       sites.set(name, site)
       site.lanes += 1
-      let waiter: Waiter | null = null
+      const waiting = new Set<Waiter>()
       let isOpen = true
       return {
         take: (bytes) =>
           new Promise((resolve) => {
             if (!isOpen) return resolve(false)
-            waiter = { bytes, resolve }
+            const waiter: Waiter = {
+              bytes,
+              resolve(isFree) {
+                waiting.delete(waiter)
+                resolve(isFree)
+              },
+            }
+            waiting.add(waiter)
             enqueue(site, device, waiter)
             site.serve()
           }),
         close() {
           if (!isOpen) return
           isOpen = false
-          if (waiter !== null) dequeue(site, device, waiter)
-          waiter?.resolve(false)
+          for (const waiter of waiting) {
+            dequeue(site, device, waiter)
+            waiter.resolve(false)
+          }
           site.lanes -= 1
           if (site.lanes === 0) site.continueIn(0)
         },
