@@ -80,7 +80,22 @@ export async function shareCommandCandidates(
   scope: SiteScope,
   deviceIds: readonly string[],
 ): Promise<CommandCandidate[]> {
-  const rows = await selectDevices(tx, scope)
+  const rows = await selectCandidates(tx, scope, deviceIds).forKeyShare('device').execute()
+  return rows.map(candidateOf)
+}
+
+/** As shareCommandCandidates(), but two transactions that lock the same device run one after the other. */
+export async function lockCommandCandidates(
+  tx: Tx,
+  scope: SiteScope,
+  deviceIds: readonly string[],
+): Promise<CommandCandidate[]> {
+  const rows = await selectCandidates(tx, scope, deviceIds).forNoKeyUpdate('device').execute()
+  return rows.map(candidateOf)
+}
+
+function selectCandidates(tx: Tx, scope: SiteScope, deviceIds: readonly string[]) {
+  return selectDevices(tx, scope)
     .leftJoin('deviceStatus as status', (join) =>
       join.onRef('status.orgId', '=', 'device.orgId').onRef('status.deviceId', '=', 'device.id'),
     )
@@ -88,9 +103,6 @@ export async function shareCommandCandidates(
     .where('device.siteId', '=', scope.siteId)
     .where('device.id', '=', anyOf(deviceIds))
     .orderBy('device.id')
-    .forKeyShare('device')
-    .execute()
-  return rows.map(candidateOf)
 }
 
 function candidateOf<

@@ -35,8 +35,9 @@ const commandsOf = (id: string) =>
 const eventsOf = (id: string) =>
   server.ctx.db.selectFrom('deviceEvent').select('type').where('deviceId', '=', id).orderBy('id').execute()
 async function lastEvent(id: string): Promise<unknown> {
-  const query = server.ctx.db.selectFrom('deviceEvent').select('event').where('deviceId', '=', id)
-  return (await query.orderBy('id', 'desc').executeTakeFirst())?.event
+  const query = server.ctx.db.selectFrom('deviceEvent').select(['type', 'event']).where('deviceId', '=', id)
+  const last = await query.orderBy('id', 'desc').executeTakeFirst()
+  return { type: last?.type, ...last?.event }
 }
 const path = (id: string, what: string): string => `/sites/${siteId}/devices/${id}/${what}`
 
@@ -95,6 +96,26 @@ describe('a restore of the backup version', () => {
       type: 'SW_UPGRADE_FAILED',
       text: 'Restore of the backup version: It could not be sent in time',
     })
+  })
+
+  test('is refused while the device is restoring already, and possible once that is settled', async () => {
+    const device = await addDevice()
+    const restore = () => server.call('POST', path(device.id, 'restore_backup_version'))
+    const setCommand = (values: { readonly state?: 'sent' | 'done'; readonly settledAt?: Date }) =>
+      server.ctx.db.updateTable('deviceCommand').set(values).where('deviceId', '=', device.id).execute()
+    const refused = { status: 400, body: 'cannot restore backup version while the device is restoring it already' }
+    const both = await Promise.all([restore(), restore()])
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400])
+    expect(both.find(({ status }) => status === 400)).toMatchObject(refused)
+    for (const state of ['sent', 'done'] as const) {
+      await setCommand({ state })
+      expect(await restore()).toMatchObject(refused)
+      expect(await server.call('POST', path(device.id, 'snapshot'))).toMatchObject({ status: 400 })
+    }
+    expect(await commandsOf(device.id)).toHaveLength(1)
+    await setCommand({ settledAt: new Date() })
+    expect(await restore()).toMatchObject({ status: 200 })
+    expect(await commandsOf(device.id)).toHaveLength(2)
   })
 
   test("of a device that can't do it is refused in the words that clients know", async () => {

@@ -10,9 +10,13 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
   const [replaced] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
   const [spare] = await claimNewDevices(server, 1)
   const [unclaimed] = await makeDevices(server.ctx, 1)
-  const [junos] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
+  // One for each command that excludes the others.
+  const junos = await claimNewDevices(server, 3, { ...(siteId !== undefined && { siteId }) })
+  const [restored, restoredToo, saved] = junos
   if (
-    junos === undefined ||
+    restored === undefined ||
+    restoredToo === undefined ||
+    saved === undefined ||
     device === undefined ||
     replaced === undefined ||
     spare === undefined ||
@@ -20,10 +24,10 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
   )
     throw new Error('no device')
   await connectDevice(server.ctx, device.mac)
-  await connectDevice(server.ctx, junos.mac, {
-    capabilities: { commands: ['restore_backup', 'snapshot'], restart_members: [], restart_nodes: [] },
-  })
-  const maintained = { ids: { device_id: junos.id } }
+  for (const { mac } of junos) {
+    const commands = ['restore_backup', 'snapshot'] as const
+    await connectDevice(server.ctx, mac, { capabilities: { commands, restart_members: [], restart_nodes: [] } })
+  }
   const support = await server.call('POST', `/sites/${siteId}/devices/${device.id}/support`, { body: {} })
   const { session } = support.body
   await uploadSupportFile(server, { commandId: session, mac: device.mac })
@@ -47,9 +51,9 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
       restartSiteMultipleDevices: { body: { device_ids: [device.id] } },
       startSiteLocateDevice: { body: {} },
       stopSiteLocateDevice: {},
-      restoreSiteDeviceBackupVersion: maintained,
-      restoreSiteMultipleDeviceBackupVersion: { body: { device_ids: [junos.id] } },
-      createSiteDeviceSnapshot: maintained,
+      restoreSiteDeviceBackupVersion: { ids: { device_id: restored.id } },
+      restoreSiteMultipleDeviceBackupVersion: { body: { device_ids: [restoredToo.id] } },
+      createSiteDeviceSnapshot: { ids: { device_id: saved.id } },
       getOrgJuniperDevicesCommand: {},
       getOrg128TRegistrationCommands: {},
       getOrgSsrRegistrationCommands: {},

@@ -3,9 +3,10 @@ import { type DeviceEventInput, appendAudit, appendDeviceEvents } from '../../ev
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { TextError, notFound } from '../../platform/errors.ts'
-import { type CommandCandidate, deviceOfEvent, shareCommandCandidates } from '../store.ts'
+import { type CommandCandidate, deviceOfEvent, lockCommandCandidates } from '../store.ts'
 import { findRefusal } from './capabilities.ts'
 import { queueCommands } from './queue-commands.ts'
+import { listRestoringDevices } from './store-restores.ts'
 import { shareUpgradesInFlight } from './store-upgrades.ts'
 
 export type MaintenanceKind = 'restore_backup' | 'snapshot'
@@ -15,11 +16,13 @@ const wording = {
   restore_backup: {
     offline: 'cannot restore backup version on an offline device',
     busy: 'cannot restore backup version during an upgrade of the device',
+    restoring: 'cannot restore backup version while the device is restoring it already',
     audit: 'Restore the backup version of',
   },
   snapshot: {
     offline: 'cannot take a recovery snapshot of an offline device',
     busy: 'cannot take a recovery snapshot during an upgrade of the device',
+    restoring: 'cannot take a recovery snapshot while the device is restoring its backup version',
     audit: 'Take a recovery snapshot of',
   },
 } as const satisfies Record<MaintenanceKind, object>
@@ -31,27 +34,30 @@ export interface Maintenance {
 
 /**
  * Queues the command for every one of the devices, with one audit record.
- * @throws AppError not_found; TextError where a device is offline, can't do it, or is being upgraded. Then no device does.
+ * @throws AppError not_found; TextError where a device is offline, can't do it, is being upgraded, or is
+ * restoring its backup version. Then no device does.
  */
 export async function maintainDevices(ctx: Context, scope: SiteScope, { kind, deviceIds }: Maintenance): Promise<void> {
   const ids = [...new Set(deviceIds.map((id) => id.toLowerCase()))]
   await inTx(ctx, async (tx) => {
-    const devices = await shareCommandCandidates(tx, scope, ids)
+    const devices = await lockCommandCandidates(tx, scope, ids)
     const found = new Set(devices.map(({ id }) => id))
     const missing = ids.find((id) => !found.has(id))
     if (missing !== undefined) throw notFound(missing)
     const upgrades = await shareUpgradesInFlight(tx, scope, ids)
+    const restoring = await listRestoringDevices(tx, scope, ids)
     for (const device of devices) {
-      const refusal = refusalOf(kind, device, upgrades.has(device.id))
+      const work = upgrades.has(device.id) ? 'busy' : restoring.has(device.id) ? 'restoring' : null
+      const refusal = refusalOf(kind, device, work)
       if (refusal !== null) throw new TextError(devices.length === 1 ? refusal : `${refusal}: ${device.mac}`)
     }
     await queueMaintenance(tx, scope, { kind, devices, at: ctx.clock.now() })
   })
 }
 
-function refusalOf(kind: MaintenanceKind, device: CommandCandidate, isUpgrading: boolean): string | null {
+function refusalOf(kind: MaintenanceKind, device: CommandCandidate, work: 'busy' | 'restoring' | null): string | null {
   if (!device.connected) return wording[kind].offline
-  return findRefusal(device.capabilities, { kind, params: {} }) ?? (isUpgrading ? wording[kind].busy : null)
+  return findRefusal(device.capabilities, { kind, params: {} }) ?? (work === null ? null : wording[kind][work])
 }
 
 interface QueuedMaintenance {

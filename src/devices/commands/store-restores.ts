@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { InOrg } from '../../access/scope.ts'
 import { type Tx, anyOf } from '../../platform/db.ts'
 
 /** A restore of the backup version whose effect is known now. */
@@ -50,4 +51,21 @@ async function settle(tx: Tx, at: Date, which: RawBuilder<unknown>): Promise<Set
     returning command.org_id, command.device_id, command.params ->> 'version' as version, locked.firmware
   `.execute(tx)
   return settled.rows
+}
+
+/**
+ * Returns those of the devices that are to restore their backup version or are booting it. A second restore would boot
+ * the version that the first one has left. One whose outcome is unknown does not count, since a person may repeat it.
+ */
+export async function listRestoringDevices(
+  tx: Tx,
+  { orgId }: InOrg,
+  deviceIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ deviceId: string }>`
+    select distinct device_id from device_command
+    where org_id = ${orgId} and device_id = ${anyOf(deviceIds)} and kind = 'restore_backup'
+      and (state = 'queued' or state = 'sent' or (state = 'done' and settled_at is null))
+  `.execute(tx)
+  return new Set(rows.map(({ deviceId }) => deviceId))
 }
