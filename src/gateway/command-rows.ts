@@ -26,8 +26,9 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
   /**
    * Marks queued commands as sent, at most one per device, and one that is diagnostic; only those whose device is
    * connected to this node.
+   * @param rebooting Ids of devices that get no command yet.
    */
-  claim(limit: number): Promise<C[]>
+  claim(limit: number, rebooting: readonly string[]): Promise<C[]>
   finish(finished: readonly FinishedCommand[]): Promise<void>
   /** Records the steps that commands have reached; absent where they have none. */
   advance?(advanced: readonly AdvancedCommand[]): Promise<void>
@@ -40,6 +41,8 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
   send(link: L, command: C): SendResult
   /** True for a command that others don't wait for, and that the device may carry out before or beside them. */
   isDiagnostic?(command: C): boolean
+  /** True for a command after which the device reboots; absent where devices answer when they are back. */
+  isReboot?(command: C): boolean
   /** Returns what a driver needs to interpret the device's messages about the command. */
   sentOf(command: C, lastStep: UpgradeStep | null): S
 }

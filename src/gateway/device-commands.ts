@@ -1,4 +1,4 @@
-import { isDiagnostic } from '../devices/commands/command.ts'
+import { isDiagnostic, isReboot } from '../devices/commands/command.ts'
 import { findRefusal } from '../devices/commands/capabilities.ts'
 import {
   recordCommandOutcomes,
@@ -33,8 +33,8 @@ export function deviceCommands(
 ): CommandRows<DeviceLink, DeviceCommand, SentCommand> {
   return {
     wake: 'commands',
-    async claim(limit) {
-      const commands = await recordCommandsSent(ctx, nodeId, limit)
+    async claim(limit, rebooting) {
+      const commands = await recordCommandsSent(ctx, nodeId, { limit, rebooting })
       try {
         return await addImages(ctx, commands)
       } catch (error) {
@@ -60,6 +60,7 @@ export function deviceCommands(
       return link.send({ callId: command.callId, commandId: command.id, device: command, order })
     },
     isDiagnostic,
+    isReboot,
     sentOf: (command, lastStep) => ({ device: command, kind: command.kind, lastStep }),
   }
 }

@@ -45,6 +45,9 @@ export interface Dispatcher<L extends Link, S> {
   stop(): Promise<void>
 }
 
+/** A device whose connection is still open this long after it agreed to reboot may get commands again. */
+const REBOOT_MS = 30_000
+
 interface InFlight<L, C> {
   readonly command: C
   readonly link: L
@@ -63,6 +66,8 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   const inFlight = new Map<string, InFlight<L, C>>()
   const diagnostics = new Map<string, InFlight<L, C>>()
   const all = [inFlight, diagnostics]
+  /** Until when devices get no command, by their ids: they have agreed to reboot and would lose it. */
+  const rebooting = new Map<string, { readonly link: L; readonly untilMs: number }>()
   const outcomes = gatherFacts<FinishedCommand>(ctx, {
     name: 'outcomes of commands',
     write: (items) => rows.finish(items),
@@ -83,7 +88,13 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
 
   function end(command: C, outcome: CommandOutcome): void {
     // When a late reply ends an older command, the device may already have a newer one in flight.
-    for (const each of all) if (each.get(command.deviceId)?.command === command) each.delete(command.deviceId)
+    for (const each of all) {
+      const entry = each.get(command.deviceId)
+      if (entry?.command !== command) continue
+      each.delete(command.deviceId)
+      if (outcome.kind === 'done' && rows.isReboot?.(command) === true)
+        rebooting.set(command.deviceId, { link: entry.link, untilMs: now() + REBOOT_MS })
+    }
     void outcomes.add({ orgId: command.orgId, id: command.id, callId: command.callId, outcome })
   }
 
@@ -141,7 +152,8 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     intervalMs: tickMs,
     maxBackoffMs: tickMs,
     async work() {
-      const commands = await rows.claim(batchSize)
+      for (const [deviceId, { untilMs }] of rebooting) if (now() >= untilMs) rebooting.delete(deviceId)
+      const commands = await rows.claim(batchSize, [...rebooting.keys()])
       for (const command of commands) send(command)
       return commands.length === batchSize
     },
@@ -169,7 +181,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
       return isWritten && inFlight.get(link.deviceId) === entry
     },
     onClosed(link) {
-      for (const each of all) if (each.get(link.deviceId)?.link === link) each.delete(link.deviceId)
+      for (const each of [...all, rebooting]) if (each.get(link.deviceId)?.link === link) each.delete(link.deviceId)
     },
     flushOutcomes: async () => void (await Promise.all([outcomes.flush(), progress.flush()])),
     stopSending: () => sender.stop(),

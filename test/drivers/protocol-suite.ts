@@ -64,6 +64,8 @@ const orders: readonly CommandOrder[] = [
   { kind: 'snapshot', params: {} },
 ]
 const [restart] = orders as [CommandOrder]
+/** By then a device whose connection is still open has not rebooted, and may get the next command. */
+const REBOOT_MS = 30_000
 const upgradeKinds: ReadonlySet<CommandKind> = new Set(['upgrade', 'stage', 'activate', 'snapshot', 'restore_backup'])
 
 /** Moves the device to a site of its own. */
@@ -123,17 +125,17 @@ export function describeProtocol(samples: ProtocolSamples): void {
 
     test.each(orders.filter(can))('carries $kind, and what the device replies', async (order) => {
       const { mac, peer } = await connectNew(await start())
-      const accepted = await harness.queue(mac, order)
-      const call = await peer.nextCall()
-      if ('image_id' in order.params && order.kind !== 'activate')
-        expect(call.text).toContain(`/firmware/${harness.orgId}/${accepted}/`)
-      expect((await harness.command(accepted)).state).toBe('sent')
-      call.accept()
-      await harness.untilCommand(accepted, 'done')
       const refused = await harness.queue(mac, order)
-      const next = await peer.nextCall()
-      next.refuse('not now')
+      const call = await peer.nextCall()
+      call.refuse('not now')
       expect(await harness.untilCommand(refused, 'rejected')).toMatchObject({ text: 'not now' })
+      const accepted = await harness.queue(mac, order)
+      const next = await peer.nextCall()
+      if ('image_id' in order.params && order.kind !== 'activate')
+        expect(next.text).toContain(`/firmware/${harness.orgId}/${accepted}/`)
+      expect((await harness.command(accepted)).state).toBe('sent')
+      next.accept()
+      await harness.untilCommand(accepted, 'done')
     })
 
     test.each(orders.filter((order) => !can(order)))('carries no $kind, which its devices lack', async (order) => {
@@ -171,6 +173,7 @@ export function describeProtocol(samples: ProtocolSamples): void {
         const [done] = await list()
         expect(done).toMatchObject({ id, status: 'done', created_time: sent?.created_time, sent_time: sent?.sent_time })
         expect(done?.finished_time).toBeGreaterThan(sent?.sent_time ?? Infinity)
+        harness.advance(REBOOT_MS)
       }
       expect(await list()).toHaveLength(own.length)
     })

@@ -15,6 +15,7 @@ beforeAll(async () => {
 afterAll(() => harness.close())
 
 const restart = { kind: 'restart' as const, params: {} }
+const locate = { kind: 'locate' as const, params: {} }
 const upgrade = { kind: 'upgrade' as const, params: { image_id: randomUUID(), version: '2.0.0' } }
 
 const switchParams = { capabilities: { compatible: 'test_switch', platform: 'switch' } }
@@ -166,12 +167,43 @@ describe('a restart', () => {
   test('that waits for another one is sent when that has ended, not at the next look', async () => {
     const { port } = await harness.start({ limits: { tickMs: 3_600_000 } })
     const device = await connected(port)
-    const ids = [await harness.queue(device.mac, restart), await harness.queue(device.mac, restart)]
+    const ids = [await harness.queue(device.mac, locate), await harness.queue(device.mac, restart)]
     const first = await device.nextCall()
     expect(device.calls).toEqual([])
     device.reply(first.id, { error: 0 })
     device.reply((await device.nextCall()).id, { error: 0 })
     for (const id of ids) await harness.untilCommand(id, 'done')
+  })
+
+  test('delays further commands of the device until it is back, because it would lose them', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const other = await connected(port)
+    const id = await harness.queue(device.mac, restart)
+    device.reply((await device.nextCall()).id, { error: 0 })
+    await harness.untilCommand(id, 'done')
+    const next = await harness.queue(device.mac, locate)
+    const ofOther = await harness.queue(other.mac, locate)
+    other.reply((await other.nextCall()).id, { error: 0 })
+    await harness.untilCommand(ofOther, 'done')
+    expect(await harness.command(next)).toMatchObject({ state: 'queued' })
+    const back = await openDevice(port, harness.ca, { mac: device.mac })
+    back.hello()
+    back.reply((await back.nextCall()).id, { error: 0 })
+    await harness.untilCommand(next, 'done')
+    expect(device.calls).toEqual([])
+  })
+
+  test('that did not happen delays further commands for 30 s', async () => {
+    const { port } = await harness.start()
+    const device = await connected(port)
+    const id = await harness.queue(device.mac, restart)
+    device.reply((await device.nextCall()).id, { error: 0 })
+    await harness.untilCommand(id, 'done')
+    const next = await harness.queue(device.mac, locate)
+    harness.advance(30_000)
+    device.reply((await device.nextCall()).id, { error: 0 })
+    await harness.untilCommand(next, 'done')
   })
 
   test('that is lost while it is being sent does not end before it was sent', async () => {

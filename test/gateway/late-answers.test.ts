@@ -198,7 +198,7 @@ describe('the end of an upgrade that a switch reports on a newer session', () =>
 
 describe('call ids', () => {
   async function nextCallId(device: TestDevice): Promise<number> {
-    const id = await harness.queue(device.mac, restart)
+    const id = await harness.queue(device.mac, { kind: 'locate', params: {} })
     const call = await device.nextCall()
     device.reply(call.id, { error: 0 })
     await harness.untilCommand(id, 'done')

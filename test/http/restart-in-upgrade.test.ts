@@ -179,7 +179,10 @@ describe('a device in recovery', () => {
     })
     await Promise.all([round, recovery])
     expect(await commands()).toEqual(['upgrade queued'])
-    const sent = await recordCommandsSent(server.ctx, '00000000-0000-4000-8000-000000000000', 10)
+    const sent = await recordCommandsSent(server.ctx, '00000000-0000-4000-8000-000000000000', {
+      limit: 10,
+      rebooting: [],
+    })
     expect(sent).toEqual([])
   })
 })

@@ -134,7 +134,7 @@ async function claimCommands({ ctx }: TestContext, { scope }: Upgrade, limit: nu
     .executeTakeFirstOrThrow()
   return inTxByKeys(ctx, async (tx) => {
     const before = await rowsRead(tx, 'device_command')
-    const commands = await claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), atMs: 0, limit })
+    const commands = await claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), atMs: 0, limit, rebooting: [] })
     return { commands, read: (await rowsRead(tx, 'device_command')) - before }
   })
 }

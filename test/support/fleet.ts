@@ -226,7 +226,7 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
   }
 
   async function answer(reply: (device: SeededDevice, attempt: number) => Reply = () => 'upgrades'): Promise<number> {
-    const sent = await recordCommandsSent(ctx, nodeId, BATCH)
+    const sent = await recordCommandsSent(ctx, nodeId, { limit: BATCH, rebooting: [] })
     const replies = sent.flatMap((command) => {
       const device = devices.get(command.deviceId)
       if (device === undefined) return []

@@ -59,6 +59,25 @@ export function isDiagnostic({ kind }: Pick<CommandOrder, 'kind'>): boolean {
   return diagnosticKinds.includes(kind)
 }
 
+/** True for a command after which the device reboots as a whole, once it has answered. */
+export function isReboot(order: CommandOrder): boolean {
+  switch (order.kind) {
+    case 'restart':
+      return order.params.member === undefined && order.params.node === undefined
+    case 'upgrade':
+    case 'activate':
+    case 'restore_backup':
+      return true
+    case 'stage':
+    case 'locate':
+    case 'unlocate':
+    case 'snapshot':
+    case 'ping':
+    case 'support':
+      return false
+  }
+}
+
 export type NewCommand = CommandOrder & {
   readonly id: string
   readonly deviceId: string

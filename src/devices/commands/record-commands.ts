@@ -28,9 +28,13 @@ export async function recordCommandProgress(ctx: Context, advanced: readonly Adv
 }
 
 /** Commits the intent to send before anything is sent: after a crash it is known which commands may have run. */
-export function recordCommandsSent(ctx: Context, nodeId: string, limit: number): Promise<CommandToSend[]> {
+export function recordCommandsSent(
+  ctx: Context,
+  nodeId: string,
+  wanted: { readonly limit: number; readonly rebooting: readonly string[] },
+): Promise<CommandToSend[]> {
   return inTxByKeys(ctx, (tx) =>
-    claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs(), limit }),
+    claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs(), ...wanted }),
   )
 }
 

@@ -90,7 +90,7 @@ function isDiagnosticKind(kind: RawBuilder<unknown>): RawBuilder<boolean> {
 export async function claimQueuedCommands(
   tx: Tx,
   nodeId: string,
-  { at, atMs, limit }: { at: Date; atMs: number; limit: number },
+  { at, atMs, limit, rebooting }: { at: Date; atMs: number; limit: number; rebooting: readonly string[] },
 ): Promise<CommandToSend[]> {
   // Nothing here is sorted: otherwise each of the many claims that process the queue would sort all of it. Each table
   // is read by its key, row by row, as in rollout/store-targets.ts, because the planner treats a full queue as empty.
@@ -110,7 +110,7 @@ export async function claimQueuedCommands(
       select id from device_command other
       where other.device_id = queued.device_id and other.state = 'sent' and ${delays(sql`other.kind`)} limit 1) sent on true
     where queued.state = 'queued' and queued.id = oldest.id and sent.id is null
-      and session.connected and session.node_id = ${nodeId}
+      and session.connected and session.node_id = ${nodeId} and queued.device_id <> all(${rebooting}::uuid[])
     limit ${limit}
   `.execute(tx)
   if (next.rows.length === 0) return []
