@@ -47,7 +47,7 @@ function deviceOf(index: number, perSite: number): Candidate & { readonly place:
   const mac = macOf(index)
   const site = Math.floor(index / perSite)
   const facts = { type: 'ap' as const, model: 'AP45', name: null, role: null, fromVersion: '1.0', memberVersions: [] }
-  const known = { connected: true, commands: [], upgradeRefusal: null, snapshotRefusal: null }
+  const known = { connected: true, commands: [], upgradeRefusal: null, snapshotRefusal: null, mayRestore: false }
   return { id: mac, mac, siteId: `site-${site}`, ...facts, ...known, place: index % perSite }
 }
 
@@ -71,7 +71,10 @@ function measure(fleet: readonly (Candidate & { readonly place: number })[], sit
   const plans = fleet.map((device): Planned => ({ kind: 'upgrade', device, entry, force: false }))
   const now = new Date()
   const siteUpgrades = Array.from({ length: sites }, (_, index) => {
-    return { site: { id: `site-${index}`, name: `${index}`, timezone: 'UTC' }, upgradeId: `upgrade-${index}` }
+    return {
+      site: { id: `site-${index}`, name: `${index}`, timezone: 'UTC', groups: [] },
+      upgradeId: `upgrade-${index}`,
+    }
   })
   const times = new Map<string, SiteTimes>(
     siteUpgrades.map(({ site }) => [

@@ -210,6 +210,8 @@ export const topics = {
       site_name: Optional(Type.String()),
       site_upgrade_id: Optional(Type.String()),
       phase: Optional(Type.Integer()),
+      /** The phase is one of the downloads. Absent: one of the reboots. */
+      phase_of: Optional(Type.Literal('downloads')),
       status: Optional(Type.String()),
       reason: Optional(Type.String()),
       note: Optional(Type.String()),

@@ -18,6 +18,7 @@ export const upgradeEventTypes = {
   UPGRADE_DEVICE_RETRYING: 'An attempt of a device has failed, and another one follows',
   UPGRADE_DEVICE_OFFLINE: 'A device is offline; it is upgraded when it is back',
   UPGRADE_DEVICE_UPGRADED: 'A device has got what was wanted',
+  UPGRADE_DEVICE_RESTORING: 'The upgrade of a device has failed, and the device returns to its backup version',
   UPGRADE_DEVICE_FAILED: 'A device has failed',
   UPGRADE_DEVICE_SKIPPED: 'A device runs the version already',
   UPGRADE_DEVICE_CANCELLED: 'The upgrade was stopped before it reached a device',

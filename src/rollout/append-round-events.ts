@@ -2,9 +2,10 @@ import type { OrgScope } from '../access/scope.ts'
 import type { UpgradeEventType } from '../events/upgrade-event-types.ts'
 import type { Tx } from '../platform/db.ts'
 import { type UpgradeEventInput, appendUpgradeEvents, wantsDeviceEvents } from './append-events.ts'
-import type { Now } from './decide-next.ts'
+import type { Now } from './site-upgrade-now.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
 import type { Step } from './decide-step.ts'
+import { presentPhase } from './present-phase.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 import { type EndedUpgrade, listEnded } from './store-events.ts'
 import type { LockedTarget } from './store-targets.ts'
@@ -51,8 +52,12 @@ export function placeOf({ id, orgUpgradeId, siteId, siteName }: LockedSiteUpgrad
   return siteName === null ? place : { ...place, site_name: siteName }
 }
 
-/** The start of a site, and the next phase of one that has phases of its own with gates between them. */
-function siteBeginnings({ siteUpgrade, decision }: DecidedSite): UpgradeEventInput[] {
+/** The start of a site, and the next phases of one that has phases of its own with gates between them. */
+function siteBeginnings(decided: DecidedSite): UpgradeEventInput[] {
+  return [...rebootBeginnings(decided), ...downloadBeginnings(decided)]
+}
+
+function rebootBeginnings({ siteUpgrade, decision }: DecidedSite): UpgradeEventInput[] {
   const { stopping, phaseOpenedMs, currentPhase, plan } = siteUpgrade
   const { phaseOpenedMs: openedMs, currentPhase: phase } = decision.siteUpgrade
   const place = placeOf(siteUpgrade)
@@ -63,12 +68,27 @@ function siteBeginnings({ siteUpgrade, decision }: DecidedSite): UpgradeEventInp
   return [{ type: 'UPGRADE_PHASE_OPENED', ...place, phase, total: plan.phase_sizes[phase - 1] ?? 0 }]
 }
 
-function openedPhases({ org, phases }: Round): UpgradeEventInput[] {
-  if (org.phases === null || phases === null) return []
-  const { current, sizes } = org.phases
-  return Array.from({ length: phases.current - current }, (_, index) => {
+function downloadBeginnings({ siteUpgrade, decision }: DecidedSite): UpgradeEventInput[] {
+  const { downloads: plan } = siteUpgrade.plan
+  const phase = decision.siteUpgrade.downloads?.current
+  const isOpened = phase !== undefined && phase !== siteUpgrade.downloads?.current
+  // As above: phases without gates are those of single devices.
+  if (!isOpened || plan === undefined || plan.scope === 'org' || plan.gates === null) return []
+  const total = plan.phase_sizes[phase - 1] ?? 0
+  return [{ type: 'UPGRADE_PHASE_OPENED', ...placeOf(siteUpgrade), phase, phase_of: 'downloads', total }]
+}
+
+function openedPhases({ org, phases, downloads }: Round): UpgradeEventInput[] {
+  return [...phasesFrom(org, org.phases, phases), ...phasesFrom(org, org.downloads, downloads)]
+}
+
+function phasesFrom({ id }: Round['org'], before: Round['org']['phases'], after: Round['phases']): UpgradeEventInput[] {
+  if (before === null || after === null) return []
+  const { current, sizes, of } = before
+  return Array.from({ length: after.current - current }, (_, index) => {
     const phase = current + index + 1
-    return { type: 'UPGRADE_PHASE_OPENED', upgrade_id: org.id, phase, total: sizes[phase - 1] ?? 0 }
+    const total = sizes[phase - 1] ?? 0
+    return { type: 'UPGRADE_PHASE_OPENED', upgrade_id: id, ...presentPhase({ phase, of }), total }
   })
 }
 
@@ -129,6 +149,8 @@ function typeOf({ target, to, reason, order }: Step): UpgradeEventType | null {
       return 'UPGRADE_DEVICE_OFFLINE'
     case 'rebooting':
       return 'UPGRADE_DEVICE_REBOOTING'
+    case 'rolling_back':
+      return 'UPGRADE_DEVICE_RESTORING'
     case 'planned':
     case 'dl_requested':
     case 'downloading':

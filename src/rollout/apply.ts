@@ -10,15 +10,17 @@ import { fenceDownloads } from '../firmware/store-downloads.ts'
 import type { Tx } from '../platform/db.ts'
 import { appendUpgradeChange } from './append-events.ts'
 import { appendRoundEvents, placeOf } from './append-round-events.ts'
-import type { Now, SiteUpgradeDecision } from './decide-next.ts'
+import type { Now, SiteUpgradeDecision } from './site-upgrade-now.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
 import { decideOutage } from './decide-outage.ts'
 import type { Step } from './decide-step.ts'
 import { showProgress } from './fwupdate.ts'
 import { presentInFlight } from './present-in-flight.ts'
+import { presentPhase } from './present-phase.ts'
 import { type UpgradeHold, isInFlight, isTerminal } from './rollout.ts'
 import { type TargetChange, updateOrgFailures, updateSiteUpgrades, updateTargets } from './store-apply.ts'
 import { pauseSiteUpgrades } from './store-hold.ts'
+import { openDownloadPhase, updateOrgDownloads } from './store-downloads.ts'
 import { openPhase, updateOrgPhases } from './store-phases.ts'
 import { haltTargets, stopSiteUpgrades } from './store-stop.ts'
 import type { LockedSiteUpgrade } from './store.ts'
@@ -93,7 +95,9 @@ export async function applyRounds(
     tx,
     scope,
     steps.flatMap(({ target, to, failedAttempts }) =>
-      target.state === 'snapshotting' ? [] : (showProgress(target.deviceId, to, failedAttempts) ?? []),
+      target.state === 'snapshotting' || target.state === 'rolling_back'
+        ? []
+        : (showProgress(target.deviceId, to, failedAttempts) ?? []),
     ),
     now,
   )
@@ -134,6 +138,8 @@ function commandOf({ siteUpgrade, target, order, newCommandId }: TargetStep, now
     expiresAt: null,
   }
   if (order === 'snapshot') return { ...command, kind: order, params: {} }
+  const version = target.device?.backupVersion ?? null
+  if (order === 'restore_backup') return { ...command, kind: order, params: { ...(version !== null && { version }) } }
   return { ...command, kind: order, params: { image_id: target.imageId, version: target.targetVersion } }
 }
 
@@ -154,6 +160,10 @@ function deviceEventOf(step: TargetStep): DeviceEventInput[] {
 
 /** The command that takes a snapshot has events of its own when it ends, except where it was withdrawn. */
 function eventOf({ target, to, reason, order }: TargetStep): Omit<DeviceEventInput, 'device'> | null {
+  if (to === 'rolling_back' && target.state !== to)
+    return { what: 'UPGRADE_FAILED', ...(reason !== null && { reason }), text: 'returns to its backup version' }
+  // A restore that has worked has an event of its own.
+  if (to === 'failed' && reason === 'rolled_back') return null
   if (to === 'failed') return { what: 'UPGRADE_FAILED', ...(reason !== null && { reason }) }
   if (order === 'snapshot') return { what: 'RECOVERY_SNAPSHOT_REQUESTED' }
   if (target.state === 'snapshotting') {
@@ -184,18 +194,26 @@ async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<LockedSiteUpg
 async function applyPhases(
   tx: Tx,
   scope: OrgScope,
-  { org, phases }: OrgRound<LockedSiteUpgrade>,
-  at: Now,
+  { org, phases, downloads }: OrgRound<LockedSiteUpgrade>,
+  { now, nowMs }: Now,
 ): Promise<void> {
-  if (org.phases === null || phases === null) return
-  await updateOrgPhases(tx, scope, org.id, phases)
-  if (phases.current > org.phases.current)
-    await openPhase(tx, scope, org.id, { phase: phases.current, nowMs: at.nowMs })
-  if (phases.hold === null) return
-  await pauseSiteUpgrades(tx, scope, org.id, phases.hold)
-  const { reason } = phases.hold
-  const held = { type: 'UPGRADE_HELD', upgrade_id: org.id, phase: phases.current, reason } as const
-  await appendUpgradeChange(tx, scope, { ...held, message: `Upgrade ${org.id} held: ${reason}` }, at.now)
+  if (org.phases !== null && phases !== null) {
+    await updateOrgPhases(tx, scope, org.id, phases)
+    const { current: phase } = phases
+    if (phase > org.phases.current) await openPhase(tx, scope, org.id, { phase, nowMs })
+  }
+  if (org.downloads !== null && downloads !== null) {
+    await updateOrgDownloads(tx, scope, org.id, downloads)
+    const { current: phase } = downloads
+    if (phase > org.downloads.current) await openDownloadPhase(tx, scope, org.id, { phase, nowMs })
+  }
+  const paused = phases?.hold ? phases : downloads
+  if (!paused?.hold) return
+  await pauseSiteUpgrades(tx, scope, org.id, paused.hold)
+  const { reason, of } = paused.hold
+  const phase = presentPhase({ phase: paused.current, of })
+  const held = { type: 'UPGRADE_HELD', upgrade_id: org.id, ...phase, reason } as const
+  await appendUpgradeChange(tx, scope, { ...held, message: `Upgrade ${org.id} held: ${reason}` }, now)
 }
 
 async function haltSiteUpgrade(
@@ -237,8 +255,15 @@ async function appendHoldAudit(
     now,
   }: { readonly siteUpgrade: LockedSiteUpgrade; readonly hold: UpgradeHold; readonly now: Date },
 ): Promise<void> {
-  const { orgUpgradeId, siteName, siteId, currentPhase } = siteUpgrade
-  const message = `Upgrade ${orgUpgradeId} held at site "${siteName ?? siteId}": ${hold.reason}`
-  const held = { type: 'UPGRADE_HELD', ...placeOf(siteUpgrade), phase: currentPhase, reason: hold.reason } as const
+  const { orgUpgradeId, siteName, siteId, currentPhase, downloads } = siteUpgrade
+  const { reason, of } = hold
+  const message = `Upgrade ${orgUpgradeId} held at site "${siteName ?? siteId}": ${reason}`
+  const current = of === 'downloads' && downloads !== null ? downloads.current : currentPhase
+  const held = {
+    type: 'UPGRADE_HELD',
+    ...placeOf(siteUpgrade),
+    ...presentPhase({ phase: current, of }),
+    reason,
+  } as const
   await appendUpgradeChange(tx, scope, { ...held, message }, now)
 }

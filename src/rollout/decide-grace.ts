@@ -1,4 +1,4 @@
-import type { SiteUpgradeDecision, SiteUpgradeNow, Now } from './decide-next.ts'
+import type { SiteUpgradeDecision, SiteUpgradeNow, Now } from './site-upgrade-now.ts'
 import { lastGraceMs } from './limit-grace.ts'
 
 /** Failures that an outage of the network causes as well as a broken device does. */
@@ -37,7 +37,7 @@ export function findAbsence(
   { nowMs, options }: Pick<Now, 'nowMs' | 'options'>,
 ): AbsenceCheck | null {
   const absent = steps
-    .filter(({ to, reason }) => to === 'failed' && reasonsOfAbsence.has(reason))
+    .filter(({ to, reason }) => (to === 'failed' || to === 'rolling_back') && reasonsOfAbsence.has(reason))
     .map(({ target }) => target)
     .filter((target) => nowMs < lastGraceMs(target, options))
   if (absent.length === 0) return null

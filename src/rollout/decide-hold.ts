@@ -1,10 +1,23 @@
 import { type CountsByPhase, type FailuresByPhase, exceedsPercentage } from './decide-stop.ts'
-import type { UpgradePlan } from './rollout.ts'
+import type { UpgradeHold, UpgradePlan } from './rollout.ts'
 
 /** The results of the devices of the phases so far. */
 export interface PhaseResults {
   readonly failures: FailuresByPhase
   readonly upgraded: CountsByPhase
+}
+
+/** What the devices of a phase do, in texts. */
+interface Words {
+  readonly phase: string
+  readonly done: string
+}
+
+const ofReboots: Words = { phase: 'phase', done: 'were upgraded' }
+export const ofDownloads: Words = { phase: 'download phase', done: 'have downloaded' }
+
+export function wordsOf(of: UpgradeHold['of']): Words {
+  return of === 'downloads' ? ofDownloads : ofReboots
 }
 
 /**
@@ -16,6 +29,7 @@ export function findHoldReason(
   phase: number,
   { failures, upgraded }: PhaseResults,
   { phase_sizes: sizes, gates }: Pick<UpgradePlan, 'phase_sizes' | 'gates'>,
+  words: Words = ofReboots,
 ): string | null {
   const size = sizes?.[phase - 1] ?? 0
   const gate = gates?.[phase - 1] ?? null
@@ -23,9 +37,10 @@ export function findHoldReason(
   const { max_failure_percentage: percent, min_upgraded: atLeast, min_success_percentage: share } = gate
   const failed = failures[phase] ?? 0
   if (exceedsPercentage(failed, percent, size))
-    return `${failed} of ${size} devices of phase ${phase} failed, more than ${percent} %`
+    return `${failed} of ${size} devices of ${words.phase} ${phase} failed, more than ${percent} %`
   const succeeded = upgraded[phase] ?? 0
   if (share !== undefined && 100 * succeeded < share * size)
-    return `${succeeded} of ${size} devices of phase ${phase} were upgraded, less than ${share} %`
-  return succeeded < Math.min(atLeast, size) ? `${succeeded} of ${size} devices of phase ${phase} were upgraded` : null
+    return `${succeeded} of ${size} devices of ${words.phase} ${phase} ${words.done}, less than ${share} %`
+  const tooFew = succeeded < Math.min(atLeast, size)
+  return tooFew ? `${succeeded} of ${size} devices of ${words.phase} ${phase} ${words.done}` : null
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { at, command, commanded, ms, online, planned, updated, verifying } from '../../test/support/targets.ts'
-import { type SiteUpgradeNow, decideNext } from './decide-next.ts'
+import { decideNext } from './decide-next.ts'
+import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import { type UpgradeHold, type UpgradeStatus, defaultRolloutOptions, noCounts } from './rollout.ts'
 import type { TargetNow } from './target.ts'
 
@@ -57,6 +58,8 @@ function site(
     graceUntilMs: null,
     counts: { ...noCounts, ...counts, ...(status === 'upgrading' ? {} : { upgraded: 0, skipped: 1 }) },
     hardFailures: {},
+    downloads: null,
+    isDue: true,
     upgradedByPhase: {},
     targets,
     ...more,

@@ -25,6 +25,15 @@ const kinds = fc.record({
     (_: Fate, place: number) => place % 2 === 0,
   ),
   rebootS: fc.constantFrom(0, 90),
+  rollback: fc.boolean(),
+  oneStepDownloads: fc.boolean(),
+  windows: fc.constantFrom(undefined, undefined, undefined, [{ start: '00:02', end: '00:20' }]),
+  downloadPhase: fc.constantFrom(
+    () => 0,
+    () => 1,
+    (place: number) => 1 + (place % 3),
+    (place: number) => 3 - (place % 3),
+  ),
 })
 
 /** The status of an upgrade that nothing has stopped. */

@@ -1,84 +1,25 @@
 import { epochS } from '../platform/clock.ts'
 import { type Capacity, limitToCapacity, unlimited } from './decide-capacity.ts'
-import { findHoldReason } from './decide-hold.ts'
-import { type CountsByPhase, type FailuresByPhase, findStopReason } from './decide-stop.ts'
+import { countDownloads, haveImages, passDownloadGate } from './decide-downloads.ts'
+import { findHoldReason, ofDownloads } from './decide-hold.ts'
+import { type CountsByPhase, type FailuresByPhase, findPhaseStopReason, findStopReason } from './decide-stop.ts'
 import { decideOutcome, isAnyInFlight, statusOf } from './decide-outcome.ts'
-import { type Step, beginsSnapshot, countByPhase, countSteps, isHardFailure, isSuccess, stepOf } from './decide-step.ts'
+import { phaseRulesOf } from './decide-phase-rules.ts'
+import { beginsSnapshot, countByPhase, countSteps, isHardFailure, isSuccess, stepOf } from './decide-step.ts'
 import { decideTarget } from './decide-target.ts'
 import { beginsWithin, findClosedUntil, wallOf } from './decide-window.ts'
 import { graceOf } from './limit-grace.ts'
 import {
   type RolloutOptions,
+  type SiteDownloads,
   type TargetCounts,
   type TargetState,
-  type UpgradeHold,
   type UpgradePlan,
-  type UpgradeStatus,
+  isInFlight,
   openCount,
 } from './rollout.ts'
+import type { Now, SiteUpgradeChange, SiteUpgradeDecision, SiteUpgradeNow } from './site-upgrade-now.ts'
 import type { TargetNow, TargetRules } from './target.ts'
-
-/** A site upgrade with those of its targets that may need an action. */
-export interface SiteUpgradeNow {
-  readonly status: UpgradeStatus
-  readonly stopping: 'failed' | 'cancelled' | null
-  readonly stopReason: string | null
-  readonly hold: UpgradeHold | null
-  /** The gate after this phase is not evaluated again; 0 = none. */
-  readonly gatePassed: number
-  readonly startAt: Date
-  readonly rebootAt: Date
-  readonly plan: UpgradePlan
-  readonly currentPhase: number
-  /** Service time. */
-  readonly phaseOpenedMs: number | null
-  /** As Now.graceUntilMs, but for this site. */
-  readonly graceUntilMs: number | null
-  readonly counts: TargetCounts
-  readonly hardFailures: FailuresByPhase
-  readonly upgradedByPhase: CountsByPhase
-  /**
-   * The targets of the phases opened so far (of all phases when stopping), without those that have ended and those that
-   * certainly need no action yet.
-   */
-  readonly targets: readonly TargetNow[]
-}
-
-/** The members of SiteUpgradeNow that change, and the latest time of the next round (null: never). */
-export interface SiteUpgradeChange extends Pick<
-  SiteUpgradeNow,
-  | 'status'
-  | 'stopping'
-  | 'stopReason'
-  | 'hold'
-  | 'currentPhase'
-  | 'phaseOpenedMs'
-  | 'counts'
-  | 'hardFailures'
-  | 'upgradedByPhase'
-> {
-  readonly finishedAt: Date | null
-  readonly dueMs: number | null
-  /** When the maintenance window opens that devices wait for; null: none waits for one. */
-  readonly waitsUntil: Date | null
-}
-
-export interface SiteUpgradeDecision {
-  readonly steps: readonly Step[]
-  readonly withdrawn: readonly string[]
-  readonly fences: readonly { readonly commandId: string; readonly imageId: string }[]
-  readonly siteUpgrade: SiteUpgradeChange
-}
-
-export interface Now {
-  /** On the wall clock: for starts that people have set, and for the record. */
-  readonly now: Date
-  /** Service time: for everything that must not expire while the service does not listen. */
-  readonly nowMs: number
-  /** See TargetRules. */
-  readonly graceUntilMs: number
-  readonly options: RolloutOptions
-}
 
 /** Devices in flight change without informing the engine; absent ones take their time. */
 export const IN_FLIGHT_POLL_MS = 1000
@@ -108,11 +49,18 @@ export function decideNext(siteUpgrade: SiteUpgradeNow, at: Now, capacity = unli
     held: siteUpgrade.hold !== null,
     ...partsOf(siteUpgrade),
     rebootMs: rebootMs(siteUpgrade, at),
+    mayDownload: true,
     offlineDeadlineMs: deadlineMs(siteUpgrade, at.options),
     capacity,
   })
-  const tripped = siteUpgrade.stopping === null ? findStopReason(free.hardFailures, siteUpgrade.plan) : null
+  const tripped = siteUpgrade.stopping === null ? findReason(free, siteUpgrade.plan) : null
   return tripped === null ? advance(siteUpgrade, free, at) : stopWith(siteUpgrade, tripped, at)
+}
+
+/** Returns which limit the failures of a site exceed; null: none. */
+function findReason({ hardFailures, downloads }: Round, plan: UpgradePlan): string | null {
+  const reason = findStopReason(hardFailures, plan)
+  return reason ?? findPhaseStopReason(downloads?.failures ?? {}, plan.downloads?.gates ?? null, ofDownloads)
 }
 
 /** The same round, but ended by a limit that a sibling's failures exceeded. */
@@ -145,6 +93,7 @@ function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpg
     ...partsOf(siteUpgrade),
     rebootMs: at.nowMs,
     beginMs: () => at.nowMs,
+    mayDownload: true,
     offlineDeadlineMs: null,
     capacity: unlimited,
   }
@@ -152,14 +101,17 @@ function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpg
 }
 
 /** What each device is to do. */
-function partsOf({ plan }: SiteUpgradeNow): Pick<TargetRules, 'only' | 'snapshot'> {
-  return { only: plan.only ?? null, snapshot: plan.snapshot ?? false }
+function partsOf({ plan }: SiteUpgradeNow): Pick<TargetRules, 'only' | 'snapshot' | 'rollback'> {
+  return { only: plan.only ?? null, snapshot: plan.snapshot ?? false, rollback: plan.rollback ?? false }
 }
 
 interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
   readonly counts: TargetCounts
   readonly hardFailures: FailuresByPhase
   readonly upgradedByPhase: CountsByPhase
+  readonly downloads: SiteDownloads | null
+  /** The targets after the round. */
+  readonly after: readonly TargetNow[]
   readonly untilMs: readonly number[]
   /** A target of an open phase can't be commanded yet: it is too early, or its device is on its way back. */
   readonly awaitsDevices: boolean
@@ -172,15 +124,17 @@ interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
 }
 
 function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules & { readonly capacity: Capacity }): Round {
+  const phaseRules = phaseRulesOf(siteUpgrade, at.rebootMs)
   const free = siteUpgrade.targets.map((target) => {
     const graces = { startMs: at.graceUntilMs, siteMs: siteUpgrade.graceUntilMs }
-    const rules = { ...at, graceUntilMs: graceOf(target, graces, at.options) }
+    const rules = { ...at, ...phaseRules(target), graceUntilMs: graceOf(target, graces, at.options) }
     return { target, decision: decideTarget(target, rules) }
   })
   const decided = limitToCapacity(free, at.capacity)
   const steps = decided.flatMap(({ target, decision }) => stepOf(target, decision) ?? [])
   const waits = decided.flatMap(({ target, decision }) => (decision.kind === 'wait' ? [{ target, decision }] : []))
   const openings = waits.flatMap(({ decision }) => (decision.for === 'window' ? (decision.untilMs ?? []) : []))
+  const changes = new Map(steps.map(({ target, to, staged }) => [target, { state: to, staged }]))
   return {
     steps,
     withdrawn: decided.flatMap(({ decision }) => (decision.kind === 'withdraw' ? [decision.commandId] : [])),
@@ -188,6 +142,8 @@ function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules & { readonly
     counts: countSteps(siteUpgrade.counts, steps),
     hardFailures: countByPhase(siteUpgrade.hardFailures, steps.filter(isHardFailure)),
     upgradedByPhase: countByPhase(siteUpgrade.upgradedByPhase, steps.filter(isSuccess)),
+    downloads: siteUpgrade.downloads && countDownloads(siteUpgrade.downloads, steps),
+    after: siteUpgrade.targets.map((target) => Object.assign({}, target, changes.get(target))),
     untilMs: [
       ...waits.flatMap(({ decision }) => decision.untilMs ?? []),
       ...steps.flatMap(({ retryAtMs }) => retryAtMs ?? []),
@@ -205,12 +161,12 @@ function isWaiting(state: TargetState): boolean {
 
 /** Opens the next phase, ends the upgrade, or sets the time of the next round. */
 function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, options }: Now): SiteUpgradeDecision {
-  const { steps, withdrawn, fences, counts, hardFailures, upgradedByPhase } = round
+  const { steps, withdrawn, fences, counts, hardFailures, upgradedByPhase, downloads } = round
   const rebootsMs = rebootMs(siteUpgrade, { now, nowMs })
   const isEarly = rebootsMs > nowMs
   const openedMs = openedAtMs(siteUpgrade, { nowMs, isEarly })
   const waitsUntil = round.opensMs === null ? null : wallOf(round.opensMs, { now, nowMs })
-  const results = { counts, hardFailures, upgradedByPhase, waitsUntil }
+  const results = { counts, hardFailures, upgradedByPhase, downloads, waitsUntil }
   const base = { ...results, phaseOpenedMs: openedMs, status: statusOf(siteUpgrade.status, counts) }
   const decide = (more: Partial<SiteUpgradeChange>): SiteUpgradeDecision => ({
     steps,
@@ -228,13 +184,12 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
   // A device that has just downloaded may be commanded to reboot at once.
   if (!isEarly && steps.some(({ to }) => to === 'downloaded')) return decide({ dueMs: nowMs })
   if (steps.some(beginsSnapshot)) return decide({ dueMs: nowMs })
-  // Once the reboots may begin, a round leaves no target of an open phase planned or downloaded, unless its device is
-  // on its way back. Absent devices don't block.
-  const isSettled = !isAnyInFlight(counts) && !round.awaitsDevices && counts.downloaded === 0
-  if (isSettled && siteUpgrade.currentPhase < siteUpgrade.plan.phases) {
+  const gate = passDownloads(siteUpgrade, round, { now, nowMs })
+  if (gate !== null) return decide(gate)
+  if (isSettled(siteUpgrade, round, isEarly) && siteUpgrade.currentPhase < siteUpgrade.plan.phases) {
     if (siteUpgrade.plan.phase_scope === 'site') return decide(passGate(siteUpgrade, round, { now, nowMs }))
-    // The organization upgrade wakes this one when it opens the next phase.
-    if (counts.deferred === 0) return decide({ dueMs: null })
+    // The organization upgrade wakes this one when it opens the next phase. Downloads may still wait for their turn.
+    if (counts.deferred === 0 && !isAnyInFlight(counts) && !round.awaitsDevices) return decide({ dueMs: null })
   }
   const { closedUntilMs } = round
   if (closedUntilMs !== null && !isAnyInFlight(counts))
@@ -243,6 +198,34 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
   const pollMs = Math.min(nowMs + (isMoving ? IN_FLIGHT_POLL_MS : DEFERRED_POLL_MS), isEarly ? rebootsMs : Infinity)
   const endMs = deadlineMs({ ...siteUpgrade, phaseOpenedMs: openedMs }, options)
   return decide({ dueMs: Math.min(pollMs, ...round.untilMs, ...(endMs !== null && endMs > nowMs ? [endMs] : [])) })
+}
+
+/**
+ * True if the open phases wait for no target. Once the reboots may begin, a round leaves no target of an open phase
+ * planned or downloaded, unless its device is on its way back. Absent devices don't block.
+ */
+function isSettled(
+  { currentPhase }: SiteUpgradeNow,
+  { counts, downloads, ...round }: Round,
+  isEarly: boolean,
+): boolean {
+  if (downloads === null) return !isAnyInFlight(counts) && !round.awaitsDevices && counts.downloaded === 0
+  const isPending = ({ state }: TargetNow): boolean => isInFlight(state) || isWaiting(state)
+  // Targets that have their image are not read before the reboots begin.
+  return (
+    (!isEarly || counts.downloaded === 0) && !round.after.some((one) => one.phase <= currentPhase && isPending(one))
+  )
+}
+
+/** Opens the next phase of the downloads, or pauses the upgrade; null: nothing of that. */
+function passDownloads(
+  { plan }: SiteUpgradeNow,
+  { downloads, after }: Round,
+  at: Pick<Now, 'now' | 'nowMs'>,
+): Partial<SiteUpgradeChange> | null {
+  if (downloads === null || plan.downloads === undefined || !haveImages(after, downloads)) return null
+  const passed = passDownloadGate(downloads, plan.downloads, at)
+  return passed && { ...passed, dueMs: 'hold' in passed ? null : at.nowMs }
 }
 
 /** Absent devices have time to come back from the start of the reboots. */
@@ -278,8 +261,8 @@ function deadlineMs(
 const nothing = { steps: [], withdrawn: [], fences: [] } satisfies Omit<SiteUpgradeDecision, 'siteUpgrade'>
 
 function change(siteUpgrade: SiteUpgradeNow, changed: Partial<SiteUpgradeChange>): SiteUpgradeChange {
-  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs, counts, hardFailures, upgradedByPhase } =
-    siteUpgrade
+  const { status, stopping, stopReason, hold, currentPhase, phaseOpenedMs, counts, hardFailures } = siteUpgrade
+  const { upgradedByPhase, downloads } = siteUpgrade
   return {
     status,
     stopping,
@@ -290,6 +273,7 @@ function change(siteUpgrade: SiteUpgradeNow, changed: Partial<SiteUpgradeChange>
     counts,
     hardFailures,
     upgradedByPhase,
+    downloads,
     finishedAt: null,
     dueMs: null,
     waitsUntil: null,

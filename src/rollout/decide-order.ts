@@ -16,7 +16,7 @@ export function canStage({ commands }: Capable): boolean {
  * with a reason.
  * @param staged True if the device has the image.
  */
-export function nextOrder(device: Capable, staged: boolean): Exclude<UpgradeOrder, 'snapshot'> {
+export function nextOrder(device: Capable, staged: boolean): Exclude<UpgradeOrder, 'snapshot' | 'restore_backup'> {
   if (!canStage(device)) return 'upgrade'
   return staged ? 'activate' : 'stage'
 }

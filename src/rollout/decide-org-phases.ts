@@ -1,13 +1,16 @@
 import { epochS } from '../platform/clock.ts'
-import { findHoldReason } from './decide-hold.ts'
-import type { Now } from './decide-next.ts'
+import { addDownloads, listDownloadMoves } from './decide-downloads.ts'
+import { findHoldReason, wordsOf } from './decide-hold.ts'
+import type { Now } from './site-upgrade-now.ts'
 import { findWait } from './decide-wait.ts'
 import { type Step, countByPhase, isHardFailure, isSuccess } from './decide-step.ts'
 import type { CountsByPhase, FailuresByPhase } from './decide-stop.ts'
 import { type OrgPhasePlan, type TargetState, type UpgradeHold, isInFlight } from './rollout.ts'
 
-/** The state of an organization upgrade whose phases are shares of the whole. */
+/** The state of an organization upgrade whose phases, or those of its downloads, are shares of the whole. */
 export interface OrgPhases {
+  /** They are phases of the downloads: who has got the image is in `upgraded`. Absent: they are not. */
+  readonly of?: 'downloads'
   /** Targets by phase, as planned, at all sites. */
   readonly sizes: readonly number[]
   readonly gates: OrgPhasePlan['gates']
@@ -31,6 +34,7 @@ export type OrgPhasesChange = Pick<OrgPhases, 'current' | 'pending' | 'failures'
 
 /** Adds the steps to the counters of the phases; the same phase stays open. */
 export function countOrgPhases(phases: OrgPhases, steps: readonly Step[]): OrgPhases {
+  if (phases.of === 'downloads') return countOrgDownloads(phases, steps)
   const pending: Record<string, number> = { ...phases.pending }
   for (const { target, to } of steps) {
     const { phase, state } = target
@@ -41,6 +45,16 @@ export function countOrgPhases(phases: OrgPhases, steps: readonly Step[]): OrgPh
     pending,
     failures: countByPhase(phases.failures, steps.filter(isHardFailure)),
     upgraded: countByPhase(phases.upgraded, steps.filter(isSuccess)),
+  }
+}
+
+function countOrgDownloads(phases: OrgPhases, steps: readonly Step[]): OrgPhases {
+  const moves = listDownloadMoves(steps)
+  return {
+    ...phases,
+    pending: addDownloads(phases.pending, moves, ({ pending }) => pending),
+    failures: addDownloads(phases.failures, moves, ({ failed }) => Number(failed)),
+    upgraded: addDownloads(phases.upgraded, moves, ({ downloaded }) => Number(downloaded)),
   }
 }
 
@@ -68,11 +82,12 @@ export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'n
   return { ...unchanged, current }
 }
 
-function findHold(phases: OrgPhases, current: number): Pick<UpgradeHold, 'by' | 'reason'> | null {
-  const { sizes, gates, gatePassed, failures, upgraded } = phases
+function findHold(phases: OrgPhases, current: number): Pick<UpgradeHold, 'by' | 'reason' | 'of'> | null {
+  const { of, sizes, gates, gatePassed, failures, upgraded } = phases
   const plan = { phase_sizes: sizes, gates }
-  const reason = gatePassed >= current ? null : findHoldReason(current, { failures, upgraded }, plan)
-  return reason === null ? findWait(current, phases) : { by: 'gate', reason }
+  const reason = gatePassed >= current ? null : findHoldReason(current, { failures, upgraded }, plan, wordsOf(of))
+  const hold = reason === null ? findWait(current, phases) : { by: 'gate' as const, reason }
+  return hold && { ...hold, ...(of && { of }) }
 }
 
 /** Devices of earlier phases may have come back, so they count too. */

@@ -1,7 +1,10 @@
-import { type SiteUpgradeDecision, type SiteUpgradeNow, type Now, decideNext, decideStop } from './decide-next.ts'
+import { decideNext, decideStop } from './decide-next.ts'
+import type { SiteUpgradeDecision, SiteUpgradeNow, Now } from './site-upgrade-now.ts'
 import { type OrgPhases, type OrgPhasesChange, countOrgPhases, decideOrgPhases } from './decide-org-phases.ts'
 import { type DevicesInUse, type OrgLimits, addBegun, countInUse, findCapacity } from './decide-capacity.ts'
+import { ofDownloads } from './decide-hold.ts'
 import { isHardFailure } from './decide-step.ts'
+import type { PhaseOf, UpgradeHold } from './rollout.ts'
 import { exceedsPercentage, findBudgetReason, findPhaseStopReason } from './decide-stop.ts'
 
 export interface OrgUpgradeNow {
@@ -15,6 +18,18 @@ export interface OrgUpgradeNow {
   readonly inUse: DevicesInUse
   /** Null: each site has phases of its own. */
   readonly phases: OrgPhases | null
+  /** Phases of the downloads. Null: there are none, or each site has its own. */
+  readonly downloads: OrgPhases | null
+}
+
+/** Returns the phase at whose gate the whole upgrade is paused, or which is open; null: each site has its own. */
+export function findHeldPhase({
+  hold,
+  phases,
+  downloads,
+}: Pick<OrgUpgradeNow, 'phases' | 'downloads'> & { readonly hold: UpgradeHold | null }): PhaseOf | null {
+  const concerned = hold?.of === 'downloads' ? downloads : phases
+  return concerned && { phase: concerned.current, ...(hold?.of && { of: hold.of }) }
 }
 
 /** One round of all or some site upgrades of an organization upgrade. */
@@ -26,6 +41,8 @@ export interface OrgRound<J> {
   readonly stopReason: string | null
   /** Null: nothing changes in the phases of the whole upgrade, or it has none. */
   readonly phases: OrgPhasesChange | null
+  /** The same for the phases of the downloads. */
+  readonly downloads: OrgPhasesChange | null
 }
 
 export function decideOrgUpgrade<J extends SiteUpgradeNow>(
@@ -35,7 +52,7 @@ export function decideOrgUpgrade<J extends SiteUpgradeNow>(
 ): OrgRound<J> {
   let { inUse } = org
   const alone = siteUpgrades.map((siteUpgrade) => {
-    const capacity = findCapacity(org.limits, inUse, countInUse(siteUpgrade.counts))
+    const capacity = findCapacity(limitsOf(org, siteUpgrade), inUse, countInUse(siteUpgrade.counts))
     const decision = decideNext(siteUpgrade, at, capacity)
     inUse = addBegun(inUse, decision.steps)
     return { siteUpgrade, decision }
@@ -45,9 +62,18 @@ export function decideOrgUpgrade<J extends SiteUpgradeNow>(
     stopReason === null
       ? alone
       : siteUpgrades.map((siteUpgrade) => ({ siteUpgrade, decision: decideStop(siteUpgrade, stopReason, at) }))
-  const phases = org.phases && { ...org.phases, ...(stopReason !== null && { stopping: 'failed' as const }) }
-  const changed = phases && decidePhases(phases, decisions, at)
-  return { org, decisions, newFailures: countHardFailures(decisions), stopReason, phases: changed }
+  const stops = stopReason !== null && { stopping: 'failed' as const }
+  const phases = org.phases && decidePhases({ ...org.phases, ...stops }, decisions, at)
+  // One gate pauses the upgrade at a time.
+  const held = phases?.hold ?? org.downloads?.hold ?? null
+  const downloads = org.downloads && decidePhases({ ...org.downloads, ...stops, hold: held }, decisions, at)
+  return { org, decisions, newFailures: countHardFailures(decisions), stopReason, phases, downloads }
+}
+
+/** The site upgrade may have a limit of its own for the downloads. */
+function limitsOf({ limits }: OrgUpgradeNow, { plan: { max_downloads: ofSite } }: SiteUpgradeNow): OrgLimits {
+  if (ofSite === undefined) return limits
+  return { ...limits, maxDownloadsPerSite: Math.min(ofSite, limits.maxDownloadsPerSite ?? Infinity) }
 }
 
 function decidePhases(phases: OrgPhases, decisions: Decided, at: Now): OrgPhasesChange | null {
@@ -67,9 +93,13 @@ function findOrgStopReason(org: OrgUpgradeNow, decided: Decided): string | null 
   if (overBudget !== null) return overBudget
   if (exceedsPercentage(org.hardFailures + newFailures, org.maxFailurePercentage, org.planned))
     return `more than ${org.maxFailurePercentage} % of ${org.planned} devices in all sites failed`
-  if (org.phases === null) return null
-  const { failures, gates } = countOrgPhases(org.phases, stepsOf(decided))
-  return findPhaseStopReason(failures, gates)
+  for (const [phases, words] of [[org.phases], [org.downloads, ofDownloads]] as const) {
+    if (phases === null) continue
+    const { failures, gates } = countOrgPhases(phases, stepsOf(decided))
+    const reason = findPhaseStopReason(failures, gates, words)
+    if (reason !== null) return reason
+  }
+  return null
 }
 
 function stepsOf(decided: Decided): SiteUpgradeDecision['steps'] {

@@ -50,6 +50,18 @@ describe('the outage of a target', () => {
       [70, 100],
     ],
     ['is none where the device has not booted', { device: { ...online, disconnectedMs: ms(10) } }, 'failed', null],
+    [
+      'has no end yet where the device is to be restored once it is back',
+      { device: { ...offline, disconnectedMs: ms(65) } },
+      'rolling_back',
+      [65, null],
+    ],
+    [
+      'ends, for a while, where it is back and restores its backup version',
+      { state: 'rolling_back', device: back },
+      'rolling_back',
+      [70, 100],
+    ],
     ['is not known before the result', { device: back }, 'deferred', null],
     ['is none of a device that left', { device: null }, 'cancelled', null],
   ] as const)('%s', (_, members, to, seconds) => {
@@ -60,6 +72,7 @@ describe('the outage of a target', () => {
 
   test('is decided once', () => {
     expect(outage({ ...verifying, command: sent, device: back }, 'upgraded')).toBeNull()
+    expect(outage({ ...verifying, command: sent, device: back }, 'rolling_back')).toBeNull()
   })
 
   test('is unknown where the device booted before anybody saw it reboot', () => {

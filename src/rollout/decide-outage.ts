@@ -1,4 +1,4 @@
-import type { Now } from './decide-next.ts'
+import type { Now } from './site-upgrade-now.ts'
 import type { Step } from './decide-step.ts'
 import { isTerminal } from './rollout.ts'
 import type { TargetNow } from './target.ts'
@@ -31,11 +31,11 @@ export function decideOutage(
   return { downAt: instant(Math.min(downMs, connectedMs)), upAt: instant(connectedMs) }
 }
 
-/** True at the step after which the device is verified, or has failed for good. */
+/** True at the step after which the device is verified, is to be restored, or has failed for good. */
 function isResult(target: TargetNow, to: Step['to']): boolean {
   if (target.state === 'verifying' || target.state === 'snapshotting' || to === 'skipped' || to === 'cancelled')
     return false
-  return to === 'verifying' || to === 'snapshotting' || isTerminal(to)
+  return to === 'verifying' || to === 'snapshotting' || to === 'rolling_back' || isTerminal(to)
 }
 
 /** The end of the connection before the present one, or what comes closest to it where nobody noticed it. */
@@ -50,5 +50,5 @@ function findDownMs(
   const isNoticed =
     disconnectedMs !== null && disconnectedMs >= sentMs && (connectedMs === null || disconnectedMs < connectedMs)
   if (isNoticed) return disconnectedMs
-  return state === 'rebooting' ? enteredMs : null
+  return state === 'rebooting' || state === 'rolling_back' ? enteredMs : null
 }

@@ -26,8 +26,9 @@ export function decideOutcome(
 
 /** The status never goes back: a site upgrade that has rebooted devices stays `upgrading`. */
 export function statusOf(status: UpgradeStatus, counts: TargetCounts): UpgradeStatus {
-  const { reboot_requested: requested, rebooting, verifying, snapshotting, upgraded } = counts
-  if (status === 'upgrading' || requested + rebooting + verifying + snapshotting + upgraded > 0) return 'upgrading'
+  const { reboot_requested: requested, rebooting, verifying, snapshotting, rolling_back: restored, upgraded } = counts
+  const rebooted = requested + rebooting + verifying + snapshotting + restored + upgraded
+  if (status === 'upgrading' || rebooted > 0) return 'upgrading'
   if (counts.dl_requested + counts.downloading > 0) return 'downloading'
   return counts.downloaded > 0 ? 'downloaded' : status
 }

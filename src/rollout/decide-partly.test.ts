@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SiteUpgradeDecision } from './decide-next.ts'
+import type { SiteUpgradeDecision } from './site-upgrade-now.ts'
 import { decidePartly, postponeRead } from './decide-partly.ts'
 import { noCounts } from './rollout.ts'
 
@@ -29,6 +29,8 @@ const siteUpgrade = {
   counts: { ...noCounts, planned: 1, verifying: 1 },
   hardFailures: {},
   upgradedByPhase: {},
+  downloads: null,
+  isDue: false,
   dueMs: 103_000,
   waitsUntil: null,
 } as const

@@ -1,4 +1,4 @@
-import type { SiteUpgradeDecision, SiteUpgradeNow } from './decide-next.ts'
+import type { SiteUpgradeDecision, SiteUpgradeNow } from './site-upgrade-now.ts'
 
 /**
  * Limits the decision of a round that has read only some targets of an upgrade. It keeps the next steps of these
@@ -16,13 +16,16 @@ export function decidePartly(
   if (change.finishedAt !== null) return decision
   const stops = change.stopping !== siteUpgrade.stopping
   const passesGate =
-    change.currentPhase !== siteUpgrade.currentPhase || (change.hold !== null && siteUpgrade.hold === null)
+    change.currentPhase !== siteUpgrade.currentPhase ||
+    change.downloads?.current !== siteUpgrade.downloads?.current ||
+    (change.hold !== null && siteUpgrade.hold === null)
   const goesOn = change.dueMs !== null && change.dueMs <= nowMs
   return {
     ...decision,
     siteUpgrade: {
       ...change,
       currentPhase: siteUpgrade.currentPhase,
+      downloads: change.downloads && { ...change.downloads, current: siteUpgrade.downloads?.current ?? 1 },
       phaseOpenedMs: passesGate ? siteUpgrade.phaseOpenedMs : change.phaseOpenedMs,
       hold: passesGate ? siteUpgrade.hold : change.hold,
       waitsUntil: stops ? null : siteUpgrade.waitsUntil,

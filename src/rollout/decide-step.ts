@@ -21,14 +21,15 @@ export const commandedStates = {
   stage: 'dl_requested',
   activate: 'reboot_requested',
   snapshot: 'snapshotting',
+  restore_backup: 'rolling_back',
 } as const satisfies Record<UpgradeOrder, TargetState>
 
 /** Null: the target and its command stay as they are. */
 export function stepOf(target: TargetNow, decision: TargetDecision): Step | null {
   switch (decision.kind) {
     case 'command': {
-      const { order, failedAttempts, lostAttempts } = decision
-      const step = { target, to: commandedStates[order], reason: null, retryAtMs: null }
+      const { order, failedAttempts, lostAttempts, reason = null } = decision
+      const step = { target, to: commandedStates[order], reason, retryAtMs: null }
       return { ...step, order, staged: order === 'activate', failedAttempts, lostAttempts }
     }
     case 'pause': {
@@ -58,8 +59,20 @@ export function countSteps(counts: TargetCounts, steps: readonly Step[]): Target
   return changed
 }
 
-export function isHardFailure({ to, reason }: { readonly to: string; readonly reason: string | null }): boolean {
-  return to === 'failed' && reason !== OFFLINE
+interface EndOfTarget {
+  readonly target: { readonly state: string }
+  readonly to: string
+  readonly reason: string | null
+}
+
+/** A device that is restored counts when its restore begins, because limits must not wait for the end of it. */
+export function isHardFailure({ target, to, reason }: EndOfTarget): boolean {
+  if (target.state === 'rolling_back') return false
+  return to === 'rolling_back' || (to === 'failed' && isHardReason(reason))
+}
+
+export function isHardReason(reason: string | null): boolean {
+  return reason !== OFFLINE
 }
 
 /** True where the device did all that was wanted. */

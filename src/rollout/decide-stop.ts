@@ -24,13 +24,17 @@ export function findBudgetReason(
 }
 
 /** Returns why more targets failed in a phase than its gate tolerates; null: in none. */
-export function findPhaseStopReason(failures: FailuresByPhase, gates: UpgradePlan['gates']): string | null {
+export function findPhaseStopReason(
+  failures: FailuresByPhase,
+  gates: UpgradePlan['gates'],
+  words: { readonly phase: string } = { phase: 'phase' },
+): string | null {
   const exceeded = gates?.findIndex((gate, index) => {
     const limit = gate?.max_failures ?? null
     return limit !== null && (failures[index + 1] ?? 0) > limit
   })
   if (exceeded === undefined || exceeded < 0) return null
-  return `more than ${gates?.[exceeded]?.max_failures} failures in phase ${exceeded + 1}`
+  return `more than ${gates?.[exceeded]?.max_failures} failures in ${words.phase} ${exceeded + 1}`
 }
 
 /**

@@ -1,95 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import {
-  command,
-  commanded,
-  decide,
-  ms,
-  offline,
-  online,
-  planned,
-  rebooting,
-  updated,
-  verifying,
-} from '../../test/support/targets.ts'
+import { type Row, answered, commands, expand, rowOf, show, targets } from '../../test/support/target-table.ts'
+import { command, decide, ms, offline } from '../../test/support/targets.ts'
 import { type TargetState, isTerminal, noCounts } from './rollout.ts'
-import type { CommandNow, DownloadNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
-
-/** Of a device that downloads apart from its reboot. */
-const commands = ['stage', 'activate'] as const
-const moving: DownloadNow = { bytesServed: 9, touchedMs: ms(60), delivered: false, fenced: false }
-const delivered: DownloadNow = { ...moving, delivered: true }
-
-/** A target in each state, as it usually is. Their devices have been commanded a minute ago. */
-const targets: Readonly<Record<TargetState, TargetNow>> = {
-  planned,
-  deferred: { ...planned, state: 'deferred', device: offline },
-  dl_requested: commanded('sent'),
-  downloading: commanded('sent', { state: 'downloading', download: moving }),
-  downloaded: {
-    ...commanded('done', { state: 'downloaded', staged: true, device: { ...online, commands } }),
-    command: command('done', { kind: 'stage' }),
-  },
-  reboot_requested: {
-    ...commanded('sent', { state: 'reboot_requested', staged: true, device: { ...online, commands } }),
-    command: command('sent', { kind: 'activate' }),
-  },
-  rebooting: { ...rebooting, device: offline },
-  verifying,
-  snapshotting: { ...verifying, state: 'snapshotting', command: command('sent', { kind: 'snapshot' }) },
-  upgraded: { ...verifying, state: 'upgraded' },
-  staged: { ...verifying, state: 'staged' },
-  failed: { ...verifying, state: 'failed' },
-  skipped: { ...planned, state: 'skipped' },
-  cancelled: { ...planned, state: 'cancelled' },
-}
-
-interface TargetEvent {
-  readonly facts?: (target: TargetNow) => Partial<TargetNow>
-  readonly seconds?: number
-  readonly rules?: Partial<TargetRules>
-}
-
-const answered =
-  (state: CommandNow['state'], more: Partial<CommandNow> = {}) =>
-  ({ command: last }: TargetNow): Partial<TargetNow> => ({
-    command: last && { ...command(state, { kind: last.kind }), ...more },
-  })
-
-const back =
-  (firmware: string) =>
-  ({ device }: TargetNow): Partial<TargetNow> => ({
-    device: { ...updated, firmware, commands: device?.commands ?? [] },
-  })
-
-/** What can happen to a target. */
-const events = {
-  nothing: {},
-  connected: { facts: ({ device }) => ({ device: { ...online, commands: device?.commands ?? [] } }) },
-  offline: { facts: () => ({ device: offline }) },
-  'on the version': { facts: back('2.0'), seconds: 110 },
-  'on the version for the soak': { facts: back('2.0'), seconds: 220 },
-  'back on the old version': { facts: back('1.0'), seconds: 110 },
-  'a byte is downloaded': { facts: () => ({ download: moving }) },
-  'all is downloaded': { facts: () => ({ download: delivered }) },
-  'command done': { facts: answered('done') },
-  'command refused': { facts: answered('rejected', { refusal: 'full' }) },
-  'content refused': { facts: answered('rejected', { refusal: 'bad', refusalIsFinal: true }) },
-  'connection lost, image there': {
-    facts: (target) => ({ ...answered('unknown', { loss: 'connection_lost' })(target), download: delivered }),
-  },
-  'upgrade stops': { rules: { stopping: true } },
-  'upgrade is held': { rules: { held: true } },
-  'device removed': { facts: () => ({ device: null }) },
-  'everything times out': { seconds: 100 * 3600, rules: { offlineDeadlineMs: ms(72 * 3600) } },
-} as const satisfies Record<string, TargetEvent>
-
-type EventName = keyof typeof events
-
-/** What follows from an event in most cases, and from which events something else does. */
-type Row = readonly [usually: string, except: Partial<Readonly<Record<EventName, string>>>]
+import type { TargetNow } from './target.ts'
 
 const removed = { 'device removed': 'cancelled: removed' } as const
 const ended: Row = ['wait', {}]
+/** The same whether or not restores are wanted. */
+const lost = (becomes: string): Row[1] => ({
+  'it is lost for good': becomes,
+  'it is lost for good, restores are wanted': becomes,
+})
 /** Of a target whose command was sent and can still be refused. */
 const answers = {
   'on the version': 'verifying',
@@ -105,6 +26,10 @@ const table: Readonly<Record<TargetState, Row>> = {
   planned: [
     'command upgrade',
     {
+      ...lost('deferred'),
+      'the window is closed': 'wait',
+      'its download has no turn': 'wait',
+      'its reboot has no turn': 'wait',
       offline: 'deferred',
       'on the version': 'skipped',
       'on the version for the soak': 'skipped',
@@ -128,6 +53,7 @@ const table: Readonly<Record<TargetState, Row>> = {
   dl_requested: [
     'wait',
     {
+      ...lost('fence'),
       ...answers,
       'a byte is downloaded': 'downloading',
       'all is downloaded': 'downloading',
@@ -135,10 +61,13 @@ const table: Readonly<Record<TargetState, Row>> = {
       'everything times out': 'fence',
     },
   ],
-  downloading: ['wait', { ...answers, 'upgrade stops': 'fence', 'everything times out': 'fence' }],
+  downloading: ['wait', { ...answers, ...lost('fence'), 'upgrade stops': 'fence', 'everything times out': 'fence' }],
   downloaded: [
     'command activate',
     {
+      ...lost('deferred'),
+      'the window is closed': 'wait',
+      'its reboot has no turn': 'wait',
       offline: 'deferred',
       'on the version': 'verifying',
       'on the version for the soak': 'verifying',
@@ -148,10 +77,12 @@ const table: Readonly<Record<TargetState, Row>> = {
     },
   ],
   // Nothing can keep a device from activating the image that it has.
-  reboot_requested: ['wait', { ...answers, 'everything times out': 'rebooting' }],
+  reboot_requested: ['wait', { ...answers, ...lost('rebooting'), 'everything times out': 'rebooting' }],
   rebooting: [
     'wait',
     {
+      'it is lost for good': 'failed: no_reconnect',
+      'it is lost for good, restores are wanted': 'rolling_back: no_reconnect',
       'on the version': 'verifying',
       'on the version for the soak': 'upgraded',
       'back on the old version': 'failed: not_applied',
@@ -164,6 +95,8 @@ const table: Readonly<Record<TargetState, Row>> = {
   verifying: [
     'wait',
     {
+      'it is lost for good': 'failed: unstable',
+      'it is lost for good, restores are wanted': 'rolling_back: unstable',
       connected: 'failed: not_applied',
       'back on the old version': 'failed: not_applied',
       'on the version for the soak': 'upgraded',
@@ -174,12 +107,26 @@ const table: Readonly<Record<TargetState, Row>> = {
   snapshotting: [
     'wait',
     {
+      ...lost('upgraded: timeout'),
       'command done': 'upgraded',
       'command refused': 'upgraded: full',
       'content refused': 'upgraded: bad',
       'connection lost, image there': 'upgraded: connection_lost',
       'device removed': 'upgraded: removed',
       'everything times out': 'upgraded: timeout',
+    },
+  ],
+  // Neither a stop nor a pause keeps a device from the version that it had.
+  rolling_back: [
+    'wait',
+    {
+      ...lost('failed: rollback_failed'),
+      connected: 'failed: rolled_back',
+      'back on the old version': 'failed: rolled_back',
+      'command refused': 'failed: rollback_failed',
+      'content refused': 'failed: rollback_failed',
+      'everything times out': 'failed: rollback_failed',
+      ...removed,
     },
   ],
   upgraded: ended,
@@ -189,42 +136,76 @@ const table: Readonly<Record<TargetState, Row>> = {
   cancelled: ended,
 }
 
-function show(decision: TargetDecision): string {
-  switch (decision.kind) {
-    case 'move':
-      return decision.reason === undefined ? decision.to : `${decision.to}: ${decision.reason}`
-    case 'command':
-      return `command ${decision.order}`
-    case 'pause':
-      return `again: ${decision.reason}`
-    case 'withdraw':
-    case 'fence':
-    case 'wait':
-      return decision.kind
-  }
-}
-
 const states = Object.keys(noCounts) as TargetState[] // Object.keys loses the type.
-const names = Object.keys(events) as EventName[]
-
-function decided(state: TargetState, name: EventName): string {
-  const { facts, seconds = 61, rules }: TargetEvent = events[name]
-  const target = targets[state]
-  return show(decide({ ...target, ...facts?.(target) }, seconds, rules))
-}
 
 describe('the table of the states of a target', () => {
   test.each(states)('%s', (state) => {
-    const row = Object.fromEntries(names.map((name) => [name, decided(state, name)]))
-    const [usually, except] = table[state]
-    expect(row).toEqual({ ...Object.fromEntries(names.map((name) => [name, usually])), ...except })
+    expect(rowOf(targets[state])).toEqual(expand(table[state]))
   })
 
   test('leaves no state that ends, and commands nothing while the upgrade stops or is held', () => {
     for (const state of states.filter(isTerminal)) expect(table[state]).toEqual(['wait', {}])
     for (const state of states)
       for (const name of ['upgrade stops', 'upgrade is held'] as const)
-        expect(decided(state, name)).not.toMatch(/^command/)
+        expect(rowOf(targets[state])[name]).not.toMatch(/^command/)
+  })
+})
+
+/** Targets in phases of the downloads whose reboots have no turn. */
+const inDownloads = {
+  planned: targets.planned,
+  deferred: targets.deferred,
+  dl_requested: { ...targets.dl_requested, command: command('sent', { kind: 'stage' }) },
+  downloading: { ...targets.downloading, command: command('sent', { kind: 'stage' }) },
+  downloaded: targets.downloaded,
+} as const satisfies Partial<Record<TargetState, TargetNow>>
+
+const loading = {
+  ...answers,
+  ...lost('fence'),
+  'command done': 'downloaded',
+  'connection lost, image there': 'downloaded',
+  'upgrade stops': 'fence',
+  'everything times out': 'fence',
+} as const
+
+const downloadTable: Readonly<Record<keyof typeof inDownloads, Row>> = {
+  planned: [
+    'command stage',
+    {
+      offline: 'deferred',
+      ...lost('deferred'),
+      'on the version': 'skipped',
+      'on the version for the soak': 'skipped',
+      'the window is closed': 'wait',
+      'its download has no turn': 'wait',
+      'upgrade stops': 'cancelled',
+      'upgrade is held': 'wait',
+      ...removed,
+    },
+  ],
+  deferred: [
+    'wait',
+    {
+      connected: 'command stage',
+      'back on the old version': 'command stage',
+      'on the version': 'skipped',
+      'on the version for the soak': 'skipped',
+      'upgrade stops': 'cancelled',
+      ...removed,
+    },
+  ],
+  dl_requested: ['wait', { ...loading, 'a byte is downloaded': 'downloading', 'all is downloaded': 'downloading' }],
+  downloading: ['wait', loading],
+  // It has its image, so only its reboot can end it.
+  downloaded: ['wait', { 'upgrade stops': 'cancelled', ...removed }],
+}
+
+describe('the table of the states of a target in a phase of the downloads', () => {
+  test.each(Object.keys(inDownloads) as (keyof typeof inDownloads)[])('%s', (state) => {
+    const { device } = inDownloads[state]
+    const target = { ...inDownloads[state], downloadPhase: 1, device: device && { ...device, commands } }
+    expect(rowOf(target, { rebootMs: Infinity })).toEqual(expand(downloadTable[state]))
   })
 })
 

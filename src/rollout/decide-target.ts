@@ -1,15 +1,17 @@
-import { commandNext, fail, gone, isStopped, pauseAttempt, repeatAttempt, suspend } from './decide-attempt.ts'
-import { canStage, nextOrder } from './decide-order.ts'
+import { fail, gone, isStopped, pauseAttempt, repeatAttempt, suspend } from './decide-attempt.ts'
+import { decideRollback, restoreInstead } from './decide-rollback.ts'
 import { decideSnapshot } from './decide-snapshot.ts'
-import { findClosedUntil, findWindowWait, rebootTimeoutMs } from './decide-window.ts'
-import { OFFLINE, type RolloutOptions } from './rollout.ts'
+import { decideWaiting } from './decide-waiting.ts'
+import { findClosedUntil, rebootTimeoutMs } from './decide-window.ts'
+import { isOnTarget } from './is-on-target.ts'
+import type { RolloutOptions } from './rollout.ts'
 import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
 
 const wait: TargetDecision = { kind: 'wait' }
 
 /** Decides the next step of a target whose phase is open. Pure: the same facts give the same decision. */
 export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecision {
-  return limitTo(rules.only, decideNextStep(target, rules))
+  return limitTo(rules.only, restoreInstead(target, rules, decideNextStep(target, rules)))
 }
 
 /** Ends a target where the next step is none of the part that is wanted. */
@@ -37,6 +39,8 @@ function decideNextStep(target: TargetNow, rules: TargetRules): TargetDecision {
       return decideVerifying(target, rules)
     case 'snapshotting':
       return decideSnapshot(target, rules)
+    case 'rolling_back':
+      return decideRollback(target, rules)
     case 'upgraded':
     case 'staged':
     case 'failed':
@@ -44,35 +48,6 @@ function decideNextStep(target: TargetNow, rules: TargetRules): TargetDecision {
     case 'cancelled':
       return wait
   }
-}
-
-function decideWaiting(target: TargetNow, rules: TargetRules): TargetDecision {
-  const { device, retryAtMs } = target
-  const { nowMs, stopping, held, offlineDeadlineMs, graceUntilMs } = rules
-  if (stopping) return { kind: 'move', to: 'cancelled' }
-  if (device === null) return gone
-  if (held) return wait
-  // Before the reboots begin, devices that download separately from their reboot download, and nothing else happens.
-  if (nowMs < rules.rebootMs && !mayStageEarly(target, device)) return { kind: 'wait', untilMs: rules.rebootMs }
-  if (device.link === 'connected') {
-    if (isOnTarget(target, device) && !target.force)
-      return { kind: 'move', to: target.attempt === 0 ? 'skipped' : 'verifying' }
-    if (retryAtMs !== null && nowMs < retryAtMs) return { kind: 'wait', untilMs: retryAtMs }
-    const { failedAttempts, lostAttempts, staged } = target
-    const closed = findWindowWait(nextOrder(device, staged), device, rules)
-    if (closed !== null) return closed
-    return commandNext({ device, staged }, rules, { failedAttempts, lostAttempts })
-  }
-  const closedUntilMs = findClosedUntil(rules)
-  if (closedUntilMs !== null) return { kind: 'wait', untilMs: closedUntilMs, for: 'window' }
-  if (target.state !== 'deferred') return device.link === 'expected' ? wait : { kind: 'move', to: 'deferred' }
-  if (offlineDeadlineMs === null || nowMs < Math.max(offlineDeadlineMs, graceUntilMs)) return wait
-  return fail(OFFLINE)
-}
-
-function mayStageEarly(target: TargetNow, device: DeviceNow): boolean {
-  const wanted = target.force || !isOnTarget(target, device)
-  return device.link === 'connected' && canStage(device) && !target.staged && wanted
 }
 
 function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision {
@@ -224,11 +199,6 @@ function verify(
   const soaked = connectedMs !== null && nowMs >= connectedMs + options.soakMs
   if (!complete || !soaked) return { kind: 'move', to: 'verifying' }
   return { kind: 'move', to: snapshot ? 'snapshotting' : 'upgraded' }
-}
-
-/** Every member of a Virtual Chassis included. */
-function isOnTarget({ targetVersion }: TargetNow, { firmware, memberFirmware }: DeviceNow): boolean {
-  return firmware === targetVersion && memberFirmware.every((version) => version === targetVersion)
 }
 
 /** True if the device runs the target version and, where it ran that before, has fetched the image and booted since. */

@@ -1,7 +1,10 @@
+import { wordsOf } from './decide-hold.ts'
 import type { OrgPhasePlan, UpgradeHold } from './rollout.ts'
 
 /** What is known of the gates of a whole upgrade. */
 interface Gates {
+  /** They are gates between phases of the downloads. Absent: of the reboots. */
+  readonly of?: 'downloads'
   /** Targets by phase. */
   readonly sizes: readonly number[]
   readonly gates: OrgPhasePlan['gates']
@@ -18,21 +21,18 @@ interface Gates {
  */
 export function findWait(
   phase: number,
-  { sizes, gates, gatePassed, approved }: Gates,
+  { of, sizes, gates, gatePassed, approved }: Gates,
 ): Pick<UpgradeHold, 'by' | 'reason'> | null {
   const gate = gates?.[phase - 1] ?? null
+  const ended = `${wordsOf(of).phase} ${phase} ended`
   if (gate?.wait_for === undefined || (sizes[phase - 1] ?? 0) === 0) return null
   switch (gate.wait_for) {
     case 'pause':
-      return gatePassed >= phase
-        ? null
-        : { by: 'gate', reason: `phase ${phase} ended, after which a pause was requested` }
+      return gatePassed >= phase ? null : { by: 'gate', reason: `${ended}, after which a pause was requested` }
     case 'check':
-      return gatePassed >= phase ? null : { by: 'check', reason: `phase ${phase} ended and waits for its check` }
+      return gatePassed >= phase ? null : { by: 'check', reason: `${ended} and waits for its check` }
     case 'approval':
       // Resuming the upgrade after too many failures is no approval.
-      return approved.includes(phase)
-        ? null
-        : { by: 'approval', reason: `phase ${phase} ended and waits for an approval` }
+      return approved.includes(phase) ? null : { by: 'approval', reason: `${ended} and waits for an approval` }
   }
 }

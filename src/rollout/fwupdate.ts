@@ -17,6 +17,7 @@ const shownAs = {
   verifying: { progress: verifying, status: 'inprogress' },
   // The device runs its version; the snapshot is no part of the update.
   snapshotting: { progress: done, status: 'success' },
+  rolling_back: { progress: 0, status: 'failed' },
   upgraded: { progress: done, status: 'success' },
   staged: 'cleared',
   failed: { progress: 0, status: 'failed' },

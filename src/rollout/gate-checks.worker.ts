@@ -7,6 +7,8 @@ import { type Poller, startPoller } from '../platform/poller.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { appendUpgradeChange } from './append-events.ts'
 import { type CheckVerdict, decideCheck } from './decide-check.ts'
+import { wordsOf } from './decide-hold.ts'
+import { presentPhase } from './present-phase.ts'
 import { type DueCheck, claimChecks, lockWaiting, replaceHold, updateCheckDue } from './store-checks.ts'
 import { resumeSiteUpgrades } from './store-hold.ts'
 import { insertApproval } from './store-phases.ts'
@@ -40,8 +42,8 @@ async function askCheck(
   outbound: OutboundHttp,
   { check, signal }: { readonly check: DueCheck; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { orgId, id, phase, url, attempt, total, upgraded, failed } = check
-  const question = { org_id: orgId, upgrade_id: id, phase, total, upgraded, failed }
+  const { orgId, id, url, attempt, total, upgraded, failed } = check
+  const question = { org_id: orgId, upgrade_id: id, ...phaseOf(check), total, upgraded, failed }
   const result = await outbound.send({
     url,
     method: 'POST',
@@ -66,27 +68,35 @@ async function askCheck(
   })
 }
 
+function phaseOf({ phase, of }: DueCheck) {
+  return presentPhase({ phase, of: of ?? undefined })
+}
+
 async function applyVerdict(
   ctx: Context,
   tx: Tx,
   scope: OrgScope,
-  { check: { id, phase }, verdict }: { readonly check: DueCheck; readonly verdict: CheckVerdict },
+  { check, verdict }: { readonly check: DueCheck; readonly verdict: CheckVerdict },
 ): Promise<void> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
+  const { id, phase, of } = check
   await updateCheckDue(tx, scope, id, verdict.kind === 'retry' ? nowMs + verdict.afterMs : null)
   switch (verdict.kind) {
     case 'retry':
       return
     case 'hold':
-      await replaceHold(tx, scope, id, { by: 'gate', reason: verdict.reason, since_s: epochS(now), since_ms: nowMs })
+      await replaceHold(tx, scope, id, {
+        ...{ by: 'gate', reason: verdict.reason, since_s: epochS(now), since_ms: nowMs },
+        ...(of !== null && { of }),
+      })
       await appendUpgradeChange(
         tx,
         scope,
         {
           type: 'UPGRADE_HELD',
           upgrade_id: id,
-          phase,
+          ...phaseOf(check),
           reason: verdict.reason,
           message: `Upgrade ${id} held: ${verdict.reason}`,
         },
@@ -97,6 +107,7 @@ async function applyVerdict(
       const { note } = verdict
       await insertApproval(tx, scope, id, {
         phase,
+        ...(of !== null && { of }),
         by: 'check',
         name: 'check',
         admin_id: null,
@@ -104,8 +115,13 @@ async function applyVerdict(
         at_s: epochS(now),
       })
       await resumeSiteUpgrades(tx, scope, id, nowMs)
-      const passed = { type: 'UPGRADE_CHECK_PASSED', upgrade_id: id, phase, ...(note !== null && { note }) } as const
-      const message = `The check of phase ${phase} of upgrade ${id} passed`
+      const passed = {
+        type: 'UPGRADE_CHECK_PASSED',
+        upgrade_id: id,
+        ...phaseOf(check),
+        ...(note !== null && { note }),
+      } as const
+      const message = `The check of ${wordsOf(of ?? undefined).phase} ${phase} of upgrade ${id} passed`
       await appendUpgradeChange(tx, scope, { ...passed, message }, now)
       wakeAfterCommit(tx, 'rollouts')
     }

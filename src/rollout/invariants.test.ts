@@ -1,16 +1,39 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Fate, type Interventions, type World, createWorld, fates, run } from '../../test/support/rollout-world.ts'
+import {
+  type Fate,
+  type Interventions,
+  type World,
+  createWorld,
+  fates,
+  run,
+  serviceMs,
+} from '../../test/support/rollout-world.ts'
+import { findOpening } from '../orgs/windows/windows.ts'
+import { awaitsImage } from './decide-downloads.ts'
 import { exceedsPercentage } from './decide-stop.ts'
-import { isTerminal } from './rollout.ts'
+import { defaultRolloutOptions, isTerminal } from './rollout.ts'
 
-/** Fleets, schedules and faults. */
+/** Fleets, schedules and faults. Phases are those of shares and those of groups: any of them may be empty. */
 const worlds = fc.record({
   phases: fc.array(fc.array(fc.constantFrom(...fates), { maxLength: 4 }), { minLength: 1, maxLength: 4 }),
   percent: fc.nat(100),
-  staged: fc.boolean(),
+  staged: fc.constantFrom(
+    () => false,
+    () => true,
+    (_: Fate, place: number) => place % 2 === 0,
+  ),
   startS: fc.constantFrom(0, 45),
   rebootS: fc.constantFrom(0, 90),
+  rollback: fc.boolean(),
+  successPercent: fc.constantFrom(undefined, 60),
+  windows: fc.constantFrom(undefined, undefined, undefined, [{ start: '00:02', end: '00:20' }]),
+  downloadPhase: fc.constantFrom(
+    () => 0,
+    (place: number) => 1 + (place % 3),
+    (place: number) => 1 + (Math.floor(place / 2) % 3),
+  ),
+  oneStepDownloads: fc.boolean(),
 })
 type Given = typeof worlds extends fc.Arbitrary<infer T> ? T : never
 
@@ -19,8 +42,11 @@ const interventions = fc.record({
   pauseAtRounds: fc.array(fc.nat(150), { maxLength: 3 }),
 })
 
-const create = ({ phases, percent, staged, startS, rebootS }: Given): World =>
-  createWorld(phases, percent, { stages: () => staged, startS, rebootS })
+/** Devices with one step are in phases of the downloads only where the reboots have none, and begin with them. */
+function create({ phases, percent, staged, oneStepDownloads, ...given }: Given): World {
+  const isFlat = oneStepDownloads && given.rebootS === 0
+  return createWorld(isFlat ? [phases.flat()] : phases, percent, { ...given, stages: staged, oneStepDownloads: isFlat })
+}
 
 /** Checks each round of any upgrade, whatever people do meanwhile. */
 function always(check: Required<Interventions>['onRound']): void {
@@ -28,7 +54,7 @@ function always(check: Required<Interventions>['onRound']): void {
     fc.property(worlds, interventions, (given, people) => {
       run(create(given), { ...people, onRound: check })
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   )
 }
 
@@ -54,7 +80,61 @@ test('no phase opens before its gate: all of the phase before has ended, enough 
     if (gatePassed >= phase || size === 0) return
     const failures = siteUpgrade.hardFailures[phase] ?? 0
     expect(exceedsPercentage(failures, plan.max_failure_percentage, size)).toBe(false)
-    expect(siteUpgrade.upgradedByPhase[phase] ?? 0).toBeGreaterThan(0)
+    const upgraded = siteUpgrade.upgradedByPhase[phase] ?? 0
+    expect(upgraded).toBeGreaterThan(0)
+    expect(100 * upgraded).toBeGreaterThanOrEqual((plan.gates?.[phase - 1]?.min_success_percentage ?? 0) * size)
+  })
+})
+
+test('no phase of the downloads opens before its gate, nor passes a device by that could download', () => {
+  always(({ downloads: before, plan }, { siteUpgrade: { downloads }, fleet }) => {
+    if (before === null || downloads === null || downloads.current === before.current) return
+    const { current: phase, gate_passed: passed } = before
+    expect(downloads.current).toBe(phase + 1)
+    for (const { target, device, fate } of fleet) {
+      if (target.downloadPhase === null || target.downloadPhase > phase) continue
+      expect(awaitsImage(target)).toBe(false)
+      if (fate !== 'comes_late' && target.state === 'deferred') expect(device.link).toBe('absent')
+    }
+    const size = plan.downloads?.phase_sizes[phase - 1] ?? 0
+    if (passed >= phase || size === 0) return
+    expect(exceedsPercentage(downloads.failures[phase] ?? 0, plan.max_failure_percentage, size)).toBe(false)
+    expect(downloads.downloaded[phase] ?? 0).toBeGreaterThan(0)
+  })
+})
+
+test('outside of the windows nothing begins, and no reboot that would not end in one; restores wait for none', () => {
+  always(({ plan }, { now }, { orders }) => {
+    const fromMs = now.getTime()
+    for (const order of orders) {
+      if (plan.windows === undefined || order === 'restore_backup') continue
+      const needMs = order === 'stage' ? 0 : defaultRolloutOptions.rebootTimeoutMs.ap
+      expect(findOpening(plan.windows, 'UTC', { fromMs, needMs })).toBe(fromMs)
+    }
+  })
+})
+
+test('devices return to their backup version only if that is wanted, after a failure that counts once', () => {
+  always((_, { siteUpgrade, fleet }) => {
+    const failed = fleet.filter(
+      ({ target: { state }, reason }) => state === 'rolling_back' || (state === 'failed' && reason !== 'offline'),
+    )
+    const counted = Object.values(siteUpgrade.hardFailures).reduce((sum, count) => sum + count, 0)
+    expect(counted).toBe(failed.length)
+    for (const { restored, fate } of fleet)
+      if (restored > 0) expect([siteUpgrade.plan.rollback, fate]).toEqual([true, 'returns_late'])
+  })
+})
+
+test('an upgrade that is not due does nothing unless a device has changed, and sleeps forever only while it is held', () => {
+  const seen = new WeakMap<World, string>()
+  always((before, world, { orders }) => {
+    const { siteUpgrade, fleet } = world
+    const facts = JSON.stringify(fleet.map(({ device, command, download }) => [device, command, download]))
+    const isChanged = seen.get(world) !== facts
+    seen.set(world, facts)
+    if (!isChanged && before.dueMs !== null && before.dueMs > serviceMs(world.now)) expect(orders).toEqual([])
+    if (siteUpgrade.hold === null && siteUpgrade.finishedAt === null) expect(siteUpgrade.dueMs).not.toBeNull()
   })
 })
 
@@ -68,7 +148,8 @@ test('nothing is commanded before the start, nor rebooted before the reboot', ()
 test('from the round on that stops it, an upgrade commands nothing, and what has ended never changes', () => {
   const ends = new WeakMap<World, Map<string, string>>()
   always((before, world, { orders }) => {
-    if (before.stopping !== null || world.siteUpgrade.stopping !== null) expect(orders).toEqual([])
+    if (before.stopping !== null || world.siteUpgrade.stopping !== null)
+      expect(orders.filter((order) => order !== 'restore_backup')).toEqual([])
     const known = ends.get(world) ?? new Map<string, string>()
     ends.set(world, known)
     for (const { target } of world.fleet) {

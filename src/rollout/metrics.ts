@@ -1,7 +1,8 @@
 import { type Metrics, metric } from '../platform/prometheus.ts'
-import type { Now } from './decide-next.ts'
+import type { Now } from './site-upgrade-now.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
 import { decideOutage } from './decide-outage.ts'
+import { WINDOW_TOO_SHORT } from './decide-window.ts'
 import type { Step } from './decide-step.ts'
 import { OFFLINE, inFlightStates, isInFlight, isTerminal, terminalStates } from './rollout.ts'
 import type { LockedSiteUpgrade } from './store.ts'
@@ -20,6 +21,7 @@ const causes = [
   'rolled_back',
   'unresponsive',
   'unstable',
+  WINDOW_TOO_SHORT,
 ] as const
 const REFUSED = 'refused'
 const isCause: ReadonlySet<string> = new Set(causes)
@@ -99,7 +101,8 @@ function countStep(metrics: Metrics, { target, to, reason }: Step, at: Now): voi
     metrics.observe(stepSeconds, { state: target.state }, Math.max(0, at.nowMs - target.enteredMs) / 1000)
   if (isTerminal(to)) metrics.add(devicesEnded, { result: to })
   if (to === 'failed') metrics.add(devicesFailed, { cause: causeOf(reason) })
-  else if (to === target.state) metrics.add(attemptsFailed, { cause: causeOf(reason) })
+  // A command that goes out in the same state ends no attempt.
+  else if (to === target.state && reason !== null) metrics.add(attemptsFailed, { cause: causeOf(reason) })
   const outage = decideOutage({ target, to }, at)
   if (outage !== null && outage.upAt !== null)
     metrics.observe(downSeconds, {}, (outage.upAt.getTime() - outage.downAt.getTime()) / 1000)

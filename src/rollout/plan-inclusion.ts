@@ -1,7 +1,7 @@
 import { canStage } from './decide-order.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
 import type { RetriedSite } from './plan-retry.ts'
-import type { UpgradeHold } from './rollout.ts'
+import type { UpgradeHold, UpgradePlan } from './rollout.ts'
 import type { Candidate, NewTarget } from './store-create.ts'
 import type { CountsByPhase } from './decide-stop.ts'
 
@@ -13,7 +13,7 @@ export interface IncludedDevice {
   readonly imageId: string
   readonly targetVersion: string
   /** What devices report that run it, if that is something else. */
-  readonly reported: readonly string[]
+  readonly reported: readonly string[] | null
   readonly force: boolean
 }
 
@@ -22,15 +22,18 @@ export interface IncludingSite extends RetriedSite {
   readonly total: number
 }
 
-export interface IncludingOrg extends Pick<OrgUpgradeNow, 'planned' | 'phases'> {
+export interface IncludingOrg extends Pick<OrgUpgradeNow, 'planned' | 'phases' | 'downloads'> {
   readonly hold: UpgradeHold | null
 }
 
 /** The members of a site upgrade that change; it is due at once, unless it is paused. */
 export type SiteInclusion = Pick<
   IncludingSite,
-  'id' | 'status' | 'hold' | 'plan' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'total'
+  'id' | 'status' | 'hold' | 'plan' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'downloads' | 'total'
 >
+
+/** Where devices go: into the last phase, or each into a further one. See Phasing. */
+export type Joins = 'last_phase' | 'own_phase'
 
 export interface InclusionPlan {
   readonly sites: readonly SiteInclusion[]
@@ -38,53 +41,62 @@ export interface InclusionPlan {
   readonly planned: number
   /** Null: each site has phases of its own. */
   readonly phases: { readonly sizes: readonly number[]; readonly pending: CountsByPhase } | null
+  /** The same for the phases of the downloads. */
+  readonly downloads: InclusionPlan['phases']
 }
 
 /**
  * Plans what an upgrade becomes that takes in further devices. They are the last: of the last phase, so that no canary is
  * exchanged for a device that nobody chose, or each in a phase of its own where the strategy upgrades few at once. A
  * site upgrade that has ended goes on.
- * @param joins Where the devices go; see Phasing.
  */
 export function planInclusion(
   org: IncludingOrg,
   sites: readonly IncludingSite[],
-  { devices, joins, nowMs }: InclusionOf,
+  { devices, ...how }: InclusionOf,
 ): InclusionPlan {
   const bySite = Map.groupBy(devices, ({ upgradeId }) => upgradeId)
   const changes = sites.flatMap((site) => {
     const mine = bySite.get(site.id)
-    return mine === undefined ? [] : [{ site, mine, inclusion: includeAt(org, site, { devices: mine, joins, nowMs }) }]
+    return mine === undefined ? [] : [{ site, mine, inclusion: includeAt(org, site, { devices: mine, ...how }) }]
   })
+  const targets = changes.flatMap(({ site, mine }) => listTargets(mine, site, how))
   const count = changes.reduce((sum, { mine }) => sum + mine.length, 0)
   return {
     sites: changes.map(({ inclusion }) => inclusion),
-    targets: changes.flatMap(({ site, mine }) => mine.map((one, index) => targetOf(one, { site, joins, index }))),
+    targets,
     planned: org.planned + count,
     phases: org.phases && addToLast(org.phases, count),
+    downloads:
+      org.downloads && addToLast(org.downloads, targets.filter(({ downloadPhase }) => downloadPhase !== null).length),
   }
 }
 
 export interface InclusionOf {
   readonly devices: readonly IncludedDevice[]
-  readonly joins: 'last_phase' | 'own_phase'
+  readonly joins: Joins
+  /** The same for the phases of the downloads. */
+  readonly downloadsJoin: Joins
   readonly nowMs: number
 }
 
-function includeAt(org: IncludingOrg, site: IncludingSite, { devices, joins, nowMs }: InclusionOf): SiteInclusion {
+function includeAt(
+  org: IncludingOrg,
+  site: IncludingSite,
+  { devices, joins, downloadsJoin, nowMs }: InclusionOf,
+): SiteInclusion {
   const { id, plan, counts, finishedAt } = site
   const { length } = devices
-  const sizes = plan.phase_sizes
-  const phaseSizes =
-    sizes && joins === 'last_phase'
-      ? [...sizes.slice(0, -1), (sizes.at(-1) ?? 0) + length]
-      : sizes && [...sizes, ...devices.map(() => 1)]
+  const loading = devices.filter((one) => downloadsInPhases(one, plan)).length
   const included = {
     id,
     plan: {
       ...plan,
+      ...addToPhases(plan, length, joins),
       phases: joins === 'last_phase' ? plan.phases : plan.phases + length,
-      phase_sizes: phaseSizes,
+      ...(plan.downloads !== undefined && {
+        downloads: { ...plan.downloads, ...addToPhases(plan.downloads, loading, downloadsJoin) },
+      }),
       planned: plan.planned + length,
       stages: plan.stages || devices.some(({ device }) => canStage(device)),
     },
@@ -92,7 +104,8 @@ function includeAt(org: IncludingOrg, site: IncludingSite, { devices, joins, now
     total: site.total + length,
   }
   const { status, hold, currentPhase, phaseOpenedMs } = site
-  if (finishedAt === null) return { ...included, status, hold, currentPhase, phaseOpenedMs }
+  const { downloads } = site
+  if (finishedAt === null) return { ...included, status, hold, currentPhase, phaseOpenedMs, downloads }
   // A site without devices has never started.
   const hasStarted = phaseOpenedMs !== null
   return {
@@ -101,21 +114,55 @@ function includeAt(org: IncludingOrg, site: IncludingSite, { devices, joins, now
     hold: org.hold,
     // While it had ended, nobody opened phases of the whole upgrade there.
     currentPhase: org.phases?.current ?? currentPhase,
+    downloads: downloads && { ...downloads, current: org.downloads?.current ?? downloads.current },
     phaseOpenedMs: hasStarted ? nowMs : null,
   }
 }
 
-function targetOf(
-  { upgradeId, device, imageId, targetVersion, reported, force }: IncludedDevice,
-  { site, joins, index }: { readonly site: IncludingSite; readonly index: number } & Pick<InclusionOf, 'joins'>,
-): NewTarget {
-  const { id: deviceId, mac, model, fromVersion } = device
+function listTargets(
+  devices: readonly IncludedDevice[],
+  { plan, total }: IncludingSite,
+  { joins, downloadsJoin }: Omit<InclusionOf, 'devices'>,
+): NewTarget[] {
+  const loading = devices.filter((one) => downloadsInPhases(one, plan))
+  return devices.map((one, index) => {
+    const { upgradeId, device, ...installed } = one
+    const { id: deviceId, mac, model, fromVersion } = device
+    const downloads = plan.downloads?.phase_sizes.length ?? 0
+    return {
+      ...{ upgradeId, deviceId, mac, model, fromVersion },
+      ...installed,
+      downloadPhase: loading.includes(one) ? phaseOf(downloads, loading.indexOf(one), downloadsJoin) : null,
+      phase: phaseOf(plan.phases, index, joins),
+      ordinal: total + index + 1,
+      staged: false,
+      state: 'planned',
+    }
+  })
+}
+
+/** @param phases How many there are already. @param index The place of the device among those that join. */
+function phaseOf(phases: number, index: number, joins: Joins): number {
+  return joins === 'last_phase' ? phases : phases + index + 1
+}
+
+/** True if the device is in a phase of the downloads. */
+function downloadsInPhases({ device }: IncludedDevice, { downloads }: Pick<UpgradePlan, 'downloads'>): boolean {
+  return downloads !== undefined && (downloads.one_step === true || canStage(device))
+}
+
+/** Returns phases with so many devices more. Each further phase has the gate of the last one. */
+function addToPhases<P extends Pick<UpgradePlan, 'phase_sizes' | 'gates'>>(
+  { phase_sizes: sizes, gates }: P,
+  count: number,
+  joins: Joins,
+): Pick<P, 'phase_sizes' | 'gates'> {
+  if (joins === 'last_phase')
+    return { phase_sizes: sizes && [...sizes.slice(0, -1), (sizes.at(-1) ?? 0) + count], gates }
+  const ofEach = <T>(value: T): T[] => Array.from({ length: count }, () => value)
   return {
-    ...{ upgradeId, deviceId, mac, model, imageId, fromVersion, targetVersion, reported, force },
-    phase: joins === 'last_phase' ? site.plan.phases : site.plan.phases + index + 1,
-    ordinal: site.total + index + 1,
-    staged: false,
-    state: 'planned',
+    phase_sizes: sizes && [...sizes, ...ofEach(1)],
+    gates: gates && [...gates, ...ofEach(gates.at(-1) ?? null)],
   }
 }
 

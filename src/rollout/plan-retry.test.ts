@@ -68,6 +68,7 @@ function createWorld(
       phaseOpenedMs: 1_000_000,
       counts: { ...noCounts, failed: mine.length, upgraded: 30 - mine.length },
       hardFailures: countOf(mine),
+      downloads: null,
       finishedAt: isOver ? new Date(0) : null,
     }
   })
@@ -87,12 +88,14 @@ function createWorld(
   const limits = { maxInFlight: null, maxDownloads: null, maxDownloadsPerSite: null, failureBudget: budget }
   const more = { limits, inUse: { inFlight: 0, downloads: 0 }, hold }
   const base = { ...more, id: 'org', maxFailurePercentage: percent, planned: 30 * sites.length, hardFailures }
-  return { org: { ...base, phases: scope === 'org' ? phases : null }, sites, targets }
+  return { org: { ...base, phases: scope === 'org' ? phases : null, downloads: null }, sites, targets }
 }
 
 const failed = fc.record({
   upgradeId: fc.constantFrom('0', '1'),
   phase: fc.integer({ min: 1, max: 3 }),
+  downloadPhase: fc.constant(null),
+  hadImage: fc.boolean(),
   reason: fc.constantFrom('no_reconnect', 'not_applied', OFFLINE, null),
 })
 const worlds = fc
@@ -143,7 +146,7 @@ describe('a retry', () => {
 })
 
 const gate = { by: 'gate', reason: '1 of 2 devices failed', since_s: 1, since_ms: 3_000_000 } as const
-const one: FailedTarget = { upgradeId: '0', phase: 1, reason: 'not_applied' }
+const one: FailedTarget = { upgradeId: '0', phase: 1, downloadPhase: null, hadImage: true, reason: 'not_applied' }
 
 test('a pause at a gate ends, and its time does not count for absent devices; the gate is not passed', () => {
   const { org, sites } = createWorld([one], { finished: [false], scope: 'org', hold: gate })

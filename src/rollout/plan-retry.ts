@@ -5,22 +5,37 @@ import {
   exceedsPercentage,
   type CountsByPhase,
 } from './decide-stop.ts'
-import type { SiteUpgradeNow } from './decide-next.ts'
+import type { SiteUpgradeNow } from './site-upgrade-now.ts'
+import type { OrgPhases } from './decide-org-phases.ts'
+import { ofDownloads } from './decide-hold.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
-import { isHardFailure } from './decide-step.ts'
+import { isHardReason } from './decide-step.ts'
 import type { UpgradeHold } from './rollout.ts'
 
 /** A failed target, as far as a retry needs it. */
 export interface FailedTarget {
   readonly upgradeId: string
   readonly phase: number
+  /** Null: it downloads when `phase` opens. */
+  readonly downloadPhase: number | null
+  /** It had the image when it failed, and was about to install it, or had installed it. */
+  readonly hadImage: boolean
   readonly reason: string | null
 }
 
 /** A site upgrade of the organization upgrade, running or not. */
 export interface RetriedSite extends Pick<
   SiteUpgradeNow,
-  'status' | 'stopping' | 'stopReason' | 'hold' | 'plan' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures'
+  | 'status'
+  | 'stopping'
+  | 'stopReason'
+  | 'hold'
+  | 'plan'
+  | 'currentPhase'
+  | 'phaseOpenedMs'
+  | 'counts'
+  | 'hardFailures'
+  | 'downloads'
 > {
   readonly id: string
   readonly finishedAt: Date | null
@@ -33,19 +48,23 @@ export interface RetriedOrg extends OrgUpgradeNow {
 /** The members of a site upgrade that a retry changes; it is due at once. */
 export type SiteRetry = Pick<
   RetriedSite,
-  'id' | 'status' | 'hold' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures'
+  'id' | 'status' | 'hold' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures' | 'downloads'
 >
 
 export interface OrgRetry {
   readonly hardFailures: number
   readonly hold: UpgradeHold | null
   /** Null: each site has phases of its own. */
-  readonly phases: {
-    readonly current: number
-    readonly gatePassed: number
-    readonly pending: CountsByPhase
-    readonly failures: CountsByPhase
-  } | null
+  readonly phases: RetriedPhases | null
+  /** The phases of the downloads. Null: there are none, or each site has its own. */
+  readonly downloads: RetriedPhases | null
+}
+
+interface RetriedPhases {
+  readonly current: number
+  readonly gatePassed: number
+  readonly pending: CountsByPhase
+  readonly failures: CountsByPhase
 }
 
 export interface RetryPlan {
@@ -79,7 +98,7 @@ export function planRetry(
   const bySite = Map.groupBy(retried, ({ upgradeId }) => upgradeId)
   const isOver = sites.every(({ finishedAt }) => finishedAt !== null)
   const hold = isOver || org.hold?.by !== 'user' ? null : org.hold
-  // Once the upgrade has ended no phase waits for another one, and absent devices are given up as after the last one.
+  // Absent devices are given up as after the last one.
   const current = org.phases && (isOver ? org.phases.sizes.length : org.phases.current)
   return {
     sites: sites.flatMap((site) => {
@@ -89,15 +108,42 @@ export function planRetry(
     org: {
       hardFailures: org.hardFailures - retried.filter(isHard).length,
       hold,
-      phases: org.phases && {
-        current: current ?? org.phases.current,
-        gatePassed: isOver ? org.phases.sizes.length : org.phases.gatePassed,
-        pending: addByPhase(org.phases.pending, retried, 1),
-        failures: addByPhase(org.phases.failures, retried.filter(isHard), -1),
-      },
+      phases:
+        org.phases &&
+        retryPhases(org.phases, isOver, {
+          pending: addByPhase(org.phases.pending, retried, 1),
+          failures: addByPhase(org.phases.failures, retried.filter(isHard), -1),
+        }),
+      downloads:
+        org.downloads &&
+        retryPhases(org.downloads, isOver, {
+          pending: addByPhase(org.downloads.pending, retried.flatMap(inDownloadPhase), 1),
+          failures: forgiveDownloads(org.downloads.failures, retried),
+        }),
     },
-    releasesAll: org.phases !== null && org.hold !== null && org.hold.by !== 'user',
+    releasesAll: (org.phases !== null || org.downloads !== null) && org.hold !== null && org.hold.by !== 'user',
   }
+}
+
+/** Once the upgrade has ended no phase waits for another one. */
+function retryPhases(
+  { sizes, current, gatePassed }: OrgPhases,
+  isOver: boolean,
+  counts: Pick<RetriedPhases, 'pending' | 'failures'>,
+): RetriedPhases {
+  return isOver ? { current: sizes.length, gatePassed: sizes.length, ...counts } : { current, gatePassed, ...counts }
+}
+
+function inDownloadPhase({ downloadPhase: phase }: FailedTarget): { readonly phase: number }[] {
+  return phase === null ? [] : [{ phase }]
+}
+
+function forgiveDownloads(failures: CountsByPhase, retried: readonly FailedTarget[]): CountsByPhase {
+  const forgiven = retried.filter((one) => isHard(one) && !one.hadImage).flatMap(inDownloadPhase)
+  // A device that had lost its image failed in the phase of its reboot.
+  return Object.fromEntries(
+    Object.entries(addByPhase(failures, forgiven, -1)).map(([phase, count]) => [phase, Math.max(0, count)]),
+  )
 }
 
 function retrySite(
@@ -110,24 +156,31 @@ function retrySite(
   }: { readonly nowMs: number; readonly hold: UpgradeHold | null; readonly current: number | null },
 ): SiteRetry {
   const { id, counts, hardFailures, finishedAt, plan } = site
+  const downloads = site.downloads && {
+    ...site.downloads,
+    failures: forgiveDownloads(site.downloads.failures, retried),
+  }
   const counted = {
     id,
     counts: { ...counts, failed: counts.failed - retried.length, planned: counts.planned + retried.length },
     hardFailures: addByPhase(hardFailures, retried.filter(isHard), -1),
   }
   if (finishedAt === null) {
+    const going = { ...counted, downloads }
     const isReleased = site.hold !== null && site.hold.by !== 'user'
     // As after any pause, the wait for absent devices is extended.
     const waitedMs = nowMs - Math.max(site.phaseOpenedMs ?? nowMs, site.hold?.since_ms ?? nowMs)
     return {
-      ...counted,
+      ...going,
       status: site.status,
       hold: isReleased ? null : site.hold,
       currentPhase: site.currentPhase,
       phaseOpenedMs: isReleased && site.phaseOpenedMs !== null ? site.phaseOpenedMs + waitedMs : site.phaseOpenedMs,
     }
   }
-  return { ...counted, status: 'upgrading', hold, currentPhase: current ?? plan.phases, phaseOpenedMs: nowMs }
+  const last = plan.downloads?.phase_sizes.length ?? 1
+  const opened = { currentPhase: current ?? plan.phases, downloads: downloads && { ...downloads, current: last } }
+  return { ...counted, ...opened, status: 'upgrading', hold, phaseOpenedMs: nowMs }
 }
 
 /**
@@ -146,14 +199,20 @@ export function findRetryLimit(org: RetriedOrg, sites: readonly RetriedSite[], p
   if (overBudget !== null) return overBudget
   if (exceedsPercentage(hardFailures, org.maxFailurePercentage, org.planned))
     return `more than ${org.maxFailurePercentage} % of ${org.planned} devices in all sites failed`
-  return phases && findPhaseStopReason(phases.failures, org.phases?.gates ?? null)
+  const reason = phases && findPhaseStopReason(phases.failures, org.phases?.gates ?? null)
+  const { downloads } = plan.org
+  return reason ?? (downloads && findPhaseStopReason(downloads.failures, org.downloads?.gates ?? null, ofDownloads))
 }
 
 function isHard({ reason }: FailedTarget): boolean {
-  return isHardFailure({ to: 'failed', reason })
+  return isHardReason(reason)
 }
 
-function addByPhase(counts: CountsByPhase, targets: readonly FailedTarget[], step: 1 | -1): CountsByPhase {
+function addByPhase(
+  counts: CountsByPhase,
+  targets: readonly { readonly phase: number }[],
+  step: 1 | -1,
+): CountsByPhase {
   const changed: Record<string, number> = { ...counts }
   for (const { phase } of targets) changed[phase] = (changed[phase] ?? 0) + step
   return changed

@@ -1,5 +1,7 @@
-import type { SiteUpgradeNow } from './decide-next.ts'
-import { type UpgradePlan, openCount } from './rollout.ts'
+import { awaitsImage } from './decide-downloads.ts'
+import type { SiteUpgradeNow } from './site-upgrade-now.ts'
+import type { CountsByPhase } from './decide-stop.ts'
+import { type DownloadPlan, type UpgradeNote, type UpgradePlan, openCount } from './rollout.ts'
 
 /** A target of which nothing has begun, so that another upgrade may take its device over. */
 export interface TakenTarget {
@@ -9,6 +11,8 @@ export interface TakenTarget {
   readonly upgradeId: string
   readonly orgUpgradeId: string
   readonly phase: number
+  readonly downloadPhase: number | null
+  readonly staged: boolean
   readonly state: 'planned' | 'deferred'
 }
 
@@ -41,10 +45,37 @@ export function planTakeover(sites: readonly LosingSite[], taken: readonly Taken
       deferred: site.counts.deferred - count('deferred'),
       cancelled: site.counts.cancelled + mine.length,
     }
-    const plan: UpgradePlan = { ...site.plan, phase_sizes: shrinkPhases(site.plan.phase_sizes, mine) }
+    const { downloads } = site.plan
+    const plan: UpgradePlan = {
+      ...site.plan,
+      phase_sizes: shrinkPhases(site.plan.phase_sizes, mine),
+      ...(downloads !== undefined && { downloads: shrinkDownloads(downloads, mine) }),
+    }
     const { id, orgUpgradeId } = site
     return [{ id, orgUpgradeId, counts, plan, taken: mine.length, isOver: openCount(counts) === 0 }]
   })
+}
+
+/** Returns the phases of the downloads without these targets. */
+export function shrinkDownloads<P extends Pick<DownloadPlan, 'phase_sizes'>>(
+  plan: P,
+  taken: readonly Pick<TakenTarget, 'downloadPhase'>[],
+): P {
+  const places = taken.flatMap(({ downloadPhase: phase }) => (phase === null ? [] : [{ phase }]))
+  return { ...plan, phase_sizes: shrinkPhases(plan.phase_sizes, places) }
+}
+
+/** Returns how many targets the phases of the downloads wait for without these targets. */
+export function shrinkPending(
+  pending: CountsByPhase,
+  taken: readonly Pick<TakenTarget, 'downloadPhase' | 'state' | 'staged'>[],
+): CountsByPhase {
+  const left: Record<string, number> = { ...pending }
+  for (const target of taken) {
+    const { downloadPhase: phase } = target
+    if (phase !== null && awaitsImage(target)) left[phase] = (left[phase] ?? 0) - 1
+  }
+  return left
 }
 
 /** Returns the sizes of phases without these targets. */
@@ -54,4 +85,11 @@ export function shrinkPhases<S extends readonly number[] | null>(
 ): S {
   const lost = Map.groupBy(taken, ({ phase }) => phase)
   return (sizes?.map((size, index) => size - (lost.get(index + 1)?.length ?? 0)) ?? null) as S
+}
+
+/** Says in the record of an upgrade from which others it takes how many devices. */
+export function noteTaken(taken: readonly TakenTarget[]): UpgradeNote[] {
+  return [...Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)]
+    .map(([id, some]) => ({ reason: `${some.length} devices are taken over from upgrade ${id}` }))
+    .toSorted((a, b) => (a.reason < b.reason ? -1 : 1))
 }

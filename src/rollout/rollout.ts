@@ -2,11 +2,15 @@ import type { DeviceType } from '../events/device-type.ts'
 import type { TargetCounts, TargetState } from './tables.ts'
 
 export type {
+  DownloadPlan,
   GateWait,
+  OrgDownloads,
   OrgPhasePlan,
   PhaseApproval,
   PhaseGate,
+  PhaseOf,
   PhaseScope,
+  SiteDownloads,
   TargetCounts,
   TargetState,
   UpgradeHold,
@@ -34,6 +38,7 @@ export const inFlightStates = [
   'rebooting',
   'verifying',
   'snapshotting',
+  'rolling_back',
 ] as const satisfies readonly TargetState[]
 
 export const waitingStates = ['planned', 'deferred', 'downloaded'] as const satisfies readonly TargetState[]
@@ -59,6 +64,7 @@ export const noCounts: TargetCounts = {
   rebooting: 0,
   verifying: 0,
   snapshotting: 0,
+  rolling_back: 0,
   upgraded: 0,
   staged: 0,
   failed: 0,
@@ -102,6 +108,8 @@ export interface RolloutOptions {
   readonly stallMs: number
   /** A download that moved no byte for this long is not active. */
   readonly downloadIdleMs: number
+  /** How long a device may take to return with its backup version. */
+  readonly rollbackMs: number
   /** How long the upgrade waits for absent devices after the last phase has opened. */
   readonly offlineDeadlineMs: number
 }
@@ -129,5 +137,6 @@ export const defaultRolloutOptions: RolloutOptions = {
   reconnectGraceMs: 16 * MINUTE_MS,
   stallMs: 2 * HOUR_MS,
   downloadIdleMs: 15_000,
+  rollbackMs: 20 * MINUTE_MS,
   offlineDeadlineMs: 72 * HOUR_MS,
 }

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { Tx } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
-import type { SiteUpgradeChange, Now } from './decide-next.ts'
 import type { TargetOutage } from './decide-outage.ts'
+import type { SiteUpgradeChange, Now } from './site-upgrade-now.ts'
 import type { TargetState } from './rollout.ts'
 import { MAX_TIMELINE_CHARACTERS } from './timeline.ts'
 
@@ -21,7 +21,7 @@ export interface TargetChange {
   readonly newCommandId: string | null
   /** The line that the timeline gains. */
   readonly step: string
-  /** Null: none, or the one that is known already. */
+  /** Null: none, or the one that is known already. A second one, of a device that is restored, prolongs the first. */
   readonly outage: TargetOutage | null
 }
 
@@ -63,7 +63,7 @@ export async function updateTargets(
       boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
       command_id = coalesce(change.command_id, target.command_id),
       timeline = ${appendedTo(sql`target.timeline`, sql`change.timeline`)},
-      down_at = coalesce(change.down_at, target.down_at),
+      down_at = least(target.down_at, change.down_at),
       up_at = case when change.down_at is null then target.up_at else change.up_at end
     from ${rowsAs('change', targetColumns, rows)}
     left join device_status status on status.org_id = change.org_id and status.device_id = change.device_id
@@ -96,6 +96,7 @@ export const roundColumns = {
 
 const siteUpgradeColumns = columnsOf('siteUpgrade', {
   ...roundColumns,
+  downloads: 'jsonb',
   dueMs: 'float8',
   waitsUntil: 'timestamptz',
 })

@@ -9,6 +9,8 @@ export interface DueCheck {
   /** The id of the organization upgrade. */
   readonly id: string
   readonly phase: number
+  /** Null: of the reboots. */
+  readonly of: 'downloads' | null
   readonly url: string
   /** When the pause began in which it is asked, in service time. */
   readonly sinceMs: number
@@ -34,13 +36,19 @@ export async function claimChecks(
         check_attempts = upgrade.check_attempts + 1
       from due where upgrade.org_id = due.org_id and upgrade.id = due.id
       returning upgrade.*
+    ), asked as (
+      select org_id, id, 'downloads' as of, (downloads->>'current')::integer as phase, download_plan as plan,
+        downloads->'downloaded' as upgraded, downloads->'failures' as failures
+      from claimed where hold->>'of' = 'downloads'
+      union all
+      select org_id, id, null, current_phase, phase_plan, upgraded_by_phase, failures_by_phase
+      from claimed where hold->>'of' is null
     )
-    select org_id, id, current_phase as phase, phase_plan->'gates'->(current_phase - 1)->>'url' as url,
-      (hold->>'since_ms')::float8 as since_ms,
-      check_attempts as attempt, (phase_plan->'phase_sizes'->>(current_phase - 1))::integer as total,
-      coalesce((upgraded_by_phase->>current_phase::text)::integer, 0) as upgraded,
-      coalesce((failures_by_phase->>current_phase::text)::integer, 0) as failed, check_due_ms is not null as is_wanted
-    from claimed
+    select org_id, id, of, phase, plan->'gates'->(phase - 1)->>'url' as url, (hold->>'since_ms')::float8 as since_ms,
+      check_attempts as attempt, (plan->'phase_sizes'->>(phase - 1))::integer as total,
+      coalesce((upgraded->>phase::text)::integer, 0) as upgraded,
+      coalesce((failures->>phase::text)::integer, 0) as failed, check_due_ms is not null as is_wanted
+    from asked join (select org_id, id, hold, check_attempts, check_due_ms from claimed) claim using (org_id, id)
   `.execute(db)
   return rows.filter(({ isWanted }) => isWanted)
 }

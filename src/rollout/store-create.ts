@@ -25,6 +25,8 @@ export interface Candidate {
   readonly commands: readonly CommandKind[]
   /** Why it can't take a recovery snapshot, if it said so when it connected last. */
   readonly snapshotRefusal: string | null
+  /** False: its driver can't restore a backup version. A device that has none yet may have one later. */
+  readonly mayRestore: boolean
   /** Why it can't be upgraded, if it said so when it connected last. */
   readonly upgradeRefusal: string | null
 }
@@ -66,8 +68,10 @@ export async function candidatesOf(reader: Reader, scope: InOrg, condition: RawB
     const upgradeRefusal = findUpgradeRefusal(said)
     // A device that has never connected has said nothing.
     const snapshotRefusal = firmware === null ? null : findRefusal(said, { kind: 'snapshot', params: {} })
+    const restores = said.commands.includes('restore_backup') || said.refusals?.restore_backup !== undefined
+    const mayRestore = firmware === null || restores
     const known = { connected: connected ?? false, fromVersion: firmware, commands: said.commands }
-    return [{ ...device, ...known, siteId, memberVersions, upgradeRefusal, snapshotRefusal }]
+    return [{ ...device, ...known, siteId, memberVersions, upgradeRefusal, snapshotRefusal, mayRestore }]
   })
 }
 
@@ -78,10 +82,13 @@ export interface NewOrgUpgrade {
   readonly strategy: string
   readonly targetVersion: string
   readonly force: boolean
+  readonly enableP2p: boolean
   readonly maxFailurePercentage: number | null
   readonly planned: number
   /** Null: each site has phases of its own. */
   readonly phasePlan: OrgPhasePlan | null
+  /** The phases of the downloads. Null: there are none, or each site has its own. */
+  readonly downloadPlan: OrgPhasePlan | null
   readonly notes: readonly UpgradeNote[]
   /** Which further devices it takes in; null: none. */
   readonly joining: Readonly<Record<string, unknown>> | null
@@ -110,6 +117,8 @@ export interface NewTarget {
   readonly mac: string
   readonly model: string
   readonly phase: number
+  /** Null: it downloads when `phase` opens. */
+  readonly downloadPhase: number | null
   readonly ordinal: number
   readonly imageId: string
   readonly fromVersion: string | null
@@ -137,6 +146,7 @@ const siteColumns = columnsOf('siteUpgrade', {
   startAt: 'timestamptz',
   rebootAt: 'timestamptz',
   plan: 'jsonb',
+  downloads: 'jsonb',
   counts: 'jsonb',
   total: 'integer',
   notes: 'jsonb',
@@ -152,6 +162,7 @@ const targetColumns = columnsOf('upgradeTarget', {
   mac: 'text',
   model: 'text',
   phase: 'integer',
+  downloadPhase: 'integer',
   ordinal: 'integer',
   imageId: 'uuid',
   fromVersion: 'text',
@@ -174,19 +185,29 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, { org, sites, targets 
       request: json(org.request),
       joining: org.joining && json(org.joining),
       phasePlan: org.phasePlan && json(org.phasePlan),
-      pendingByPhase: json(
-        Object.fromEntries(org.phasePlan?.phase_sizes.map((size, index) => [index + 1, size]) ?? []),
-      ),
+      pendingByPhase: json(pendingOf(org.phasePlan)),
+      downloadPlan: org.downloadPlan && json(org.downloadPlan),
+      downloads: org.downloadPlan && json({ ...newDownloads, pending: pendingOf(org.downloadPlan) }),
       notes: json(org.notes),
-      enableP2p: false,
       adminId: actor.adminId,
     })
     .execute()
-  const siteRows = sites.map((site) => ({ ...site, finishedAt: site.dueMs === null ? org.createdAt : null }))
+  const siteRows = sites.map((site) => ({
+    ...site,
+    downloads: site.plan.downloads === undefined ? null : newDownloads,
+    finishedAt: site.dueMs === null ? org.createdAt : null,
+  }))
   await insertRows(tx, siteColumns, siteRows, { every: { orgId, orgUpgradeId: org.id, createdAt: org.createdAt } })
   await insertTargets(tx, scope, targets, org.createdAt)
 }
 
 export async function insertTargets(tx: Tx, { orgId }: InOrg, targets: readonly NewTarget[], at: Date): Promise<void> {
   await insertRows(tx, targetColumns, targets, { every: { orgId, enteredAt: at } })
+}
+
+const newDownloads = { current: 1, gate_passed: 0, failures: {}, downloaded: {} }
+
+/** All targets are planned. */
+function pendingOf(plan: OrgPhasePlan | null): Record<string, number> {
+  return Object.fromEntries(plan?.phase_sizes.map((size, index) => [index + 1, size]) ?? [])
 }

@@ -42,7 +42,7 @@ export async function listWitnesses(
         where target.org_id = device.org_id
           and (target.state <> ${noneOf(terminalStates)} or target.entered_ms >= ${sinceMs}::float8)
           and (target.fetched or target.staged or download.delivered_at is not null
-            or target.state in ('verifying', 'snapshotting', 'upgraded', 'failed'))) else true end
+            or target.state in ('verifying', 'snapshotting', 'rolling_back', 'upgraded', 'failed'))) else true end
     group by device.site_id
   `.execute(tx)
   return rows

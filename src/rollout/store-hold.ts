@@ -48,14 +48,14 @@ export async function resumeSiteUpgrades(
   const { phaseOpenedMs, ...resumed } = resumedAt(nowMs)
   await tx
     .updateTable('orgUpgrade')
-    .set(resumed)
+    .set({ ...resumed, downloads: downloadsResumed })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', orgUpgradeId)
     .where('hold', 'is not', null)
     .execute()
   const result = await tx
     .updateTable('siteUpgrade')
-    .set({ ...resumed, phaseOpenedMs, dueMs: nowMs })
+    .set({ ...resumed, downloads: downloadsResumed, phaseOpenedMs, dueMs: nowMs })
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     .where('finishedAt', 'is', null)
@@ -81,11 +81,15 @@ export async function releaseGates(tx: Tx, scope: OrgScope, orgUpgradeId: string
 
 const waitsForNobody = sql<boolean>`(hold is null or hold->>'by' = 'check')`
 
+const downloadsResumed = sql<null>`case when hold->>'by' in ('gate', 'check') and hold->>'of' = 'downloads'
+  then jsonb_set(downloads, '{gate_passed}', downloads->'current') else downloads end`
+
 /** The columns of an upgrade whose pause ends: its gate is not evaluated again, and the wait for absent devices is extended. */
 export function resumedAt(nowMs: number) {
   return {
     hold: null,
-    gatePassed: sql<number>`case when hold->>'by' in ('gate', 'check') then current_phase else gate_passed end`,
+    gatePassed: sql<number>`case when hold->>'by' in ('gate', 'check') and hold->>'of' is null
+      then current_phase else gate_passed end`,
     phaseOpenedMs: openedAfterPause(nowMs),
   }
 }

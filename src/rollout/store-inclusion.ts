@@ -140,7 +140,7 @@ export function lockIncludingSites(tx: Tx, scope: OrgScope, ids: readonly string
   return tx
     .selectFrom('siteUpgrade')
     .select(['id', 'status', 'stopping', 'stopReason', 'hold', 'plan', 'currentPhase', 'phaseOpenedMs', 'counts'])
-    .select(['hardFailures', 'finishedAt', 'total'])
+    .select(['hardFailures', 'downloads', 'finishedAt', 'total'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(ids))
     .where('stopping', 'is', null)
@@ -158,6 +158,7 @@ const siteColumns = columnsOf('siteUpgrade', {
   currentPhase: 'integer',
   phaseOpenedMs: 'float8',
   counts: 'jsonb',
+  downloads: 'jsonb',
   total: 'integer',
 })
 
@@ -174,7 +175,7 @@ export async function insertIncluded(
     set: sql`finished_at = null, due_ms = ${nowMs}`,
   })
   await insertTargets(tx, scope, plan.targets, now)
-  const { phases } = plan
+  const { phases, downloads } = plan
   await tx
     .updateTable('orgUpgrade')
     .set({
@@ -182,6 +183,10 @@ export async function insertIncluded(
       ...(phases !== null && {
         phasePlan: sql`jsonb_set(phase_plan, '{phase_sizes}', ${JSON.stringify(phases.sizes)}::jsonb)`,
         pendingByPhase: json(phases.pending),
+      }),
+      ...(downloads !== null && {
+        downloadPlan: sql`jsonb_set(download_plan, '{phase_sizes}', ${JSON.stringify(downloads.sizes)}::jsonb)`,
+        downloads: sql`jsonb_set(downloads, '{pending}', ${JSON.stringify(downloads.pending)}::jsonb)`,
       }),
     })
     .where('orgId', '=', scope.orgId)

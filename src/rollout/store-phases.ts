@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Tx, json } from '../platform/db.ts'
-import type { OrgUpgradeTable, PhaseApproval } from './tables.ts'
+import type { OrgUpgradeTable, PhaseApproval, PhaseOf, UpgradeHold } from './tables.ts'
 import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
 
 type OrgPhasesRow = Pick<
@@ -26,13 +26,23 @@ export function orgPhasesOf(row: OrgPhasesRow): OrgPhases | null {
     gates: phasePlan.gates,
     current: row.currentPhase,
     gatePassed,
-    approved: approvals.flatMap(({ phase, by }) => (by === 'approval' ? [phase] : [])),
+    approved: listApproved(approvals, undefined),
     pending: row.pendingByPhase,
     failures: row.failuresByPhase,
     upgraded: row.upgradedByPhase,
     hold,
     stopping,
   }
+}
+
+/** Lists the phases of one kind that a person has approved. */
+export function listApproved(approvals: readonly PhaseApproval[], kind: PhaseOf['of']): number[] {
+  return approvals.flatMap(({ phase, of, by }) => (by === 'approval' && of === kind ? [phase] : []))
+}
+
+/** The columns of an upgrade that begins to wait for a check: it is asked at once. */
+export function firstCheck(hold: UpgradeHold | null) {
+  return hold?.by === 'check' ? { checkDueMs: hold.since_ms, checkAttempts: 0 } : {}
 }
 
 /** Updates the counters of the phases, and which of them is open. The caller has locked the organization upgrade. */
@@ -49,7 +59,7 @@ export async function updateOrgPhases(
       pendingByPhase: json(pending),
       failuresByPhase: json(failures),
       upgradedByPhase: json(upgraded),
-      ...(hold?.by === 'check' && { checkDueMs: hold.since_ms, checkAttempts: 0 }),
+      ...firstCheck(hold),
     })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', orgUpgradeId)

@@ -13,7 +13,7 @@ export function lockRetriedSites(tx: Tx, scope: OrgScope, orgUpgradeId: string):
   return tx
     .selectFrom('siteUpgrade')
     .select(['id', 'status', 'stopping', 'stopReason', 'hold', 'plan', 'currentPhase', 'phaseOpenedMs', 'counts'])
-    .select(['hardFailures', 'finishedAt'])
+    .select(['hardFailures', 'finishedAt', 'downloads'])
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     .orderBy('id')
@@ -43,7 +43,8 @@ export async function listRetriable(
 ): Promise<RetriableTarget[]> {
   const which = macs === null ? sql`target.state = 'failed'` : sql`target.mac = ${anyOf(macs)}`
   const { rows } = await sql<RetriableTarget>`
-    select target.upgrade_id, target.device_id, target.mac, target.phase, target.state, target.reason, target.image_id,
+    select target.upgrade_id, target.device_id, target.mac, target.phase,
+      target.download_phase, target.staged or target.fetched as had_image, target.state, target.reason, target.image_id,
       target.target_version, exists (
         select from device where device.org_id = target.org_id and device.id = target.device_id) as exists
     from upgrade_target target
@@ -112,6 +113,7 @@ const siteColumns = columnsOf('siteUpgrade', {
   phaseOpenedMs: 'float8',
   counts: 'jsonb',
   hardFailures: 'jsonb',
+  downloads: 'jsonb',
 })
 
 /** Lets the site upgrades go on, at once. */
@@ -132,7 +134,7 @@ export async function reopenOrgUpgrade(
   tx: Tx,
   scope: OrgScope,
   orgUpgradeId: string,
-  { hardFailures, hold, phases }: OrgRetry,
+  { hardFailures, hold, phases, downloads }: OrgRetry,
 ): Promise<void> {
   await tx
     .updateTable('orgUpgrade')
@@ -146,8 +148,13 @@ export async function reopenOrgUpgrade(
         pendingByPhase: json(phases.pending),
         failuresByPhase: json(phases.failures),
       }),
+      ...(downloads !== null && { downloads: sql`downloads || ${JSON.stringify(documentOf(downloads))}::jsonb` }),
     })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', orgUpgradeId)
     .execute()
+}
+
+function documentOf({ gatePassed, ...phases }: NonNullable<OrgRetry['downloads']>) {
+  return { ...phases, gate_passed: gatePassed }
 }

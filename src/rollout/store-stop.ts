@@ -99,7 +99,7 @@ export async function haltTargets(
     .where('upgradeId', '=', anyOf(siteUpgradeIds))
     .where((where) =>
       where.or([
-        where('state', 'in', ['rebooting', 'verifying']),
+        where('state', 'in', ['rebooting', 'verifying', 'rolling_back']),
         where('commandId', '=', anyOf(unstoppable.map(({ commandId }) => commandId))),
       ]),
     )

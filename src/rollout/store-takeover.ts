@@ -2,7 +2,15 @@ import { sql } from 'kysely'
 import type { InOrg } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
-import { type LosingSite, type SiteTakeover, type TakenTarget, planTakeover, shrinkPhases } from './plan-takeover.ts'
+import {
+  type LosingSite,
+  type SiteTakeover,
+  type TakenTarget,
+  planTakeover,
+  shrinkDownloads,
+  shrinkPending,
+  shrinkPhases,
+} from './plan-takeover.ts'
 import type { OrgPhasePlan } from './rollout.ts'
 import { stopSiteUpgrades } from './store-stop.ts'
 
@@ -13,7 +21,8 @@ export async function listTakeable(
   deviceIds: readonly string[],
 ): Promise<readonly TakenTarget[]> {
   const { rows } = await sql<TakenTarget>`
-    select active.device_id, target.mac, active.upgrade_id, active.org_upgrade_id, target.phase, target.state
+    select active.device_id, target.mac, active.upgrade_id, active.org_upgrade_id, target.phase, target.download_phase,
+      target.staged, target.state
     from active_upgrade_target active
     join upgrade_target target on target.org_id = active.org_id and target.upgrade_id = active.upgrade_id
       and target.device_id = active.device_id
@@ -81,7 +90,7 @@ export async function updateTakenOver(
   const reason = `taken over by upgrade ${by}`
   const keys = taken.map((target) => ({ ...target, orgId: scope.orgId }))
   await sql`
-    update upgrade_target target set state = 'cancelled', reason = ${reason}, phase = 0,
+    update upgrade_target target set state = 'cancelled', reason = ${reason}, phase = 0, download_phase = null,
       entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8
     from ${rowsAs('taken', keyColumns, keys)}
     where target.org_id = taken.org_id and target.upgrade_id = taken.upgrade_id and target.device_id = taken.device_id
@@ -133,11 +142,21 @@ const noteColumns = columnsOf('siteUpgrade', { orgId: 'uuid', id: 'uuid', notes:
 async function updateOrg(tx: Tx, scope: InOrg, id: string, taken: readonly TakenTarget[]): Promise<void> {
   const row = await tx
     .selectFrom('orgUpgrade')
-    .select(['phasePlan', 'pendingByPhase'])
+    .select(['phasePlan', 'pendingByPhase', 'downloadPlan', 'downloads'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
-  const { phasePlan } = row
+  const { phasePlan, downloadPlan, downloads } = row
+  if (downloadPlan !== null && downloads !== null)
+    await tx
+      .updateTable('orgUpgrade')
+      .set({
+        downloadPlan: json(shrinkDownloads(downloadPlan, taken)),
+        downloads: json({ ...downloads, pending: shrinkPending(downloads.pending, taken) }),
+      })
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', id)
+      .execute()
   if (phasePlan === null) return
   const pending: Record<string, number> = { ...row.pendingByPhase }
   // Gates wait for no deferred device.

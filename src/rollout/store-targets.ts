@@ -2,14 +2,21 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { BUSY, type LossReason } from '../devices/commands/command.ts'
 import { type Reader, type Tx, noneOf } from '../platform/db.ts'
-import { identifyVersion } from '../firmware/version-identity.ts'
+import { type NamedVersion, identifyVersion } from '../firmware/version-identity.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { CommandKind, CommandState, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
-import type { SiteUpgradeNow } from './decide-next.ts'
+import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import { terminalStates } from './rollout.ts'
 import { versionRun } from './store-versions.ts'
-import { type TargetNow, type UpgradeOrder, linkOf } from './target.ts'
+import {
+  type CommandNow,
+  type DeviceNow,
+  type DownloadNow,
+  type TargetNow,
+  type UpgradeOrder,
+  linkOf,
+} from './target.ts'
 
 export interface LockedTarget extends TargetNow {
   readonly upgradeId: string
@@ -54,6 +61,7 @@ interface TargetRow {
   readonly name: string | null
   readonly deviceId: string
   readonly phase: number
+  readonly downloadPhase: number | null
   readonly state: TargetNow['state']
   readonly enteredMs: number
   readonly fromVersion: string | null
@@ -81,6 +89,7 @@ interface TargetRow {
   readonly commandId: string | null
   readonly commands: readonly CommandKind[] | null
   readonly repeatable: readonly CommandKind[] | null
+  readonly backupVersion: string | null
   readonly commandKind: UpgradeOrder
   readonly commandState: CommandState
   readonly refusal: string | null
@@ -106,19 +115,26 @@ export async function listTargets(
   return rows.map(targetOf)
 }
 
-type TargetedSiteUpgrade = Omit<SiteUpgradeNow & { readonly id: string; readonly isDue: boolean }, 'targets'>
+type TargetedSiteUpgrade = Omit<SiteUpgradeNow & { readonly id: string }, 'targets'>
 
 const keyColumns = columnsOf('upgradeTarget', { upgradeId: 'uuid', deviceId: 'uuid' })
-const siteUpgradeColumns = columnsOf(
-  'siteUpgrade',
-  { id: 'uuid' },
-  { stopping: 'boolean', held: 'boolean', upTo: 'integer', giveUp: 'boolean', isDue: 'boolean', isEarly: 'boolean' },
-)
+const siteUpgradeColumns = columnsOf('siteUpgrade', { id: 'uuid' }, {
+  ...{
+    stopping: 'boolean',
+    held: 'boolean',
+    giveUp: 'boolean',
+    isDue: 'boolean',
+    isEarly: 'boolean',
+    readsAll: 'boolean',
+  },
+  ...{ upTo: 'integer', downloadsUpTo: 'integer' },
+} as const)
 
 /**
  * Selects all targets of a site upgrade that is due, and of any other one those in `changes`. It omits deferred targets
  * whose devices are absent, until they may be given up, targets that wait for the answer of a connected device, and those
- * that wait for the reboots to begin: in a large upgrade these are most of the targets in most rounds.
+ * that wait for the reboots to begin: in a large upgrade these are most of the targets in most rounds. Where the downloads
+ * have phases of their own, it omits none that waits for an answer: others wait for it.
  *
  * Each table is read by its key, row by row: an upgrade adds its rows all at once, and until PostgreSQL has analyzed
  * them it expects few and would compare every row of one table with every row of another. A subquery with a limit can be
@@ -139,23 +155,26 @@ export function targetQuery(
   const unanswered = sql`c.state = 'queued' and t.entered_ms > ${unsentSinceMs}
     or c.state = 'sent' and t.entered_ms > ${stalledSinceMs}
     and (t.state = 'downloading' or f.bytes_served is null or f.bytes_served = 0)`
-  const rows = siteUpgrades.map(({ id, stopping, hold, currentPhase, phaseOpenedMs, rebootAt, plan, isDue }) => ({
+  const rows = siteUpgrades.map(({ id, stopping, hold, currentPhase, phaseOpenedMs, rebootAt, plan, ...rest }) => ({
     id,
     stopping: stopping !== null,
     held: hold !== null,
     upTo: stopping === null ? currentPhase : plan.phases,
     giveUp: currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
-    isDue,
+    downloadsUpTo: rest.downloads?.current ?? null,
+    isDue: rest.isDue,
+    readsAll: plan.downloads !== undefined,
     isEarly: plan.stages && rebootAt > now,
   }))
   return sql<TargetRow>`
-    select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.state, t.entered_ms, t.from_version, t.target_version, t.reported,
+    select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.download_phase, t.state, t.entered_ms,
+      t.from_version, t.target_version, t.reported,
       t.image_id, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched, t.staged,
       t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
       case when session.connected then session.connected_ms end as connected_ms, session.disconnected_ms,
       ${versionRun('t', 's.firmware')} as firmware,
       s.boot_count as device_boot_count, s.booted_at, s.members, s.capabilities->'commands' as commands,
-      s.capabilities->'repeatable' as repeatable,
+      s.capabilities->'repeatable' as repeatable, s.capabilities->>'backup_version' as backup_version,
       c.id as command_id, c.kind as command_kind, c.state as command_state,
       c.outcome->>'text' as refusal, coalesce((c.outcome->>'final')::boolean, false) as refusal_is_final,
       coalesce(c.outcome->>'code' = ${BUSY}, false) as refusal_is_busy,
@@ -183,75 +202,79 @@ export function targetQuery(
       select * from device_command where org_id = t.org_id and id = t.command_id limit 1) c on true
     left join lateral (
       select * from firmware_download where org_id = t.org_id and command_id = t.command_id limit 1) f on true
-    where t.phase <= site_upgrade.up_to and t.state <> ${noneOf(terminalStates)}
+    where (t.phase <= site_upgrade.up_to
+        or t.download_phase <= site_upgrade.downloads_up_to and t.state <> 'downloaded')
+      and t.state <> ${noneOf(terminalStates)}
       and (t.state <> 'deferred' or session.connected or site_upgrade.stopping or d.id is null or site_upgrade.give_up)
       and (t.state <> 'downloaded' or not site_upgrade.is_early or site_upgrade.stopping or d.id is null)
-      and (site_upgrade.stopping or site_upgrade.held or d.id is null or session.connected is not true
-        or ${versionRun('t', 's.firmware')} is not distinct from t.target_version or (${unanswered}) is not true)
+      and (site_upgrade.stopping or site_upgrade.held or site_upgrade.reads_all or d.id is null
+        or session.connected is not true
+        or t.state = 'rolling_back' or ${versionRun('t', 's.firmware')} is not distinct from t.target_version
+        or (${unanswered}) is not true)
     order by t.upgrade_id, t.ordinal
   `
 }
 
+/** Names each member: to copy all others of so wide a row takes longer than anything else that a round does with it. */
 function targetOf(row: TargetRow): LockedTarget {
-  const {
-    type,
-    up,
-    heard,
-    connectedMs,
-    disconnectedMs,
-    firmware,
-    deviceBootCount,
-    bootedAt,
-    members,
-    commands,
-    repeatable,
-    commandId,
-    commandKind,
-    commandState,
-    refusal,
-    refusalIsFinal,
-    refusalIsBusy,
-    loss,
-    mayReboot,
-    sentAt,
-    touchedMs,
-    bytesServed,
-    delivered,
-    fenced,
-    reported,
-    ...target
-  } = row
-  const named = { version: target.targetVersion, reported: reported ?? [] }
-  const memberFirmware = (members ?? []).map((member) => identifyVersion(member.firmware, [named]))
+  const named = { version: row.targetVersion, reported: row.reported ?? [] }
   return {
-    ...target,
+    upgradeId: row.upgradeId,
+    mac: row.mac,
+    name: row.name,
+    deviceId: row.deviceId,
+    phase: row.phase,
+    downloadPhase: row.downloadPhase,
+    state: row.state,
+    enteredMs: row.enteredMs,
+    fromVersion: row.fromVersion,
+    targetVersion: row.targetVersion,
     reported: named.reported,
-    device: type && {
-      type,
-      link: linkOf(up, heard),
-      connectedMs,
-      disconnectedMs,
-      firmware,
-      bootCount: deviceBootCount ?? 0,
-      bootedAt,
-      memberFirmware,
-      commands: commands ?? [],
-      repeatable: repeatable ?? [],
-    },
-    command:
-      commandId === null
-        ? null
-        : {
-            id: commandId,
-            kind: commandKind,
-            state: commandState,
-            refusal,
-            refusalIsFinal,
-            refusalIsBusy,
-            loss,
-            mayReboot,
-            sentAt,
-          },
-    download: touchedMs === null ? null : { touchedMs, bytesServed: Number(bytesServed), delivered, fenced },
+    imageId: row.imageId,
+    force: row.force,
+    attempt: row.attempt,
+    failedAttempts: row.failedAttempts,
+    lostAttempts: row.lostAttempts,
+    retryAtMs: row.retryAtMs,
+    fetched: row.fetched,
+    staged: row.staged,
+    bootCount: row.bootCount,
+    device: row.type && deviceOf(row, row.type, named),
+    command: row.commandId === null ? null : commandOf(row, row.commandId),
+    download: row.touchedMs === null ? null : downloadOf(row, row.touchedMs),
   }
+}
+
+function deviceOf(row: TargetRow, type: DeviceType, named: NamedVersion): DeviceNow {
+  return {
+    type,
+    link: linkOf(row.up, row.heard),
+    connectedMs: row.connectedMs,
+    disconnectedMs: row.disconnectedMs,
+    firmware: row.firmware,
+    bootCount: row.deviceBootCount ?? 0,
+    bootedAt: row.bootedAt,
+    memberFirmware: (row.members ?? []).map((member) => identifyVersion(member.firmware, [named])),
+    commands: row.commands ?? [],
+    repeatable: row.repeatable ?? [],
+    backupVersion: row.backupVersion,
+  }
+}
+
+function commandOf(row: TargetRow, id: string): CommandNow {
+  return {
+    id,
+    kind: row.commandKind,
+    state: row.commandState,
+    refusal: row.refusal,
+    refusalIsFinal: row.refusalIsFinal,
+    refusalIsBusy: row.refusalIsBusy,
+    loss: row.loss,
+    mayReboot: row.mayReboot,
+    sentAt: row.sentAt,
+  }
+}
+
+function downloadOf({ bytesServed, delivered, fenced }: TargetRow, touchedMs: number): DownloadNow {
+  return { touchedMs, bytesServed: Number(bytesServed), delivered, fenced }
 }

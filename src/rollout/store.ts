@@ -2,10 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
-import type { SiteUpgradeNow } from './decide-next.ts'
+import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
 import type { DevicesInUse, OrgLimits } from './decide-capacity.ts'
 import { type TargetState, type UpgradeHold, inFlightStates } from './rollout.ts'
+import { orgDownloadsOf } from './store-downloads.ts'
 import { orgPhasesOf } from './store-phases.ts'
 import { type LockedTarget, type TargetKey, type TargetLimits, listTargets } from './store-targets.ts'
 
@@ -78,7 +79,7 @@ export async function lockOrgUpgrades(
     .selectFrom('orgUpgrade')
     .select(['id', 'maxFailurePercentage', 'planned', 'hardFailures'])
     .select(['phasePlan', 'currentPhase', 'gatePassed', 'pendingByPhase', 'failuresByPhase', 'upgradedByPhase'])
-    .select(['hold', 'stopping', 'approvals'])
+    .select(['hold', 'stopping', 'approvals', 'downloadPlan', 'downloads'])
     .select(limits.as('limits'))
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(ids))
@@ -93,7 +94,10 @@ export async function lockOrgUpgrades(
     scope,
     limited.map(({ id }) => id),
   )
-  return rows.map((row) => Object.assign(row, { phases: orgPhasesOf(row), inUse: inUse.get(row.id) ?? nothingInUse }))
+  return rows.map((row) => {
+    const phases = { phases: orgPhasesOf(row), downloads: orgDownloadsOf(row) }
+    return Object.assign(row, { ...phases, inUse: inUse.get(row.id) ?? nothingInUse })
+  })
 }
 
 const nothingInUse: DevicesInUse = { inFlight: 0, downloads: 0 }
@@ -128,8 +132,6 @@ export interface LockedSiteUpgrade extends SiteUpgradeNow {
   readonly dueMs: number | null
   /** The maintenance window that devices waited for before this round. */
   readonly waitsUntil: Date | null
-  /** As in its claim. */
-  readonly isDue: boolean
   readonly targets: readonly LockedTarget[]
 }
 
@@ -173,6 +175,7 @@ export async function lockSiteUpgrades(
       'siteUpgrade.counts',
       'siteUpgrade.hardFailures',
       'siteUpgrade.upgradedByPhase',
+      'siteUpgrade.downloads',
     ])
     .select(
       sql<

@@ -28,6 +28,9 @@ export interface OrgUpgradeTable {
   notes: Json<readonly UpgradeNote[]>
   /** Null: each site has phases of its own, and the rest has no meaning, but for `hold` and `stopping`. */
   phasePlan: Json<OrgPhasePlan> | null
+  /** Phases of the downloads that are shares of the whole upgrade. Null: there are none. */
+  downloadPlan: Json<OrgPhasePlan> | null
+  downloads: Json<OrgDownloads> | null
   currentPhase: Generated<number>
   gatePassed: Generated<number>
   /** By phase number: targets that are planned, downloaded or in flight. */
@@ -67,6 +70,41 @@ export interface OrgPhasePlan {
   readonly gates: readonly (PhaseGate | null)[] | null
 }
 
+/** The phases of the downloads of a site upgrade, where they are not those of the reboots. */
+export interface DownloadPlan extends OrgPhasePlan {
+  /** For the record only. */
+  readonly strategy: string
+  /** `org`: the organization's upgrade opens them, and has the gates. */
+  readonly scope: PhaseScope
+  /** Devices that download and reboot in one step are in them too. Absent: they are in the phases of the reboots. */
+  readonly one_step?: true
+}
+
+/** Which phase of the downloads is open, and how the devices of these phases did. */
+export interface SiteDownloads {
+  /** From 1. */
+  readonly current: number
+  /** The gate after this phase is not evaluated again; 0 = none. */
+  readonly gate_passed: number
+  /** By phase number: devices that failed before they had their image. */
+  readonly failures: Readonly<Record<string, number>>
+  /** By phase number: devices that got their image. */
+  readonly downloaded: Readonly<Record<string, number>>
+}
+
+export interface OrgDownloads extends SiteDownloads {
+  /** By phase number: devices that are planned or download. */
+  readonly pending: Readonly<Record<string, number>>
+}
+
+/** A phase of the reboots or of the downloads. */
+export interface PhaseOf {
+  /** From 1. */
+  readonly phase: number
+  /** Absent: of the reboots. */
+  readonly of?: 'downloads' | undefined
+}
+
 /** Conditions on a phase for the next one to open. An empty phase passes. */
 export interface PhaseGate {
   /** More hard failures in the phase stop the upgrade at once; null: no such limit. */
@@ -90,8 +128,7 @@ export interface PhaseGate {
 export type GateWait = 'pause' | 'approval' | 'check'
 
 /** The phase after this one could open: a person approved it or resumed the upgrade at its gate, or its check passed. */
-export interface PhaseApproval {
-  readonly phase: number
+export interface PhaseApproval extends PhaseOf {
   readonly by: 'approval' | 'check' | 'resume'
   readonly name: string
   readonly admin_id: string | null
@@ -118,10 +155,16 @@ export interface UpgradePlan {
    * nothing begins before the reboot.
    */
   readonly stages: boolean
+  /** Absent: devices download in the phases of their reboots. */
+  readonly downloads?: DownloadPlan
+  /** Devices of the site that download at once. Absent: any number. */
+  readonly max_downloads?: number
   /** Absent: the whole upgrade. */
   readonly only?: UpgradePart
   /** Devices that can take a recovery snapshot once they are upgraded. Absent: no device does. */
   readonly snapshot?: true
+  /** Devices that are worse off with the version return to their backup version. Absent: no device does. */
+  readonly rollback?: true
   /** Targets without those that were skipped when planning: the base of the percentage. */
   readonly planned: number
   readonly timezone: string
@@ -143,6 +186,8 @@ export interface UpgradeNote {
 export interface UpgradeHold {
   readonly by: 'gate' | 'approval' | 'check' | 'user'
   readonly reason: string
+  /** The gate is one between phases of the downloads. Absent: it is not. */
+  readonly of?: PhaseOf['of']
   readonly since_s: number
   /** The same instant in service time. */
   readonly since_ms: number
@@ -160,6 +205,8 @@ export type TargetState =
   | 'verifying'
   /** It runs the version, and takes the recovery snapshot that was asked for; how that ends does not fail it. */
   | 'snapshotting'
+  /** Its upgrade has failed, and it returns to its backup version. */
+  | 'rolling_back'
   | 'upgraded'
   /** It has downloaded the image, and that is all that was wanted. */
   | 'staged'
@@ -197,6 +244,8 @@ export interface SiteUpgradeTable {
   hardFailures: Json<Readonly<Record<string, number>>>
   /** By phase number. */
   upgradedByPhase: DefaultJson<Readonly<Record<string, number>>>
+  /** Null: the downloads have no phases of their own. */
+  downloads: Json<SiteDownloads> | null
   counts: Json<TargetCounts>
   hold: Json<UpgradeHold> | null
   gatePassed: Generated<number>
@@ -221,6 +270,8 @@ export interface UpgradeTargetTable {
   mac: string
   model: string
   phase: number
+  /** Null: it downloads when `phase` opens. */
+  downloadPhase: number | null
   ordinal: number
   imageId: string
   fromVersion: string | null
@@ -247,9 +298,9 @@ export interface UpgradeTargetTable {
   run: Generated<number>
   /** See timeline.ts. */
   timeline: Generated<string>
-  /** The connection that the reboot ended; null: it did not reboot, or nobody knows when. */
+  /** The end of the connection that the reboot ended; null: it did not reboot, or nobody knows when. */
   downAt: Date | null
-  /** When it was connected again; null: it has not come back. */
+  /** When it was connected again, after its restore if it was restored; null: it has not come back. */
   upAt: Date | null
 }
 

@@ -34,15 +34,18 @@ export interface DeviceNow {
   readonly memberFirmware: readonly string[]
   /** The commands that its driver supports. */
   readonly commands: readonly CommandKind[]
+  /** What a restore returns to; null: the device has not said so. */
+  readonly backupVersion: string | null
   /** Those that may be repeated as soon as the device is back: see DeviceCapabilities. */
   readonly repeatable: readonly CommandKind[]
 }
 
 /**
  * `upgrade` downloads, installs and reboots; `stage` downloads; `activate` installs what was staged, and reboots;
- * `snapshot` copies the version that the device runs by then to its recovery system.
+ * `snapshot` copies the version that the device runs by then to its recovery system; `restore_backup` boots the version
+ * that it ran before.
  */
-export type UpgradeOrder = Extract<CommandKind, 'upgrade' | 'stage' | 'activate' | 'snapshot'>
+export type UpgradeOrder = Extract<CommandKind, 'upgrade' | 'stage' | 'activate' | 'snapshot' | 'restore_backup'>
 
 /** The target's latest command. */
 export interface CommandNow {
@@ -73,6 +76,8 @@ export interface DownloadNow {
 export interface TargetNow {
   readonly deviceId: string
   readonly phase: number
+  /** The phase of its download; null: it downloads when `phase` opens. */
+  readonly downloadPhase: number | null
   readonly state: TargetState
   readonly enteredMs: number
   readonly fromVersion: string | null
@@ -127,7 +132,7 @@ export type TargetDecision =
       readonly staged?: boolean
     })
   /** A new command goes out. */
-  | (Attempts & { readonly kind: 'command'; readonly order: UpgradeOrder })
+  | (Attempts & { readonly kind: 'command'; readonly order: UpgradeOrder; readonly reason?: string })
   /** Withdraws the command, which is still queued; it may just be leaving, so another decision follows. */
   | { readonly kind: 'withdraw'; readonly commandId: string }
   /** Makes sure that the lost command can't flash any more, or finds that it may; another decision follows. */
@@ -140,10 +145,14 @@ export interface TargetRules {
   readonly options: RolloutOptions
   /** The only part that is wanted; null: the whole upgrade. */
   readonly only: UpgradePart | null
+  /** Devices that are worse off with the version return to their backup version. */
+  readonly rollback: boolean
   /** Upgraded devices take a recovery snapshot. */
   readonly snapshot: boolean
-  /** No device may be commanded to reboot before this time. */
+  /** The device may not be commanded to reboot before this time. Infinite: the phase of its reboot is not open. */
   readonly rebootMs: number
+  /** False: the phase of its download is not open. */
+  readonly mayDownload: boolean
   /**
    * Returns the first time, from now on, at which a device that needs so long may begin so that it ends within a
    * maintenance window; null: no window is long enough.

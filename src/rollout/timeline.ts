@@ -19,6 +19,7 @@ const letters = {
   rebooting: 'b',
   verifying: 'v',
   snapshotting: 's',
+  rolling_back: 'w',
   upgraded: 'u',
   staged: 'g',
   failed: 'f',

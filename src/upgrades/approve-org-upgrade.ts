@@ -5,6 +5,9 @@ import { inTx } from '../platform/db.ts'
 import { invalidField } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { appendUpgradeChange } from '../rollout/append-events.ts'
+import { presentPhase } from '../rollout/present-phase.ts'
+import { wordsOf } from '../rollout/decide-hold.ts'
+import { findHeldPhase } from '../rollout/decide-org-upgrade.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { resumeSiteUpgrades } from '../rollout/store-hold.ts'
 import { insertApproval } from '../rollout/store-phases.ts'
@@ -14,6 +17,8 @@ export interface Approval {
   readonly id: string
   /** The phase that has ended. */
   readonly phase: number
+  /** Absent: of the reboots. */
+  readonly of?: 'downloads' | undefined
   readonly note: string | null
 }
 
@@ -22,21 +27,32 @@ export interface Approval {
  * upgrade does.
  * @throws AppError not_found; invalid for a phase that waits for no approval.
  */
-export async function approveOrgUpgrade(ctx: Context, scope: OrgScope, { id, phase, note }: Approval): Promise<void> {
+export async function approveOrgUpgrade(
+  ctx: Context,
+  scope: OrgScope,
+  { id, phase, of, note }: Approval,
+): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await lockOrgUpgrade(tx, scope, { id, kind: 'device' })
     const [org] = await lockOrgUpgrades(tx, scope, [id])
-    const waiting = org?.hold?.by === 'approval' ? (org.phases?.current ?? null) : null
+    const waiting = org?.hold?.by === 'approval' ? findHeldPhase(org) : null
     if (waiting === null) throw invalidField('phase', `is ${phase}, but no phase of the upgrade waits for an approval`)
-    if (waiting !== phase) throw invalidField('phase', `is ${phase}, but phase ${waiting} waits for an approval`)
+    const awaited = `${wordsOf(waiting.of).phase} ${waiting.phase} waits for an approval`
+    if (waiting.of !== of) throw invalidField('phase_of', `is ${of ?? 'reboots'}, but ${awaited}`)
+    if (waiting.phase !== phase) throw invalidField('phase', `is ${phase}, but ${awaited}`)
     const { name, adminId } = scope.actor
-    const approval = { phase, by: 'approval', name, admin_id: adminId, note, at_s: epochS(at) } as const
+    const approval = { ...waiting, by: 'approval', name, admin_id: adminId, note, at_s: epochS(at) } as const
     await insertApproval(tx, scope, id, approval)
     await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())
-    const approved = { type: 'UPGRADE_APPROVED', upgrade_id: id, phase, ...(note !== null && { note }) } as const
-    const message = `Approve phase ${phase} of upgrade ${id}`
-    await appendUpgradeChange(tx, scope, { ...approved, message, after: { id, phase, note } }, at)
+    const approved = {
+      type: 'UPGRADE_APPROVED',
+      upgrade_id: id,
+      ...presentPhase(waiting),
+      ...(note !== null && { note }),
+    } as const
+    const message = `Approve ${wordsOf(of).phase} ${phase} of upgrade ${id}`
+    await appendUpgradeChange(tx, scope, { ...approved, message, after: { id, ...presentPhase(waiting), note } }, at)
     wakeAfterCommit(tx, 'rollouts')
   })
 }

@@ -9,7 +9,7 @@ export const buckets = {
   download_requested: ['dl_requested'],
   downloading: ['downloading'],
   downloaded: ['downloaded', 'staged'],
-  reboot_in_progress: ['reboot_requested', 'rebooting'],
+  reboot_in_progress: ['reboot_requested', 'rebooting', 'rolling_back'],
   rebooted: ['verifying'],
   upgraded: ['snapshotting', 'upgraded'],
   failed: ['failed'],

@@ -22,7 +22,7 @@ import {
 } from '../rollout/store-inclusion.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { INCLUDE_MS } from './org-upgrade.ts'
-import { type JoiningDevice, decodeJoining, planJoining } from './plan-joining.ts'
+import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './plan-joining.ts'
 
 const INTERVAL_MS = 2000
 /** Exceeds the time of a look. A worker that dies looks again after that. */
@@ -73,7 +73,7 @@ async function includeNew(ctx: Context, upgrade: DueInclusion, maxDevices: numbe
     const models = [...new Set(candidates.map(({ model }) => model))]
     const versions = await listModelVersions(ctx.db, scope, { orgUpgradeId: id, models })
     const devices = planJoining(joining, candidates, { sites, catalog, versions })
-    if (devices.length > 0) await include(ctx, scope, { id, sites, devices, joins: joining.joins })
+    if (devices.length > 0) await include(ctx, scope, { id, sites, devices, joining })
   }
   const dueMs = ctx.serviceClock.nowMs() + (last === null ? INCLUDE_MS : NEXT_LOOK_MS)
   await updateInclusion(ctx.db, scope, id, { dueMs, after: last })
@@ -84,10 +84,10 @@ interface Inclusion {
   readonly id: string
   readonly sites: readonly OpenSite[]
   readonly devices: readonly JoiningDevice[]
-  readonly joins: 'last_phase' | 'own_phase'
+  readonly joining: Pick<Joining, 'joins' | 'downloadsJoin'>
 }
 
-function include(ctx: Context, scope: OrgScope, { id, sites, devices, joins }: Inclusion): Promise<void> {
+function include(ctx: Context, scope: OrgScope, { id, sites, devices, joining }: Inclusion): Promise<void> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
   const upgradeIds = new Map(sites.map((site) => [site.siteId, site.id]))
@@ -102,7 +102,8 @@ function include(ctx: Context, scope: OrgScope, { id, sites, devices, joins }: I
     const locked = await lockIncludingSites(tx, scope, [...new Set(wanted.map(({ upgradeId }) => upgradeId))])
     const included = await reserve(tx, scope, { id, wanted, siteUpgradeIds: locked.map((site) => site.id) })
     if (included.length === 0) return
-    const plan = planInclusion(org, locked, { devices: included, joins, nowMs })
+    const { joins, downloadsJoin } = joining
+    const plan = planInclusion(org, locked, { devices: included, joins, downloadsJoin, nowMs })
     await insertIncluded(tx, scope, id, { plan, now, nowMs })
     await appendInclusion(tx, scope, { id, included, now })
     wakeAfterCommit(tx, 'rollouts')

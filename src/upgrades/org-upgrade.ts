@@ -38,6 +38,25 @@ export interface RequestedPart {
   readonly part: UpgradePart
 }
 
+/** What a request says about peer-to-peer downloads. */
+export interface RequestedP2p {
+  readonly isEnabled: boolean
+  /** 0: all access points of a site are one batch. */
+  readonly clusterSize: number
+  /** Null: by the number of access points. */
+  readonly parallelism: number | null
+}
+
+export interface RequestedDownloads {
+  /** The name of the strategy. */
+  readonly strategy: string
+  /** The request names it, and does not only have it by default. */
+  readonly isNamed: boolean
+  /** Some of its phases wait for somebody. */
+  readonly hasGates: boolean
+  readonly phasing: Phasing
+}
+
 /** An upgrade as it was asked for, with the defaults filled in. */
 export interface UpgradeRequest {
   readonly kind: UpgradeKind
@@ -55,13 +74,18 @@ export interface UpgradeRequest {
   readonly reboots: boolean
   /** Devices that can take a recovery snapshot once they are upgraded. */
   readonly snapshot: boolean
+  /** Devices that are worse off with the version return to their backup version. */
+  readonly rollback: boolean
   /** The name of the strategy, for the record. */
   readonly strategy: string
   /** The field that names it. */
   readonly strategyField: string
+  /** Of the reboots. */
   readonly phasing: Phasing
-  /** The strategy of the downloads, where the request wants another one for them that restricts them; else null. */
-  readonly downloadStrategy: string | null
+  /** Null: devices download in the phases of their reboots. */
+  readonly downloads: RequestedDownloads | null
+  /** Null: the operation knows no peer-to-peer downloads. */
+  readonly p2p: RequestedP2p | null
   /** Null: now. */
   readonly start: RequestedTime | null
   /** Null: with the start. */
@@ -80,6 +104,8 @@ export interface UpgradeSite {
   readonly id: string
   readonly name: string
   readonly timezone: string
+  /** The ids of its groups. */
+  readonly groups: readonly string[]
 }
 
 export interface TargetFailure {

@@ -14,7 +14,7 @@ export interface JoiningDevice {
   readonly imageId: string
   readonly targetVersion: string
   /** What devices report that run it, if that is something else. */
-  readonly reported: readonly string[]
+  readonly reported: readonly string[] | null
   readonly force: boolean
 }
 
@@ -22,15 +22,18 @@ export interface JoiningDevice {
 export interface Joining extends Pick<UpgradeRequest, 'selection' | 'versions'> {
   readonly onlyType: DeviceType | null
   readonly joins: Phasing['joins']
+  /** The same for the phases of the downloads. */
+  readonly downloadsJoin: Phasing['joins']
 }
 
 /** Encodes for its storage which devices may join the upgrade of a request. */
-export function encodeJoining({ selection, versions, phasing }: UpgradeRequest): Record<string, unknown> {
+export function encodeJoining({ selection, versions, phasing, downloads }: UpgradeRequest): Record<string, unknown> {
   return {
     selection: { ...selection, ids: selection.ids && [...selection.ids] },
     versions: versions.map((choice) => Object.assign({}, choice, { modelVersion: [...choice.modelVersion] })),
     onlyType: phasing.onlyType,
     joins: phasing.joins,
+    downloadsJoin: downloads?.phasing.joins ?? 'last_phase',
   }
 }
 
@@ -38,13 +41,15 @@ export function encodeJoining({ selection, versions, phasing }: UpgradeRequest):
 export function decodeJoining(document: Readonly<Record<string, unknown>>): Joining {
   const { selection, versions, ...rest } = document as unknown as EncodedJoining
   return {
+    // Those of upgrades that earlier versions began have none.
+    downloadsJoin: 'last_phase',
     ...rest,
     selection: { ...selection, ids: selection.ids && new Set(selection.ids) },
     versions: versions.map((choice) => Object.assign({}, choice, { modelVersion: new Map(choice.modelVersion) })),
   }
 }
 
-interface EncodedJoining extends Pick<Joining, 'onlyType' | 'joins'> {
+interface EncodedJoining extends Pick<Joining, 'onlyType' | 'joins'>, Partial<Pick<Joining, 'downloadsJoin'>> {
   readonly selection: Omit<Joining['selection'], 'ids'> & { readonly ids: readonly string[] | null }
   readonly versions: readonly (Omit<Joining['versions'][number], 'modelVersion'> & {
     readonly modelVersion: readonly (readonly [string, string])[]
@@ -84,7 +89,7 @@ export function planJoining(
             device: plan.device,
             imageId: plan.entry.imageId,
             targetVersion: plan.entry.version,
-            reported: plan.entry.reported,
+            reported: plan.entry.reported.length > 0 ? plan.entry.reported : null,
             force: plan.force,
           },
         ]

@@ -5,9 +5,9 @@ import type { RequestedTime, RequestedVersion } from './org-upgrade.ts'
 import { type UpgradeDevice, planDevices, planTimes, summarizeVersions } from './plan-org-upgrade.ts'
 
 const now = new Date('2026-06-13T12:00:00Z')
-const berlin = { id: 'b', name: 'Berlin', timezone: 'Europe/Berlin' }
-const tokyo = { id: 't', name: 'Tokyo', timezone: 'Asia/Tokyo' }
-const nowhere = { id: 'n', name: 'Nowhere', timezone: 'Middle/Earth' }
+const berlin = { id: 'b', name: 'Berlin', timezone: 'Europe/Berlin', groups: [] }
+const tokyo = { id: 't', name: 'Tokyo', timezone: 'Asia/Tokyo', groups: [] }
+const nowhere = { id: 'n', name: 'Nowhere', timezone: 'Middle/Earth', groups: [] }
 
 function at(text: string, field = 'start_datetime'): RequestedTime {
   const time: StartTime | null = parseStartTime(text)

@@ -161,26 +161,6 @@ export function limitToPart<D extends UpgradeDevice & Parameters<typeof canStage
 }
 
 /**
- * Refuses a strategy of the downloads that differs from that of the reboots.
- * @throws AppError invalid naming devices that can't download apart from their reboot.
- */
-export function refuseDownloadStrategy(
-  { strategy, downloadStrategy }: Pick<UpgradeRequest, 'strategy' | 'downloadStrategy'>,
-  plans: readonly DevicePlan<UpgradeDevice & Parameters<typeof canStage>[0]>[],
-): void {
-  if (downloadStrategy === null) return
-  const given = `is ${downloadStrategy}, but must be ${strategy}, the strategy of the reboots, or big_bang`
-  const oneStep = plans.filter(({ kind, device }) => kind === 'upgrade' && !canStage(device))
-  const [first] = oneStep
-  if (first === undefined) throw invalidField('download_strategy', `${given}: others are not supported yet`)
-  const { mac, model } = first.device
-  throw invalidField(
-    'download_strategy',
-    `${given}: ${oneStep.length} of the devices download and reboot in one step, for example ${mac} (${model})`,
-  )
-}
-
-/**
  * Refuses a strategy that is for one type of devices only.
  * @throws AppError invalid naming a device of another type.
  */

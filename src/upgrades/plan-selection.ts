@@ -52,11 +52,17 @@ export function isSelected(device: Selectable, { ids, type, models, rules }: Sel
     (ids === null || ids.has(device.id)) &&
     (type === null || device.type === type) &&
     (models === null || models.includes(device.model)) &&
-    (rules === null || rules.some((rule) => rule.every((condition) => holds(device, condition))))
+    (rules === null || rules.some((rule) => matches(device, rule)))
   )
 }
 
-function holds(device: Selectable, { property, slice, value }: Condition): boolean {
+type Properties = Pick<Selectable, 'name' | 'model' | 'role'>
+
+export function matches(device: Properties, rule: Rule): boolean {
+  return rule.every((condition) => holds(device, condition))
+}
+
+function holds(device: Properties, { property, slice, value }: Condition): boolean {
   const text = device[property]
   if (text === null) return false
   return (slice === null ? text : text.slice(slice.start ?? 0, slice.end ?? undefined)) === value

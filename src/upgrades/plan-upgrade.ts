@@ -1,14 +1,18 @@
 import { identifyVersion } from '../firmware/version-identity.ts'
 import { canStage } from '../rollout/decide-order.ts'
-import { type OrgPhasePlan, type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
+import { type DownloadPlan, type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
 import type { RadioFactsByMac } from './radio/radio.ts'
 import type { PlanFacts } from './strategies/strategy.ts'
 import { type PhasePlan, planPhases } from './plan-phases.ts'
-import type { TakenTarget } from '../rollout/plan-takeover.ts'
+import { type TakenTarget, noteTaken } from '../rollout/plan-takeover.ts'
 import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
+import { type PhasingPlan, planPhasing } from './plan-downloads.ts'
+import { type P2pBatches, noteP2p, noteUnusedP2p, planP2p } from './plan-p2p.ts'
 import { encodeJoining } from './plan-joining.ts'
+import { noteRollbacks } from './plan-rollbacks.ts'
 import { noteSnapshots } from './plan-snapshots.ts'
 import { INCLUDE_MS, type UpgradeRequest, type UpgradeSite } from './org-upgrade.ts'
+import type { Phasing } from './strategies/strategy.ts'
 import { type DevicePlan, type SiteTimes, noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
 
 export type Planned = DevicePlan<Candidate>
@@ -49,17 +53,40 @@ export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): New
   const selected = siteUpgrades.map(({ site, upgradeId }) => {
     return { upgradeId, targets: selectClaimed(plansBySite.get(site.id) ?? [], claimed) }
   })
-  const { org, bySite } = planPhases(selected, { phasing: request.phasing, upgradeId: id, radio })
+  const { phasing, downloads, onlyTwoSteps, notes } = planPhasing(request, plans)
+  const siteGroups = new Map(siteUpgrades.map(({ site }) => [site.id, site.groups]))
+  const facts = { upgradeId: id, radio, siteGroups }
+  const meant = plans.map(({ device }) => device)
+  for (const each of [phasing, downloads]) each?.refuseDevices?.(meant, facts)
+  const { org, bySite } = planPhases(selected, { phasing, ...facts })
+  const apart = selected.map(({ upgradeId, targets: all }) => {
+    return { upgradeId, targets: onlyTwoSteps ? all.filter(canStage) : all }
+  })
+  const loads = downloads === null ? null : planPhases(apart, { phasing: downloads, ...facts })
   const sites = siteUpgrades.flatMap(({ site, upgradeId }): SitePlan[] => {
     const phases = bySite.get(upgradeId)
     const siteTimes = times.get(site.id)
     if (phases === undefined || siteTimes === undefined) return []
-    return [{ upgradeId, site, times: siteTimes, plans: plansBySite.get(site.id) ?? [], claimed, phases, nowMs }]
+    const mine = {
+      plans: plansBySite.get(site.id) ?? [],
+      claimed,
+      phases,
+      downloads: loads?.bySite.get(upgradeId) ?? null,
+    }
+    return [{ upgradeId, site, times: siteTimes, ...mine, scopes: { phasing, downloads, onlyTwoSteps }, nowMs }]
   })
   const targets = sites.flatMap((site) => planTargets(site, request.only?.part === 'activate'))
+  const limit = phasing.maxFailurePercentage ?? downloads?.maxFailurePercentage ?? null
+  const all = { phasePlan: org, downloadPlan: loads?.org ?? null, maxFailurePercentage: limit }
   return {
-    org: planOrg(request, { ...inputs, phasePlan: org, targets }),
-    sites: sites.map((site) => planSite(request, site, { upgradeId: id, radio })),
+    org: planOrg(request, {
+      ...inputs,
+      ...all,
+      phasing,
+      targets,
+      notes: [...phasing.notes, ...notes, ...(request.p2p === null ? [] : noteUnusedP2p(request.p2p))],
+    }),
+    sites: sites.map((site) => planSite(request, { ...site, maxFailurePercentage: limit }, facts)),
     targets,
   }
 }
@@ -70,16 +97,31 @@ function selectClaimed(plans: readonly Planned[], claimed: ReadonlySet<string>):
   )
 }
 
-interface OrgInputs extends UpgradeInputs {
-  readonly phasePlan: OrgPhasePlan | null
+interface OrgInputs
+  extends UpgradeInputs, Pick<NewOrgUpgrade, 'phasePlan' | 'downloadPlan' | 'maxFailurePercentage' | 'notes'> {
   readonly targets: readonly NewTarget[]
+  /** Of the reboots. */
+  readonly phasing: Phasing
 }
 
 function planOrg(
   request: UpgradeRequest,
-  { id, siteUpgrades, plans, phasePlan, targets, now, nowMs, taken = [] }: OrgInputs,
+  {
+    id,
+    siteUpgrades,
+    plans,
+    phasePlan,
+    downloadPlan,
+    maxFailurePercentage,
+    targets,
+    notes,
+    now,
+    nowMs,
+    taken = [],
+    phasing,
+  }: OrgInputs,
 ): NewOrgUpgrade {
-  const { kind, strategy, phasing, versions, document } = request
+  const { kind, strategy, versions, p2p, document } = request
   return {
     id,
     kind,
@@ -90,20 +132,16 @@ function planOrg(
       versions,
     ),
     force: versions.some(({ force }) => force),
-    maxFailurePercentage: phasing.maxFailurePercentage,
+    enableP2p: p2p?.isEnabled ?? false,
+    maxFailurePercentage,
     planned: targets.filter(({ state }) => state === 'planned').length,
     phasePlan,
-    notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...phasing.notes, ...noteTaken(taken)],
-    joining: request.includeNew ? encodeJoining(request) : null,
+    downloadPlan,
+    notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...notes, ...noteTaken(taken)],
+    joining: request.includeNew ? encodeJoining({ ...request, phasing }) : null,
     includeDueMs: request.includeNew ? nowMs + INCLUDE_MS : null,
     createdAt: now,
   }
-}
-
-function noteTaken(taken: readonly TakenTarget[]): UpgradeNote[] {
-  return [...Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)]
-    .map(([id, some]) => ({ reason: `${some.length} devices are taken over from upgrade ${id}` }))
-    .toSorted((a, b) => (a.reason < b.reason ? -1 : 1))
 }
 
 interface SitePlan extends SiteUpgradeOf {
@@ -111,13 +149,21 @@ interface SitePlan extends SiteUpgradeOf {
   readonly plans: readonly Planned[]
   readonly claimed: ReadonlySet<string>
   readonly phases: PhasePlan<Selected>
+  /** Of the downloads; null: devices download in the phases of their reboots. */
+  readonly downloads: PhasePlan<Selected> | null
+  readonly scopes: Omit<PhasingPlan, 'notes'>
   readonly nowMs: number
 }
 
-function planSite(request: UpgradeRequest, sitePlan: SitePlan, facts: PlanFacts): NewSiteUpgrade {
+interface LimitedSitePlan extends SitePlan {
+  readonly maxFailurePercentage: number | null
+}
+
+function planSite(request: UpgradeRequest, sitePlan: LimitedSitePlan, facts: PlanFacts): NewSiteUpgrade {
   const { upgradeId, site, times, plans, phases, nowMs } = sitePlan
   const planned = phases.targets.length
   const skipped = plans.filter(({ kind }) => kind === 'skip').length
+  const p2p = planSiteP2p(request, sitePlan)
   return {
     id: upgradeId,
     siteId: site.id,
@@ -127,39 +173,59 @@ function planSite(request: UpgradeRequest, sitePlan: SitePlan, facts: PlanFacts)
     plan: presentPlan(request, sitePlan),
     counts: { ...noCounts, planned, skipped },
     total: planned + skipped,
-    notes: [...noteSite(request, sitePlan), ...noteStrategy(request, sitePlan, facts)],
+    notes: [...noteSite(request, sitePlan), ...noteStrategy(sitePlan, facts), ...(p2p === null ? [] : noteP2p(p2p))],
     // The engine looks at once, and waits for the start by itself.
     dueMs: planned === 0 ? null : nowMs,
   }
 }
 
-function presentPlan(request: UpgradeRequest, { phases, times }: SitePlan): UpgradePlan {
-  const { strategy, phasing, only, snapshot } = request
+function presentPlan(request: UpgradeRequest, sitePlan: LimitedSitePlan): UpgradePlan {
+  const { strategy, only, snapshot, rollback } = request
+  const { phases, times, scopes, maxFailurePercentage } = sitePlan
+  const downloads = presentDownloads(request, sitePlan)
+  const p2p = planSiteP2p(request, sitePlan)
   return {
     strategy,
-    phase_scope: phasing.scope,
+    phase_scope: scopes.phasing.scope,
     phases: phases.sizes.length,
-    phase_sizes: phasing.scope === 'org' || phases.gates !== null ? phases.sizes : null,
+    phase_sizes: scopes.phasing.scope === 'org' || phases.gates !== null ? phases.sizes : null,
     gates: phases.gates,
-    max_failure_percentage: phasing.maxFailurePercentage,
+    max_failure_percentage: maxFailurePercentage,
     stages: phases.targets.some(({ target }) => canStage(target)),
+    ...(downloads !== null && { downloads }),
+    ...(p2p !== null && p2p.maxDownloads !== null && { max_downloads: p2p.maxDownloads }),
     ...(only !== null && { only: only.part }),
     ...(snapshot && { snapshot }),
+    ...(rollback && { rollback }),
     planned: phases.targets.length,
     timezone: times.timezone,
     ...(times.windows.length > 0 && { windows: times.windows }),
   }
 }
 
+/** Null where peer-to-peer downloads are not wanted. */
+function planSiteP2p({ p2p }: UpgradeRequest, { phases }: SitePlan): P2pBatches | null {
+  if (p2p?.isEnabled !== true) return null
+  return planP2p(p2p, phases.targets.filter(({ target }) => target.type === 'ap').length)
+}
+
+/** Null where no device of the site is in a phase of the downloads, nor may join one. */
+function presentDownloads(request: UpgradeRequest, { downloads, scopes }: SitePlan): DownloadPlan | null {
+  if (downloads === null || scopes.downloads === null) return null
+  if (downloads.targets.length === 0 && !request.includeNew) return null
+  const { sizes, gates } = downloads
+  const plan = { strategy: request.downloads?.strategy ?? '', scope: scopes.downloads.scope, phase_sizes: sizes, gates }
+  return scopes.onlyTwoSteps ? plan : { ...plan, one_step: true }
+}
+
 function noteSite(request: UpgradeRequest, { times, plans, claimed }: SitePlan): UpgradeNote[] {
+  const mine = plans.filter(({ device }) => claimed.has(device.id))
   const busy = plans.filter(({ kind, device }) => kind === 'upgrade' && !claimed.has(device.id))
   return [
     ...times.warnings,
     ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),
-    ...noteSnapshots(
-      request,
-      plans.filter(({ device }) => claimed.has(device.id)),
-    ),
+    ...noteSnapshots(request, mine),
+    ...noteRollbacks(request, mine),
     ...busy.map(({ device }) => ({ mac: device.mac, reason: noteBusy(request) })),
   ]
 }
@@ -168,19 +234,30 @@ function noteBusy({ supersede }: UpgradeRequest): string {
   return supersede ? 'in another upgrade, which has begun with it' : 'in another upgrade'
 }
 
-function noteStrategy({ phasing }: UpgradeRequest, { phases }: SitePlan, facts: PlanFacts): readonly UpgradeNote[] {
+function noteStrategy({ phases, scopes: { phasing } }: SitePlan, facts: PlanFacts): readonly UpgradeNote[] {
   const targets = phases.targets.map(({ target }) => target)
   return targets.length === 0 ? [] : (phasing.noteSite?.(targets, facts) ?? [])
 }
 
-function planTargets({ upgradeId, plans, phases }: SitePlan, staged: boolean): NewTarget[] {
+function planTargets({ upgradeId, plans, phases, downloads }: SitePlan, staged: boolean): NewTarget[] {
+  const downloadPhases = new Map(downloads?.targets.map(({ target, phase }) => [target, phase]))
   const skipped = plans.flatMap((plan) =>
     plan.kind === 'skip'
-      ? [{ ...newTarget(upgradeId, plan), phase: 0, ordinal: 0, staged: false, state: 'skipped' as const }]
+      ? [
+          {
+            ...newTarget(upgradeId, plan),
+            phase: 0,
+            downloadPhase: null,
+            ordinal: 0,
+            staged: false,
+            state: 'skipped' as const,
+          },
+        ]
       : [],
   )
   const planned = phases.targets.map(({ target, phase, ordinal }) => {
-    return { ...newTarget(upgradeId, target), phase, ordinal, staged, state: 'planned' as const }
+    const place = { phase, downloadPhase: downloadPhases.get(target) ?? null, ordinal }
+    return { ...newTarget(upgradeId, target), ...place, staged, state: 'planned' as const }
   })
   return [...planned, ...skipped]
 }
@@ -188,7 +265,7 @@ function planTargets({ upgradeId, plans, phases }: SitePlan, staged: boolean): N
 function newTarget(
   upgradeId: string,
   { device, entry, force }: Upgradable,
-): Omit<NewTarget, 'phase' | 'ordinal' | 'staged' | 'state'> {
+): Omit<NewTarget, 'phase' | 'downloadPhase' | 'ordinal' | 'staged' | 'state'> {
   return {
     upgradeId,
     deviceId: device.id,

@@ -15,13 +15,14 @@ import {
   limitToPart,
   planDevices,
   planTimes,
-  refuseDownloadStrategy,
   refuseModelsNotIn,
   refuseOtherTypes,
   refuseReboots,
   refuseUnknownDevices,
   refuseUnknownSites,
 } from './plan-org-upgrade.ts'
+import { refuseP2p } from './plan-p2p.ts'
+import { refuseRollback } from './plan-rollbacks.ts'
 import { refuseSnapshot } from './plan-snapshots.ts'
 import { addWindows, limitToWindows } from './plan-windows.ts'
 import type { Planned, SiteUpgradeOf, UpgradeInputs } from './plan-upgrade.ts'
@@ -56,16 +57,28 @@ export async function prepareUpgrade(
   const decided = planDevices(request, candidates, await listVersions(tx, scope))
   const parts = limitToPart(request.only, decided, await listStaged(tx, scope, { request, plans: decided }))
   const plans = limitToWindows(request, parts, times)
-  refuseDownloadStrategy(request, plans)
   refuseReboots(request, plans)
   refuseOtherTypes(request, plans)
   refuseSnapshot(request, plans)
+  refuseRollback(request, plans)
+  if (request.p2p !== null) refuseP2p(request.p2p, plans)
   await shareImages(tx, scope, plans)
   const id = request.planId ?? uuidv7()
   const radio = await listRadio(tx, scope, { request, plans, now })
   const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
   const wanted = listWanted(plans, { orgUpgradeId: id, siteUpgrades })
-  return { id, sites, siteUpgrades, candidates, times, plans, radio, wanted, now, nowMs: ctx.serviceClock.nowMs() }
+  return {
+    id,
+    sites,
+    siteUpgrades,
+    candidates,
+    times,
+    plans,
+    radio,
+    wanted,
+    now,
+    nowMs: ctx.serviceClock.nowMs(),
+  }
 }
 
 async function refuseUnknownModels(tx: Tx, scope: SitesScope, { models }: UpgradeRequest): Promise<void> {

@@ -5,6 +5,8 @@ import { inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { appendUpgradeChange } from '../rollout/append-events.ts'
+import { presentPhase } from '../rollout/present-phase.ts'
+import { findHeldPhase } from '../rollout/decide-org-upgrade.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { resumeSiteUpgrades } from '../rollout/store-hold.ts'
 import { insertApproval } from '../rollout/store-phases.ts'
@@ -27,14 +29,15 @@ export async function resumeOrgUpgrade(ctx: Context, scope: OrgScope, id: string
         `The upgrade can't be resumed: ${org.hold.reason}, which the operation approve gives`,
       )
     if ((await resumeSiteUpgrades(tx, scope, id, ctx.serviceClock.nowMs())) === 0) return
+    const phase = org && findHeldPhase(org)
     const atGate = org?.hold?.by === 'gate' || org?.hold?.by === 'check'
-    if (atGate && org.phases !== null) {
+    if (atGate && phase) {
       const { name, adminId } = scope.actor
-      const approval = { phase: org.phases.current, by: 'resume', name, admin_id: adminId, note: null } as const
+      const approval = { ...phase, by: 'resume', name, admin_id: adminId, note: null } as const
       await insertApproval(tx, scope, id, { ...approval, at_s: epochS(at) })
     }
     const resumed = { type: 'UPGRADE_RESUMED', upgrade_id: id, message: `Resume upgrade ${id}` } as const
-    await appendUpgradeChange(tx, scope, { ...resumed, ...(org?.phases && { phase: org.phases.current }) }, at)
+    await appendUpgradeChange(tx, scope, { ...resumed, ...(phase && presentPhase(phase)) }, at)
     wakeAfterCommit(tx, 'rollouts')
   })
 }

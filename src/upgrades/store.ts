@@ -10,6 +10,10 @@ import { notFound } from '../platform/errors.ts'
 import type { UpgradeKind } from '../rollout/rollout.ts'
 import type { OrgUpgrade, SiteUpgrade, UpgradeSite } from './org-upgrade.ts'
 
+/** Clients may store anything in the document of a site. */
+const siteGroups: RawBuilder<UpgradeSite['groups']> = sql`case jsonb_typeof(site.doc->'sitegroup_ids')
+  when 'array' then jsonb_path_query_array(site.doc->'sitegroup_ids', '$[*] ? (@.type() == "string")') else '[]' end`
+
 /** Lists those of the sites that the scope covers, and prevents their deletion until `tx` ends. */
 export async function shareUpgradeSites(
   tx: Tx,
@@ -21,6 +25,7 @@ export async function shareUpgradeSites(
   let query = tx
     .selectFrom('site')
     .select(['id', 'name', 'timezone'])
+    .select(siteGroups.as('groups'))
     .where('orgId', '=', scope.orgId)
     .where(inSites(scope, sql.ref('site.id')))
   if (siteIds !== 'all') query = query.where('id', '=', anyOf(siteIds))

@@ -10,7 +10,7 @@ const stored = (body: OrgUpgradeBody): Joining =>
 const ap: Candidate = {
   ...{ id: 'id', siteId: 'site', mac: '5c5b35000001', type: 'ap', model: 'AP45', name: 'Hall 1', role: null },
   ...{ connected: true, fromVersion: '1.0', memberVersions: [], commands: [] },
-  ...{ snapshotRefusal: null, upgradeRefusal: null },
+  ...{ snapshotRefusal: null, upgradeRefusal: null, mayRestore: true },
 }
 const catalog = ['1.0', '2.0', '3.0'].map((version) => ({
   model: 'AP45',

@@ -1,12 +1,13 @@
 import { type MaintenanceWindow, refuseEndless } from '../orgs/windows/windows.ts'
 import { type AppError, invalidField } from '../platform/errors.ts'
-import type { UpgradeNote } from '../rollout/rollout.ts'
-import { type Rule, parseCondition } from './plan-selection.ts'
+import { DEFAULT_CLUSTER_SIZE } from './plan-p2p.ts'
+import { parseRule } from './parse-rule.ts'
 import { parseStartTime } from './plan-start.ts'
 import type { UpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
-import { fieldsOf, strategies } from './strategies/index.ts'
-import type { Strategies, Strategy } from './strategies/strategy.ts'
-import { type OrgUpgradeBody, publishedDefaults } from './wire.ts'
+import type { PhaseKind } from './strategies/gate-fields.ts'
+import { strategies } from './strategies/index.ts'
+import type { Phasing, Strategies, Strategy } from './strategies/strategy.ts'
+import type { OrgUpgradeBody } from './wire.ts'
 
 /**
  * Reads the body of an upgrade request: defaults filled in, deprecated fields folded into the new
@@ -16,11 +17,13 @@ import { type OrgUpgradeBody, publishedDefaults } from './wire.ts'
  * @throws AppError invalid naming a field whose value makes no sense, or that can't take effect yet.
  */
 export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = strategies): UpgradeRequest {
-  refuseUnsupported(body, registry)
-  const { strategy, phasedBy, downloadStrategy } = findStrategies(body, registry)
-  refuseGates(body, phasedBy)
-  for (const each of Object.values(registry)) each.check?.(body, strategy.name)
-  const phasing = phasedBy.parse(body)
+  const { reboots: strategy, downloads } = findStrategies(body, registry)
+  refuseShare(body, strategy.name === 'big_bang' ? downloads : strategy)
+  const gates = parsePhaseGates(body, { reboots: strategy, downloads })
+  for (const each of Object.values(registry)) {
+    const isChosen = each === strategy || each === downloads
+    each.check?.(body, isChosen ? each.name : strategy.name)
+  }
   const models = parseModels(body.models)
   return {
     kind: 'device',
@@ -31,16 +34,27 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
       ids: null,
       type: body.device_type ?? null,
       models: emptyIsNone(models.map(({ model }) => model)),
-      rules: emptyIsNone(body.rules?.map(parseRule)),
+      rules: emptyIsNone(body.rules?.map((rule, index) => parseRule(rule, `rules.${index}`))),
     },
     models,
     versions: parseVersions(body),
     reboots: true,
     snapshot: body.snapshot ?? false,
+    rollback: body.rollback_on_failure ?? false,
     strategy: strategy.name,
     strategyField: body.reboot_strategy === undefined ? 'strategy' : 'reboot_strategy',
-    phasing: phasedBy === strategy ? phasing : { ...phasing, notes: [...phasing.notes, noteDownloads(phasedBy)] },
-    downloadStrategy,
+    phasing: parsePhasing(strategy, downloads, { ...body, ...gates }, 'reboots'),
+    downloads: {
+      strategy: downloads.name,
+      isNamed: body.download_strategy !== undefined,
+      hasGates: gates.phase_gates.some((gate) => gate.phase_of === 'downloads'),
+      phasing: parsePhasing(downloads, strategy, { ...body, ...gates }, 'downloads'),
+    },
+    p2p: {
+      isEnabled: body.enable_p2p ?? false,
+      clusterSize: body.p2p_cluster_size ?? DEFAULT_CLUSTER_SIZE,
+      parallelism: body.p2p_parallelism ?? null,
+    },
     start: parseDateTime('start_datetime', body.start_datetime) ?? parseEpoch('start_time', body.start_time),
     reboot: parseDateTime('reboot_datetime', body.reboot_datetime) ?? parseEpoch('reboot_at', body.reboot_at),
     windows: parseWindows(body.maintenance_windows),
@@ -56,57 +70,56 @@ export function parseWindows(windows: readonly MaintenanceWindow[] | undefined):
   return windows ?? null
 }
 
-/** Refuses requests for what the service can't do yet. */
-function refuseUnsupported(body: OrgUpgradeBody, registry: Strategies): void {
-  const values: Readonly<Record<string, unknown>> = body
-  const implemented = fieldsOf(registry)
-  for (const [field, value] of Object.entries(publishedDefaults)) {
-    const isDefault = values[field] === undefined || values[field] === value
-    if (!isDefault && !Object.hasOwn(implemented, field)) throw unsupported(field)
-  }
-}
-
 function unsupported(field: string): AppError {
   return invalidField(field, 'not supported yet')
 }
 
-/** A gate without effect would let devices be upgraded that somebody wanted to look at before. */
-function refuseGates(
-  { phase_gates: gates = [], min_success_percentage: share }: OrgUpgradeBody,
-  { name, fields }: Strategy,
-): void {
+function refuseShare({ min_success_percentage: share }: OrgUpgradeBody, { name, fields }: Strategy): void {
   if (share !== undefined && !Object.hasOwn(fields, 'min_success_percentage'))
-    throw invalidField('min_success_percentage', `is given with the strategy ${name}, but only canary compares it`)
-  if (gates.length > 0 && !Object.hasOwn(fields, 'phase_gates'))
-    throw invalidField('phase_gates', `is given with the strategy ${name}, but only the phases of canary can wait`)
-}
-
-interface RequestedStrategies {
-  /** The one of the reboots, for the record. */
-  readonly strategy: Strategy
-  /** The one that makes the phases. */
-  readonly phasedBy: Strategy
-  readonly downloadStrategy: string | null
+    throw invalidField('min_success_percentage', `is given with the strategy ${name}, which has no phases`)
 }
 
 /**
- * New fields win; the deprecated `strategy` fills only the new one for reboots, and downloads follow the reboots. A
- * strategy big_bang (the default of both) demands nothing, so the other one makes the phases of both.
+ * Returns the gates, each with the kind of its phase.
+ * @throws AppError invalid for gates of phases that can't wait: a gate without effect would let devices be upgraded that
+ *   somebody wanted to look at before.
  */
-function findStrategies(body: OrgUpgradeBody, registry: Strategies): RequestedStrategies {
-  const reboot = body.reboot_strategy ?? body.strategy ?? 'big_bang'
-  const strategy = registry[reboot]
-  const download = body.download_strategy ?? (strategy?.onlyReboots === true ? 'big_bang' : reboot)
-  const ofDownloads = registry[download]
-  if (strategy === undefined) throw unsupported(body.reboot_strategy === undefined ? 'strategy' : 'reboot_strategy')
-  if (ofDownloads === undefined) throw unsupported('download_strategy')
-  const phasedBy = reboot === 'big_bang' ? ofDownloads : strategy
-  const isFree = download === 'big_bang' || download === phasedBy.name
-  return { strategy, phasedBy, downloadStrategy: isFree ? null : download }
+function parsePhaseGates({ phase_gates: gates = [] }: OrgUpgradeBody, { reboots, downloads }: RequestedStrategies) {
+  const usual = reboots.name === 'big_bang' ? ('downloads' as const) : ('reboots' as const)
+  const parsed = gates.map((gate) => ({ ...gate, phase_of: gate.phase_of ?? usual }))
+  for (const { phase_of: of } of parsed) {
+    const { name, fields } = of === 'downloads' ? downloads : reboots
+    if (!Object.hasOwn(fields, 'phase_gates'))
+      throw invalidField('phase_gates', `is given with the strategy ${name}, but only the phases of canary can wait`)
+  }
+  return { phase_gates: parsed }
 }
 
-function noteDownloads({ name }: Strategy): UpgradeNote {
-  return { reason: `The devices also reboot in the phases of the download_strategy ${name}` }
+interface RequestedStrategies {
+  readonly reboots: Strategy
+  readonly downloads: Strategy
+}
+
+/** New fields win. The deprecated `strategy` stands for both. Source: spec, "Organization device upgrade request". */
+function findStrategies(body: OrgUpgradeBody, registry: Strategies): RequestedStrategies {
+  const reboot = body.reboot_strategy ?? body.strategy ?? 'big_bang'
+  const reboots = registry[reboot]
+  const isBoth = body.reboot_strategy === undefined && reboots?.onlyReboots !== true
+  const downloads = registry[body.download_strategy ?? (isBoth ? reboot : 'big_bang')]
+  if (reboots === undefined) throw unsupported(body.reboot_strategy === undefined ? 'strategy' : 'reboot_strategy')
+  if (downloads === undefined) throw unsupported('download_strategy')
+  return { reboots, downloads }
+}
+
+/** Limits are those of the other strategy where this one has none. */
+function parsePhasing(
+  strategy: Strategy,
+  other: Strategy,
+  { max_failures, ...body }: OrgUpgradeBody,
+  of: PhaseKind,
+): Phasing {
+  const isOther = strategy.name === 'big_bang' && other.name !== 'big_bang'
+  return strategy.parse({ ...body, ...(max_failures !== undefined && !isOther && { max_failures }) }, of)
 }
 
 function parseModels(models: OrgUpgradeBody['models'] = []): RequestedModel[] {
@@ -115,17 +128,6 @@ function parseModels(models: OrgUpgradeBody['models'] = []): RequestedModel[] {
       ? [{ field: `models.${index}`, model: item }]
       : item.map((model, place) => ({ field: `models.${index}.${place}`, model })),
   )
-}
-
-function parseRule(rule: Readonly<Record<string, string>>, index: number): Rule {
-  const conditions = Object.entries(rule).map(([key, value]) => {
-    const condition = parseCondition(key, value)
-    // Other unknown keys are let pass, but a rule without one of its conditions would select more devices.
-    if (condition === null) throw invalidField(`rules.${index}.${key}`, 'is no match_name, match_model or match_role')
-    return condition
-  })
-  if (conditions.length === 0) throw invalidField(`rules.${index}`, 'has no condition')
-  return conditions
 }
 
 function parseVersions(body: OrgUpgradeBody): RequestedVersion[] {

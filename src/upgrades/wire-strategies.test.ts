@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { planPhasing } from './plan-downloads.ts'
 import { planOrder } from './plan-order.ts'
 import { planPhases } from './plan-phases.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
@@ -147,13 +148,14 @@ test.each([
   const request = parseOrgUpgrade(body)
   const targets = Array.from({ length: 3 }, (_, index) => ({ mac: `${index}`, siteId: 's', type: 'ap' as const }))
   const facts = { model: 'AP-1', role: null, memberVersions: [], fromVersion: '1.0', connected: true }
-  const phases = request.phasing.plan(
+  const { phasing, downloads, notes } = planPhasing(request, [])
+  const phases = phasing.plan(
     targets.map((one) => Object.assign(one, facts)),
     { upgradeId: 'u' },
   )
-  expect([request.strategy, phases.length, request.downloadStrategy]).toEqual([name, count, null])
+  expect([request.strategy, phases.length, downloads]).toEqual([name, count, null])
   const reason = expect.stringContaining('phases of the download_strategy canary')
-  expect(request.phasing.notes).toEqual(name === 'big_bang' && count > 1 ? [{ reason }] : [])
+  expect(notes).toEqual(name === 'big_bang' && count > 1 ? [{ reason }] : [])
 })
 
 test('a strategy of the registry alone is part of the schema, of the parser and of the errors', () => {

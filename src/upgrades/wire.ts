@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { Value } from 'typebox/value'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { textOf } from '../http/texts.ts'
 import { MAX_EPOCH_S, epochS } from '../platform/clock.ts'
 import { buckets } from './buckets.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
+import { DEFAULT_CLUSTER_SIZE } from './plan-p2p.ts'
 import type { OrgUpgradeItem } from './store.ts'
 import { previewFields } from './previews/wire.ts'
 import { ApprovalsReply, presentApproval } from './wire-approve.ts'
@@ -28,14 +28,6 @@ const VersionItem = named(
   }),
 )
 
-/** Fields of the interface that have no effect yet: values other than the defaults are refused. */
-export const publishedFields = {
-  enable_p2p: Type.Optional(Type.Boolean({ default: false })),
-}
-export const publishedDefaults: Readonly<Record<string, unknown>> = Object(
-  Value.Default(Type.Object(publishedFields), {}),
-)
-
 /** Source: spec, "Organization device upgrade request"; `force` is the contract's, of the site operation. */
 export const commonFields = {
   all_sites: Type.Optional(Type.Boolean({ default: false })),
@@ -54,10 +46,19 @@ export const commonFields = {
   start_time: Type.Optional(DeprecatedEpochS),
   reboot_datetime: Type.Optional(textOf('dateTime', { maxLength: 64 })),
   reboot_at: Type.Optional(DeprecatedEpochS),
-  p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, default: 10 })),
-  p2p_parallelism: Type.Optional(Type.Integer({ minimum: 1 })),
+  enable_p2p: Type.Optional(Type.Boolean({ default: false })),
+  p2p_cluster_size: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000, default: DEFAULT_CLUSTER_SIZE })),
+  p2p_parallelism: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
   /** Devices that can take a recovery snapshot once they run the version. */
   snapshot: Type.Optional(Type.Boolean({ default: false })),
+  /** A device that does not return or stay connected with the version boots the one before. Signalbox's own field. */
+  rollback_on_failure: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'Devices that do not return, or do not stay connected, with the version restore their backup version',
+    }),
+  ),
   ...previewFields,
   ...limitsOfAll,
   ...windowFields,
@@ -79,7 +80,6 @@ export function orgUpgradeBodyOf<S extends Strategies>(registry: S) {
     download_strategy: Type.Optional(Type.Enum(names, { default: 'big_bang' })),
     reboot_strategy: Type.Optional(Strategy),
     strategy: Type.Optional(Type.Enum(Strategy.enum, { deprecated: true })),
-    ...publishedFields,
     ...fieldsOf(registry),
   })
 }

@@ -171,22 +171,25 @@ test('a site upgrade downloads, waits and activates, each exactly once, though e
   expect(downloads).toEqual([{ deliveredAt: expect.any(Date), bytesServed: String(image.length) }])
 })
 
-test('a device that answers is activated at once where the reboots may begin with the start', async () => {
-  const peer = await connect(await startLines(), '1.0.0')
-  const id = await createUpgrade()
-  await untilIn(id, 'download_requested')
-  const stage = await peer.nextCall()
-  await download(stage.text)
-  stage.accept()
-  await untilIn(id, 'reboot_in_progress')
-  const activate = await peer.nextCall()
-  expect(activate.text).toBe('activate')
-  activate.accept()
-  await waitUntil('the answer', async () => (await commandsOf()).every(({ state }) => state === 'done'))
-  peer.drop()
-  await connect(await startLines(), VERSION)
-  expect(await untilIn(id, 'upgraded')).toMatchObject({ status: 'completed' })
-})
+test.each([{}, { download_strategy: 'serial', reboot_strategy: 'canary' }])(
+  'a device that answers is activated at once where the reboots may begin with the start: %j',
+  async (body) => {
+    const peer = await connect(await startLines(), '1.0.0')
+    const id = await createUpgrade(body)
+    await untilIn(id, 'download_requested')
+    const stage = await peer.nextCall()
+    await download(stage.text)
+    stage.accept()
+    await untilIn(id, 'reboot_in_progress')
+    const activate = await peer.nextCall()
+    expect(activate.text).toBe('activate')
+    activate.accept()
+    await waitUntil('the answer', async () => (await commandsOf()).every(({ state }) => state === 'done'))
+    peer.drop()
+    await connect(await startLines(), VERSION)
+    expect(await untilIn(id, 'upgraded')).toMatchObject({ status: 'completed' })
+  },
+)
 
 test('a device that has lost the image downloads again', async () => {
   const peer = await connect(await startLines(), '1.0.0')
@@ -214,16 +217,4 @@ test('a device that waits with the image is never activated once the upgrade is 
   expect(await server.call('POST', orgPath(`/devices/upgrade/${id}/cancel`))).toMatchObject({ status: 200 })
   expect(await untilIn(id, 'cancelled')).toMatchObject({ status: 'cancelled' })
   await expectNoCall(peer)
-})
-
-test('a strategy of the downloads alone is refused, and no device of one step is blamed for it', async () => {
-  await connect(await startLines(), '1.0.0')
-  const body = { all_sites: true, version: VERSION, download_strategy: 'canary', reboot_strategy: 'serial' }
-  const answer = await server.call('POST', orgPath('/devices/upgrade'), { body })
-  expect(answer).toMatchObject({
-    status: 400,
-    body: { detail: expect.stringContaining('Invalid field download_strategy: ') },
-  })
-  expect(answer.body.reason).toContain('not supported yet')
-  expect(answer.body.reason).not.toContain('one step')
 })

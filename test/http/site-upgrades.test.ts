@@ -103,7 +103,7 @@ describe('an upgrade of a site', () => {
 
   it.each([
     [{ snapshot: true }, 'snapshot'],
-    [{ enable_p2p: true }, 'enable_p2p'],
+    [{ p2p_parallelism: 0 }, 'p2p_parallelism'],
     [{ version: '9.9.9' }, 'version'],
     [{ models: ['SW24'] }, 'models.0'],
     [{ strategy: 'rrm', rrm_max_batch_percentage: 0 }, 'rrm_max_batch_percentage'],

@@ -1,9 +1,11 @@
 import { DateTime } from 'luxon'
 import { describe, expect, it } from 'vitest'
 import { NEW } from '../support/fleet.ts'
+import type { AnyJson } from '../support/any-json.ts'
 import { createUpgradesHarness } from './upgrades-harness.ts'
 
-const { post, targets, siteUpgrades, rowsLeft } = createUpgradesHarness()
+const harness = createUpgradesHarness()
+const { post, targets, siteUpgrades, rowsLeft, macsOf, siteId } = harness
 
 describe('fields', () => {
   it('resolves local times by the clocks of each site, and instants not', async () => {
@@ -61,13 +63,47 @@ describe('fields', () => {
     expect((await targets()).map(({ phase }) => phase)).toEqual(expect.arrayContaining([1, 2]))
   })
 
+  it('says that devices download and reboot in one step, where other phases were asked for their downloads', async () => {
+    const { body } = await post({ all_sites: true, download_strategy: 'canary', reboot_strategy: 'serial' })
+    const reason = '5 of the 5 devices download and reboot in one step, in the phases of the reboot_strategy serial'
+    expect(body).toMatchObject({ strategy: 'serial', notes: [{ reason }] })
+  })
+
+  it('lets so many devices of a site download at once as are in the batches of peer-to-peer downloads', async () => {
+    const { body } = await post({ all_sites: true, enable_p2p: true, p2p_cluster_size: 2, p2p_parallelism: 1 })
+    expect(body).toMatchObject({ enable_p2p: true })
+    const notes = body.upgrades.map(({ upgrade }: AnyJson) => upgrade.notes)
+    expect(notes).toContainEqual([{ reason: expect.stringContaining('at most 2 devices at once') }])
+    expect((await siteUpgrades()).map(({ plan }) => plan.max_downloads)).toContain(2)
+    const unused = await post({ all_sites: true, p2p_cluster_size: 2 })
+    expect(unused.body.notes).toEqual([{ reason: expect.stringContaining('no effect without enable_p2p') }])
+  })
+
+  it('upgrades groups of sites and of devices one after the other, as the preview shows', async () => {
+    const group = '11111111-1111-4111-8111-111111111111'
+    const path = `/sites/${siteId(1)}`
+    const put = await harness.server.call('PUT', path, { body: { sitegroup_ids: [group] }, as: harness.admin })
+    expect(put.status).toBe(200)
+    const canary_groups = [{ sitegroup_ids: [group] }, { rules: [{ match_model: 'AP45' }], site_ids: [siteId(0)] }]
+    const { body: plan } = await post({ all_sites: true, strategy: 'canary', canary_groups, dry_run: true })
+    expect(plan.phases.map(({ total }: AnyJson) => total)).toEqual([2, 3, 0])
+    await post({ plan_id: plan.plan_id })
+    const phasesOf = async (site: number) =>
+      (await targets()).flatMap(({ mac, phase }) => (macsOf(site).includes(mac) ? [phase] : []))
+    expect([await phasesOf(0), await phasesOf(1)]).toEqual([
+      [2, 2, 2],
+      [1, 1],
+    ])
+  })
+
   it('takes canary phases as shares of each site where phase_scope says so', async () => {
     await post({ all_sites: true, strategy: 'canary', canary_phases: [40], phase_scope: 'site' })
     expect(await siteUpgrades()).toMatchObject([{ plan: { phase_sizes: [2, 1] } }, { plan: { phase_sizes: [1, 1] } }])
   })
 
   it.each([
-    [{ enable_p2p: true }, 'enable_p2p', 'not supported yet'],
+    [{ enable_p2p: true, device_type: 'switch' }, 'enable_p2p', 'none of the 2 devices is one, for example '],
+    [{ rollback_on_failure: true }, 'rollback_on_failure', 'none of the 5 devices can restore its backup version'],
     [{ snapshot: true }, 'snapshot', 'none of the 5 devices can take a recovery snapshot'],
     [{ strategy: 'rrm' }, 'strategy', '2 of the devices are of another type, for example '],
     [{ reboot_strategy: 'rrm' }, 'reboot_strategy', 'for devices of the type ap only'],
@@ -75,12 +111,7 @@ describe('fields', () => {
     [{ rrm_slow_ramp: true }, 'rrm_slow_ramp', 'for the strategy rrm only'],
     [{ rrm_max_batch_percentage: 50 }, 'rrm_max_batch_percentage', 'for the strategy rrm only'],
     [{ rrm_node_order: 'center_to_fringe' }, 'rrm_node_order', 'for the strategy rrm only'],
-    [{ download_strategy: 'canary', reboot_strategy: 'serial' }, 'download_strategy', '5 of the devices download and'],
-    [
-      { all_sites: false, download_strategy: 'serial', reboot_strategy: 'canary' },
-      'download_strategy',
-      'not supported',
-    ],
+    [{ strategy: 'canary', canary_groups: [{ rules: [{ match_role: 'lab' }] }] }, 'canary_groups.0', 'none of the 5'],
     [{ strategy: 'fast' }, 'strategy', ''],
     [{ canary_phases: [10, 20, 20] }, 'canary_phases', 'must rise'],
     [{ canary_phases: [50, 40] }, 'canary_phases', 'must rise'],

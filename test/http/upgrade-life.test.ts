@@ -47,7 +47,7 @@ it.each([
   [{ max_downloads_per_site: '2' }, 'max_downloads_per_site'],
   [{ failure_budget: -1 }, 'failure_budget'],
   [{ strategy: 'canary', min_success_percentage: 101 }, 'min_success_percentage'],
-  [{ strategy: 'serial', min_success_percentage: 90 }, 'min_success_percentage'],
+  [{ strategy: 'big_bang', min_success_percentage: 90 }, 'min_success_percentage'],
 ])('%j is refused before anything is written', async (limits, field) => {
   const answer = await post({ all_sites: true, ...limits })
   expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringMatching(`^Invalid field ${field}: `) } })
@@ -100,7 +100,7 @@ describe('gates that wait', () => {
     [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'check' }] }, 'phase_gates.0.url', 'is required'],
     [check('ftp://example.test'), 'phase_gates.0.url', 'must be an address'],
     [check('http://a:b@example.test'), 'phase_gates.0.url', 'may not contain a user name'],
-    [check('http://10.1.2.3/'), 'phase_gates.0.url', 'address 10.1.2.3 not in the public ranges'],
+    [check('http://10.1.2.3/'), 'phase_gates.0.url', 'Address 10.1.2.3 is not public'],
     [
       { ...canary, phase_gates: [{ phase: 1, wait_for: 'pause', url: 'http://example.test' }] },
       'phase_gates.0.url',

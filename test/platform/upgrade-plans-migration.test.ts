@@ -69,7 +69,14 @@ test('plans of upgrades that go on keep their limits as gates', async () => {
   ])
   for (const { plan, counts } of rows) {
     expect(plan['stages']).toBe(false)
-    expect(counts).toEqual({ planned: 3, downloaded: 0, staged: 0, snapshotting: 0, reboot_requested: 0 })
+    expect(counts).toEqual({
+      planned: 3,
+      downloaded: 0,
+      staged: 0,
+      snapshotting: 0,
+      reboot_requested: 0,
+      rolling_back: 0,
+    })
     expect(plan).not.toHaveProperty('canary_phases')
     expect(plan).not.toHaveProperty('max_failures')
   }

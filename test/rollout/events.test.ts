@@ -1,7 +1,5 @@
-import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
 import type { TopicEvents } from '../../src/events/topics.ts'
-import { json } from '../../src/platform/db.ts'
 import { approveOrgUpgrade } from '../../src/upgrades/approve-org-upgrade.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
@@ -12,6 +10,7 @@ import { messageSchemaOf } from '../../src/webhooks/topics.ts'
 import { Value } from 'typebox/value'
 import type { SeededDevice } from '../support/fleet.ts'
 import { useRollout } from './harness.ts'
+import { subscribe } from './subscribe.ts'
 
 type UpgradeEvent = TopicEvents['upgrade-events']
 
@@ -23,16 +22,6 @@ const canary: OrgUpgradeBody = {
   canary_phases: [50, 100],
   max_failure_percentage: 50,
   phase_gates: [{ phase: 1, wait_for: 'approval' }],
-}
-
-async function subscribe(): Promise<void> {
-  const at = rollout.ctx.clock.now()
-  const times = { createdAt: at, modifiedAt: at }
-  const webhook = { orgId: rollout.org.scope.orgId, id: uuidv7(), enabled: true, topics: ['upgrade-events'], ...times }
-  await rollout.ctx.db
-    .insertInto('webhook')
-    .values({ ...webhook, doc: json({ url: 'http://example.test' }) })
-    .execute()
 }
 
 /** The events that webhooks get. */
@@ -55,7 +44,7 @@ function typesOf(events: readonly UpgradeEvent[]): Record<string, number> {
 }
 
 it('everything that people care about is an event for those who subscribe, and what concerns the whole upgrade is kept', async () => {
-  await subscribe()
+  await subscribe(rollout)
   const { ctx, org } = rollout
   const { id } = await rollout.create(canary)
   await rollout.advance()

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Context } from '../../src/platform/context.ts'
+import { awaitsImage } from '../../src/rollout/decide-downloads.ts'
 import { isInFlight, isTerminal } from '../../src/rollout/rollout.ts'
 
 /** What must hold of all upgrades in every committed state. */
@@ -10,7 +11,8 @@ export async function expectConsistent({ db }: Context): Promise<void> {
     .execute()
   const targets = await db
     .selectFrom('upgradeTarget')
-    .select(['upgradeId', 'deviceId', 'imageId', 'state', 'phase', 'reason', 'attempt'])
+    .select(['upgradeId', 'deviceId', 'imageId'])
+    .select(['state', 'phase', 'reason', 'attempt', 'downloadPhase', 'staged'])
     .orderBy('deviceId')
     .execute()
   const bySiteUpgrade = Map.groupBy(targets, ({ upgradeId }) => upgradeId)
@@ -28,14 +30,21 @@ export async function expectConsistent({ db }: Context): Promise<void> {
   const open = targets.filter(({ state }) => !isTerminal(state))
   const active = await db.selectFrom('activeUpgradeTarget').selectAll().orderBy('deviceId').execute()
   const orgUpgradeIds = new Map(siteUpgrades.map(({ id, orgUpgradeId }) => [id, orgUpgradeId]))
-  const wanted = open.map(({ deviceId, upgradeId, imageId, state }) => ({
-    deviceId,
-    upgradeId,
-    orgUpgradeId: orgUpgradeIds.get(upgradeId),
-    imageId,
-    inFlight: isInFlight(state),
-  }))
+  const wanted = open.map((target) => {
+    const { deviceId, upgradeId, imageId, state } = target
+    return { deviceId, upgradeId, orgUpgradeId: orgUpgradeIds.get(upgradeId), imageId, inFlight: isInFlight(state) }
+  })
   expect(active.map(({ orgId: _, ...rest }) => rest)).toEqual(wanted)
+  const loading = await db.selectFrom('orgUpgrade').selectAll().where('downloadPlan', 'is not', null).execute()
+  for (const { id, downloadPlan, downloads } of loading) {
+    const mine = siteUpgrades.filter(({ orgUpgradeId }) => orgUpgradeId === id)
+    const all = mine.flatMap((site) => bySiteUpgrade.get(site.id) ?? [])
+    for (const [index, size] of downloadPlan?.phase_sizes.entries() ?? []) {
+      const inPhase = all.filter(({ downloadPhase }) => downloadPhase === index + 1)
+      expect(inPhase).toHaveLength(size)
+      expect(downloads?.pending[index + 1] ?? 0).toBe(inPhase.filter(awaitsImage).length)
+    }
+  }
   const upgrades = await db.selectFrom('orgUpgrade').selectAll().where('phasePlan', 'is not', null).execute()
   for (const upgrade of upgrades) {
     const mine = siteUpgrades.filter(({ orgUpgradeId }) => orgUpgradeId === upgrade.id)
@@ -45,12 +54,15 @@ export async function expectConsistent({ db }: Context): Promise<void> {
       expect(inPhase).toHaveLength(upgrade.phasePlan?.phase_sizes[index] ?? 0)
       const pending = inPhase.filter(({ state }) => state === 'planned' || state === 'downloaded' || isInFlight(state))
       expect(upgrade.pendingByPhase[index + 1] ?? 0).toBe(pending.length)
-      const failed = inPhase.filter(({ state, reason }) => state === 'failed' && reason !== 'offline')
+      const failed = inPhase.filter(
+        ({ state, reason }) => state === 'rolling_back' || (state === 'failed' && reason !== 'offline'),
+      )
       expect(upgrade.failuresByPhase[index + 1] ?? 0).toBe(failed.length)
       const upgraded = inPhase.filter(({ state }) => state === 'upgraded')
       expect(upgrade.upgradedByPhase[index + 1] ?? 0).toBe(upgraded.length)
     }
-    expect(all.filter(({ phase, attempt }) => phase > upgrade.currentPhase && attempt > 0)).toEqual([])
+    const early = all.filter(({ phase, attempt }) => phase > upgrade.currentPhase && attempt > 0)
+    expect(early.filter(({ downloadPhase }) => downloadPhase === null)).toEqual([])
     const going = mine.filter(({ finishedAt, stopping }) => finishedAt === null && stopping === null)
     for (const { currentPhase } of going) expect(currentPhase).toBe(upgrade.currentPhase)
   }

@@ -1,10 +1,10 @@
-import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { json } from '../../src/platform/db.ts'
 import { claimSiteUpgrades } from '../../src/rollout/store.ts'
 import { advanceSiteUpgrades } from '../../src/rollout/worker.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { options, useRollout } from './harness.ts'
+import { createKillSwitch } from './kill-switch.ts'
 
 /** As long as a worker may hold what it claimed. */
 const LEASE_MS = 10_000
@@ -31,32 +31,19 @@ async function advanceOnce(): Promise<boolean> {
   )
 }
 
-/** From now on, the first write to `table` kills the connection that it is on. */
-async function killAtWriteTo(table: string): Promise<void> {
-  await sql`
-    create function kill_connection() returns trigger language plpgsql as $$
-      begin perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(10); return new; end $$
-  `.execute(rollout.ctx.db)
-  await sql`create trigger kill_connection before insert or update or delete on ${sql.table(table)}
-    for each statement execute function kill_connection()`.execute(rollout.ctx.db)
-}
-
-async function killNoMore(): Promise<void> {
-  await sql`drop function if exists kill_connection() cascade`.execute(rollout.ctx.db)
-}
-
 it.each(['org_upgrade', 'upgrade_target', 'device_command', 'device_status', 'device_event', 'active_upgrade_target'])(
   'a round that dies at its write to %s has changed nothing, and is made up for',
   async (table) => {
     await seed([4])
+    const killer = await createKillSwitch(rollout.ctx.db, [table])
     const { id } = await create(canary)
     const stateOf = async () => JSON.stringify(await read(id))
     let kills = 0
     for (let round = 0; round < 12; round += 1) {
       const before = await stateOf()
-      await killAtWriteTo(table)
+      await killer.arm(table)
       const died = await advanceOnce()
-      await killNoMore()
+      await killer.arm(null)
       if (died) {
         kills += 1
         expect(await stateOf()).toBe(before)

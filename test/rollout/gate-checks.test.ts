@@ -6,6 +6,7 @@ import { askChecks } from '../../src/rollout/gate-checks.worker.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
+import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, useRollout } from './harness.ts'
 
@@ -38,10 +39,10 @@ afterEach(async () => {
   })
 })
 
-async function createHeld(percents = [25, 100]): Promise<string> {
+async function createHeld(phases: OrgUpgradeBody = { canary_phases: [25, 100] }, gates = [1]): Promise<string> {
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/check`
-  const gates = percents.slice(1).map((_, index) => ({ phase: index + 1, wait_for: 'check' as const, url }))
-  const { id } = await rollout.create({ reboot_strategy: 'canary', canary_phases: percents, phase_gates: gates })
+  const phase_gates = gates.map((phase) => ({ phase, wait_for: 'check' as const, url }))
+  const { id } = await rollout.create({ reboot_strategy: 'canary', ...phases, phase_gates })
   await rollout.play()
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 6 }, hold: { by: 'check' } })
   return id
@@ -52,7 +53,10 @@ const ask = (http = outbound) => askChecks(rollout.ctx, http, new AbortControlle
 async function read(id: string) {
   const upgrade = await rollout.read(id)
   await expectConsistent(rollout.ctx)
-  return { counts: countAll(upgrade), hold: upgrade.siteUpgrades[0]?.hold, approvals: upgrade.approvals }
+  // A site that has ended is paused no more, and which site ends first depends on the ids.
+  const query = rollout.ctx.db.selectFrom('orgUpgrade').select('hold').where('id', '=', id)
+  const { hold } = await query.executeTakeFirstOrThrow()
+  return { counts: countAll(upgrade), hold, approvals: upgrade.approvals }
 }
 
 it('the answer of the check opens the next phase at all sites, and the record shows it', async () => {
@@ -146,8 +150,10 @@ it('a person who pauses an upgrade while its check is asked has the last word; r
   expect(await read(id)).toMatchObject({ counts: { upgraded: 8 }, approvals: [{ phase: 1, by: 'check' }] })
 })
 
-it('a late answer about one phase does not open another', async () => {
-  const id = await createHeld([25, 50, 100])
+it('a late answer about one phase does not open another, also where sites have ended', async () => {
+  await rollout.seed([2, 2, 4])
+  const canaries = rollout.org.sites.slice(0, 2)
+  const id = await createHeld({ canary_groups: canaries.map((site) => ({ site_ids: [site.id] })) }, [1, 2])
   const late = meanwhile(async () => {
     await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
     await rollout.play()
@@ -158,7 +164,31 @@ it('a late answer about one phase does not open another', async () => {
   await rollout.play()
   expect(await read(id)).toMatchObject({
     counts: { upgraded: 4, planned: 4 },
-    hold: { by: 'check' },
+    hold: { by: 'check', reason: 'phase 2 ended and waits for its check' },
     approvals: [{ phase: 1, by: 'resume' }],
+  })
+  const held = (await rollout.read(id)).siteUpgrades.filter(({ hold }) => hold !== null)
+  expect(held.map(({ siteId }) => siteId)).toEqual([rollout.org.sites[2]?.id])
+})
+
+it('a check of a phase of the downloads says so, and lets the next one open', async () => {
+  const capabilities = { commands: ['stage', 'activate'], restart_members: [], restart_nodes: [] } as const
+  await rollout.seed([{ devices: 4, type: 'switch', model: 'EX4100', capabilities }])
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/check`
+  const phase_gates = [{ phase: 1, wait_for: 'check' as const, url }]
+  const { id } = await rollout.create({ download_strategy: 'canary', canary_phases: [25], phase_gates })
+  const play = () => rollout.play((_, attempt) => (attempt === 1 ? 'does' : 'upgrades'))
+  await play()
+  expect(await read(id)).toMatchObject({
+    counts: { downloaded: 1, planned: 3 },
+    hold: { by: 'check', of: 'downloads' },
+  })
+  await ask()
+  const question = { phase: 1, phase_of: 'downloads', total: 1, upgraded: 1, failed: 0 }
+  expect(asked).toEqual([{ org_id: rollout.org.scope.orgId, upgrade_id: id, ...question }])
+  await play()
+  expect(await read(id)).toMatchObject({
+    counts: { upgraded: 4 },
+    approvals: [{ phase: 1, of: 'downloads', by: 'check' }],
   })
 })

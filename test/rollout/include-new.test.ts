@@ -50,7 +50,7 @@ const targets = (id: string) =>
   rollout.ctx.db
     .selectFrom('upgradeTarget as target')
     .innerJoin('siteUpgrade as part', 'part.id', 'target.upgradeId')
-    .select(['target.deviceId', 'target.phase', 'target.targetVersion'])
+    .select(['target.deviceId', 'target.phase', 'target.downloadPhase', 'target.targetVersion'])
     .where('part.orgUpgradeId', '=', id)
     .orderBy('target.ordinal')
     .execute()
@@ -153,6 +153,18 @@ describe('an upgrade with include_new', () => {
     await rollout.play()
     await look()
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, cancelled: 3 })
+  })
+
+  it('puts them into the last phase of the downloads, also where its site had no device in one', async () => {
+    const capabilities = { commands: ['stage', 'activate'], restart_members: [], restart_nodes: [] } as const
+    const switches = { type: 'switch', model: 'EX4100', capabilities } as const
+    await rollout.seed([2, { devices: 2, ...switches }, { devices: 1, ...switches }])
+    const sites = rollout.org.sites.slice(0, 2).map((site) => site.id)
+    const { id } = await begin({ site_ids: sites, download_strategy: 'canary', canary_phases: [50] })
+    await move(rollout.devices(2), 0)
+    await look()
+    const joined = (await targets(id)).filter(({ deviceId }) => deviceId === rollout.devices(2)[0]?.id)
+    expect(joined.map(({ downloadPhase }) => downloadPhase)).toEqual([2])
   })
 
   it('gives them the version of the others, though the label means another one by now', async () => {

@@ -36,6 +36,10 @@ it.each([
   [{ max_downloads: 5 }, { all: 5, perSite: 5 }],
   [{ max_downloads_per_site: 2 }, { all: 6, perSite: 2 }],
   [
+    { enable_p2p: true, p2p_cluster_size: 1, p2p_parallelism: 2 },
+    { all: 6, perSite: 2 },
+  ],
+  [
     { max_in_flight: 5, max_downloads_per_site: 2 },
     { all: 5, perSite: 2 },
   ],
@@ -71,6 +75,15 @@ it('an upgrade is held after a phase in which too small a share was upgraded, wh
   await rollout.play()
   const { hold } = (await rollout.read(id)).siteUpgrades[0] ?? {}
   expect(hold).toMatchObject({ by: 'gate', reason: '1 of 9 devices of phase 1 were upgraded, less than 80 %' })
+})
+
+it('serial upgrades are held after a device that was not upgraded, if every one must be', async () => {
+  const { id } = await rollout.create({ strategy: 'serial', min_success_percentage: 100, max_failure_percentage: 100 })
+  await rollout.play(() => 'refuses_content')
+  const { siteUpgrades } = await rollout.read(id)
+  const reason = '0 of 1 devices of phase 1 were upgraded, less than 100 %'
+  expect(siteUpgrades.map(({ hold }) => hold)).toMatchObject([{ reason }, { reason }, { reason }])
+  expect(countAll(await rollout.read(id))).toEqual({ failed: 3, planned: 15 })
 })
 
 it('a round that waits for the round of another process knows the devices that the latter let begin', async () => {

@@ -144,6 +144,10 @@ it('a report of thousands of devices names each of them once, read in parts', as
 
 it('the metrics count devices by result and cause, and how long they were down', async () => {
   await rollout.create({ reboot_strategy: 'big_bang' })
+  await rollout.advance()
+  await rollout.fleet.answer(() => 'refuses')
+  await rollout.advance()
+  rollout.clock.advance(31_000)
   await bringDown(rollout.devices())
   await rollout.create({
     reboot_strategy: 'big_bang',
@@ -153,6 +157,7 @@ it('the metrics count devices by result and cause, and how long they were down',
   const expected = [
     'signalbox_upgrade_devices_ended_total{result="upgraded"} 2',
     'signalbox_upgrade_devices_failed_total{cause="no_reconnect"} 1',
+    'signalbox_upgrade_attempts_failed_total{cause="refused"} 3',
     'signalbox_upgrade_device_down_seconds_bucket{le="30"} 1',
     'signalbox_upgrade_device_down_seconds_count 2',
     'signalbox_upgrade_device_step_seconds_count{state="rebooting"} 3',

@@ -1,6 +1,9 @@
 import { expect } from 'vitest'
 import { planned } from './targets.ts'
-import { type SiteUpgradeNow, decideNext } from '../../src/rollout/decide-next.ts'
+import type { MaintenanceWindow } from '../../src/orgs/windows/windows.ts'
+import { awaitsImage } from '../../src/rollout/decide-downloads.ts'
+import { DEFERRED_POLL_MS, decideNext } from '../../src/rollout/decide-next.ts'
+import type { SiteUpgradeChange, SiteUpgradeNow } from '../../src/rollout/site-upgrade-now.ts'
 import { type TargetState, defaultRolloutOptions, isInFlight, isTerminal, noCounts } from '../../src/rollout/rollout.ts'
 import type { CommandNow, DeviceNow, DownloadNow, TargetNow } from '../../src/rollout/target.ts'
 
@@ -10,6 +13,7 @@ export const fates = [
   'refuses',
   'old_version',
   'never_returns',
+  'returns_late',
   'lost_early',
   'lost_late',
   'absent',
@@ -22,6 +26,8 @@ interface Simulated {
   /** Whether it downloads apart from its reboot. */
   readonly stages: boolean
   target: TargetNow
+  /** Why the target is in its state. */
+  reason: string | null
   device: DeviceNow
   command: CommandNow | null
   download: DownloadNow | null
@@ -29,10 +35,14 @@ interface Simulated {
   willFlash: boolean
   /** Images that it has flashed: the effect that must not happen twice. */
   flashed: number
+  /** How often it has booted its backup version on request: at most once. */
+  restored: number
+  /** Since when it is away because of that; service time. */
+  goneMs: number
 }
 
 export interface World {
-  siteUpgrade: Omit<SiteUpgradeNow, 'targets'>
+  siteUpgrade: Omit<SiteUpgradeNow, 'targets'> & Pick<SiteUpgradeChange, 'dueMs' | 'finishedAt'>
   readonly fleet: Simulated[]
   now: Date
 }
@@ -48,12 +58,24 @@ export interface WorldOptions {
   readonly rebootS?: number
   /** When the upgrade starts, in seconds after the first round. */
   readonly startS?: number
+  /** Devices can be restored, and failed ones are. */
+  readonly rollback?: boolean
+  /** The phase, from 1 to 3, of the download of the device at that place of its phase. Missing: they have none. */
+  readonly downloadPhase?: (place: number) => number
+  /** Devices that download and reboot in one step are in phases of the downloads too. */
+  readonly oneStepDownloads?: boolean
+  /** Each gate asks for this share of upgraded devices. */
+  readonly successPercent?: number | undefined
+  /** In UTC; the world begins at midnight. Missing: devices begin at any time. */
+  readonly windows?: readonly MaintenanceWindow[] | undefined
 }
+
+const DOWNLOAD_PHASES = 3
 
 export function createWorld(
   fatesByPhase: readonly (readonly Fate[])[],
   maxFailurePercentage: number,
-  { stages = () => false, rebootS = 0, startS = 0 }: WorldOptions = {},
+  { stages = () => false, rebootS = 0, startS = 0, rollback = false, downloadPhase, ...more }: WorldOptions = {},
 ): World {
   const fleet = fatesByPhase.flatMap((phase, index) =>
     phase.map((fate, place): Simulated => {
@@ -66,17 +88,53 @@ export function createWorld(
         bootCount: 1,
         bootedAt: start,
         memberFirmware: [],
-        commands: stages(fate, place) ? ['stage', 'activate'] : ['upgrade'],
+        commands: [
+          ...(stages(fate, place) ? (['stage', 'activate'] as const) : (['upgrade'] as const)),
+          ...(rollback ? (['restore_backup'] as const) : []),
+        ],
         repeatable: [],
+        backupVersion: null,
       }
       const name = `${index}-${place}`
-      const target: TargetNow = { ...planned, deviceId: name, phase: index + 1, enteredMs: 0, device }
-      const nothing = { command: null, download: null, willFlash: false, flashed: 0 }
+      const own = ((stages(fate, place) || more.oneStepDownloads === true) && downloadPhase?.(place)) || null
+      const target: TargetNow = {
+        ...planned,
+        deviceId: name,
+        phase: index + 1,
+        downloadPhase: own,
+        enteredMs: 0,
+        device,
+      }
+      const nothing = {
+        reason: null,
+        command: null,
+        download: null,
+        willFlash: false,
+        flashed: 0,
+        restored: 0,
+        goneMs: 0,
+      }
       return { fate, stages: stages(fate, place), target, device, ...nothing }
     }),
   )
-  const gate = { max_failures: null, max_failure_percentage: maxFailurePercentage, min_upgraded: 1 }
+  const gate = {
+    max_failures: null,
+    max_failure_percentage: maxFailurePercentage,
+    min_upgraded: 1,
+    ...(more.successPercent !== undefined && { min_success_percentage: more.successPercent }),
+  }
+  const inDownloadPhase = (phase: number): number => fleet.filter((one) => one.target.downloadPhase === phase).length
+  const downloadSizes = Array.from({ length: DOWNLOAD_PHASES }, (_, index) => inDownloadPhase(index + 1))
+  const isApart = downloadSizes.some((size) => size > 0)
+  const downloads = {
+    strategy: 'canary',
+    scope: 'site' as const,
+    phase_sizes: downloadSizes,
+    gates: downloadSizes.map(() => gate),
+  }
   const plan = {
+    ...(isApart && { downloads }),
+    ...(rollback && { rollback }),
     strategy: 'canary' as const,
     phase_scope: 'site' as const,
     phases: fatesByPhase.length,
@@ -86,6 +144,7 @@ export function createWorld(
     stages: fleet.some((one) => one.stages),
     planned: fleet.length,
     timezone: 'UTC',
+    ...(more.windows !== undefined && { windows: more.windows }),
   }
   const siteUpgrade: World['siteUpgrade'] = {
     status: 'queued',
@@ -102,6 +161,10 @@ export function createWorld(
     counts: { ...noCounts, planned: fleet.length },
     hardFailures: {},
     upgradedByPhase: {},
+    downloads: isApart ? { current: 1, gate_passed: 0, failures: {}, downloaded: {} } : null,
+    isDue: true,
+    dueMs: 0,
+    finishedAt: null,
   }
   return { siteUpgrade, fleet, now: start }
 }
@@ -117,7 +180,15 @@ export function live(one: Simulated, now: Date): void {
   }
   if (command?.state === 'sent') answer(one, command, now)
   else if (one.willFlash) flash(one, now)
-  else if (one.flashed > 0 && device.link === 'absent' && one.fate !== 'never_returns') boot(one, now)
+  else if (one.flashed > 0 && device.link === 'absent' && isBackAt(one, now)) boot(one, now)
+}
+
+/** Longer than an access point may take to return, and shorter than it may take to restore its backup version. */
+const LATE_MS = 15 * 60_000
+
+function isBackAt({ fate, restored, goneMs }: Simulated, now: Date): boolean {
+  if (fate === 'never_returns') return false
+  return fate !== 'returns_late' || restored > 0 || serviceMs(now) >= goneMs + LATE_MS
 }
 
 function answer(one: Simulated, command: CommandNow, now: Date): void {
@@ -134,13 +205,15 @@ function answer(one: Simulated, command: CommandNow, now: Date): void {
 }
 
 function flash(one: Simulated, now: Date): void {
-  one.flashed += 1
+  if (one.command?.kind === 'restore_backup') one.restored += 1
+  else one.flashed += 1
   one.willFlash = false
+  one.goneMs = serviceMs(now)
   one.device = { ...one.device, link: 'absent', connectedMs: null, disconnectedMs: serviceMs(now) }
 }
 
 function boot(one: Simulated, now: Date): void {
-  const firmware = one.fate === 'old_version' ? '1.0' : '2.0'
+  const firmware = one.fate === 'old_version' || one.restored > 0 ? '1.0' : '2.0'
   one.device = {
     ...one.device,
     link: 'connected',
@@ -149,6 +222,13 @@ function boot(one: Simulated, now: Date): void {
     bootCount: one.device.bootCount + 1,
     bootedAt: now,
   }
+}
+
+/** Whether the worker reads the target. */
+function isOpen({ siteUpgrade }: World, { phase, downloadPhase, state }: TargetNow): boolean {
+  const { currentPhase, downloads } = siteUpgrade
+  const isInDownload = downloadPhase !== null && downloadPhase <= (downloads?.current ?? 0)
+  return phase <= currentPhase || (isInDownload && state !== 'downloaded')
 }
 
 export interface RoundResult {
@@ -163,20 +243,21 @@ export function round(world: World): RoundResult {
   const targets = fleet
     .map((one) => ({ ...one.target, device: one.device, command: one.command, download: one.download }))
     .filter(
-      ({ state, phase }) =>
-        !isTerminal(state) && (world.siteUpgrade.stopping !== null || phase <= world.siteUpgrade.currentPhase),
+      ({ state, ...target }) =>
+        !isTerminal(state) && (world.siteUpgrade.stopping !== null || isOpen(world, { state, ...target })),
     )
   const { steps, withdrawn, fences, siteUpgrade } = decideNext(
     { ...world.siteUpgrade, targets },
     { now, nowMs: serviceMs(now), graceUntilMs: 0, options },
   )
   const byId = new Map(fleet.map((one) => [one.target.deviceId, one]))
-  for (const { target, to, failedAttempts, retryAtMs, staged, order } of steps) {
+  for (const { target, to, reason, failedAttempts, retryAtMs, staged, order } of steps) {
     const one = byId.get(target.deviceId)
     if (one === undefined) throw new Error('a step without a target')
     if (isTerminal(one.target.state)) throw new Error(`${one.target.deviceId} had ended`)
     const entered = to === target.state && order === null ? {} : { enteredMs: serviceMs(now) }
     one.target = { ...one.target, state: to, ...entered, failedAttempts, retryAtMs, staged }
+    one.reason = reason
     if (order === null) continue
     one.target = { ...one.target, attempt: target.attempt + 1, bootCount: one.device.bootCount }
     one.command = {
@@ -214,8 +295,17 @@ function isOver({ siteUpgrade }: World): boolean {
 
 /** What resuming does to a held upgrade. */
 export function resume(world: World): void {
-  const { hold, currentPhase, gatePassed } = world.siteUpgrade
-  world.siteUpgrade = { ...world.siteUpgrade, hold: null, gatePassed: hold?.by === 'gate' ? currentPhase : gatePassed }
+  const { hold, currentPhase, gatePassed, downloads } = world.siteUpgrade
+  world.siteUpgrade =
+    hold?.of === 'downloads'
+      ? { ...world.siteUpgrade, hold: null, downloads: downloads && { ...downloads, gate_passed: downloads.current } }
+      : { ...world.siteUpgrade, hold: null, gatePassed: hold?.by === 'gate' ? currentPhase : gatePassed }
+}
+
+/** Returns for how long nothing happens: until the round that is due, where that is none of those that only look. */
+function leapOf({ siteUpgrade: { dueMs }, now }: World): number {
+  const waitMs = (dueMs ?? 0) - serviceMs(now)
+  return waitMs > DEFERRED_POLL_MS ? waitMs : 600_000
 }
 
 /** Nothing is under way that would end without a command. */
@@ -234,7 +324,7 @@ export interface Interventions {
 /** Runs to the end, resuming whenever it is held, and checks what must hold in every round. */
 export function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = [], onRound }: Interventions = {}): void {
   for (let rounds = 0; !isOver(world); rounds += 1) {
-    if (rounds > 2000) throw new Error('does not end')
+    if (rounds > 4000) throw new Error('does not end')
     if (rounds === cancelAtRound && world.siteUpgrade.stopping === null)
       world.siteUpgrade = { ...world.siteUpgrade, stopping: 'cancelled' }
     const { hold } = world.siteUpgrade
@@ -251,6 +341,14 @@ export function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = []
       ({ target }) =>
         target.phase >= phase || isTerminal(target.state) || target.state === 'deferred' || target.attempt > 0,
     )
+    const openDownloads = world.siteUpgrade.downloads?.current ?? 0
+    const awaiting = world.fleet.filter(
+      (one) => one.stages && one.target.downloadPhase !== null && awaitsImage(one.target),
+    )
+    // One that comes back late holds up no phase.
+    const loading = world.fleet.flatMap(({ target, fate }) =>
+      fate !== 'comes_late' && awaitsImage(target) ? (target.downloadPhase ?? []) : [],
+    )
     const before = world.siteUpgrade
     const result = round(world)
     onRound?.(before, world, result)
@@ -258,22 +356,36 @@ export function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = []
     const isEarly = world.now < world.siteUpgrade.rebootAt
     expect(isEarly && orders.some((order) => order !== 'stage')).toBe(false)
     expect(world.siteUpgrade.counts).toEqual(countStates(world.fleet))
-    if (commanded.length > 0) {
+    const begins = commanded.filter((_, place) => orders[place] !== 'restore_backup')
+    if (begins.length > 0) {
       expect(held || stopping || world.siteUpgrade.stopping !== null).toBe(false)
-      expect(settled && commanded.every((target) => target.phase <= phase)).toBe(true)
+      const isDownload = (target: TargetNow, place: number): boolean =>
+        orders[place] === 'stage' && target.downloadPhase !== null && target.downloadPhase <= openDownloads
+      const rebooted = commanded.filter(
+        (target, place) => !isDownload(target, place) && orders[place] !== 'restore_backup',
+      )
+      expect(rebooted.every((target) => target.phase <= phase)).toBe(true)
+      expect(settled || rebooted.length === 0).toBe(true)
+      const begun = commanded.filter(({ attempt, state }) => attempt === 0 && state === 'planned')
+      for (const { downloadPhase } of begun)
+        if (downloadPhase !== null) expect(Math.min(...loading)).toBeGreaterThanOrEqual(downloadPhase)
+      // A phase reboots together, once it has all its images.
+      for (const one of commanded.filter(({ downloadPhase, attempt }, place) => {
+        return downloadPhase !== null && attempt === 1 && orders[place] === 'activate'
+      }))
+        expect(awaiting.filter(({ target }) => target.phase <= one.phase)).toEqual([])
     }
     for (const one of world.fleet) {
       live(one, world.now)
-      if (one.flashed > 1) throw new Error(`${one.target.deviceId} was flashed twice`)
+      if (one.flashed > 1 || one.restored > 1) throw new Error(`${one.target.deviceId} was flashed twice`)
     }
     // Devices live by the second; where only the dead are waited for, time may leap.
     const idle = world.fleet.every(
-      ({ fate, target }) =>
-        isTerminal(target.state) ||
-        target.state === 'deferred' ||
-        target.phase > world.siteUpgrade.currentPhase ||
-        (target.state === 'rebooting' && fate === 'never_returns'),
+      ({ fate, device, target: { state } }) =>
+        !isInFlight(state) ||
+        ((state === 'rebooting' || state === 'rolling_back') &&
+          (fate === 'never_returns' || (fate === 'returns_late' && device.link === 'absent'))),
     )
-    world.now = new Date(world.now.getTime() + (idle && rounds > 100 ? 600_000 : 1000))
+    world.now = new Date(world.now.getTime() + (idle && commanded.length === 0 && rounds > 100 ? leapOf(world) : 1000))
   }
 }

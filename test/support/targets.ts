@@ -19,6 +19,7 @@ export const online: DeviceNow = {
   memberFirmware: [],
   commands: ['restart', 'upgrade'],
   repeatable: [],
+  backupVersion: null,
 }
 export const offline: DeviceNow = { ...online, link: 'absent', connectedMs: null }
 export const expected: DeviceNow = { ...offline, link: 'expected' }
@@ -27,6 +28,7 @@ export const updated: DeviceNow = { ...online, firmware: '2.0', bootCount: 4, bo
 export const planned: TargetNow = {
   deviceId: 'd',
   phase: 1,
+  downloadPhase: null,
   state: 'planned',
   enteredMs: ms(0),
   fromVersion: '1.0',
@@ -75,8 +77,10 @@ export function decide(target: TargetNow, seconds = 61, rules: Partial<TargetRul
     options: defaultRolloutOptions,
     only: null,
     snapshot: false,
+    rollback: false,
     rebootMs: 0,
     beginMs: () => 0,
+    mayDownload: true,
     stopping: false,
     held: false,
     offlineDeadlineMs: null,

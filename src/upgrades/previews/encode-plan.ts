@@ -16,12 +16,14 @@ export function encodePlan({ org, sites, targets }: NewUpgrade): StoredPlan {
   }
   return {
     phase_plan: org.phasePlan,
+    download_plan: org.downloadPlan,
     sites: sites.map(({ siteId, startAt, rebootAt, plan, notes }) => {
       return { site_id: siteId, start_at: startAt.toISOString(), reboot_at: rebootAt.toISOString(), plan, notes }
     }),
     targets: targets.map((target) => {
-      const { mac, upgradeId, phase, ordinal } = target
-      return [mac, siteIndexes.get(upgradeId) ?? 0, indexOfKind(target), phase, ordinal] as const
+      const { mac, upgradeId, phase, ordinal, downloadPhase } = target
+      const place = [mac, siteIndexes.get(upgradeId) ?? 0, indexOfKind(target), phase, ordinal] as const
+      return downloadPhase === null ? place : ([...place, downloadPhase] as const)
     }),
     kinds,
   }
@@ -37,10 +39,12 @@ export function kindOf({ model, imageId, fromVersion, targetVersion, state }: Ne
  *   difference that findDifferences() finds.
  */
 export function decodePlan(stored: StoredPlan, fresh: NewUpgrade): NewUpgrade {
-  const places = new Map(stored.targets.map(([mac, , , phase, ordinal]) => [mac, { phase, ordinal }]))
+  const places = new Map(
+    stored.targets.map(([mac, , , phase, ordinal, downloadPhase = null]) => [mac, { phase, ordinal, downloadPhase }]),
+  )
   const sites = new Map(stored.sites.map((site) => [site.site_id, site]))
   return {
-    org: { ...fresh.org, phasePlan: stored.phase_plan },
+    org: { ...fresh.org, phasePlan: stored.phase_plan, downloadPlan: stored.download_plan },
     sites: fresh.sites.map((site) => {
       const known = sites.get(site.siteId)
       return known === undefined ? site : Object.assign({}, site, { plan: known.plan, notes: known.notes })

@@ -1,5 +1,7 @@
+import type { CommandKind } from '../../devices/tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { findOpening } from '../../orgs/windows/windows.ts'
+import { canStage } from '../../rollout/decide-order.ts'
 import { rebootTimeoutMs } from '../../rollout/decide-window.ts'
 import { defaultRolloutOptions } from '../../rollout/rollout.ts'
 import type { NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
@@ -9,95 +11,172 @@ export interface TimedDevice {
   readonly mac: string
   readonly type: DeviceType
   readonly memberVersions: readonly string[]
+  /** The commands that its driver supports. */
+  readonly commands: readonly CommandKind[]
 }
 
 const MINUTE_MS = 60_000
 
-/** What the download, the installation, the reboot and the soak of a healthy device take together, about. */
-const usualMs: Readonly<Record<DeviceType | 'virtual_chassis', number>> = {
-  ap: 8 * MINUTE_MS,
-  switch: 20 * MINUTE_MS,
-  gateway: 20 * MINUTE_MS,
-  virtual_chassis: 30 * MINUTE_MS,
+interface Durations {
+  readonly downloadMs: number
+  /** The installation, the reboot and the soak together. */
+  readonly restartMs: number
 }
+
+/** How long healthy devices take, about. */
+const usual: Readonly<Record<DeviceType | 'virtual_chassis', Durations>> = {
+  ap: { downloadMs: 3 * MINUTE_MS, restartMs: 5 * MINUTE_MS },
+  switch: { downloadMs: 5 * MINUTE_MS, restartMs: 15 * MINUTE_MS },
+  gateway: { downloadMs: 5 * MINUTE_MS, restartMs: 15 * MINUTE_MS },
+  virtual_chassis: { downloadMs: 10 * MINUTE_MS, restartMs: 20 * MINUTE_MS },
+}
+
+/** Returns when the first device of a phase begins at a site; null: none does. */
+type Begins = (upgradeId: string, phase: number) => Date | null
 
 export interface Estimate {
   /** Null: there is nothing to do. */
   readonly endsAbout: Date | null
-  /** When the first device of a phase begins, by the id of the site upgrade and the number of the phase. */
-  readonly beginsAbout: (upgradeId: string, phase: number) => Date | null
+  /** By the id of the site upgrade and the number of the phase. */
+  readonly beginsAbout: Begins
+  /** The same for the phases of the downloads. */
+  readonly downloadsBeginAbout: Begins
 }
 
+/** A target with what its duration depends on. */
+interface Timed {
+  readonly target: NewTarget
+  readonly device: TimedDevice
+  readonly site: NewSiteUpgrade
+}
+
+/** What a device does in a phase. */
+type Part = 'download' | 'restart' | 'both'
+
 /**
- * Estimates when phases begin and end: the devices of a phase are upgraded side by side, and the next phase follows, at
- * each site by itself or at all of them together. Each waits for a maintenance window that is long enough for it.
+ * Estimates when phases begin and end: the next phase follows the end of one, at each site by itself or at all of them
+ * together. In a phase the devices of a site are upgraded side by side. Each waits for a
+ * maintenance window that is long enough for it. The phases of the downloads come first where there are any, and a phase
+ * of the reboots waits for the images of its devices.
  */
 export function planEstimate({ org, sites, targets }: NewUpgrade, devices: readonly TimedDevice[]): Estimate {
-  const planned = targets.filter(({ state }) => state === 'planned')
-  const timed = new Map(devices.map((device) => [device.mac, device]))
-  const ends = new Map(sites.map((site) => [site.id, startOf(site)]))
+  const byMac = new Map(devices.map((device) => [device.mac, device]))
   const bySite = new Map(sites.map((site) => [site.id, site]))
+  const planned = targets.flatMap((target): Timed[] => {
+    const [device, site] = [byMac.get(target.mac), bySite.get(target.upgradeId)]
+    return target.state !== 'planned' || device === undefined || site === undefined ? [] : [{ target, device, site }]
+  })
+  const loading = planned.filter(({ target }) => target.downloadPhase !== null)
+  const downloads = estimatePhases(loading, {
+    phaseOf: ({ downloadPhase }) => downloadPhase ?? 0,
+    partOf: ({ device }) => (canStage(device) ? 'download' : 'both'),
+    startOf: ({ site }) => site.startAt.getTime(),
+    hasGates: org.downloadPlan !== null,
+  })
+  const reboots = estimatePhases(planned, {
+    phaseOf: ({ phase }) => phase,
+    partOf: ({ target, device }) => {
+      if (target.downloadPhase === null) return 'both'
+      // A device with one step has done both by then.
+      return canStage(device) ? 'restart' : null
+    },
+    startOf({ site, target }) {
+      const haveImagesMs = target.downloadPhase === null ? 0 : downloads.endOf(target)
+      return Math.max(site.startAt.getTime(), site.rebootAt.getTime(), haveImagesMs)
+    },
+    hasGates: org.phasePlan !== null,
+  })
+  const lastMs = Math.max(downloads.lastMs, reboots.lastMs)
+  return {
+    endsAbout: planned.length === 0 ? null : new Date(lastMs),
+    beginsAbout: reboots.beginsAbout,
+    downloadsBeginAbout: downloads.beginsAbout,
+  }
+}
+
+/** The phases of the reboots, or those of the downloads. */
+interface PhaseKind {
+  readonly phaseOf: (target: NewTarget) => number
+  /** Null: nothing. */
+  readonly partOf: (timed: Timed) => Part | null
+  /** The device does nothing before it. */
+  readonly startOf: (timed: Timed) => number
+  /** They are phases of the whole upgrade, which open at all sites together. */
+  readonly hasGates: boolean
+}
+
+function estimatePhases(planned: readonly Timed[], { phaseOf, partOf, startOf, hasGates }: PhaseKind) {
   const begins = new Map<string, number>()
-  const byPhase = [...Map.groupBy(planned, ({ phase }) => phase)].toSorted(([a], [b]) => a - b)
+  const phaseEnds = new Map<string, number>()
+  const siteEnds = new Map<string, number>()
+  const keyOf = (upgradeId: string, phase: number): string => `${upgradeId} ${phase}`
+  const byPhase = [...Map.groupBy(planned, ({ target }) => phaseOf(target))].toSorted(([a], [b]) => a - b)
   let gateMs = 0
   for (const [phase, members] of byPhase) {
     let endMs = gateMs
-    for (const [upgradeId, some] of Map.groupBy(members, (target) => target.upgradeId)) {
-      const opensMs = Math.max(ends.get(upgradeId) ?? 0, gateMs)
-      const span = spanOf(some, { opensMs, site: bySite.get(upgradeId), timed })
-      begins.set(`${upgradeId} ${phase}`, span.beginMs)
-      ends.set(upgradeId, span.endMs)
+    for (const [upgradeId, some] of Map.groupBy(members, ({ target }) => target.upgradeId)) {
+      const opensMs = Math.max(siteEnds.get(upgradeId) ?? 0, gateMs, ...new Set(some.map(startOf)))
+      const span = spanOf(some, opensMs, partOf)
+      begins.set(keyOf(upgradeId, phase), span.beginMs)
+      phaseEnds.set(keyOf(upgradeId, phase), span.endMs)
+      siteEnds.set(upgradeId, span.endMs)
       endMs = Math.max(endMs, span.endMs)
     }
-    if (org.phasePlan !== null) gateMs = endMs
+    if (hasGates) gateMs = endMs
   }
-  const busy = new Set(planned.map(({ upgradeId }) => upgradeId))
-  const lastMs = Math.max(...[...busy].map((upgradeId) => ends.get(upgradeId) ?? 0))
-  return {
-    endsAbout: busy.size === 0 ? null : new Date(lastMs),
-    beginsAbout(upgradeId, phase) {
-      const beginMs = begins.get(`${upgradeId} ${phase}`)
-      return beginMs === undefined ? null : new Date(beginMs)
-    },
+  const beginsAbout: Begins = (upgradeId, phase) => {
+    const beginMs = begins.get(keyOf(upgradeId, phase))
+    return beginMs === undefined ? null : new Date(beginMs)
   }
+  const endOf = (target: NewTarget): number => phaseEnds.get(keyOf(target.upgradeId, phaseOf(target))) ?? 0
+  return { beginsAbout, endOf, lastMs: Math.max(0, ...siteEnds.values()) }
 }
 
-interface Opening {
-  readonly opensMs: number
-  readonly site: NewSiteUpgrade | undefined
-  readonly timed: ReadonlyMap<string, TimedDevice>
+interface Span {
+  readonly beginMs: number
+  readonly endMs: number
 }
 
-function spanOf(
-  targets: readonly NewTarget[],
-  { opensMs, site, timed }: Opening,
-): { readonly beginMs: number; readonly endMs: number } {
-  const members = targets.flatMap(({ mac }) => timed.get(mac) ?? [])
-  const classes = Map.groupBy(members, ({ type, memberVersions }) => `${type} ${memberVersions.length > 1}`)
-  const spans = [...classes.values()].flatMap(([device]) => {
-    if (device === undefined) return []
-    const beginMs = beginOf(device, { opensMs, site })
-    return [{ beginMs, endMs: beginMs + durationOf(device) }]
+/** The devices of a phase at one site. */
+function spanOf(members: readonly Timed[], opensMs: number, partOf: PhaseKind['partOf']): Span {
+  const active = members.flatMap((timed) => {
+    const part = partOf(timed)
+    return part === null ? [] : [{ ...timed, part }]
   })
-  if (spans.length === 0) return { beginMs: opensMs, endMs: opensMs }
-  return {
-    beginMs: Math.min(...spans.map((span) => span.beginMs)),
-    endMs: Math.max(...spans.map((span) => span.endMs)),
-  }
+  return active.length === 0 ? { beginMs: opensMs, endMs: opensMs } : levelSpan(active, opensMs)
 }
 
-function beginOf({ type, memberVersions }: TimedDevice, { opensMs, site }: Omit<Opening, 'timed'>): number {
-  const { windows, timezone = 'UTC', only } = site?.plan ?? {}
+function levelSpan(level: readonly (Timed & { readonly part: Part })[], opensMs: number): Span {
+  const classes = Map.groupBy(level, ({ device, part }) => `${classOf(device)} ${part}`)
+  const spans = [...classes.values()].flatMap(([first]) => {
+    if (first === undefined) return []
+    const beginMs = beginOf(first, opensMs)
+    const { downloadMs, restartMs } = usual[classOf(first.device)]
+    const endMs = beginMs + (first.part === 'restart' ? 0 : downloadMs) + (first.part === 'download' ? 0 : restartMs)
+    return [{ beginMs, endMs }]
+  })
+  const endMs = Math.max(...spans.map((span) => span.endMs))
+  return { beginMs: Math.min(...spans.map((span) => span.beginMs)), endMs: endMs + waitForTurns(level) }
+}
+
+/** Returns how long the last devices of a level wait because few of a site download at once. */
+function waitForTurns(level: readonly (Timed & { readonly part: Part })[]): number {
+  const loading = level.filter(({ part }) => part !== 'restart')
+  const atOnce = loading[0]?.site.plan.max_downloads
+  if (atOnce === undefined) return 0
+  const turns = Math.ceil(loading.length / atOnce) - 1
+  return turns * loading.reduce((most, { device }) => Math.max(most, usual[classOf(device)].downloadMs), 0)
+}
+
+function beginOf({ device, site, part }: Timed & { readonly part: Part }, opensMs: number): number {
+  const { windows, timezone, only } = site.plan
   if (windows === undefined) return opensMs
-  const members = memberVersions.length
-  const needMs = only === 'stage' ? 0 : rebootTimeoutMs({ type, members }, defaultRolloutOptions)
+  const members = device.memberVersions.length
+  const isDownload = part === 'download' || only === 'stage'
+  const needMs = isDownload ? 0 : rebootTimeoutMs({ type: device.type, members }, defaultRolloutOptions)
   return findOpening(windows, timezone, { fromMs: opensMs, needMs }) ?? opensMs
 }
 
-function startOf({ startAt, rebootAt }: NewSiteUpgrade): number {
-  return Math.max(startAt.getTime(), rebootAt.getTime())
-}
-
-function durationOf({ type, memberVersions }: TimedDevice): number {
-  return usualMs[memberVersions.length > 1 ? 'virtual_chassis' : type]
+function classOf({ type, memberVersions }: TimedDevice): keyof typeof usual {
+  return memberVersions.length > 1 ? 'virtual_chassis' : type
 }

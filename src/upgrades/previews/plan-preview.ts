@@ -1,21 +1,35 @@
 import type { UpgradePlan } from '../../rollout/rollout.ts'
-import type { NewUpgrade } from '../../rollout/store-create.ts'
+import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { addMs } from '../../platform/clock.ts'
+import type { PhasingPlan } from '../plan-downloads.ts'
 import { type Estimate, type TimedDevice, planEstimate } from './plan-estimate.ts'
 import { PREVIEW_MS, type PreviewPhase, type UpgradePreview } from './preview.ts'
 
 export interface PreviewFacts {
   /** All those that are planned. */
   readonly devices: readonly TimedDevice[]
-  /** Cumulative, by phase, where the request names them. */
-  readonly percents: readonly number[] | null
+  /** Of the reboots, and of the downloads where they have phases of their own. */
+  readonly phasing: Pick<PhasingPlan, 'phasing' | 'downloads'>
 }
 
 /** Describes an upgrade that is not started. */
-export function planPreview(upgrade: NewUpgrade, { devices, percents }: PreviewFacts): UpgradePreview {
+export function planPreview(upgrade: NewUpgrade, { devices, phasing }: PreviewFacts): UpgradePreview {
   const { org, sites, targets } = upgrade
   const estimate = planEstimate(upgrade, devices)
-  const phases = planPreviewPhases(upgrade, percents, estimate)
+  const phases = planPreviewPhases(upgrade, {
+    phaseOf: ({ phase }) => phase,
+    percents: phasing.phasing.percents,
+    count: sites.reduce((most, { plan }) => Math.max(most, plan.phases), 0),
+    gates: org.phasePlan?.gates ?? sites[0]?.plan.gates ?? null,
+    beginsAbout: estimate.beginsAbout,
+  })
+  const downloads = planPreviewPhases(upgrade, {
+    phaseOf: ({ downloadPhase }) => downloadPhase,
+    percents: phasing.downloads?.percents ?? null,
+    count: sites.reduce((most, { plan }) => Math.max(most, plan.downloads?.phase_sizes.length ?? 0), 0),
+    gates: org.downloadPlan?.gates ?? sites.find(({ plan }) => plan.downloads)?.plan.downloads?.gates ?? null,
+    beginsAbout: estimate.downloadsBeginAbout,
+  })
   const leftOut = sites.flatMap(({ notes }) => notes.flatMap(({ mac, reason }) => (mac ? [{ mac, reason }] : [])))
   const current = targets.flatMap(({ mac, state, targetVersion }) =>
     state === 'skipped' ? [{ mac, reason: `runs ${targetVersion} already` }] : [],
@@ -28,6 +42,7 @@ export function planPreview(upgrade: NewUpgrade, { devices, percents }: PreviewF
     expiresAt: addMs(org.createdAt, PREVIEW_MS),
     total: org.planned,
     phases,
+    downloads,
     skipped: [...current, ...leftOut],
     stopsAfterFailures: limitOf(org.maxFailurePercentage, org.planned),
     endsAbout: estimate.endsAbout,
@@ -42,25 +57,30 @@ function limitOf(percent: number | null, total: number): number | null {
   return limit > total ? null : limit
 }
 
+/** The phases of the reboots, or those of the downloads. */
+interface PhaseKind extends Pick<Estimate, 'beginsAbout'> {
+  readonly phaseOf: (target: NewTarget) => number | null
+  /** Cumulative, by phase, where the request names them. */
+  readonly percents: readonly number[] | null
+  readonly count: number
+  readonly gates: UpgradePlan['gates']
+}
+
 function planPreviewPhases(
-  { org, sites, targets }: NewUpgrade,
-  percents: PreviewFacts['percents'],
-  { beginsAbout }: Estimate,
+  { sites, targets }: NewUpgrade,
+  { phaseOf, percents, count, gates, beginsAbout }: PhaseKind,
 ): PreviewPhase[] {
   const bySite = new Map(sites.map((site) => [site.id, site]))
-  const byPhase = Map.groupBy(
-    targets.filter(({ state }) => state === 'planned'),
-    ({ phase }) => phase,
-  )
-  const count = sites.reduce((most, { plan }) => Math.max(most, plan.phases), 0)
+  const planned = targets.filter((target) => target.state === 'planned' && phaseOf(target) !== null)
+  const byPhase = Map.groupBy(planned, phaseOf)
   let done = 0
   return Array.from({ length: count }, (_, index) => {
     const members = byPhase.get(index + 1) ?? []
     done += members.length
     return {
-      percent: percents?.[index] ?? (org.planned === 0 ? 0 : Math.floor((100 * done) / org.planned)),
+      percent: percents?.[index] ?? (planned.length === 0 ? 0 : Math.floor((100 * done) / planned.length)),
       total: members.length,
-      stopsAfterFailures: phaseLimitOf(org.phasePlan?.gates ?? sites[0]?.plan.gates ?? null, index),
+      stopsAfterFailures: phaseLimitOf(gates, index),
       sites: [...Map.groupBy(members, ({ upgradeId }) => upgradeId)].flatMap(([upgradeId, some]) => {
         const site = bySite.get(upgradeId)
         if (site === undefined) return []

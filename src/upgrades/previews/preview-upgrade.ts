@@ -4,6 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { listTakeable } from '../../rollout/store-takeover.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
+import { planPhasing } from '../plan-downloads.ts'
 import { planUpgrade } from '../plan-upgrade.ts'
 import { prepareUpgrade } from '../prepare-upgrade.ts'
 import { encodePlan } from './encode-plan.ts'
@@ -44,7 +45,7 @@ async function insertPlan(
   const takeable = new Set(taken.map(({ deviceId }) => deviceId))
   const claimed = new Set(wanted.filter((id) => !busy.has(id) || takeable.has(id)))
   const upgrade = planUpgrade(request, { ...prepared, claimed, taken })
-  const preview = planPreview(upgrade, { devices: prepared.candidates, percents: request.phasing.percents })
+  const preview = planPreview(upgrade, { devices: prepared.candidates, phasing: planPhasing(request, prepared.plans) })
   const { planId: id, expiresAt } = preview
   const { dry_run: _, ...sent } = body
   await insertPreview(tx, scope, {

@@ -11,6 +11,8 @@ export interface UpgradePreview {
   /** Devices that would be upgraded. */
   readonly total: number
   readonly phases: readonly PreviewPhase[]
+  /** Phases of the downloads; none: devices download in those of their reboots. */
+  readonly downloads: readonly PreviewPhase[]
   readonly skipped: readonly { readonly mac: string; readonly reason: string }[]
   /** So many failures stop the upgrade; null: no number does, but for those of `phases`. */
   readonly stopsAfterFailures: number | null
@@ -45,10 +47,11 @@ export interface PreviewSite {
  */
 export interface StoredPlan {
   readonly phase_plan: OrgPhasePlan | null
+  readonly download_plan: OrgPhasePlan | null
   readonly sites: readonly StoredSite[]
   readonly kinds: readonly StoredKind[]
-  /** One for each device: MAC, the indexes of its site and its kind, phase, place. */
-  readonly targets: readonly (readonly [string, number, number, number, number])[]
+  /** One for each device: MAC, the indexes of its site and its kind, phase, place, the phase of its download. */
+  readonly targets: readonly (readonly [string, number, number, number, number, (number | null)?])[]
 }
 
 export interface StoredSite {

@@ -4,6 +4,7 @@ import type { UpgradeNote } from '../../rollout/rollout.ts'
 import type { Candidate, NewUpgrade } from '../../rollout/store-create.ts'
 import type { SiteTimes } from '../plan-org-upgrade.ts'
 import { type Planned, planUpgrade } from '../plan-upgrade.ts'
+import { strategies } from '../strategies/index.ts'
 import { parseOrgUpgrade } from '../wire-parse.ts'
 import { decodePlan, encodePlan } from './encode-plan.ts'
 import { findDifferences } from './plan-differences.ts'
@@ -49,13 +50,14 @@ function candidate({ site, connected, model }: Given, index: number): Candidate 
     commands: [],
     upgradeRefusal: null,
     snapshotRefusal: null,
+    mayRestore: false,
   }
 }
 
 /** @param round Distinguishes the ids of site upgrades, which each planning makes anew. */
 function plan(devices: readonly Given[], body: object, round: string): NewUpgrade {
   const siteUpgrades = [0, 1, 2].map((site) => ({
-    site: { id: `site-${site}`, name: `${site}`, timezone: 'UTC' },
+    site: { id: `site-${site}`, name: `${site}`, timezone: 'UTC', groups: [] },
     upgradeId: `${round}-${site}`,
   }))
   const noNotes: readonly UpgradeNote[] = []
@@ -90,8 +92,10 @@ function plan(devices: readonly Given[], body: object, round: string): NewUpgrad
   })
 }
 
+const big = strategies.big_bang.parse({})
+
 const previewOf = (upgrade: NewUpgrade, devices: readonly Given[]) =>
-  planPreview(upgrade, { devices: devices.map(candidate), percents: null })
+  planPreview(upgrade, { devices: devices.map(candidate), phasing: { phasing: big, downloads: null } })
 
 describe('a preview', () => {
   test('is a partition of the selected devices, in phases or skipped with a reason', () => {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ErrorReply, Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
-import type { UpgradePreview } from './preview.ts'
+import type { PreviewPhase, UpgradePreview } from './preview.ts'
 
 /** Fields of requests for an upgrade, all of them ours. */
 export const previewFields = {
@@ -11,33 +11,34 @@ export const previewFields = {
   plan_id: Type.Optional(Type.String({ ...Uuid, description: 'carry out this plan, which a preview has answered' })),
 }
 
+const PhaseReply = Type.Object({
+  percent: Type.Integer({ description: 'cumulative' }),
+  total: Type.Integer(),
+  stops_after_failures: Type.Optional(Type.Integer({ description: 'so many failures in the phase stop the upgrade' })),
+  sites: Type.Array(
+    Type.Object({
+      site_id: Uuid,
+      start_time: Type.Integer({ description: 'nothing begins at the site before it' }),
+      begins_about: Type.Optional(
+        Type.Integer({
+          description: 'an estimate, where the site has maintenance windows: when its first device begins',
+        }),
+      ),
+      macs: Type.Array(Type.String(), { description: 'in the order in which they are upgraded' }),
+    }),
+  ),
+})
+
 export const UpgradePreviewReply = named(
   'UpgradePreview',
   Type.Object({
     plan_id: Uuid,
     expires_at: Timestamp,
     total: Type.Integer({ description: 'devices that would be upgraded' }),
-    phases: Type.Array(
-      Type.Object({
-        percent: Type.Integer({ description: 'cumulative' }),
-        total: Type.Integer(),
-        stops_after_failures: Type.Optional(
-          Type.Integer({ description: 'so many failures in the phase stop the upgrade' }),
-        ),
-        sites: Type.Array(
-          Type.Object({
-            site_id: Uuid,
-            start_time: Type.Integer({ description: 'nothing begins at the site before it' }),
-            begins_about: Type.Optional(
-              Type.Integer({
-                description: 'an estimate, where the site has maintenance windows: when its first device begins',
-              }),
-            ),
-            macs: Type.Array(Type.String(), { description: 'in the order in which they are upgraded' }),
-          }),
-        ),
-      }),
-    ),
+    phases: Type.Array(PhaseReply),
+    downloads: Type.Array(PhaseReply, {
+      description: 'phases of the downloads; empty where devices download in those of their reboots',
+    }),
     skipped: Type.Array(Type.Object({ mac: Type.String(), reason: Type.String() })),
     stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
       description: 'so many failures stop the upgrade; null: no number of all of them does',
@@ -68,18 +69,23 @@ export function presentPreview(preview: UpgradePreview): Static<typeof UpgradePr
     plan_id: planId,
     expires_at: epochS(expiresAt),
     total,
-    phases: preview.phases.map((phase) => ({
-      percent: phase.percent,
-      total: phase.total,
-      ...(phase.stopsAfterFailures !== null && { stops_after_failures: phase.stopsAfterFailures }),
-      sites: phase.sites.map(({ siteId, startAt, beginsAbout, macs }) => {
-        const begins = beginsAbout && { begins_about: Math.floor(epochS(beginsAbout)) }
-        return { site_id: siteId, start_time: Math.floor(epochS(startAt)), ...begins, macs: [...macs] }
-      }),
-    })),
+    phases: preview.phases.map(presentPhase),
+    downloads: preview.downloads.map(presentPhase),
     skipped: skipped.map(({ mac, reason }) => ({ mac, reason })),
     stops_after_failures: stopsAfterFailures,
     ends_about: endsAbout && Math.floor(epochS(endsAbout)),
     notes: notes.map(({ siteId, reason }) => (siteId === null ? { reason } : { site_id: siteId, reason })),
+  }
+}
+
+function presentPhase({ percent, total, stopsAfterFailures, sites }: PreviewPhase): Static<typeof PhaseReply> {
+  return {
+    percent,
+    total,
+    ...(stopsAfterFailures !== null && { stops_after_failures: stopsAfterFailures }),
+    sites: sites.map(({ siteId, startAt, beginsAbout, macs }) => {
+      const begins = beginsAbout && { begins_about: Math.floor(epochS(beginsAbout)) }
+      return { site_id: siteId, start_time: Math.floor(epochS(startAt)), ...begins, macs: [...macs] }
+    }),
   }
 }

@@ -45,6 +45,16 @@ export interface ReportedPhase {
   readonly endedAt: Date | null
 }
 
+/** A phase of the downloads. */
+export interface ReportedDownloads {
+  readonly phase: number
+  readonly total: number
+  /** Devices that have got their image, whatever became of it. */
+  readonly downloaded: number
+  /** Devices that failed without it. */
+  readonly failed: number
+}
+
 /** Everything but the devices. Its size depends on the number of sites and of different reasons. */
 export interface ReportSummary {
   readonly upgrade: ReportedUpgrade
@@ -57,6 +67,8 @@ export interface ReportSummary {
   readonly leftOut: readonly { readonly devices: number; readonly reason: string }[]
   /** In order, the first thousand. */
   readonly phases: readonly ReportedPhase[]
+  /** The same; none: devices download in the phases of their reboots. */
+  readonly downloads: readonly ReportedDownloads[]
   /** Events of the upgrade as a whole, and of its sites, in order. */
   readonly events: readonly UpgradeEvent[]
 }
@@ -67,6 +79,7 @@ export interface ReportedDevice {
   readonly mac: string
   readonly model: string
   readonly phase: number
+  readonly downloadPhase: number | null
   readonly state: TargetState
   readonly reason: string | null
   readonly fromVersion: string | null

@@ -1,7 +1,14 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import type { Reader } from '../../platform/db.ts'
-import type { Downtime, ReportSummary, ReportedPhase, ReportedSite, ReportedUpgrade } from './report.ts'
+import type {
+  Downtime,
+  ReportSummary,
+  ReportedDownloads,
+  ReportedPhase,
+  ReportedSite,
+  ReportedUpgrade,
+} from './report.ts'
 import { isLeftOut, isReported, listReportedEvents } from './store.ts'
 
 /** Reasons and versions are texts of devices, so nobody knows how many there are. */
@@ -21,6 +28,7 @@ export async function findSummary(reader: Reader, scope: InOrg, upgrade: Reporte
     failures: await groupFailures(reader, scope, upgrade),
     leftOut: await groupLeftOut(reader, scope, upgrade),
     phases: await listReportedPhases(reader, scope, upgrade),
+    downloads: await listReportedDownloads(reader, scope, upgrade),
     events: await listReportedEvents(reader, scope, upgrade),
   }
 }
@@ -130,6 +138,22 @@ async function listReportedPhases(reader: Reader, scope: InOrg, upgrade: Reporte
       case when bool_and(target.state in ('upgraded', 'staged', 'failed', 'skipped', 'cancelled'))
         then max(target.entered_at) end as ended_at
     from ${targets} where ${isReported(scope, upgrade)} and target.phase > 0
+    group by 1 order by 1 limit ${MAX_PHASES}
+  `.execute(reader)
+  return rows
+}
+
+async function listReportedDownloads(
+  reader: Reader,
+  scope: InOrg,
+  upgrade: ReportedUpgrade,
+): Promise<ReportedDownloads[]> {
+  const hasImage = sql`(target.staged or target.fetched or target.state in ('upgraded', 'staged'))`
+  const { rows } = await sql<ReportedDownloads>`
+    select target.download_phase as phase, count(*)::integer as total,
+      (count(*) filter (where ${hasImage}))::integer as downloaded,
+      (count(*) filter (where target.state = 'failed' and not ${hasImage}))::integer as failed
+    from ${targets} where ${isReported(scope, upgrade)} and target.download_phase is not null
     group by 1 order by 1 limit ${MAX_PHASES}
   `.execute(reader)
   return rows

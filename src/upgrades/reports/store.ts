@@ -69,7 +69,8 @@ export async function listReportedDevices(
   { siteUpgradeIds, after }: { readonly siteUpgradeIds: readonly string[]; readonly after: DeviceKey },
 ): Promise<ReportedDevice[]> {
   const { rows } = await sql<ReportedDevice>`
-    select upgrade_id, device_id, mac, model, phase, state, reason, from_version, target_version, attempt, run, entered_at,
+    select upgrade_id, device_id, mac, model, phase, download_phase, state, reason, from_version, target_version,
+      attempt, run, entered_at,
       down_at, up_at
     from upgrade_target
     where org_id = ${orgId} and upgrade_id = any(${siteUpgradeIds}::uuid[])

@@ -1,13 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
-import type { UpgradeEventType } from '../../events/upgrade-event-types.ts'
-import { upgradeEventTypes } from '../../events/upgrade-event-types.ts'
-import type { UpgradeEvent } from '../../rollout/store-events.ts'
 import { bucketOf, buckets } from '../buckets.ts'
 import { statuses } from '../site/filters.ts'
 import type { ReportRow } from './read-report.ts'
 import type { Downtime, ReportSummary, ReportedSite } from './report.ts'
+import { DecisionReply, presentDecisions } from './wire-decisions.ts'
 
 const Count = Type.Integer()
 const Seconds = Type.Number()
@@ -36,34 +34,13 @@ const phaseFields = {
   duration: Type.Optional(Seconds),
 }
 
-const decisionTypes = [
-  'UPGRADE_CREATED',
-  'UPGRADE_HELD',
-  'UPGRADE_PAUSED',
-  'UPGRADE_RESUMED',
-  'UPGRADE_APPROVED',
-  'UPGRADE_CHECK_PASSED',
-  'UPGRADE_RETRIED',
-  'UPGRADE_CANCELLED',
-  'UPGRADE_STOPPED',
-] as const satisfies readonly UpgradeEventType[]
-const isDecision: ReadonlySet<UpgradeEventType> = new Set(decisionTypes)
-
-const DecisionReply = named(
-  'UpgradeDecision',
-  Type.Object({
-    type: Type.Enum(Object.keys(upgradeEventTypes)),
-    timestamp: Timestamp,
-    name: Type.Optional(Type.String({ description: 'Who decided; the engine is `rollout`' })),
-    admin_id: Type.Optional(Type.Union([Uuid, Type.Null()])),
-    phase: Type.Optional(Count),
-    site_id: Type.Optional(Uuid),
-    total: Type.Optional(Count),
-    reason: Type.Optional(Type.String()),
-    note: Type.Optional(Type.String()),
-    audit_id: Type.Optional(Uuid),
-  }),
-)
+const downloadFields = {
+  phase: Count,
+  total: Count,
+  downloaded: Type.Integer({ description: 'Devices that have got their image' }),
+  failed: Type.Integer({ description: 'Devices that failed without it' }),
+  opened_at: Type.Optional(Timestamp),
+}
 
 const SiteReply = named(
   'UpgradeReportSite',
@@ -89,6 +66,7 @@ const DeviceReply = named(
     site_id: Uuid,
     model: Type.Optional(Type.String()),
     phase: Type.Optional(Count),
+    download_phase: Type.Optional(Count),
     status: Type.Enum([...Object.keys(buckets), 'left_out']),
     reason: Type.Optional(Type.String()),
     from_version: Type.Optional(Type.String()),
@@ -125,6 +103,9 @@ const summaryFields = {
     description: 'Why devices that were selected are not among those of the upgrade',
   }),
   phases: Type.Array(named('UpgradeReportPhase', Type.Object(phaseFields))),
+  downloads: Type.Array(named('UpgradeReportDownloads', Type.Object(downloadFields)), {
+    description: 'Phases of the downloads; empty where devices download in those of their reboots',
+  }),
   decisions: Type.Array(DecisionReply),
   sites: Type.Array(SiteReply),
 }
@@ -148,6 +129,7 @@ export function presentSummary(summary: ReportSummary): Static<typeof SummaryRep
   const { upgrade, sites, events } = summary
   const starts = events.filter(({ type }) => type === 'UPGRADE_SITE_STARTED')
   const [started] = starts
+  const startsOfSites = new Map(starts.map(({ site_upgrade_id: id, timestamp }) => [id, timestamp]))
   const ended = endOf(sites)
   const sum = (count: (site: ReportedSite) => number): number => sites.reduce((all, site) => all + count(site), 0)
   return {
@@ -170,8 +152,9 @@ export function presentSummary(summary: ReportSummary): Static<typeof SummaryRep
     failures: summary.failures.map(({ reason, devices }) => ({ reason: reason ?? 'unknown', devices })),
     left_out: summary.leftOut.map(({ reason, devices }) => ({ reason, devices })),
     phases: presentPhases(summary),
-    decisions: events.filter(({ type }) => isDecision.has(type)).map(presentDecision),
-    sites: sites.map((site) => presentSite(site, starts)),
+    downloads: presentDownloads(summary),
+    decisions: presentDecisions(events),
+    sites: sites.map((site) => presentSite(site, startsOfSites.get(site.id) ?? null)),
   }
 }
 
@@ -197,13 +180,29 @@ function timesOf(startedAt: number | null, endedAt: number | null) {
   }
 }
 
-/** The first phase opens with the first site. Phases of single devices open without an event. */
-function presentPhases({ phases, events }: ReportSummary): Static<typeof SummaryReply>['phases'] {
+/** By phase. The first one opens with the first site. Phases of single devices open without an event. */
+function openingsOf(events: ReportSummary['events'], of: 'downloads' | undefined): ReadonlyMap<number, number> {
   const opened = new Map<number, number>()
-  for (const { type, phase, timestamp } of events) {
-    const opens = type === 'UPGRADE_PHASE_OPENED' || type === 'UPGRADE_SITE_STARTED'
-    if (opens && phase !== undefined && !opened.has(phase)) opened.set(phase, timestamp)
+  for (const { type, phase, phase_of: kind, timestamp } of events) {
+    const isStart = type === 'UPGRADE_SITE_STARTED'
+    const opens = isStart || (type === 'UPGRADE_PHASE_OPENED' && kind === of)
+    // The start of a site names its phase of the reboots.
+    const which = isStart && of === 'downloads' ? 1 : phase
+    if (opens && which !== undefined && !opened.has(which)) opened.set(which, timestamp)
   }
+  return opened
+}
+
+function presentDownloads({ downloads, events }: ReportSummary): Static<typeof SummaryReply>['downloads'] {
+  const opened = openingsOf(events, 'downloads')
+  return downloads.map(({ phase, total, downloaded, failed }) => {
+    const at = opened.get(phase)
+    return { phase, total, downloaded, failed, ...(at !== undefined && { opened_at: at }) }
+  })
+}
+
+function presentPhases({ phases, events }: ReportSummary): Static<typeof SummaryReply>['phases'] {
+  const opened = openingsOf(events, undefined)
   return phases.map(({ phase, total, upgraded, failed, endedAt }) => {
     const { started_at: start, ...rest } = timesOf(opened.get(phase) ?? null, endedAt === null ? null : epochS(endedAt))
     const counts = { phase, total, upgraded, failed }
@@ -211,18 +210,8 @@ function presentPhases({ phases, events }: ReportSummary): Static<typeof Summary
   })
 }
 
-function presentDecision(event: UpgradeEvent): Static<typeof DecisionReply> {
-  const { type, timestamp, admin_name: name, ...rest } = event
-  const { admin_id, phase, site_id, total, reason, note, audit_id } = rest
-  const members = { type, timestamp, name, admin_id, phase, site_id, total, reason, note, audit_id }
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Static<
-    typeof DecisionReply
-  > // fromEntries loses the type.
-}
-
-function presentSite(site: ReportedSite, starts: readonly UpgradeEvent[]): Static<typeof SiteReply> {
+function presentSite(site: ReportedSite, startedAt: number | null): Static<typeof SiteReply> {
   const { id, siteId, siteName, status, stopReason, total, counts, finishedAt, downtime } = site
-  const started = starts.find(({ site_upgrade_id: of }) => of === id)
   return {
     site_id: siteId,
     site_upgrade_id: id,
@@ -232,7 +221,7 @@ function presentSite(site: ReportedSite, starts: readonly UpgradeEvent[]): Stati
     total,
     upgraded: counts.upgraded + counts.staged + counts.snapshotting,
     failed: counts.failed,
-    ...(started !== undefined && { started_at: started.timestamp }),
+    ...(startedAt !== null && { started_at: startedAt }),
     ...(finishedAt !== null && { ended_at: epochS(finishedAt) }),
     downtime: presentDowntime(downtime),
   }
@@ -244,19 +233,24 @@ export function presentReportDevice(row: ReportRow): Static<typeof DeviceReply> 
   const { mac, reason } = row.device
   const place = { mac, site_id: row.site.siteId }
   if (row.kind === 'leftOut') return { ...place, status: 'left_out', reason: row.device.reason }
-  const { model, phase, state, fromVersion, targetVersion, attempt, run, enteredAt, downAt, upAt } = row.device
+  const { model, phase, downloadPhase, state, fromVersion, targetVersion, attempt, run, enteredAt, downAt, upAt } =
+    row.device
   const status = bucketOf(state)
   return {
     ...place,
     model,
     phase,
+    ...(downloadPhase !== null && { download_phase: downloadPhase }),
     status,
     ...(reason !== null && { reason }),
     ...(fromVersion !== null && { from_version: fromVersion }),
     version: targetVersion,
     attempts: attempt,
     run,
-    ...(downAt !== null && { down_at: epochS(downAt), downtime: epochS(upAt ?? enteredAt) - epochS(downAt) }),
+    ...(downAt !== null && {
+      down_at: epochS(downAt),
+      downtime: epochS(upAt ?? enteredAt) - epochS(downAt),
+    }),
     ...(upAt !== null && { up_at: epochS(upAt) }),
     ...(terminalBuckets.has(status) && { ended_at: epochS(enteredAt) }),
   }
@@ -269,6 +263,7 @@ export const reportColumns = [
   'site_name',
   'model',
   'phase',
+  'download_phase',
   'status',
   'reason',
   'from_version',

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
 import { planOrder } from '../plan-order.ts'
+import { canaryGroupsField, checkCanaryGroups, cutByGroups, parseGroups, refuseEmptyGroups } from './canary-groups.ts'
 import { DEFAULT_PERCENTS, canarySitesField, checkCanarySites, cutBySites } from './canary-sites.ts'
 import { gateField, parseGates } from './gate-fields.ts'
-import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields } from './limit-fields.ts'
+import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields, successField } from './limit-fields.ts'
 import type { Strategy } from './strategy.ts'
 
 const fields = {
@@ -13,8 +14,8 @@ const fields = {
   ),
   canary_sites: canarySitesField,
   phase_gates: gateField,
-  /** A smaller share of upgraded devices in a phase pauses the upgrade. Signalbox's own field. */
-  min_success_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  ...successField,
+  canary_groups: canaryGroupsField,
   /** The devices that canary phases divide: those of the whole upgrade, or of each site. Signalbox's own field. */
   phase_scope: Type.Optional(Type.Enum(['org', 'site'], { default: 'org' })),
 }
@@ -29,8 +30,9 @@ export const canary: Strategy<'canary', typeof fields> = {
   check(body, chosen) {
     parsePercents(body.canary_phases)
     checkCanarySites(body, chosen)
+    checkCanaryGroups(body, chosen)
   },
-  parse(body) {
+  parse(body, of = 'reboots') {
     const {
       canary_phases,
       canary_sites: sites,
@@ -40,21 +42,25 @@ export const canary: Strategy<'canary', typeof fields> = {
     } = body
     const { phase_gates, min_success_percentage } = body
     const percents = parsePercents(canary_phases)
-    const phases = sites === undefined ? percents.length : sites.length + 1
-    const limits = parseLimits(max_failures, { sent: (sites ?? canary_phases ?? percents).length, phases })
-    const waits = parseGates(phase_gates, { phases, scope })
+    const groups = parseGroups(body.canary_groups)
+    const parts = sites ?? groups
+    const phases = parts === null ? percents.length : parts.length + 1
+    const limits = parseLimits(max_failures, { sent: (parts ?? canary_phases ?? percents).length, phases })
+    const waits = parseGates(phase_gates, { of, phases, scope })
     const percent = max_failure_percentage ?? DEFAULT_MAX_FAILURE_PERCENTAGE
     return {
       scope,
       onlyType: null,
       maxFailurePercentage: limits === null ? percent : null,
       joins: 'last_phase',
-      percents: sites === undefined ? percents : null,
+      percents: parts === null ? percents : null,
       notes: [],
-      plan(targets, { upgradeId }) {
-        const ordered = planOrder(upgradeId, targets)
+      plan(targets, facts) {
+        const ordered = planOrder(facts.upgradeId, targets)
+        if (groups !== null) return cutByGroups(ordered, groups, facts)
         return sites === undefined ? cut(ordered, percents) : cutBySites(ordered, sites)
       },
+      refuseDevices: (devices, facts) => refuseEmptyGroups(devices, groups ?? [], facts),
       gate: (phase) => ({
         ...(limits === null
           ? { max_failures: null, max_failure_percentage: percent, min_upgraded: 1 }

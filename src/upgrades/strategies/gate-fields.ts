@@ -4,6 +4,12 @@ import { parseCallable } from '../../platform/assert-callable.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { GateWait, PhaseGate, PhaseScope } from '../../rollout/rollout.ts'
 
+/** Which phases are meant, where the downloads have phases of their own. */
+export const PhaseKind = Type.Enum(['downloads', 'reboots'], {
+  description: 'By default the phases of the reboots, unless only the downloads have any',
+})
+export type PhaseKind = Static<typeof PhaseKind>
+
 /** What phases wait for besides the success of their devices. Signalbox's own field. */
 export const gateField = Type.Optional(
   Type.Array(
@@ -11,6 +17,7 @@ export const gateField = Type.Optional(
       'UpgradePhaseGate',
       Type.Object({
         phase: Type.Integer({ minimum: 1, maximum: 100, description: 'The next phase waits once this one has ended' }),
+        phase_of: Type.Optional(PhaseKind),
         wait_for: Type.Enum(['approval', 'check', 'pause'], {
           description:
             'approval: until somebody approves the phase; pause: until somebody resumes the upgrade; check: until the answer of url',
@@ -22,18 +29,26 @@ export const gateField = Type.Optional(
   ),
 )
 
+interface GatedPhases {
+  /** Gates of other phases are left out. */
+  readonly of: PhaseKind
+  readonly phases: number
+  readonly scope: PhaseScope
+}
+
 /** @returns By phase. @throws AppError invalid naming the gate that can't be. */
 export function parseGates(
   gates: Static<typeof gateField> = [],
-  { phases, scope }: { readonly phases: number; readonly scope: PhaseScope },
+  { of, phases, scope }: GatedPhases,
 ): ReadonlyMap<number, Pick<PhaseGate, 'wait_for' | 'url'>> {
-  if (gates.length > 0 && scope === 'site')
+  const meant = [...gates.entries()].filter(([, gate]) => (gate.phase_of ?? 'reboots') === of)
+  if (meant.length > 0 && scope === 'site')
     throw invalidField(
       'phase_gates',
       'is given with the phase_scope site, but only phases of the whole upgrade can wait',
     )
   const waits = new Map<number, Pick<PhaseGate, 'wait_for' | 'url'>>()
-  for (const [index, { phase, wait_for, url }] of gates.entries()) {
+  for (const [index, { phase, wait_for, url }] of meant) {
     const field = `phase_gates.${index}.phase`
     if (phase >= phases)
       throw invalidField(

@@ -1,9 +1,21 @@
 import { Type } from 'typebox'
+import type { PhaseGate } from '../../rollout/rollout.ts'
 
 /** Fields that limit failures. Source: spec, "Organization device upgrade request". */
 export const limitFields = {
   max_failures: Type.Optional(Type.Array(Type.Integer({ minimum: 0, maximum: 1_000_000 }), { maxItems: 101 })),
   max_failure_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, default: 5 })),
+}
+
+/** A smaller share of upgraded devices in a phase pauses the upgrade. Signalbox's own field. */
+export const successField = {
+  min_success_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+}
+
+/** The gate of phases whose only condition is a share of upgraded devices; null: there is no such condition. */
+export function successGate(percent: number | undefined): PhaseGate | null {
+  if (percent === undefined) return null
+  return { max_failures: null, max_failure_percentage: null, min_upgraded: 0, min_success_percentage: percent }
 }
 
 export const DEFAULT_MAX_FAILURE_PERCENTAGE = 5

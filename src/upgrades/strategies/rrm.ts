@@ -3,7 +3,7 @@ import { Value } from 'typebox/value'
 import { invalidField } from '../../platform/errors.ts'
 import { type BatchOptions, countSources, planBatches } from '../radio/plan-batches.ts'
 import type { RadioFactsByMac } from '../radio/radio.ts'
-import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields } from './limit-fields.ts'
+import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields, successField, successGate } from './limit-fields.ts'
 import type { Strategy } from './strategy.ts'
 
 const Percentage = { minimum: 1, maximum: 100 }
@@ -16,7 +16,7 @@ const rrmFields = {
   rrm_slow_ramp: Type.Optional(Type.Boolean({ default: false })),
 }
 
-const fields = { ...limitFields, ...rrmFields }
+const fields = { ...limitFields, ...successField, ...rrmFields }
 
 /** Published clients send these values with every strategy. */
 const defaults: Readonly<Record<string, unknown>> = Object(Value.Default(Type.Object(rrmFields), {}))
@@ -67,7 +67,7 @@ export const rrm: Strategy<'rrm', typeof fields> = {
         const known = `${scan} by scans, of ${map} by the map, of ${lldp} by LLDP, and of ${none} not at all`
         return [{ reason: `The radio neighbors of the access points are known: of ${known}` }]
       },
-      gate: () => null,
+      gate: () => successGate(body.min_success_percentage),
     }
   },
 }

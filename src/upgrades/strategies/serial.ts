@@ -1,12 +1,18 @@
 import { planOrder } from '../plan-order.ts'
-import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields } from './limit-fields.ts'
+import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields, successField, successGate } from './limit-fields.ts'
 import type { Strategy } from './strategy.ts'
 
+const fields = { ...limitFields, ...successField }
+
 /** One device after the other, at each site. Source: spec, "Organization device upgrade request". */
-export const serial: Strategy<'serial', typeof limitFields> = {
+export const serial: Strategy<'serial', typeof fields> = {
   name: 'serial',
-  fields: limitFields,
-  parse({ max_failures: limits = [], max_failure_percentage: percent = DEFAULT_MAX_FAILURE_PERCENTAGE }) {
+  fields,
+  parse({
+    max_failures: limits = [],
+    max_failure_percentage: percent = DEFAULT_MAX_FAILURE_PERCENTAGE,
+    min_success_percentage: share,
+  }) {
     // Published clients send limits with every strategy; where they endanger nobody they are accepted.
     const reason = 'max_failures has no effect with the strategy serial; max_failure_percentage applies'
     return {
@@ -17,7 +23,7 @@ export const serial: Strategy<'serial', typeof limitFields> = {
       percents: null,
       notes: limits.length > 0 ? [{ reason }] : [],
       plan: (targets, { upgradeId }) => planOrder(upgradeId, targets).map((target) => [target]),
-      gate: () => null,
+      gate: () => successGate(share),
     }
   },
 }

@@ -3,6 +3,7 @@ import type { DeviceType } from '../../events/device-type.ts'
 import type { PhaseGate, PhaseScope, UpgradeNote } from '../../rollout/rollout.ts'
 import type { RadioFactsByMac } from '../radio/radio.ts'
 import type { Orderable } from '../plan-order.ts'
+import type { PhaseKind } from './gate-fields.ts'
 
 /** The facts about a target that a strategy may use. */
 export interface TargetFacts extends Orderable {
@@ -11,6 +12,8 @@ export interface TargetFacts extends Orderable {
   readonly type: DeviceType | 'mxedge'
   /** From the device's configuration. */
   readonly role: string | null
+  /** Absent: it has none. */
+  readonly name?: string | null
   /** For each member of a Virtual Chassis; empty for any other device. */
   readonly memberVersions: readonly string[]
 }
@@ -21,6 +24,8 @@ export interface PlanFacts {
   readonly upgradeId: string
   /** Of the targets, if the strategy is for access points only. */
   readonly radio?: RadioFactsByMac
+  /** The ids of the groups of each site, by its id. */
+  readonly siteGroups?: ReadonlyMap<string, readonly string[]>
 }
 
 /** A strategy with the options of one request. */
@@ -42,6 +47,8 @@ export interface Phasing {
    * @returns The targets by phase, in the order in which they are upgraded. Phases may be empty.
    */
   plan<T extends TargetFacts>(targets: readonly T[], facts: PlanFacts): readonly (readonly T[])[]
+  /** @throws AppError invalid naming a part of the request that fits none of the devices. */
+  refuseDevices?(devices: readonly TargetFacts[], facts: PlanFacts): void
   /** What the record of a site upgrade says about how its targets were planned. */
   noteSite?(targets: readonly TargetFacts[], facts: PlanFacts): readonly UpgradeNote[]
   /** The condition for the next phase to open, as the engine stores it; null: none. */
@@ -57,12 +64,16 @@ export interface Strategy<Name extends string = string, Fields extends TProperti
   /** True if downloads can't follow it: they then begin all at once. */
   readonly onlyReboots?: boolean
   /**
-   * Refuses values of the fields that no request may have with the chosen strategy, which may be another one.
+   * Refuses values of the fields that no request may have with the chosen strategy.
+   * @param chosen Its own name where it is that of the reboots or of the downloads; else the name of that of the reboots.
    * @throws AppError invalid
    */
   check?(body: Static<TObject<Fields>>, chosen: string): void
-  /** @throws AppError invalid naming the field that makes no sense with this strategy. */
-  parse(body: Static<TObject<Fields>>): Phasing
+  /**
+   * @param of Whose phases it makes; by default those of the reboots.
+   * @throws AppError invalid naming the field that makes no sense with this strategy.
+   */
+  parse(body: Static<TObject<Fields>>, of?: PhaseKind): Phasing
 }
 
 /** By name. */

@@ -23,6 +23,8 @@ export interface UpgradeTarget {
   readonly upgradeId: string
   /** From 1; 0: skipped when planning, or taken over by another upgrade. */
   readonly phase: number
+  /** Null: it downloads in the phase of its reboot. */
+  readonly downloadPhase: number | null
   readonly state: TargetState
   readonly reason: string | null
   readonly fromVersion: string | null
@@ -52,6 +54,7 @@ function selectTargets(reader: Reader, scope: OrgScope, id: string) {
       join.onRef('part.orgId', '=', 'target.orgId').onRef('part.id', '=', 'target.upgradeId'),
     )
     .select(['target.deviceId', 'target.mac', 'target.model', 'part.siteId', 'target.upgradeId', 'target.phase'])
+    .select('target.downloadPhase')
     .select(['target.state', 'target.reason', 'target.fromVersion', 'target.targetVersion', 'target.attempt'])
     .select(['target.run', 'target.enteredAt', 'target.ordinal'])
     .where('target.orgId', '=', scope.orgId)

@@ -23,6 +23,7 @@ const causes = {
   rebooting: 'The device installs the image or reboots',
   verifying: 'The device is back with the version',
   snapshotting: 'The device was commanded to take a recovery snapshot',
+  rolling_back: 'The device is to return to its backup version',
   upgraded: 'The device runs the version and has stayed connected',
   staged: 'The device has the image',
   failed: 'The device failed',

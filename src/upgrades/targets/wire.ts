@@ -15,6 +15,9 @@ export function parseTargetFilters(query: Static<typeof UpgradeTargetsQuery>): C
   return parseFilters(upgradeTargetFilters, query)
 }
 
+/** The time for which the reboot took the device down; without an end where it has not come back. */
+const outageFields = { down_at: Type.Optional(Timestamp), up_at: Type.Optional(Timestamp) }
+
 const fields = {
   mac: Type.String(),
   device_id: Uuid,
@@ -23,6 +26,7 @@ const fields = {
   phase: Type.Integer({
     description: 'From 1; 0 for a device that was skipped when planning, or taken over by another upgrade',
   }),
+  download_phase: Type.Optional(Type.Integer({ description: 'From 1, where the downloads have phases of their own' })),
   status: Type.Enum(Object.keys(buckets)),
   reason: Type.Optional(Type.String()),
   from_version: Type.Optional(Type.String()),
@@ -31,9 +35,6 @@ const fields = {
   run: Type.Integer({ description: 'From 1; each retry begins another one' }),
   timestamp: Timestamp,
 }
-
-/** The time for which the reboot took the device down; without an end where it has not come back. */
-const outageFields = { down_at: Type.Optional(Timestamp), up_at: Type.Optional(Timestamp) }
 
 export const UpgradeTargetReply = named('UpgradeTarget', Type.Object(fields))
 
@@ -95,6 +96,7 @@ export function presentUpgradeTarget(target: UpgradeTarget): Static<typeof Upgra
     model,
     site_id: siteId,
     phase,
+    ...(target.downloadPhase !== null && { download_phase: target.downloadPhase }),
     status: bucketOf(state),
     ...(reason !== null && { reason }),
     ...(fromVersion !== null && { from_version: fromVersion }),

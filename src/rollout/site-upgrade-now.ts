@@ -1,0 +1,71 @@
+import type { CountsByPhase, FailuresByPhase } from './decide-stop.ts'
+import type { Step } from './decide-step.ts'
+import type { RolloutOptions, SiteDownloads, TargetCounts, UpgradeHold, UpgradePlan, UpgradeStatus } from './rollout.ts'
+import type { TargetNow } from './target.ts'
+
+/** A site upgrade with those of its targets that may need an action. */
+export interface SiteUpgradeNow {
+  readonly status: UpgradeStatus
+  readonly stopping: 'failed' | 'cancelled' | null
+  readonly stopReason: string | null
+  readonly hold: UpgradeHold | null
+  /** The gate after this phase is not evaluated again; 0 = none. */
+  readonly gatePassed: number
+  readonly startAt: Date
+  readonly rebootAt: Date
+  readonly plan: UpgradePlan
+  readonly currentPhase: number
+  /** Service time. */
+  readonly phaseOpenedMs: number | null
+  /** As Now.graceUntilMs, but for this site. */
+  readonly graceUntilMs: number | null
+  readonly counts: TargetCounts
+  readonly hardFailures: FailuresByPhase
+  readonly upgradedByPhase: CountsByPhase
+  /** Null: the downloads have no phases of their own. */
+  readonly downloads: SiteDownloads | null
+  /** False: `targets` are only those that have changed. */
+  readonly isDue: boolean
+  /**
+   * The targets of the phases opened so far (of all phases when stopping), without those that have ended and those that
+   * certainly need no action yet.
+   */
+  readonly targets: readonly TargetNow[]
+}
+
+/** The members of SiteUpgradeNow that change, and the latest time of the next round (null: never). */
+export interface SiteUpgradeChange extends Pick<
+  SiteUpgradeNow,
+  | 'status'
+  | 'stopping'
+  | 'stopReason'
+  | 'hold'
+  | 'currentPhase'
+  | 'phaseOpenedMs'
+  | 'counts'
+  | 'hardFailures'
+  | 'upgradedByPhase'
+  | 'downloads'
+> {
+  readonly finishedAt: Date | null
+  readonly dueMs: number | null
+  /** When the maintenance window opens that devices wait for; null: none waits for one. */
+  readonly waitsUntil: Date | null
+}
+
+export interface SiteUpgradeDecision {
+  readonly steps: readonly Step[]
+  readonly withdrawn: readonly string[]
+  readonly fences: readonly { readonly commandId: string; readonly imageId: string }[]
+  readonly siteUpgrade: SiteUpgradeChange
+}
+
+export interface Now {
+  /** On the wall clock: for starts that people have set, and for the record. */
+  readonly now: Date
+  /** Service time: for everything that must not expire while the service does not listen. */
+  readonly nowMs: number
+  /** See TargetRules. */
+  readonly graceUntilMs: number
+  readonly options: RolloutOptions
+}

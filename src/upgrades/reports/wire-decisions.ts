@@ -1,0 +1,48 @@
+import { type Static, Type } from 'typebox'
+import { type UpgradeEventType, upgradeEventTypes } from '../../events/upgrade-event-types.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import type { UpgradeEvent } from '../../rollout/store-events.ts'
+
+const decisionTypes = [
+  'UPGRADE_CREATED',
+  'UPGRADE_HELD',
+  'UPGRADE_PAUSED',
+  'UPGRADE_RESUMED',
+  'UPGRADE_APPROVED',
+  'UPGRADE_CHECK_PASSED',
+  'UPGRADE_RETRIED',
+  'UPGRADE_CANCELLED',
+  'UPGRADE_STOPPED',
+] as const satisfies readonly UpgradeEventType[]
+const isDecision: ReadonlySet<UpgradeEventType> = new Set(decisionTypes)
+
+export const DecisionReply = named(
+  'UpgradeDecision',
+  Type.Object({
+    type: Type.Enum(Object.keys(upgradeEventTypes)),
+    timestamp: Timestamp,
+    name: Type.Optional(Type.String({ description: 'Who decided; the engine is `rollout`' })),
+    admin_id: Type.Optional(Type.Union([Uuid, Type.Null()])),
+    phase: Type.Optional(Type.Integer()),
+    phase_of: Type.Optional(Type.Literal('downloads')),
+    site_id: Type.Optional(Uuid),
+    total: Type.Optional(Type.Integer()),
+    reason: Type.Optional(Type.String()),
+    note: Type.Optional(Type.String()),
+    audit_id: Type.Optional(Uuid),
+  }),
+)
+
+/** Presents those of the events that somebody, or the engine, decided. */
+export function presentDecisions(events: readonly UpgradeEvent[]): Static<typeof DecisionReply>[] {
+  return events.filter(({ type }) => isDecision.has(type)).map(presentDecision)
+}
+
+function presentDecision(event: UpgradeEvent): Static<typeof DecisionReply> {
+  const { type, timestamp, admin_name: name, ...rest } = event
+  const { admin_id, phase, phase_of, site_id, total, reason, note, audit_id } = rest
+  const members = { type, timestamp, name, admin_id, phase, phase_of, site_id, total, reason, note, audit_id }
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Static<
+    typeof DecisionReply
+  > // fromEntries loses the type.
+}
