@@ -12,6 +12,7 @@ import {
 } from '../../test/support/targets.ts'
 import { unlimited } from './decide-capacity.ts'
 import { decideNext } from './decide-next.ts'
+import { phaseRulesOf } from './decide-phase-rules.ts'
 import { type UpgradePlan, defaultRolloutOptions, noCounts } from './rollout.ts'
 import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import type { TargetNow } from './target.ts'
@@ -74,6 +75,32 @@ describe('a site without a device in the open phase of the reboots', () => {
   test('wakes when the maintenance window opens for which a download waits', () => {
     // It is five minutes past midnight.
     expect(dueOf([loading], unlimited, { windows: [{ start: '01:00', end: '02:00' }] })).toBe(ms(3600))
+  })
+})
+
+describe('a device that downloads and reboots in one step, in a phase of the downloads', () => {
+  const rulesOf = (target: TargetNow, others: readonly TargetNow[], isDue = true) => {
+    const upgrade = site([target, ...others], { ranked: true, phases: 1 })
+    return phaseRulesOf({ ...upgrade, isDue }, 0)(target)
+  }
+  const oneStep: TargetNow = { ...planned, downloadPhase: 1, rank: 2 }
+  const hanging: TargetNow = { ...planned, deviceId: 'e', downloadPhase: 1, rank: 1 }
+  const waits = { rebootMs: Infinity, mayDownload: false }
+
+  test('waits with both for what hangs on it, so that its phase waits for it', () => {
+    expect(rulesOf(oneStep, [])).toEqual({ rebootMs: 0, mayDownload: true })
+    expect(rulesOf(oneStep, [hanging])).toEqual(waits)
+    expect(rulesOf(oneStep, [{ ...commanded('sent'), deviceId: 'e', downloadPhase: 1, rank: 1 }])).toEqual(waits)
+    // A look at some of the targets does not show who restarts.
+    expect(rulesOf(oneStep, [], false)).toEqual(waits)
+  })
+
+  test('waits for none that waits for images of a later phase of the downloads', () => {
+    const staged: TargetNow = { ...hanging, state: 'downloaded', staged: true, device: twoSteps }
+    const later: TargetNow = { ...hanging, deviceId: 'f', downloadPhase: 2, device: twoSteps }
+    expect(rulesOf(oneStep, [staged, later])).toEqual({ rebootMs: 0, mayDownload: true })
+    expect(rulesOf(oneStep, [staged])).toEqual(waits)
+    expect(rulesOf(oneStep, [{ ...hanging, device: twoSteps }, later])).toEqual(waits)
   })
 })
 

@@ -28,6 +28,11 @@ const kinds = fc.record({
   rollback: fc.boolean(),
   oneStepDownloads: fc.boolean(),
   windows: fc.constantFrom(undefined, undefined, undefined, [{ start: '00:02', end: '00:20' }]),
+  rank: fc.constantFrom(
+    undefined,
+    (place: number) => 1 + (place % 2),
+    (place: number) => 3 - (place % 3),
+  ),
   downloadPhase: fc.constantFrom(
     () => 0,
     () => 1,

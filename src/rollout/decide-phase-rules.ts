@@ -1,22 +1,35 @@
 import { findUnreadyPhase } from './decide-downloads.ts'
 import { canStage } from './decide-order.ts'
+import { findBlocked } from './decide-ranks.ts'
 import { isInFlight } from './rollout.ts'
 import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import type { TargetNow, TargetRules } from './target.ts'
 
 /** Returns the rules for targets that depend on the phases that are open, and on what other devices do. */
 export function phaseRulesOf(
-  { downloads, currentPhase, stopping, isDue, targets }: SiteUpgradeNow,
+  { downloads, currentPhase, stopping, isDue, targets, plan }: SiteUpgradeNow,
   rebootMs: number,
 ): (target: TargetNow) => Pick<TargetRules, 'rebootMs' | 'mayDownload'> {
-  if (downloads === null || stopping !== null) return () => ({ rebootMs, mayDownload: true })
+  if ((downloads === null && plan.ranked !== true) || stopping !== null) return () => ({ rebootMs, mayDownload: true })
   const mayDownload = ({ downloadPhase }: TargetNow): boolean =>
-    downloadPhase === null || downloadPhase <= downloads.current
+    downloadPhase === null || downloads === null || downloadPhase <= downloads.current
   const open = targets.filter(({ phase }) => phase <= currentPhase)
   const unready = findUnreadyPhase(open)
   const awaitsImages = (target: TargetNow): boolean => isTwoStep(target) && target.downloadPhase !== null
-  // Some of the targets do not show whether a phase has all its images.
-  const mustWait = (target: TargetNow): boolean => awaitsImages(target) && (!isDue || target.phase >= unready)
+  // A device whose download has no turn yet must not keep those waiting that the downloads wait for.
+  const begun = open.filter((target) => isInFlight(target.state) || mayDownload(target))
+  const isBlocked = findBlocked(begun)
+  // Nor must one that has its image, and waits for images of later phases of the downloads, keep these waiting.
+  const isBlockedAtDownload = findBlocked(
+    begun.filter((one) => isInFlight(one.state) || !one.staged || !awaitsImages(one) || one.phase < unready),
+  )
+  const mustWait = (target: TargetNow): boolean => {
+    const { phase, rank, downloadPhase } = target
+    // Some of the targets show neither whether a phase has all its images nor who restarts.
+    if (!isDue) return awaitsImages(target) || rank !== null
+    if (awaitsImages(target)) return phase >= unready || isBlocked(target)
+    return downloadPhase === null ? isBlocked(target) : isBlockedAtDownload(target)
+  }
   return (target) => {
     const isOpen = target.phase <= currentPhase
     const waits = isOpen && !isInFlight(target.state) && mustWait(target)

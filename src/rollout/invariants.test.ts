@@ -28,6 +28,11 @@ const worlds = fc.record({
   rollback: fc.boolean(),
   successPercent: fc.constantFrom(undefined, 60),
   windows: fc.constantFrom(undefined, undefined, undefined, [{ start: '00:02', end: '00:20' }]),
+  rank: fc.constantFrom(
+    undefined,
+    (place: number) => 1 + (place % 2),
+    (place: number) => 3 - (place % 3),
+  ),
   downloadPhase: fc.constantFrom(
     () => 0,
     (place: number) => 1 + (place % 3),

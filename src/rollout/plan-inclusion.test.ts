@@ -59,10 +59,11 @@ function placesOf(plan: Partial<UpgradePlan>, how: Partial<InclusionOf>) {
     devices: joining,
     joins: 'last_phase',
     downloadsJoin: 'last_phase',
+    ranks: new Map(),
     nowMs: NOW_MS,
   } as const
   const { sites, targets } = planInclusion(org, [site(plan)], { ...all, ...how })
-  return { plan: sites[0]?.plan, places: targets.map(({ phase, downloadPhase }) => [downloadPhase, phase]) }
+  return { plan: sites[0]?.plan, places: targets.map(({ phase, downloadPhase, rank }) => [downloadPhase, phase, rank]) }
 }
 
 describe('devices that join', () => {
@@ -92,5 +93,21 @@ describe('devices that join', () => {
   test('are in phases of the downloads also where they have one step only, if others of these are', () => {
     const { places } = placesOf({ downloads: { ...downloads, one_step: true } }, {})
     expect(places.map(([download]) => download)).toEqual([2, 2, 2])
+  })
+
+  test('have a place in the order of restarts of their site', () => {
+    const { plan, places } = placesOf(
+      {},
+      {
+        ranks: new Map([
+          ['a', 2],
+          ['b', 1],
+          ['c', 3],
+        ]),
+      },
+    )
+    expect(places.map(([, , rank]) => rank)).toEqual([2, 1, 3])
+    expect(plan?.ranked).toBe(true)
+    expect(placesOf({}, {}).plan).not.toHaveProperty('ranked')
   })
 })

@@ -77,13 +77,15 @@ export interface InclusionOf {
   readonly joins: Joins
   /** The same for the phases of the downloads. */
   readonly downloadsJoin: Joins
+  /** By MAC. Empty: restarts have no order. */
+  readonly ranks: ReadonlyMap<string, number>
   readonly nowMs: number
 }
 
 function includeAt(
   org: IncludingOrg,
   site: IncludingSite,
-  { devices, joins, downloadsJoin, nowMs }: InclusionOf,
+  { devices, joins, downloadsJoin, ranks, nowMs }: InclusionOf,
 ): SiteInclusion {
   const { id, plan, counts, finishedAt } = site
   const { length } = devices
@@ -97,6 +99,7 @@ function includeAt(
       ...(plan.downloads !== undefined && {
         downloads: { ...plan.downloads, ...addToPhases(plan.downloads, loading, downloadsJoin) },
       }),
+      ...(devices.some(({ device }) => ranks.has(device.mac)) && { ranked: true as const }),
       planned: plan.planned + length,
       stages: plan.stages || devices.some(({ device }) => canStage(device)),
     },
@@ -122,7 +125,7 @@ function includeAt(
 function listTargets(
   devices: readonly IncludedDevice[],
   { plan, total }: IncludingSite,
-  { joins, downloadsJoin }: Omit<InclusionOf, 'devices'>,
+  { joins, downloadsJoin, ranks }: Omit<InclusionOf, 'devices'>,
 ): NewTarget[] {
   const loading = devices.filter((one) => downloadsInPhases(one, plan))
   return devices.map((one, index) => {
@@ -134,6 +137,7 @@ function listTargets(
       ...installed,
       downloadPhase: loading.includes(one) ? phaseOf(downloads, loading.indexOf(one), downloadsJoin) : null,
       phase: phaseOf(plan.phases, index, joins),
+      rank: ranks.get(mac) ?? null,
       ordinal: total + index + 1,
       staged: false,
       state: 'planned',

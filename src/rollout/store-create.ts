@@ -119,6 +119,8 @@ export interface NewTarget {
   readonly phase: number
   /** Null: it downloads when `phase` opens. */
   readonly downloadPhase: number | null
+  /** Its place in the order of restarts of its site; null: there is no order. */
+  readonly rank: number | null
   readonly ordinal: number
   readonly imageId: string
   readonly fromVersion: string | null
@@ -163,6 +165,7 @@ const targetColumns = columnsOf('upgradeTarget', {
   model: 'text',
   phase: 'integer',
   downloadPhase: 'integer',
+  rank: 'integer',
   ordinal: 'integer',
   imageId: 'uuid',
   fromVersion: 'text',

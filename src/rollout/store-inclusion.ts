@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
-import type { OrgScope } from '../access/scope.ts'
+import type { InOrg, OrgScope } from '../access/scope.ts'
+import type { DeviceType } from '../events/device-type.ts'
 import { type Db, type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { columnsOf, updateRows } from '../platform/rows.ts'
 import type { IncludingSite, InclusionPlan } from './plan-inclusion.ts'
-import type { UpgradePlan } from './rollout.ts'
+import { type UpgradePlan, terminalStates } from './rollout.ts'
 import { type Candidate, candidatesOf, insertTargets } from './store-create.ts'
+import type { TargetNow } from './target.ts'
 
 /** An upgrade that looks for further devices now. */
 export interface DueInclusion {
@@ -147,6 +149,44 @@ export function lockIncludingSites(tx: Tx, scope: OrgScope, ids: readonly string
     .orderBy('id')
     .forUpdate()
     .execute()
+}
+
+/** A target that has not ended, as its place in the order of restarts depends on it. */
+export interface OpenTarget extends Pick<TargetNow, 'deviceId' | 'rank'> {
+  readonly upgradeId: string
+  readonly mac: string
+  readonly type: DeviceType
+}
+
+/** Lists the targets of these site upgrades that have not ended, without devices that have left the organization. */
+export function listOpenTargets(
+  reader: Reader,
+  scope: InOrg,
+  siteUpgradeIds: readonly string[],
+): Promise<readonly OpenTarget[]> {
+  return reader
+    .selectFrom('upgradeTarget as target')
+    .innerJoin('device', (join) =>
+      join.onRef('device.orgId', '=', 'target.orgId').onRef('device.id', '=', 'target.deviceId'),
+    )
+    .select(['target.upgradeId', 'target.deviceId', 'target.mac', 'target.rank', 'device.type'])
+    .where('target.orgId', '=', scope.orgId)
+    .where('target.upgradeId', '=', anyOf(siteUpgradeIds))
+    .where('target.state', 'not in', terminalStates)
+    .orderBy('target.mac')
+    .execute()
+}
+
+const rankColumns = columnsOf('upgradeTarget', { orgId: 'uuid', upgradeId: 'uuid', deviceId: 'uuid', rank: 'integer' })
+
+/** The caller has locked the site upgrades. */
+export async function updateRanks(
+  tx: Tx,
+  scope: InOrg,
+  ranks: readonly { readonly upgradeId: string; readonly deviceId: string; readonly rank: number }[],
+): Promise<void> {
+  const rows = ranks.map((row) => ({ ...row, orgId: scope.orgId }))
+  await updateRows(tx, rankColumns, rows, { key: ['orgId', 'upgradeId', 'deviceId'] })
 }
 
 const siteColumns = columnsOf('siteUpgrade', {

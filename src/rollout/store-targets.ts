@@ -62,6 +62,7 @@ interface TargetRow {
   readonly deviceId: string
   readonly phase: number
   readonly downloadPhase: number | null
+  readonly rank: number | null
   readonly state: TargetNow['state']
   readonly enteredMs: number
   readonly fromVersion: string | null
@@ -134,7 +135,7 @@ const siteUpgradeColumns = columnsOf('siteUpgrade', { id: 'uuid' }, {
  * Selects all targets of a site upgrade that is due, and of any other one those in `changes`. It omits deferred targets
  * whose devices are absent, until they may be given up, targets that wait for the answer of a connected device, and those
  * that wait for the reboots to begin: in a large upgrade these are most of the targets in most rounds. Where the downloads
- * have phases of their own, it omits none that waits for an answer: others wait for it.
+ * have phases of their own, or the restarts an order, it omits none that waits for an answer: others wait for it.
  *
  * Each table is read by its key, row by row: an upgrade adds its rows all at once, and until PostgreSQL has analyzed
  * them it expects few and would compare every row of one table with every row of another. A subquery with a limit can be
@@ -163,11 +164,11 @@ export function targetQuery(
     giveUp: currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
     downloadsUpTo: rest.downloads?.current ?? null,
     isDue: rest.isDue,
-    readsAll: plan.downloads !== undefined,
+    readsAll: plan.downloads !== undefined || plan.ranked === true,
     isEarly: plan.stages && rebootAt > now,
   }))
   return sql<TargetRow>`
-    select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.download_phase, t.state, t.entered_ms,
+    select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.download_phase, t.rank, t.state, t.entered_ms,
       t.from_version, t.target_version, t.reported,
       t.image_id, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched, t.staged,
       t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
@@ -225,6 +226,7 @@ function targetOf(row: TargetRow): LockedTarget {
     deviceId: row.deviceId,
     phase: row.phase,
     downloadPhase: row.downloadPhase,
+    rank: row.rank,
     state: row.state,
     enteredMs: row.enteredMs,
     fromVersion: row.fromVersion,

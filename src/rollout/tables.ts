@@ -157,6 +157,8 @@ export interface UpgradePlan {
   readonly stages: boolean
   /** Absent: devices download in the phases of their reboots. */
   readonly downloads?: DownloadPlan
+  /** Its devices restart in the order of their ranks. Absent: in any order. */
+  readonly ranked?: true
   /** Devices of the site that download at once. Absent: any number. */
   readonly max_downloads?: number
   /** Absent: the whole upgrade. */
@@ -272,6 +274,8 @@ export interface UpgradeTargetTable {
   phase: number
   /** Null: it downloads when `phase` opens. */
   downloadPhase: number | null
+  /** What hangs on a device has a lower one. Null: there is no order of restarts. */
+  rank: number | null
   ordinal: number
   imageId: string
   fromVersion: string | null

@@ -78,6 +78,8 @@ export interface TargetNow {
   readonly phase: number
   /** The phase of its download; null: it downloads when `phase` opens. */
   readonly downloadPhase: number | null
+  /** Its place in the order of restarts of its site; null: there is no order. */
+  readonly rank: number | null
   readonly state: TargetState
   readonly enteredMs: number
   readonly fromVersion: string | null

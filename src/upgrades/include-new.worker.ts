@@ -23,6 +23,7 @@ import {
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { INCLUDE_MS } from './org-upgrade.ts'
 import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './plan-joining.ts'
+import { rankJoining } from './uplinks/rank-joining.ts'
 
 const INTERVAL_MS = 2000
 /** Exceeds the time of a look. A worker that dies looks again after that. */
@@ -102,8 +103,9 @@ function include(ctx: Context, scope: OrgScope, { id, sites, devices, joining }:
     const locked = await lockIncludingSites(tx, scope, [...new Set(wanted.map(({ upgradeId }) => upgradeId))])
     const included = await reserve(tx, scope, { id, wanted, siteUpgradeIds: locked.map((site) => site.id) })
     if (included.length === 0) return
+    const ranks = await rankJoining(tx, scope, included)
     const { joins, downloadsJoin } = joining
-    const plan = planInclusion(org, locked, { devices: included, joins, downloadsJoin, nowMs })
+    const plan = planInclusion(org, locked, { devices: included, joins, downloadsJoin, ranks, nowMs })
     await insertIncluded(tx, scope, id, { plan, now, nowMs })
     await appendInclusion(tx, scope, { id, included, now })
     wakeAfterCommit(tx, 'rollouts')

@@ -1,6 +1,8 @@
 import { identifyVersion } from '../firmware/version-identity.ts'
 import { canStage } from '../rollout/decide-order.ts'
 import { type DownloadPlan, type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
+import { noteRanks, planSiteRanks } from './uplinks/plan-site-ranks.ts'
+import type { CabledDevice, Ranks } from './uplinks/plan-ranks.ts'
 import type { RadioFactsByMac } from './radio/radio.ts'
 import type { PlanFacts } from './strategies/strategy.ts'
 import { type PhasePlan, planPhases } from './plan-phases.ts'
@@ -37,6 +39,8 @@ export interface UpgradeInputs {
   readonly plans: readonly Planned[]
   /** By MAC; see PlanFacts. */
   readonly radio: RadioFactsByMac
+  /** The switches and gateways of the sites. */
+  readonly cabled: readonly CabledDevice[]
   /** Ids of the devices that no other upgrade has. */
   readonly claimed: ReadonlySet<string>
   /** Those of them that are taken over from other upgrades. */
@@ -54,8 +58,9 @@ export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): New
     return { upgradeId, targets: selectClaimed(plansBySite.get(site.id) ?? [], claimed) }
   })
   const { phasing, downloads, onlyTwoSteps, notes } = planPhasing(request, plans)
+  const ranks = planSiteRanks(selected, inputs.cabled)
   const siteGroups = new Map(siteUpgrades.map(({ site }) => [site.id, site.groups]))
-  const facts = { upgradeId: id, radio, siteGroups }
+  const facts = { upgradeId: id, radio, ranks, siteGroups }
   const meant = plans.map(({ device }) => device)
   for (const each of [phasing, downloads]) each?.refuseDevices?.(meant, facts)
   const { org, bySite } = planPhases(selected, { phasing, ...facts })
@@ -73,7 +78,7 @@ export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): New
       phases,
       downloads: loads?.bySite.get(upgradeId) ?? null,
     }
-    return [{ upgradeId, site, times: siteTimes, ...mine, scopes: { phasing, downloads, onlyTwoSteps }, nowMs }]
+    return [{ upgradeId, site, times: siteTimes, ...mine, scopes: { phasing, downloads, onlyTwoSteps }, ranks, nowMs }]
   })
   const targets = sites.flatMap((site) => planTargets(site, request.only?.part === 'activate'))
   const limit = phasing.maxFailurePercentage ?? downloads?.maxFailurePercentage ?? null
@@ -152,6 +157,7 @@ interface SitePlan extends SiteUpgradeOf {
   /** Of the downloads; null: devices download in the phases of their reboots. */
   readonly downloads: PhasePlan<Selected> | null
   readonly scopes: Omit<PhasingPlan, 'notes'>
+  readonly ranks: Ranks
   readonly nowMs: number
 }
 
@@ -173,7 +179,15 @@ function planSite(request: UpgradeRequest, sitePlan: LimitedSitePlan, facts: Pla
     plan: presentPlan(request, sitePlan),
     counts: { ...noCounts, planned, skipped },
     total: planned + skipped,
-    notes: [...noteSite(request, sitePlan), ...noteStrategy(sitePlan, facts), ...(p2p === null ? [] : noteP2p(p2p))],
+    notes: [
+      ...noteSite(request, sitePlan),
+      ...noteStrategy(sitePlan, facts),
+      ...noteRanks(
+        phases.targets.map(({ target }) => target),
+        sitePlan.ranks,
+      ),
+      ...(p2p === null ? [] : noteP2p(p2p)),
+    ],
     // The engine looks at once, and waits for the start by itself.
     dueMs: planned === 0 ? null : nowMs,
   }
@@ -181,7 +195,7 @@ function planSite(request: UpgradeRequest, sitePlan: LimitedSitePlan, facts: Pla
 
 function presentPlan(request: UpgradeRequest, sitePlan: LimitedSitePlan): UpgradePlan {
   const { strategy, only, snapshot, rollback } = request
-  const { phases, times, scopes, maxFailurePercentage } = sitePlan
+  const { phases, times, scopes, ranks, maxFailurePercentage } = sitePlan
   const downloads = presentDownloads(request, sitePlan)
   const p2p = planSiteP2p(request, sitePlan)
   return {
@@ -193,6 +207,7 @@ function presentPlan(request: UpgradeRequest, sitePlan: LimitedSitePlan): Upgrad
     max_failure_percentage: maxFailurePercentage,
     stages: phases.targets.some(({ target }) => canStage(target)),
     ...(downloads !== null && { downloads }),
+    ...(phases.targets.some(({ target }) => ranks.has(target.mac)) && { ranked: true as const }),
     ...(p2p !== null && p2p.maxDownloads !== null && { max_downloads: p2p.maxDownloads }),
     ...(only !== null && { only: only.part }),
     ...(snapshot && { snapshot }),
@@ -239,7 +254,7 @@ function noteStrategy({ phases, scopes: { phasing } }: SitePlan, facts: PlanFact
   return targets.length === 0 ? [] : (phasing.noteSite?.(targets, facts) ?? [])
 }
 
-function planTargets({ upgradeId, plans, phases, downloads }: SitePlan, staged: boolean): NewTarget[] {
+function planTargets({ upgradeId, plans, phases, downloads, ranks }: SitePlan, staged: boolean): NewTarget[] {
   const downloadPhases = new Map(downloads?.targets.map(({ target, phase }) => [target, phase]))
   const skipped = plans.flatMap((plan) =>
     plan.kind === 'skip'
@@ -248,6 +263,7 @@ function planTargets({ upgradeId, plans, phases, downloads }: SitePlan, staged: 
             ...newTarget(upgradeId, plan),
             phase: 0,
             downloadPhase: null,
+            rank: null,
             ordinal: 0,
             staged: false,
             state: 'skipped' as const,
@@ -257,7 +273,8 @@ function planTargets({ upgradeId, plans, phases, downloads }: SitePlan, staged: 
   )
   const planned = phases.targets.map(({ target, phase, ordinal }) => {
     const place = { phase, downloadPhase: downloadPhases.get(target) ?? null, ordinal }
-    return { ...newTarget(upgradeId, target), ...place, staged, state: 'planned' as const }
+    const rank = ranks.get(target.mac) ?? null
+    return { ...newTarget(upgradeId, target), ...place, rank, staged, state: 'planned' as const }
   })
   return [...planned, ...skipped]
 }
@@ -265,7 +282,7 @@ function planTargets({ upgradeId, plans, phases, downloads }: SitePlan, staged: 
 function newTarget(
   upgradeId: string,
   { device, entry, force }: Upgradable,
-): Omit<NewTarget, 'phase' | 'downloadPhase' | 'ordinal' | 'staged' | 'state'> {
+): Omit<NewTarget, 'phase' | 'downloadPhase' | 'rank' | 'ordinal' | 'staged' | 'state'> {
   return {
     upgradeId,
     deviceId: device.id,

@@ -10,6 +10,8 @@ import { type Candidate, listCandidates } from '../rollout/store-create.ts'
 import type { RadioFactsByMac } from './radio/radio.ts'
 import { listRadioFacts } from './radio/store.ts'
 import type { UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
+import type { CabledDevice } from './uplinks/plan-ranks.ts'
+import { listCabledDevices } from './uplinks/store.ts'
 import {
   type StagedImages,
   limitToPart,
@@ -65,6 +67,7 @@ export async function prepareUpgrade(
   await shareImages(tx, scope, plans)
   const id = request.planId ?? uuidv7()
   const radio = await listRadio(tx, scope, { request, plans, now })
+  const cabled = await listCabled(tx, scope, plans)
   const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
   const wanted = listWanted(plans, { orgUpgradeId: id, siteUpgrades })
   return {
@@ -75,6 +78,7 @@ export async function prepareUpgrade(
     times,
     plans,
     radio,
+    cabled,
     wanted,
     now,
     nowMs: ctx.serviceClock.nowMs(),
@@ -104,6 +108,12 @@ async function listRadio(
   if (request.phasing.onlyType !== 'ap') return new Map()
   const ids = plans.flatMap(({ kind, device }) => (kind === 'upgrade' ? [device.id] : []))
   return listRadioFacts(tx, scope, { deviceIds: ids, now })
+}
+
+/** Sites with access points alone need none. */
+async function listCabled(tx: Tx, scope: InOrg, plans: readonly Planned[]): Promise<CabledDevice[]> {
+  const others = plans.filter(({ kind, device }) => kind === 'upgrade' && device.type !== 'ap')
+  return listCabledDevices(tx, scope, [...new Set(others.map(({ device }) => device.siteId))])
 }
 
 function listWanted(

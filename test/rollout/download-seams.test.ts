@@ -72,7 +72,7 @@ it('a takeover empties phases of the downloads, which then wait for nobody, and 
 async function migrateAgain(): Promise<void> {
   const { db } = rollout.ctx
   const numbers = new Set(['0109', '0110', '0111', '0114'])
-  await sql`alter table upgrade_target drop column download_phase`.execute(db)
+  await sql`alter table upgrade_target drop column download_phase, drop column rank`.execute(db)
   await sql`alter table site_upgrade drop column downloads, drop column closed`.execute(db)
   await sql`alter table org_upgrade drop column download_plan, drop column downloads`.execute(db)
   await sql`update site_upgrade set counts = counts - 'rolling_back'`.execute(db)

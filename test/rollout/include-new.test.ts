@@ -50,7 +50,7 @@ const targets = (id: string) =>
   rollout.ctx.db
     .selectFrom('upgradeTarget as target')
     .innerJoin('siteUpgrade as part', 'part.id', 'target.upgradeId')
-    .select(['target.deviceId', 'target.phase', 'target.downloadPhase', 'target.targetVersion'])
+    .select(['target.deviceId', 'target.phase', 'target.downloadPhase', 'target.rank', 'target.targetVersion'])
     .where('part.orgUpgradeId', '=', id)
     .orderBy('target.ordinal')
     .execute()
@@ -153,6 +153,20 @@ describe('an upgrade with include_new', () => {
     await rollout.play()
     await look()
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, cancelled: 3 })
+  })
+
+  it('restarts them in the order of their site, together with those that have not ended', async () => {
+    await rollout.seed([2, { devices: 2, type: 'switch' }])
+    const { id, finish } = await begin()
+    await move(rollout.devices(1), 0)
+    await look()
+    // The access point that is absent still has a turn.
+    expect((await targets(id)).map(({ rank }) => String(rank)).toSorted()).toEqual(['1', '2', '2', 'null'])
+    await rollout.fleet.connect(rollout.devices(0).slice(0, 1))
+    await rollout.advance()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, dl_requested: 1, planned: 2 })
+    await finish()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 4 })
   })
 
   it('puts them into the last phase of the downloads, also where its site had no device in one', async () => {

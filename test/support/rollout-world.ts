@@ -60,6 +60,8 @@ export interface WorldOptions {
   readonly startS?: number
   /** Devices can be restored, and failed ones are. */
   readonly rollback?: boolean
+  /** The rank of the device at that place of its phase. Missing: restarts have no order. */
+  readonly rank?: ((place: number) => number) | undefined
   /** The phase, from 1 to 3, of the download of the device at that place of its phase. Missing: they have none. */
   readonly downloadPhase?: (place: number) => number
   /** Devices that download and reboot in one step are in phases of the downloads too. */
@@ -75,7 +77,7 @@ const DOWNLOAD_PHASES = 3
 export function createWorld(
   fatesByPhase: readonly (readonly Fate[])[],
   maxFailurePercentage: number,
-  { stages = () => false, rebootS = 0, startS = 0, rollback = false, downloadPhase, ...more }: WorldOptions = {},
+  { stages = () => false, rebootS = 0, startS = 0, rollback = false, downloadPhase, rank, ...more }: WorldOptions = {},
 ): World {
   const fleet = fatesByPhase.flatMap((phase, index) =>
     phase.map((fate, place): Simulated => {
@@ -102,6 +104,7 @@ export function createWorld(
         deviceId: name,
         phase: index + 1,
         downloadPhase: own,
+        rank: rank?.(place) ?? null,
         enteredMs: 0,
         device,
       }
@@ -135,6 +138,7 @@ export function createWorld(
   const plan = {
     ...(isApart && { downloads }),
     ...(rollback && { rollback }),
+    ...(rank !== undefined && { ranked: true as const }),
     strategy: 'canary' as const,
     phase_scope: 'site' as const,
     phases: fatesByPhase.length,
@@ -369,6 +373,10 @@ export function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = []
       const begun = commanded.filter(({ attempt, state }) => attempt === 0 && state === 'planned')
       for (const { downloadPhase } of begun)
         if (downloadPhase !== null) expect(Math.min(...loading)).toBeGreaterThanOrEqual(downloadPhase)
+      const restarting = world.fleet.filter(
+        ({ target, command }) => isInFlight(target.state) && command?.kind !== 'stage' && target.rank !== null,
+      )
+      expect(new Set(restarting.map(({ target }) => target.rank)).size).toBeLessThan(2)
       // A phase reboots together, once it has all its images.
       for (const one of commanded.filter(({ downloadPhase, attempt }, place) => {
         return downloadPhase !== null && attempt === 1 && orders[place] === 'activate'

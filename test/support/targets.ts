@@ -29,6 +29,7 @@ export const planned: TargetNow = {
   deviceId: 'd',
   phase: 1,
   downloadPhase: null,
+  rank: null,
   state: 'planned',
   enteredMs: ms(0),
   fromVersion: '1.0',

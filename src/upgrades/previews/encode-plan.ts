@@ -21,9 +21,9 @@ export function encodePlan({ org, sites, targets }: NewUpgrade): StoredPlan {
       return { site_id: siteId, start_at: startAt.toISOString(), reboot_at: rebootAt.toISOString(), plan, notes }
     }),
     targets: targets.map((target) => {
-      const { mac, upgradeId, phase, ordinal, downloadPhase } = target
+      const { mac, upgradeId, phase, ordinal, downloadPhase, rank } = target
       const place = [mac, siteIndexes.get(upgradeId) ?? 0, indexOfKind(target), phase, ordinal] as const
-      return downloadPhase === null ? place : ([...place, downloadPhase] as const)
+      return downloadPhase === null && rank === null ? place : ([...place, downloadPhase, rank] as const)
     }),
     kinds,
   }
@@ -40,7 +40,10 @@ export function kindOf({ model, imageId, fromVersion, targetVersion, state }: Ne
  */
 export function decodePlan(stored: StoredPlan, fresh: NewUpgrade): NewUpgrade {
   const places = new Map(
-    stored.targets.map(([mac, , , phase, ordinal, downloadPhase = null]) => [mac, { phase, ordinal, downloadPhase }]),
+    stored.targets.map(([mac, , , phase, ordinal, downloadPhase = null, rank = null]) => [
+      mac,
+      { phase, ordinal, downloadPhase, rank },
+    ]),
   )
   const sites = new Map(stored.sites.map((site) => [site.site_id, site]))
   return {

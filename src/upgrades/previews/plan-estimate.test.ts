@@ -6,8 +6,8 @@ import { type TimedDevice, planEstimate } from './plan-estimate.ts'
 const now = new Date('2026-06-13T12:00:00Z')
 const minutes = (date: Date | null): number | null => date && (date.getTime() - now.getTime()) / 60_000
 
-/** Site, type, phase, phase of the download. A switch has two steps, an access point has one. */
-type Place = readonly [site: string, type: 'ap' | 'switch', phase: number, download?: number | null]
+/** Site, type, phase, phase of the download, rank. A switch has two steps, an access point has one. */
+type Place = readonly [site: string, type: 'ap' | 'switch', phase: number, download?: number | null, rank?: number]
 
 interface Given {
   readonly plan?: Partial<UpgradePlan>
@@ -24,7 +24,7 @@ function estimate(
     const commands = type === 'switch' ? (['stage', 'activate'] as const) : (['upgrade'] as const)
     return { mac: String(index), type, memberVersions: [], commands }
   })
-  const targets = places.map(([upgradeId, , phase, downloadPhase = null], index): NewTarget => ({
+  const targets = places.map(([upgradeId, , phase, downloadPhase = null, rank = null], index): NewTarget => ({
     ...{ upgradeId, deviceId: String(index), mac: String(index), model: 'M', imageId: 'i', fromVersion: '1.0' },
     ...{
       targetVersion: '2.0',
@@ -34,7 +34,7 @@ function estimate(
       state: 'planned',
       ordinal: index + 1,
     },
-    ...{ phase, downloadPhase },
+    ...{ phase, downloadPhase, rank },
   }))
   const sitePlan: UpgradePlan = {
     ...{ strategy: 'canary', phase_scope: 'org', phases: 2, phase_sizes: null, gates: null, planned: 1 },
@@ -59,6 +59,27 @@ const gates: OrgPhasePlan = { phase_sizes: [], gates: null }
 const endOf = (...given: Parameters<typeof estimate>) => minutes(estimate(...given).endsAbout)
 
 describe('an estimate', () => {
+  test('lets the devices of a phase at a site follow the order of their ranks', () => {
+    expect(
+      endOf([
+        ['a', 'ap', 1],
+        ['a', 'switch', 1],
+      ]),
+    ).toBe(20)
+    expect(
+      endOf([
+        ['a', 'ap', 1, null, 1],
+        ['a', 'switch', 1, null, 2],
+      ]),
+    ).toBe(28)
+    expect(
+      endOf([
+        ['a', 'ap', 1, null, 1],
+        ['b', 'switch', 1, null, 2],
+      ]),
+    ).toBe(20)
+  })
+
   test('lets downloads run phase by phase, and a phase of the reboots wait for its images', () => {
     const places: Place[] = [
       ['a', 'switch', 1, 1],
@@ -81,6 +102,27 @@ describe('an estimate', () => {
   test('waits for reboots that begin later, not for downloads before them', () => {
     const all = estimate([['a', 'switch', 1, 1]], { rebootMinutes: 60 })
     expect([all.downloadsBeginAbout('a', 1), all.beginsAbout('a', 1), all.endsAbout].map(minutes)).toEqual([0, 60, 75])
+  })
+
+  test('counts devices with one step in phases of the downloads once, and ranks there too', () => {
+    expect(
+      endOf([
+        ['a', 'ap', 1, 1],
+        ['a', 'ap', 1, 2],
+      ]),
+    ).toBe(16)
+    expect(
+      endOf([
+        ['a', 'ap', 1, 1, 1],
+        ['a', 'ap', 1, 1, 2],
+      ]),
+    ).toBe(16)
+    expect(
+      endOf([
+        ['a', 'switch', 1, 1, 1],
+        ['a', 'switch', 1, 1, 2],
+      ]),
+    ).toBe(5 + 15 + 15)
   })
 
   test('lets a download begin in any window, and a reboot in one that is long enough', () => {

@@ -55,7 +55,7 @@ type Part = 'download' | 'restart' | 'both'
 
 /**
  * Estimates when phases begin and end: the next phase follows the end of one, at each site by itself or at all of them
- * together. In a phase the devices of a site are upgraded side by side. Each waits for a
+ * together. In a phase the devices of a site are upgraded side by side, or in the order of their ranks. Each waits for a
  * maintenance window that is long enough for it. The phases of the downloads come first where there are any, and a phase
  * of the reboots waits for the images of its devices.
  */
@@ -137,13 +137,22 @@ interface Span {
   readonly endMs: number
 }
 
-/** The devices of a phase at one site. */
+/** The devices of a phase at one site: rank by rank. Downloads alone have no order. */
 function spanOf(members: readonly Timed[], opensMs: number, partOf: PhaseKind['partOf']): Span {
   const active = members.flatMap((timed) => {
     const part = partOf(timed)
     return part === null ? [] : [{ ...timed, part }]
   })
-  return active.length === 0 ? { beginMs: opensMs, endMs: opensMs } : levelSpan(active, opensMs)
+  const levels = [
+    ...Map.groupBy(active, ({ target, part }) => (part === 'download' ? 0 : (target.rank ?? 0))),
+  ].toSorted(([a], [b]) => a - b)
+  let [beginMs, endMs] = [Infinity, opensMs]
+  for (const [, level] of levels) {
+    const span = levelSpan(level, endMs)
+    beginMs = Math.min(beginMs, span.beginMs)
+    endMs = span.endMs
+  }
+  return { beginMs: levels.length === 0 ? opensMs : beginMs, endMs }
 }
 
 function levelSpan(level: readonly (Timed & { readonly part: Part })[], opensMs: number): Span {

@@ -84,7 +84,9 @@ function planPreviewPhases(
       sites: [...Map.groupBy(members, ({ upgradeId }) => upgradeId)].flatMap(([upgradeId, some]) => {
         const site = bySite.get(upgradeId)
         if (site === undefined) return []
-        const macs = some.toSorted((a, b) => a.ordinal - b.ordinal).map(({ mac }) => mac)
+        const macs = some
+          .toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || a.ordinal - b.ordinal)
+          .map(({ mac }) => mac)
         const begins = site.plan.windows === undefined ? null : beginsAbout(upgradeId, index + 1)
         return [{ siteId: site.siteId, startAt: site.startAt, beginsAbout: begins, macs }]
       }),

@@ -50,8 +50,8 @@ export interface StoredPlan {
   readonly download_plan: OrgPhasePlan | null
   readonly sites: readonly StoredSite[]
   readonly kinds: readonly StoredKind[]
-  /** One for each device: MAC, the indexes of its site and its kind, phase, place, the phase of its download. */
-  readonly targets: readonly (readonly [string, number, number, number, number, (number | null)?])[]
+  /** One for each device: MAC, the indexes of its site and its kind, phase, place, the phase of its download, rank. */
+  readonly targets: readonly (readonly [string, number, number, number, number, (number | null)?, (number | null)?])[]
 }
 
 export interface StoredSite {

@@ -87,6 +87,7 @@ function plan(devices: readonly Given[], body: object, round: string): NewUpgrad
     plans,
     claimed,
     radio: new Map(),
+    cabled: [],
     now,
     nowMs: 0,
   })

@@ -1,6 +1,6 @@
 import { planOrder } from '../plan-order.ts'
 import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields, successField, successGate } from './limit-fields.ts'
-import type { Strategy } from './strategy.ts'
+import type { Strategy, TargetFacts } from './strategy.ts'
 
 const fields = { ...limitFields, ...successField }
 
@@ -22,7 +22,11 @@ export const serial: Strategy<'serial', typeof fields> = {
       joins: 'own_phase',
       percents: null,
       notes: limits.length > 0 ? [{ reason }] : [],
-      plan: (targets, { upgradeId }) => planOrder(upgradeId, targets).map((target) => [target]),
+      plan(targets, { upgradeId, ranks }) {
+        const rankOf = ({ mac }: TargetFacts): number => ranks?.get(mac) ?? 0
+        const ordered = planOrder(upgradeId, targets).toSorted((a, b) => rankOf(a) - rankOf(b))
+        return ordered.map((target) => [target])
+      },
       gate: () => successGate(share),
     }
   },

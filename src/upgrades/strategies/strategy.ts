@@ -26,6 +26,8 @@ export interface PlanFacts {
   readonly radio?: RadioFactsByMac
   /** The ids of the groups of each site, by its id. */
   readonly siteGroups?: ReadonlyMap<string, readonly string[]>
+  /** By MAC: what hangs on a device has a lower one. Absent: restarts have no order. */
+  readonly ranks?: ReadonlyMap<string, number>
 }
 
 /** A strategy with the options of one request. */

@@ -1,0 +1,88 @@
+import type { DeviceType } from '../../events/device-type.ts'
+import { compareText } from '../plan-versions.ts'
+
+/** A switch or a gateway, and the devices that it hears by LLDP. */
+export interface CabledDevice {
+  readonly mac: string
+  readonly siteId: string
+  readonly type: DeviceType
+  /** Twelve lower-case hex digits each. */
+  readonly neighbors: readonly string[]
+}
+
+/** By MAC: a device restarts before those with a higher rank at its site. */
+export type Ranks = ReadonlyMap<string, number>
+
+/**
+ * Plans the order in which the devices of a site restart: access points, switches from the edge to the gateway, gateways.
+ * Two devices with a cable between them never have the same rank.
+ *
+ * @param devices Those that are upgraded at the site.
+ * @param cabled All switches and gateways of the site.
+ * @returns Empty where all devices may restart in any order.
+ */
+export function planRanks(
+  devices: readonly { readonly mac: string; readonly type: DeviceType }[],
+  cabled: readonly CabledDevice[],
+): Ranks {
+  const graph = joinNeighbors(cabled)
+  const upgraded = new Set(devices.map(({ mac }) => mac))
+  const ranks = new Map<string, number>(devices.flatMap(({ mac, type }) => (type === 'ap' ? [[mac, 1] as const] : [])))
+  const rankAbove = (mac: string, lowest: number): number => {
+    const below = [...(graph.get(mac) ?? [])].flatMap((neighbor) => ranks.get(neighbor) ?? [])
+    return Math.max(lowest, 1 + Math.max(0, ...below))
+  }
+  const distances = findDistances(cabled, graph)
+  const ofType = (type: DeviceType): string[] =>
+    devices
+      .filter((device) => device.type === type)
+      .map(({ mac }) => mac)
+      .toSorted(compareText)
+  const edgeFirst = ofType('switch').toSorted((a, b) => (distances.get(b) ?? 0) - (distances.get(a) ?? 0))
+  const lowest = ranks.size > 0 ? 2 : 1
+  for (const mac of edgeFirst) ranks.set(mac, rankAbove(mac, lowest))
+  const top = 1 + Math.max(0, ...ranks.values())
+  for (const mac of ofType('gateway')) ranks.set(mac, rankAbove(mac, top))
+  const isOrdered = new Set([...upgraded].map((mac) => ranks.get(mac))).size > 1
+  return isOrdered ? ranks : new Map()
+}
+
+/** A cable that one of its two ends reports is enough. */
+function joinNeighbors(cabled: readonly CabledDevice[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const graph = new Map(cabled.map(({ mac }) => [mac, new Set<string>()]))
+  for (const { mac, neighbors } of cabled) {
+    for (const neighbor of neighbors) {
+      if (neighbor === mac || !graph.has(neighbor)) continue
+      graph.get(mac)?.add(neighbor)
+      graph.get(neighbor)?.add(mac)
+    }
+  }
+  return graph
+}
+
+/**
+ * Returns by how many cables each device is away from a gateway. Where no gateway is known, the switch with the most
+ * neighbors takes its place.
+ */
+function findDistances(
+  cabled: readonly CabledDevice[],
+  graph: ReadonlyMap<string, ReadonlySet<string>>,
+): ReadonlyMap<string, number> {
+  const distances = new Map<string, number>()
+  const gateways = cabled.filter(({ type }) => type === 'gateway').map(({ mac }) => mac)
+  const byDegree = [...graph]
+    .toSorted(([a, ofA], [b, ofB]) => ofB.size - ofA.size || compareText(a, b))
+    .map(([mac]) => mac)
+  const measureFrom = (roots: readonly string[]): void => {
+    let level = roots
+    for (let distance = 0; level.length > 0; distance += 1) {
+      for (const mac of level) distances.set(mac, distance)
+      const next = new Set(level.flatMap((mac) => Array.from(graph.get(mac) ?? [])))
+      level = [...next].filter((mac) => !distances.has(mac))
+    }
+  }
+  measureFrom(gateways)
+  // A part of the network that no gateway reaches has a root of its own.
+  for (const mac of byDegree) if (!distances.has(mac)) measureFrom([mac])
+  return distances
+}
