@@ -9,6 +9,8 @@ export const upgradeEventTypes = {
   UPGRADE_APPROVED: 'A person has approved a phase',
   UPGRADE_CHECK_PASSED: 'The check of a phase has passed',
   UPGRADE_RETRIED: 'A person has retried failed devices',
+  UPGRADE_DEVICES_TAKEN: 'Another upgrade has taken devices over',
+  UPGRADE_DEVICES_JOINED: 'Further devices have joined the upgrade',
   UPGRADE_CANCELLED: 'A person has cancelled the upgrade, at all sites or at one',
   UPGRADE_STOPPED: 'Too many failures have stopped the upgrade, at all sites or at one',
   UPGRADE_SITE_ENDED: 'The upgrade has ended at a site',
@@ -21,7 +23,7 @@ export const upgradeEventTypes = {
   UPGRADE_DEVICE_RESTORING: 'The upgrade of a device has failed, and the device returns to its backup version',
   UPGRADE_DEVICE_FAILED: 'A device has failed',
   UPGRADE_DEVICE_SKIPPED: 'A device runs the version already',
-  UPGRADE_DEVICE_CANCELLED: 'The upgrade was stopped before it reached a device',
+  UPGRADE_DEVICE_CANCELLED: 'The upgrade was stopped, or lost a device to another one, before it reached the device',
 } as const satisfies Readonly<Record<string, string>>
 
 export type UpgradeEventType = keyof typeof upgradeEventTypes

@@ -88,7 +88,7 @@ test('a takeover leaves upgrades with counters that equal a recount, and every d
         expect(change.taken).toBe(before.length - after.length)
         expect(change.counts).toEqual({ ...countOf(after), cancelled: change.taken })
         expect(change.plan).toEqual({ ...planOf(after), planned: before.length })
-        expect(change.isOver).toBe(openCount(change.counts) === 0)
+        expect(change.ends !== null).toBe(openCount(change.counts) === 0)
       }
       expect(shrinkPhases(inPhases(targets), taken)).toEqual(inPhases(left))
       expect(shrinkDownloads({ phase_sizes: inDownloads(targets) }, taken).phase_sizes).toEqual(inDownloads(left))

@@ -16,6 +16,11 @@ export interface TakenTarget {
   readonly state: 'planned' | 'deferred'
 }
 
+/** Why a target ends whose device another upgrade takes over. */
+export function takeoverReason(by: string): string {
+  return `taken over by upgrade ${by}`
+}
+
 /** A site upgrade that loses devices. */
 export interface LosingSite extends Pick<SiteUpgradeNow, 'counts' | 'plan'> {
   readonly id: string
@@ -25,8 +30,11 @@ export interface LosingSite extends Pick<SiteUpgradeNow, 'counts' | 'plan'> {
 /** The members of a site upgrade that a takeover changes; it is due at once. */
 export type SiteTakeover = Pick<LosingSite, 'id' | 'orgUpgradeId' | 'counts' | 'plan'> & {
   readonly taken: number
-  /** No device is left to it. */
-  readonly isOver: boolean
+  /**
+   * How it ends where no device is left to it: `cancelled`, or as what the engine decides by the results of those that it
+   * had before. Null: it goes on.
+   */
+  readonly ends: 'cancelled' | 'by_results' | null
 }
 
 /**
@@ -52,7 +60,9 @@ export function planTakeover(sites: readonly LosingSite[], taken: readonly Taken
       ...(downloads !== undefined && { downloads: shrinkDownloads(downloads, mine) }),
     }
     const { id, orgUpgradeId } = site
-    return [{ id, orgUpgradeId, counts, plan, taken: mine.length, isOver: openCount(counts) === 0 }]
+    const hasResults = counts.upgraded + counts.staged + counts.failed > 0
+    const ends = openCount(counts) > 0 ? null : hasResults ? 'by_results' : 'cancelled'
+    return [{ id, orgUpgradeId, counts, plan, taken: mine.length, ends }]
   })
 }
 

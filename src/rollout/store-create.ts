@@ -175,6 +175,7 @@ const targetColumns = columnsOf('upgradeTarget', {
   staged: 'boolean',
   state: 'text',
   enteredAt: 'timestamptz',
+  timeline: 'text',
 })
 
 /** Inserts a whole plan with three statements, for any number of sites and devices. */
@@ -201,11 +202,17 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, { org, sites, targets 
     finishedAt: site.dueMs === null ? org.createdAt : null,
   }))
   await insertRows(tx, siteColumns, siteRows, { every: { orgId, orgUpgradeId: org.id, createdAt: org.createdAt } })
-  await insertTargets(tx, scope, targets, org.createdAt)
+  await insertTargets(tx, scope, targets, { enteredAt: org.createdAt, timeline: '' })
 }
 
-export async function insertTargets(tx: Tx, { orgId }: InOrg, targets: readonly NewTarget[], at: Date): Promise<void> {
-  await insertRows(tx, targetColumns, targets, { every: { orgId, enteredAt: at } })
+/** @param every What the targets have in common. */
+export async function insertTargets(
+  tx: Tx,
+  { orgId }: InOrg,
+  targets: readonly NewTarget[],
+  every: { readonly enteredAt: Date; readonly timeline: string },
+): Promise<void> {
+  await insertRows(tx, targetColumns, targets, { every: { orgId, ...every } })
 }
 
 const newDownloads = { current: 1, gate_passed: 0, failures: {}, downloaded: {} }

@@ -7,6 +7,7 @@ import type { IncludingSite, InclusionPlan } from './plan-inclusion.ts'
 import { type UpgradePlan, terminalStates } from './rollout.ts'
 import { type Candidate, candidatesOf, insertTargets } from './store-create.ts'
 import type { TargetNow } from './target.ts'
+import { encodeStep } from './timeline.ts'
 
 /** An upgrade that looks for further devices now. */
 export interface DueInclusion {
@@ -59,17 +60,20 @@ export interface OpenSite {
   readonly windows: UpgradePlan['windows'] | null
 }
 
-/** Lists the site upgrades of an upgrade that runs; none once it has ended at all sites. Stopped ones take in nothing. */
+/**
+ * Lists the site upgrades of an upgrade that runs; none once it has ended at all sites. Those that were stopped or
+ * cancelled take in nothing.
+ */
 export async function listOpenSites(reader: Reader, scope: OrgScope, orgUpgradeId: string): Promise<OpenSite[]> {
   const rows = await reader
     .selectFrom('siteUpgrade')
-    .select(['id', 'siteId', 'stopping', 'finishedAt'])
+    .select(['id', 'siteId', 'stopping', 'finishedAt', 'closed'])
     .select(sql<OpenSite['windows']>`plan->'windows'`.as('windows'))
     .where('orgId', '=', scope.orgId)
     .where('orgUpgradeId', '=', orgUpgradeId)
     .execute()
   const runs = rows.some(({ finishedAt, stopping }) => finishedAt === null && stopping === null)
-  return runs ? rows.filter(({ stopping }) => stopping === null) : []
+  return runs ? rows.filter(({ stopping, closed }) => stopping === null && !closed) : []
 }
 
 export interface LookOptions {
@@ -137,7 +141,7 @@ export async function listModelVersions(
   return rows
 }
 
-/** Locks those of the site upgrades that are not stopping. The caller has locked the organization upgrade. */
+/** Locks those of the site upgrades that were neither stopped nor cancelled. The caller has locked the organization upgrade. */
 export function lockIncludingSites(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<IncludingSite[]> {
   return tx
     .selectFrom('siteUpgrade')
@@ -146,6 +150,7 @@ export function lockIncludingSites(tx: Tx, scope: OrgScope, ids: readonly string
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(ids))
     .where('stopping', 'is', null)
+    .where('closed', '=', false)
     .orderBy('id')
     .forUpdate()
     .execute()
@@ -214,7 +219,8 @@ export async function insertIncluded(
     key: ['orgId', 'id'],
     set: sql`finished_at = null, due_ms = ${nowMs}`,
   })
-  await insertTargets(tx, scope, plan.targets, now)
+  const timeline = encodeStep({ state: 'planned', at: now, reason: 'joined the upgrade' })
+  await insertTargets(tx, scope, plan.targets, { enteredAt: now, timeline })
   const { phases, downloads } = plan
   await tx
     .updateTable('orgUpgrade')

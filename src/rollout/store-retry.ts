@@ -133,8 +133,11 @@ export async function reopenSiteUpgrades(
 export async function reopenOrgUpgrade(
   tx: Tx,
   scope: OrgScope,
-  orgUpgradeId: string,
-  { hardFailures, hold, phases, downloads }: OrgRetry,
+  {
+    id,
+    change: { hardFailures, hold, phases, downloads },
+    nowMs,
+  }: { readonly id: string; readonly change: OrgRetry; readonly nowMs: number },
 ): Promise<void> {
   await tx
     .updateTable('orgUpgrade')
@@ -142,6 +145,8 @@ export async function reopenOrgUpgrade(
       hardFailures,
       hold: hold && json(hold),
       stopping: null,
+      // At its end it has ceased to look for devices that join.
+      includeDueMs: sql`case when joining is not null then coalesce(include_due_ms, ${nowMs}::float8) end`,
       ...(phases !== null && {
         currentPhase: phases.current,
         gatePassed: phases.gatePassed,
@@ -151,7 +156,7 @@ export async function reopenOrgUpgrade(
       ...(downloads !== null && { downloads: sql`downloads || ${JSON.stringify(documentOf(downloads))}::jsonb` }),
     })
     .where('orgId', '=', scope.orgId)
-    .where('id', '=', orgUpgradeId)
+    .where('id', '=', id)
     .execute()
 }
 

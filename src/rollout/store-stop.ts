@@ -36,6 +36,7 @@ export async function stopSiteUpgrades(tx: Tx, scope: InOrg, orgUpgradeId: strin
     .where('stopping', 'is', null)
   if (only !== null) update = update.where('id', '=', anyOf(only))
   const stopped = await update.returning('id').execute()
+  if (becomes === 'cancelled') await closeSiteUpgrades(tx, scope, { orgUpgradeId, only })
   // An org upgrade goes on as long as one of its site upgrades does.
   await tx
     .updateTable('orgUpgrade')
@@ -59,6 +60,21 @@ export async function stopSiteUpgrades(tx: Tx, scope: InOrg, orgUpgradeId: strin
     .execute()
   const ids = stopped.map(({ id }) => id)
   return { siteUpgrades: ids.length, inFlight: await haltTargets(tx, scope, ids, stop.at) }
+}
+
+/** Lets the site upgrades take in no further devices, also those that have ended: they go on where a device joins. */
+async function closeSiteUpgrades(
+  tx: Tx,
+  scope: InOrg,
+  { orgUpgradeId, only }: { readonly orgUpgradeId: string; readonly only: readonly string[] | null },
+): Promise<void> {
+  let update = tx
+    .updateTable('siteUpgrade')
+    .set({ closed: true })
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', orgUpgradeId)
+  if (only !== null) update = update.where('id', '=', anyOf(only))
+  await update.execute()
 }
 
 /**

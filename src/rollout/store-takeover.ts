@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../access/scope.ts'
-import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf, json, noneOf } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import {
   type LosingSite,
@@ -10,9 +10,12 @@ import {
   shrinkDownloads,
   shrinkPending,
   shrinkPhases,
+  takeoverReason,
 } from './plan-takeover.ts'
 import type { OrgPhasePlan } from './rollout.ts'
+import { appendedTo } from './store-apply.ts'
 import { stopSiteUpgrades } from './store-stop.ts'
+import { encodeStep } from './timeline.ts'
 
 /** Lists the targets of running upgrades that have these devices and have not begun with them. */
 export async function listTakeable(
@@ -87,11 +90,13 @@ export async function updateTakenOver(
   taken: readonly TakenTarget[],
   { by, now, nowMs }: Takeover,
 ): Promise<void> {
-  const reason = `taken over by upgrade ${by}`
+  const reason = takeoverReason(by)
+  const line = encodeStep({ state: 'cancelled', at: now, reason })
   const keys = taken.map((target) => ({ ...target, orgId: scope.orgId }))
   await sql`
     update upgrade_target target set state = 'cancelled', reason = ${reason}, phase = 0, download_phase = null,
-      entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8
+      entered_at = ${now}::timestamptz, entered_ms = ${nowMs}::float8,
+      timeline = ${appendedTo(sql`target.timeline`, sql`${line}::text`)}
     from ${rowsAs('taken', keyColumns, keys)}
     where target.org_id = taken.org_id and target.upgrade_id = taken.upgrade_id and target.device_id = taken.device_id
   `.execute(tx)
@@ -99,10 +104,35 @@ export async function updateTakenOver(
   await updateSites(tx, scope, changes, { by, nowMs })
   for (const [orgUpgradeId, some] of Map.groupBy(taken, (target) => target.orgUpgradeId)) {
     await updateOrg(tx, scope, orgUpgradeId, some)
-    const over = changes.filter((change) => change.orgUpgradeId === orgUpgradeId && change.isOver).map(({ id }) => id)
-    if (over.length > 0)
-      await stopSiteUpgrades(tx, scope, orgUpgradeId, { becomes: 'cancelled', reason, at: now, nowMs, only: over })
+    const mine = changes.filter((change) => change.orgUpgradeId === orgUpgradeId)
+    const only = mine.filter(({ ends }) => ends === 'cancelled').map(({ id }) => id)
+    if (only.length > 0)
+      await stopSiteUpgrades(tx, scope, orgUpgradeId, { becomes: 'cancelled', reason, at: now, nowMs, only })
+    const done = mine.filter(({ ends }) => ends === 'by_results').map(({ id }) => id)
+    if (done.length > 0) await endSites(tx, scope, orgUpgradeId, { ids: done, nowMs })
   }
+}
+
+/** Lets the engine end site upgrades that have no device left. A pause of theirs is over, and one that is for them alone. */
+async function endSites(
+  tx: Tx,
+  scope: InOrg,
+  orgUpgradeId: string,
+  { ids, nowMs }: { readonly ids: readonly string[]; readonly nowMs: number },
+): Promise<void> {
+  await tx
+    .updateTable('siteUpgrade')
+    .set({ hold: null, dueMs: nowMs })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', anyOf(ids))
+    .execute()
+  await sql`
+    update org_upgrade set hold = null
+    where org_id = ${scope.orgId} and id = ${orgUpgradeId} and hold is not null and not exists (
+      select from site_upgrade part
+      where part.org_id = org_upgrade.org_id and part.org_upgrade_id = org_upgrade.id and part.finished_at is null
+        and part.id <> ${noneOf(ids)})
+  `.execute(tx)
 }
 
 function listLosing(tx: Tx, scope: InOrg, taken: readonly TakenTarget[]): Promise<LosingSite[]> {

@@ -255,6 +255,8 @@ export interface SiteUpgradeTable {
   notes: Json<readonly UpgradeNote[]>
   createdAt: Date
   finishedAt: Date | null
+  /** It was cancelled, and takes in no devices that join later, whatever it ended as. */
+  closed: Generated<boolean>
   /** When the maintenance window opens that devices wait for. */
   waitsUntil: Date | null
   /** Set after many devices of the site were lost at once. Service time. */

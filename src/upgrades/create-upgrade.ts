@@ -1,13 +1,13 @@
 import { type InOrg, type SitesScope, siteIdOf } from '../access/scope.ts'
-import { type DeviceEventInput, appendAudit, appendDeviceEvents } from '../events/append.ts'
+import { type DeviceEventInput, appendDeviceEvents } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
-import { appendUpgradeChange, appendUpgradeEvents } from '../rollout/append-events.ts'
+import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../rollout/append-events.ts'
 import { showProgress } from '../rollout/fwupdate.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { type NewUpgrade, insertUpgrade } from '../rollout/store-create.ts'
-import type { TakenTarget } from '../rollout/plan-takeover.ts'
+import { type TakenTarget, takeoverReason } from '../rollout/plan-takeover.ts'
 import { lockTakeable, updateTakenOver } from '../rollout/store-takeover.ts'
 import { insertActiveTargets, updateActiveTargets } from '../devices/commands/store-upgrades.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
@@ -51,11 +51,9 @@ interface Claim {
 async function claimDevices(
   tx: Tx,
   scope: InOrg,
-  {
-    request,
-    prepared: { id, wanted, now, nowMs },
-  }: { readonly request: UpgradeRequest; readonly prepared: PreparedUpgrade },
+  { request, prepared }: { readonly request: UpgradeRequest; readonly prepared: PreparedUpgrade },
 ): Promise<Claim> {
+  const { id, wanted, now, nowMs } = prepared
   const ids = wanted.map(({ deviceId }) => deviceId)
   // The upgrades are locked before the devices, as by a retry.
   const taken = request.supersede ? await lockTakeable(tx, scope, ids) : []
@@ -68,15 +66,36 @@ async function claimDevices(
     wanted.filter(({ deviceId }) => takenIds.has(deviceId)),
   )
   await updateTakenOver(tx, scope, taken, { by: id, now, nowMs })
+  await appendTakeover(tx, scope, taken, prepared)
+  return { claimed: new Set([...claimed, ...takenIds]), taken }
+}
+
+/** Appends what happens to the upgrades that lose devices. */
+async function appendTakeover(
+  tx: Tx,
+  scope: InOrg,
+  taken: readonly TakenTarget[],
+  { id, candidates, now }: PreparedUpgrade,
+): Promise<void> {
   for (const [orgUpgradeId, some] of Map.groupBy(taken, (target) => target.orgUpgradeId)) {
     const macs = some.slice(0, MAX_NAMED).map(({ mac }) => mac)
-    await appendAudit(tx, scope, {
-      message: `Upgrade ${id} takes ${some.length} devices over from upgrade ${orgUpgradeId}`,
-      after: { id: orgUpgradeId, total: some.length, macs },
-      at: now,
-    })
+    const message = `Upgrade ${id} takes ${some.length} devices over from upgrade ${orgUpgradeId}`
+    const lost = { type: 'UPGRADE_DEVICES_TAKEN', upgrade_id: orgUpgradeId, total: some.length } as const
+    const after = { id: orgUpgradeId, total: some.length, macs }
+    await appendUpgradeChange(tx, scope, { ...lost, reason: takeoverReason(id), message, after }, now)
   }
-  return { claimed: new Set([...claimed, ...takenIds]), taken }
+  if (!(await wantsDeviceEvents(tx, scope))) return
+  const siteIds = new Map(candidates.map((device) => [device.id, device.siteId]))
+  const events = taken.map(({ deviceId, mac, phase, upgradeId, orgUpgradeId }) => {
+    const siteId = siteIds.get(deviceId)
+    return {
+      type: 'UPGRADE_DEVICE_CANCELLED' as const,
+      ...{ upgrade_id: orgUpgradeId, site_upgrade_id: upgradeId, device_id: deviceId, mac, phase },
+      ...(siteId !== undefined && { site_id: siteId }),
+      reason: takeoverReason(id),
+    }
+  })
+  await appendUpgradeEvents(tx, scope, events, now)
 }
 
 /** What was written, and the plan for each device that was selected. */

@@ -1,12 +1,13 @@
 import { type OrgScope, systemScope } from '../access/scope.ts'
 import { insertActiveTargets } from '../devices/commands/store-upgrades.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
-import { appendAudit, appendDeviceEvents } from '../events/append.ts'
+import { appendDeviceEvents } from '../events/append.ts'
 import { listVersions, lockImages } from '../firmware/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
+import { appendUpgradeChange } from '../rollout/append-events.ts'
 import { showProgress } from '../rollout/fwupdate.ts'
 import { type IncludedDevice, planInclusion } from '../rollout/plan-inclusion.ts'
 import {
@@ -137,11 +138,10 @@ async function appendInclusion(
   { id, included, now }: { readonly id: string; readonly included: readonly IncludedDevice[]; readonly now: Date },
 ): Promise<void> {
   const macs = included.slice(0, MAX_NAMED).map(({ device }) => device.mac)
-  const auditId = await appendAudit(tx, scope, {
-    message: `Upgrade ${id} takes in ${included.length} further devices`,
-    after: { id, total: included.length, macs },
-    at: now,
-  })
+  const joined = { type: 'UPGRADE_DEVICES_JOINED', upgrade_id: id, total: included.length } as const
+  const message = `Upgrade ${id} takes in ${included.length} further devices`
+  const after = { id, total: included.length, macs }
+  const auditId = await appendUpgradeChange(tx, scope, { ...joined, message, after }, now)
   const events = included.map(({ device, targetVersion }) => {
     const named = { ...device, siteName: null }
     return { device: named, what: 'UPGRADE_BY_USER' as const, auditId, text: `to ${targetVersion}` }

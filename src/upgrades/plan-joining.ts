@@ -1,10 +1,11 @@
 import type { DeviceType } from '../events/device-type.ts'
+import { identifyVersion } from '../firmware/version-identity.ts'
 import type { Candidate } from '../rollout/store-create.ts'
 import type { ModelVersion, OpenSite } from '../rollout/store-inclusion.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
-import { type DevicePlan, decideDevice, runs } from './plan-org-upgrade.ts'
+import { type DevicePlan, decideDevice, decideEntry } from './plan-org-upgrade.ts'
 import { isSelected } from './plan-selection.ts'
-import type { CatalogEntry } from './plan-versions.ts'
+import { type CatalogEntry, compareVersions, resolveVersion } from './plan-versions.ts'
 import { limitToWindows } from './plan-windows.ts'
 import type { Phasing } from './strategies/strategy.ts'
 
@@ -102,9 +103,14 @@ function planOne(
   device: Candidate,
   { catalog, pinned }: { readonly catalog: readonly CatalogEntry[]; readonly pinned: ModelVersion | undefined },
 ): DevicePlan<Candidate> {
-  const decided = decideDevice(joining, device, catalog)
-  if (decided.kind !== 'upgrade' || pinned === undefined) return decided
+  const resolved = resolveVersion(device, joining.versions, catalog)
+  if (resolved.kind === 'none' || pinned === undefined) return decideDevice(joining, device, catalog)
   const { targetVersion: version, imageId, reported } = pinned
-  const entry = { ...decided.entry, version, imageId, reported }
-  return { ...decided, kind: runs(device, entry) && !decided.force ? 'skip' : 'upgrade', entry }
+  const { entry: wanted, force } = resolved
+  const running = device.fromVersion && identifyVersion(device.fromVersion, catalog)
+  // The label means another version by now, so nobody has asked for one that is older than what the device runs.
+  if (wanted.version !== version && running !== null && compareVersions(running, version) > 0)
+    return { kind: 'leave_out', device, reason: `runs ${running}, which is later than ${version}` }
+  const minVersion = catalog.find((entry) => entry.version === version)?.minVersion ?? null
+  return decideEntry(device, { entry: { ...wanted, version, imageId, reported, minVersion }, force }, catalog)
 }

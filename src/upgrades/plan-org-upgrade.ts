@@ -89,7 +89,12 @@ export interface UpgradeDevice extends Selectable {
 }
 
 export type DevicePlan<D> =
-  | { readonly kind: 'upgrade' | 'skip'; readonly device: D; readonly entry: CatalogEntry; readonly force: boolean }
+  | {
+      readonly kind: 'upgrade' | 'skip'
+      readonly device: D
+      readonly entry: CatalogEntry
+      readonly force: boolean
+    }
   /** Meant by the request, but there is nothing to give it. */
   | { readonly kind: 'leave_out'; readonly device: D; readonly reason: string }
 
@@ -101,10 +106,20 @@ export function decideDevice<D extends UpgradeDevice>(
 ): DevicePlan<D> {
   const resolved = resolveVersion(device, versions, catalog)
   if (resolved.kind === 'none') return { kind: 'leave_out', device, reason: resolved.reason }
-  const { entry, force } = resolved
+  return decideEntry(device, resolved, catalog)
+}
+
+/** Decides about a device that is to get the version of the entry. @param catalog The versions for its model. */
+export function decideEntry<D extends UpgradeDevice>(
+  device: D,
+  { entry, force }: { readonly entry: CatalogEntry; readonly force: boolean },
+  catalog: readonly CatalogEntry[],
+): DevicePlan<D> {
   if (runs(device, entry) && !force) return { kind: 'skip', device, entry, force }
-  const reason = device.upgradeRefusal ?? findTooLow(device, entry, catalog)
-  return reason === null ? { kind: 'upgrade', device, entry, force } : { kind: 'leave_out', device, reason }
+  if (device.upgradeRefusal !== null) return { kind: 'leave_out', device, reason: device.upgradeRefusal }
+  const reason = findTooLow(device, entry, catalog)
+  if (reason === null) return { kind: 'upgrade', device, entry, force }
+  return { kind: 'leave_out', device, reason }
 }
 
 /**
@@ -243,7 +258,7 @@ function refuseUnknown({ field, version, modelVersion }: RequestedVersion, catal
 }
 
 /** True if the device runs the version; on a Virtual Chassis, every member. */
-export function runs({ fromVersion, memberVersions }: UpgradeDevice, version: NamedVersion): boolean {
+function runs({ fromVersion, memberVersions }: UpgradeDevice, version: NamedVersion): boolean {
   return isReportOf(fromVersion, version) && memberVersions.every((member) => isReportOf(member, version))
 }
 

@@ -65,7 +65,7 @@ export function retryOrgUpgrade(
     if (limit !== null) throw new AppError('invalid', `The upgrade would stop again at once: ${limit}`)
     await insertTargetRuns(tx, scope, retried, { by: scope.actor.name, now, nowMs })
     await reopenSiteUpgrades(tx, scope, plan.sites, nowMs)
-    await reopenOrgUpgrade(tx, scope, id, plan.org)
+    await reopenOrgUpgrade(tx, scope, { id, change: plan.org, nowMs })
     if (plan.releasesAll) await releaseGates(tx, scope, id, nowMs)
     const message = `Retry ${retried.length} failed devices of upgrade ${id}`
     const after = { id, total: retried.length, macs: retried.slice(0, MAX_NAMED).map(({ mac }) => mac) }

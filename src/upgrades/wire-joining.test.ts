@@ -47,6 +47,17 @@ test('a device gets what others of its model have got, and goes back to no older
   expect(versionOf({}, ap, '2.0')).toBe('2.0')
   expect(versionOf({}, { ...ap, fromVersion: '2.0' }, '2.0')).toBeUndefined()
   expect(versionOf({}, { ...ap, fromVersion: '3.0' }, '2.0')).toBeUndefined()
+  expect(versionOf({}, { ...ap, fromVersion: '2.5' }, '2.0')).toBeUndefined()
+})
+
+test('the lowest version that counts is that of the version which others of the model have got', () => {
+  const needs = (version: string, minVersion: string) =>
+    catalog.map((entry) => (entry.version === version ? { ...entry, minVersion } : entry))
+  const versions = [{ model: 'AP45', targetVersion: '2.0', reported: [], imageId: 'pinned' }]
+  const join = (entries: typeof catalog | ReturnType<typeof needs>) =>
+    planJoining(stored({}), [ap], { sites, catalog: entries, versions }).map(({ targetVersion }) => targetVersion)
+  expect(join(needs('2.0', '1.5'))).toEqual([])
+  expect(join(needs('3.0', '1.5'))).toEqual(['2.0'])
 })
 
 test('a device joins only where a window of its site is long enough', () => {
@@ -56,5 +67,6 @@ test('a device joins only where a window of its site is long enough', () => {
       catalog,
       versions: [],
     })
-  expect([join('01:09').length, join('01:10').length]).toEqual([0, 1])
+  // Ten minutes are over before the engine looks.
+  expect([join('01:10').length, join('01:11').length]).toEqual([0, 1])
 })

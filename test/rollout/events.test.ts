@@ -114,3 +114,16 @@ it('events of devices are written for nobody where nobody subscribes, and a stop
   })
   expect((await kept(other)).at(-1)).toMatchObject({ status: 'cancelled' })
 })
+
+it('a device that another upgrade takes over is an event of the upgrade that loses it', async () => {
+  await subscribe(rollout)
+  const old = await rollout.create({ start_datetime: '2026-03-02T12:00:00Z' })
+  const young = await rollout.create({ supersede: true })
+  const events = (await sent()).filter(({ type }) => type === 'UPGRADE_DEVICE_CANCELLED')
+  expect(new Set(events.map(({ mac }) => mac))).toEqual(new Set(rollout.devices().map(({ mac }) => mac)))
+  for (const event of events) {
+    expect(event).toMatchObject({ upgrade_id: old.id, phase: 1, reason: `taken over by upgrade ${young.id}` })
+    expect(rollout.org.sites.map(({ id }) => id)).toContain(event.site_id)
+  }
+  expect(typesOf(await kept(old.id))).toEqual({ UPGRADE_CREATED: 1, UPGRADE_DEVICES_TAKEN: 1 })
+})

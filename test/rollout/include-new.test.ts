@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
-import { anyOf } from '../../src/platform/db.ts'
+import { anyOf, inTx } from '../../src/platform/db.ts'
+import { stopSiteUpgrades } from '../../src/rollout/store-stop.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { includeAll } from '../../src/upgrades/include-new.worker.ts'
+import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { parseSiteUpgrade } from '../../src/upgrades/site/wire.ts'
+import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
 import { MODEL, NEW, type SeededDevice } from '../support/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
@@ -69,6 +72,8 @@ describe('an upgrade with include_new', () => {
     await move([joins, current, away], 0)
     await look()
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 2, deferred: 1, planned: 2 })
+    const { steps } = await getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id, mac: joins.mac })
+    expect(steps).toEqual([{ state: 'planned', at: rollout.clock.now(), reason: 'joined the upgrade' }])
     rollout.clock.advance(5000)
     await rollout.play()
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 3, deferred: 2 })
@@ -153,6 +158,35 @@ describe('an upgrade with include_new', () => {
     await rollout.play()
     await look()
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 1, cancelled: 3 })
+  })
+
+  it('takes in none at a site that a person cancelled too late, and at others as long as it runs after a retry', async () => {
+    await rollout.seed([2, 2, 2])
+    const sites = rollout.org.sites.slice(0, 2).map((site) => site.id)
+    const { id, finish } = await begin({ site_ids: sites })
+    const { siteUpgrades } = await rollout.read(id)
+    const ended = siteUpgrades.find(({ siteId }) => siteId === sites[1])
+    await inTx(rollout.ctx, (tx) =>
+      stopSiteUpgrades(tx, rollout.org.scope, id, {
+        ...{ becomes: 'cancelled', reason: 'cancelled by a person', only: [ended?.id ?? ''] },
+        ...{ at: rollout.clock.now(), nowMs: rollout.ctx.serviceClock.nowMs() },
+      }),
+    )
+    const [one, other] = rollout.devices(2)
+    if (one === undefined || other === undefined) throw new Error('no devices')
+    await move([one], 1)
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 3, deferred: 1 })
+    rollout.clock.advance(73 * 3600e3)
+    await rollout.play()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 3, failed: 1 })
+    await look()
+    await move([other], 0)
+    await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+    await look()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 3, planned: 2 })
+    await finish()
+    expect(await countOfUpgrade(id)).toEqual({ upgraded: 5 })
   })
 
   it('restarts them in the order of their site, together with those that have not ended', async () => {

@@ -1,6 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { isTerminal } from '../../src/rollout/rollout.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
+import { findSummary } from '../../src/upgrades/reports/store-summary.ts'
+import { getReported } from '../../src/upgrades/reports/store.ts'
+import { presentSummary } from '../../src/upgrades/reports/wire.ts'
+import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, statusOf, useRollout } from './harness.ts'
 
@@ -36,6 +40,12 @@ describe('an upgrade that supersedes another one', () => {
     expect(busy).toEqual(Array.from({ length: 4 }, () => 'in another upgrade, which has begun with it'))
     expect(countAll(await rollout.read(old.id))).toEqual({ downloading: 4, cancelled: 4 })
     const begun = rollout.devices().filter(({ id }) => rollout.fleet.attempts.has(id))
+    const mac = rollout.devices().find((device) => !begun.includes(device))?.mac ?? ''
+    const { steps } = await getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id: old.id, mac })
+    expect(steps).toMatchObject([
+      { state: 'planned', reason: null },
+      { state: 'cancelled', at: rollout.clock.now(), reason: `taken over by upgrade ${young.id}` },
+    ])
     await rollout.fleet.connect(begun, '2.0.0')
     await rollout.play()
     await expectConsistent(rollout.ctx)
@@ -114,5 +124,27 @@ describe('an upgrade that supersedes another one', () => {
     await rollout.play()
     await expectConsistent(rollout.ctx)
     expect([...rollout.fleet.flashes.values()]).toEqual(Array.from({ length: 8 }, () => 1))
+  })
+
+  it('lets a site whose other devices were upgraded end as completed, and its report say what it lost', async () => {
+    await rollout.seed([4])
+    const phase_gates = [{ phase: 1, wait_for: 'pause' as const }]
+    const old = await rollout.create({ ...canary, phase_gates })
+    await rollout.play()
+    expect(countAll(await rollout.read(old.id))).toEqual({ upgraded: 2, planned: 2 })
+    const young = await rollout.create({ supersede: true, force: true })
+    await rollout.play()
+    const { siteUpgrades } = await rollout.read(old.id)
+    expect(siteUpgrades.map(({ status }) => status)).toEqual(['completed'])
+    expect(countAll(await rollout.read(old.id))).toEqual({ upgraded: 2, cancelled: 2 })
+    expect(countAll(await rollout.read(young.id))).toMatchObject({ upgraded: 4 })
+    const { ctx, org } = rollout
+    const summary = await findSummary(ctx.db, org.scope, await getReported(ctx.db, org.scope, old.id))
+    expect(presentSummary(summary)).toMatchObject({ status: 'completed', upgraded: 2, cancelled: 2 })
+    const { decisions } = presentSummary(summary)
+    expect(decisions.filter(({ type }) => type === 'UPGRADE_DEVICES_TAKEN')).toMatchObject([
+      { total: 2, reason: `taken over by upgrade ${young.id}` },
+    ])
+    await expectConsistent(ctx)
   })
 })

@@ -11,6 +11,8 @@ const decisionTypes = [
   'UPGRADE_APPROVED',
   'UPGRADE_CHECK_PASSED',
   'UPGRADE_RETRIED',
+  'UPGRADE_DEVICES_TAKEN',
+  'UPGRADE_DEVICES_JOINED',
   'UPGRADE_CANCELLED',
   'UPGRADE_STOPPED',
 ] as const satisfies readonly UpgradeEventType[]

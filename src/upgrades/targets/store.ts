@@ -189,9 +189,21 @@ export async function getUpgradeTarget(
     .limit(MAX_COMMANDS)
     .execute()
   const until = isTerminal(target.state) ? addMs(target.enteredAt, HEARD_WITHIN_MS) : null
-  const events = await listEvents(reader, scope, { deviceId, since: createdAt, until })
-  const planned = { state: target.phase === 0 ? 'skipped' : 'planned', at: createdAt, reason: null } as const
-  return { ...target, runs, commands: commands.toReversed(), steps: [planned, ...decodeTimeline(timeline)], events }
+  const steps = stepsOf(decodeTimeline(timeline), { state: target.state, createdAt })
+  const since = steps[0]?.at ?? createdAt
+  const events = await listEvents(reader, scope, { deviceId, since, until })
+  return { ...target, runs, commands: commands.toReversed(), steps, events }
+}
+
+/** Adds what a target began with, unless its steps begin with that, as those of a device that joined later do. */
+function stepsOf(
+  steps: readonly TimelineStep[],
+  { state, createdAt }: { readonly state: TargetState; readonly createdAt: Date },
+): readonly TimelineStep[] {
+  const [first] = steps
+  if (first?.state === 'planned') return steps
+  const isSkipped = first === undefined && state === 'skipped'
+  return [{ state: isSkipped ? 'skipped' : 'planned', at: createdAt, reason: null }, ...steps]
 }
 
 async function listEvents(
