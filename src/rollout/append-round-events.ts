@@ -1,4 +1,5 @@
 import type { OrgScope } from '../access/scope.ts'
+import { appendAudit } from '../events/append.ts'
 import type { UpgradeEventType } from '../events/upgrade-event-types.ts'
 import type { Tx } from '../platform/db.ts'
 import { type UpgradeEventInput, appendUpgradeEvents, wantsDeviceEvents } from './append-events.ts'
@@ -6,6 +7,7 @@ import type { Now } from './site-upgrade-now.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
 import type { Step } from './decide-step.ts'
 import { presentPhase } from './present-phase.ts'
+import { NOT_REBOOTED } from './rollout.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 import { type EndedUpgrade, listEnded } from './store-events.ts'
 import type { LockedTarget } from './store-targets.ts'
@@ -36,6 +38,25 @@ export async function appendRoundEvents(
     ...ended.map(endOf),
   ]
   await appendUpgradeEvents(tx, scope, inputs, now)
+  for (const site of decided) await appendGivenUp(tx, scope, site, now)
+}
+
+/** An audit record names no more devices. */
+const MAX_NAMED = 100
+
+/** Records which devices are not rebooted any more, because nobody would notice otherwise. */
+async function appendGivenUp(tx: Tx, scope: OrgScope, { siteUpgrade, decision }: DecidedSite, at: Date): Promise<void> {
+  const given = decision.steps.filter(({ to, reason }) => to === 'cancelled' && reason === NOT_REBOOTED)
+  if (given.length === 0) return
+  const macs = new Map(siteUpgrade.targets.map(({ deviceId, mac }) => [deviceId, mac]))
+  const named = given.slice(0, MAX_NAMED).flatMap(({ target }) => macs.get(target.deviceId) ?? [])
+  const { id, orgUpgradeId, siteId, siteName } = siteUpgrade
+  await appendAudit(tx, scope, {
+    message: `Upgrade ${orgUpgradeId} gave up ${given.length} downloaded devices at site "${siteName ?? siteId}" that did not get to reboot`,
+    after: { id: orgUpgradeId, site_upgrade_id: id, total: given.length, macs: named },
+    siteId,
+    at,
+  })
 }
 
 function endOf({ id, status, total, upgraded, failed }: EndedUpgrade): UpgradeEventInput {

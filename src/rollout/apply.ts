@@ -25,12 +25,15 @@ import { openPhase, updateOrgPhases } from './store-phases.ts'
 import { haltTargets, stopSiteUpgrades } from './store-stop.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 import type { LockedTarget } from './store-targets.ts'
+import { closingOf, sendBy } from './decide-window.ts'
 import { encodeStep } from './timeline.ts'
 
 interface TargetStep extends Omit<Step, 'target'> {
   readonly siteUpgrade: LockedSiteUpgrade
   readonly target: LockedTarget
   readonly newCommandId: string | null
+  /** When the maintenance window closes that the step begins in; null: there is none. */
+  readonly closesAt: Date | null
 }
 
 /**
@@ -45,7 +48,7 @@ export async function applyRounds(
 ): Promise<void> {
   const { now } = at
   const decided = rounds.flatMap(({ decisions }) => decisions)
-  const steps = decided.flatMap(({ siteUpgrade, decision }) => stepsOf(siteUpgrade, decision))
+  const steps = decided.flatMap(({ siteUpgrade, decision }) => stepsOf(siteUpgrade, decision, now))
   await updateTargets(
     tx,
     scope,
@@ -77,7 +80,7 @@ export async function applyRounds(
   await insertCommands(
     tx,
     scope,
-    steps.flatMap((step) => commandOf(step, now) ?? []),
+    steps.flatMap((step) => commandOf(step, at) ?? []),
   )
   await fenceDownloads(
     tx,
@@ -106,13 +109,14 @@ export async function applyRounds(
 }
 
 /** The steps of the decision, with the columns of their targets that events show. */
-function stepsOf(siteUpgrade: LockedSiteUpgrade, decision: SiteUpgradeDecision): TargetStep[] {
+function stepsOf(siteUpgrade: LockedSiteUpgrade, decision: SiteUpgradeDecision, now: Date): TargetStep[] {
   const targets = new Map(siteUpgrade.targets.map((target) => [target.deviceId, target]))
+  const closesAt = closingOf(siteUpgrade.plan, now)
   return decision.steps.flatMap((step) => {
     const target = targets.get(step.target.deviceId)
     return target === undefined
       ? []
-      : [{ ...step, siteUpgrade, target, newCommandId: step.order === null ? null : uuidv7() }]
+      : [{ ...step, siteUpgrade, target, newCommandId: step.order === null ? null : uuidv7(), closesAt }]
   })
 }
 
@@ -126,7 +130,10 @@ function targetChange({ target, to, reason, newCommandId, ...step }: TargetStep,
   return { ...changed, attempt: newCommandId === null ? attempt : attempt + 1 }
 }
 
-function commandOf({ siteUpgrade, target, order, newCommandId }: TargetStep, now: Date): NewCommand | null {
+function commandOf(
+  { siteUpgrade, target, order, newCommandId, closesAt }: TargetStep,
+  { now, options }: Now,
+): NewCommand | null {
   if (newCommandId === null || order === null) return null
   const command = {
     id: newCommandId,
@@ -140,7 +147,10 @@ function commandOf({ siteUpgrade, target, order, newCommandId }: TargetStep, now
   if (order === 'snapshot') return { ...command, kind: order, params: {} }
   const version = target.device?.backupVersion ?? null
   if (order === 'restore_backup') return { ...command, kind: order, params: { ...(version !== null && { version }) } }
-  return { ...command, kind: order, params: { image_id: target.imageId, version: target.targetVersion } }
+  const { device } = target
+  // The gateway sends no command that has expired, so nothing begins too late where the engine looks only later.
+  const expiresAt = device === null || closesAt === null ? null : sendBy(order, device, { closesAt, options })
+  return { ...command, expiresAt, kind: order, params: { image_id: target.imageId, version: target.targetVersion } }
 }
 
 function deviceEventOf(step: TargetStep): DeviceEventInput[] {

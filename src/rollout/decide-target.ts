@@ -2,7 +2,7 @@ import { fail, gone, isStopped, pauseAttempt, repeatAttempt, suspend } from './d
 import { decideRollback, restoreInstead } from './decide-rollback.ts'
 import { decideSnapshot } from './decide-snapshot.ts'
 import { decideWaiting } from './decide-waiting.ts'
-import { findClosedUntil, rebootTimeoutMs } from './decide-window.ts'
+import { findWindowWait, rebootTimeoutMs } from './decide-window.ts'
 import { isOnTarget } from './is-on-target.ts'
 import type { RolloutOptions } from './rollout.ts'
 import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
@@ -57,7 +57,8 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
   const arrived = hasArrived(target, device, rules)
   if (command.state === 'queued') {
     const { commandExpiryMs } = rules.options
-    const unwanted = isStopped(rules) || device.link === 'absent' || arrived || findClosedUntil(rules) !== null
+    const unwanted =
+      isStopped(rules) || device.link === 'absent' || arrived || findWindowWait(command.kind, device, rules) !== null
     const overdue = rules.nowMs >= target.enteredMs + commandExpiryMs
     return unwanted || overdue ? { kind: 'withdraw', commandId: command.id } : wait
   }

@@ -2,7 +2,7 @@ import { commandNext, fail, gone } from './decide-attempt.ts'
 import { canStage, nextOrder } from './decide-order.ts'
 import { findClosedUntil, findWindowWait } from './decide-window.ts'
 import { isOnTarget } from './is-on-target.ts'
-import { OFFLINE } from './rollout.ts'
+import { NOT_REBOOTED, OFFLINE } from './rollout.ts'
 import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
 
 const wait: TargetDecision = { kind: 'wait' }
@@ -14,6 +14,7 @@ export function decideWaiting(target: TargetNow, rules: TargetRules): TargetDeci
   if (stopping) return { kind: 'move', to: 'cancelled' }
   if (device === null) return gone
   if (held) return wait
+  if (isOverdue(target, rules)) return { kind: 'move', to: 'cancelled', reason: NOT_REBOOTED }
   if (target.downloadPhase !== null && nowMs < rules.rebootMs) return decideDownload(target, device, rules)
   // Before the reboots begin, devices that download separately from their reboot download, and nothing else happens.
   if (nowMs < rules.rebootMs && !mayStageEarly(target, device)) return { kind: 'wait', untilMs: rules.rebootMs }
@@ -52,6 +53,12 @@ function decideDownload(target: TargetNow, device: DeviceNow, rules: TargetRules
   if (!canStage(device)) return defer
   if (retryAtMs !== null && rules.nowMs < retryAtMs) return { kind: 'wait', untilMs: retryAtMs }
   return closed ?? commandNext({ device, staged }, rules, { failedAttempts, lostAttempts })
+}
+
+/** True for a device that has had its image for so long that nobody expects its reboot any more. */
+function isOverdue({ state, enteredMs }: TargetNow, { nowMs, openedMs, options }: TargetRules): boolean {
+  if (state !== 'downloaded' || openedMs === null) return false
+  return nowMs >= Math.max(enteredMs, openedMs) + options.downloadedDeadlineMs
 }
 
 function mayStageEarly(target: TargetNow, device: DeviceNow): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { commanded, decide, move, ms, offline, online, planned, updated } from '../../test/support/targets.ts'
-import { beginsWithin, findWindowWait } from './decide-window.ts'
+import { command, commanded, decide, move, ms, offline, online, planned, updated } from '../../test/support/targets.ts'
+import { beginsWithin, findWindowWait, sendBy } from './decide-window.ts'
 import { defaultRolloutOptions } from './rollout.ts'
 import type { TargetNow, TargetRules } from './target.ts'
 
@@ -46,6 +46,20 @@ describe('outside of the maintenance windows', () => {
     const beginMs = (needMs: number): number | null => (needMs > 0 ? null : 0)
     expect(decide(planned, 61, { beginMs })).toEqual(move('failed', 'window_too_short'))
   })
+})
+
+test('a queued command is withdrawn as soon as its device could no longer end in the window', () => {
+  const beginMs = (needMs: number): number => (needMs > 0 ? opens : 0)
+  expect(decide(commanded('queued'), 61, { beginMs })).toEqual({ kind: 'withdraw', commandId: 'c' })
+  const loading = commanded('queued', { command: command('queued', { kind: 'stage' }) })
+  expect(decide(loading, 61, { beginMs })).toEqual({ kind: 'wait' })
+})
+
+test('a command may be sent until its device would end after the window', () => {
+  const closesAt = new Date('2026-03-01T04:00:00Z')
+  const rules = { closesAt, options: defaultRolloutOptions }
+  expect(sendBy('stage', online, rules)).toEqual(closesAt)
+  expect(sendBy('upgrade', online, rules)).toEqual(new Date('2026-03-01T03:50:00Z'))
 })
 
 test('a download has to begin within a window, a reboot to end within it, by the class of the device', () => {

@@ -1,4 +1,4 @@
-import { findOpening } from '../orgs/windows/windows.ts'
+import { findClosing, findOpening } from '../orgs/windows/windows.ts'
 import type { RolloutOptions, UpgradePlan } from './rollout.ts'
 import type { DeviceNow, TargetDecision, TargetRules, UpgradeOrder } from './target.ts'
 
@@ -52,6 +52,22 @@ export function findWindowWait(
   const atMs = beginMs(needMs)
   if (atMs === null) return { kind: 'move', to: 'failed', reason: WINDOW_TOO_SHORT }
   return atMs > nowMs ? { kind: 'wait', untilMs: atMs, for: 'window' } : null
+}
+
+/** Returns when the maintenance window of a site upgrade closes that is open now; null: none is. */
+export function closingOf({ windows, timezone }: Pick<UpgradePlan, 'windows' | 'timezone'>, now: Date): Date | null {
+  const closesMs = windows === undefined ? null : findClosing(windows, timezone, now.getTime())
+  return closesMs === null ? null : new Date(closesMs)
+}
+
+/** Returns the last instant at which a step may begin in a window that closes then. */
+export function sendBy(
+  order: UpgradeOrder,
+  { type, memberFirmware }: Pick<DeviceNow, 'type' | 'memberFirmware'>,
+  { closesAt, options }: { readonly closesAt: Date; readonly options: Pick<RolloutOptions, 'rebootTimeoutMs'> },
+): Date {
+  const needMs = order === 'stage' ? 0 : rebootTimeoutMs({ type, members: memberFirmware.length }, options)
+  return new Date(closesAt.getTime() - needMs)
 }
 
 /** Returns when the next window opens; null: one is open, or there are none. */

@@ -80,6 +80,9 @@ export function openCount(counts: TargetCounts): number {
 /** The one failure that nobody caused: it counts against no limit. */
 export const OFFLINE = 'offline'
 
+/** Why a target was cancelled whose device had its image for too long without a reboot. */
+export const NOT_REBOOTED = 'not_rebooted'
+
 /**
  * The time limits of the engine, in service time. The defaults suit real devices; tests and demonstrations use shorter
  * ones.
@@ -112,6 +115,8 @@ export interface RolloutOptions {
   readonly rollbackMs: number
   /** How long the upgrade waits for absent devices after the last phase has opened. */
   readonly offlineDeadlineMs: number
+  /** How long a device that has downloaded may wait for its reboot, from when it may begin. */
+  readonly downloadedDeadlineMs: number
 }
 
 const MINUTE_MS = 60_000
@@ -139,4 +144,5 @@ export const defaultRolloutOptions: RolloutOptions = {
   downloadIdleMs: 15_000,
   rollbackMs: 20 * MINUTE_MS,
   offlineDeadlineMs: 72 * HOUR_MS,
+  downloadedDeadlineMs: 14 * 24 * HOUR_MS,
 }

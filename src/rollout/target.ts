@@ -153,6 +153,8 @@ export interface TargetRules {
   readonly snapshot: boolean
   /** The device may not be commanded to reboot before this time. Infinite: the phase of its reboot is not open. */
   readonly rebootMs: number
+  /** When the phase was opened that the upgrade is in, without the time of pauses; null: none is. */
+  readonly openedMs: number | null
   /** False: the phase of its download is not open. */
   readonly mayDownload: boolean
   /**

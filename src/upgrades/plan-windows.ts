@@ -40,7 +40,7 @@ function noteWindows(
   return [{ reason: `The maintenance windows of the site's settings do not apply: ${describeWindows(ofSite)}` }]
 }
 
-/** Leaves out the devices that no maintenance window of their site is long enough for. */
+/** Leaves out the devices for which no maintenance window of their site is long enough. */
 export function limitToWindows<D extends UpgradeDevice & { readonly siteId: string }>(
   { only }: Pick<UpgradeRequest, 'only'>,
   plans: readonly DevicePlan<D>[],
@@ -54,7 +54,8 @@ export function limitToWindows<D extends UpgradeDevice & { readonly siteId: stri
     const { device } = plan
     const lengthMs = lengths.get(device.siteId) ?? Infinity
     const needMs = rebootTimeoutMs({ type: device.type, members: device.memberVersions.length }, defaultRolloutOptions)
-    if (needMs <= lengthMs) return plan
+    // The engine looks a moment after a window opens, when one that is only just long enough has become too short.
+    if (needMs < lengthMs) return plan
     const reason = `may take ${needMs / 60_000} minutes, and no maintenance window of its site has more than ${lengthMs / 60_000}`
     return { kind: 'leave_out', device, reason }
   })

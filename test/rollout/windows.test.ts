@@ -3,11 +3,11 @@ import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
-import { followWallClock } from '../../src/rollout/worker.ts'
+import { advanceRollouts, followWallClock } from '../../src/rollout/worker.ts'
 import { NEW } from '../support/fleet.ts'
 import { stockCapabilities } from '../support/devices.ts'
 import { expectConsistent } from './expect-consistent.ts'
-import { countAll, statusOf, useRollout } from './harness.ts'
+import { countAll, options, statusOf, useRollout } from './harness.ts'
 
 const rollout = useRollout()
 const MINUTE_MS = 60_000
@@ -139,5 +139,47 @@ describe('an upgrade with maintenance windows', () => {
     await followWallClock(ctx, before - 60 * MINUTE_MS)
     const { dueMs } = await ctx.db.selectFrom('siteUpgrade').select('dueMs').executeTakeFirstOrThrow()
     expect(dueMs).toBeLessThanOrEqual(ctx.serviceClock.nowMs())
+  })
+
+  it('leaves a command that could not be sent to expire when the device could no longer end in time', async () => {
+    const devices = await rollout.seed([1])
+    await rollout.create({ maintenance_windows: [noon] })
+    await rollout.advance()
+    const queued = await rollout.ctx.db.selectFrom('deviceCommand').select('expiresAt').executeTakeFirstOrThrow()
+    expect(queued.expiresAt).toEqual(new Date('2026-03-01T12:20:00Z'))
+    // The gateway gets to it before the engine looks again.
+    advanceTo('2026-03-01T12:20:00Z')
+    expect(await rollout.fleet.answer()).toBe(0)
+    await rollout.play()
+    expect([sent(), await rollout.ctx.db.selectFrom('deviceCommand').select('state').execute()]).toEqual([
+      0,
+      [{ state: 'cancelled' }],
+    ])
+    advanceTo(nextNoon.toISOString())
+    await rollout.play()
+    expect(rollout.fleet.attempts.get(devices[0]?.id ?? '')).toBe(1)
+  })
+
+  it('cancels a device that has downloaded, and did not get to reboot for too long, and records it', async () => {
+    const capabilities = { commands: ['stage', 'activate'], restart_members: [], restart_nodes: [] } as const
+    const [device] = await rollout.seed([{ devices: 1, type: 'switch', model: 'EX4100', capabilities }])
+    const { id } = await rollout.create({ maintenance_windows: [noon] })
+    await rollout.advance()
+    advanceTo('2026-03-01T12:11:00Z')
+    await rollout.play(() => 'does')
+    expect(countAll(await rollout.read(id))).toEqual({ downloaded: 1 })
+    advanceTo(nextNoon.toISOString())
+    const impatient = { ...options, downloadedDeadlineMs: 60 * MINUTE_MS }
+    await advanceRollouts(rollout.ctx, impatient, new AbortController().signal)
+    expect([countAll(await rollout.read(id)), statusOf(await rollout.read(id))]).toEqual([
+      { cancelled: 1 },
+      ['completed'],
+    ])
+    const target = await rollout.ctx.db.selectFrom('upgradeTarget').selectAll().executeTakeFirstOrThrow()
+    expect([target.reason, target.timeline.endsWith(' not_rebooted\n')]).toEqual(['not_rebooted', true])
+    const audits = await rollout.ctx.db.selectFrom('auditLog').selectAll().execute()
+    const record = audits.find(({ message }) => message.includes('gave up'))
+    expect(record?.after).toMatchObject({ id, total: 1, macs: [device?.mac] })
+    await expectConsistent(rollout.ctx)
   })
 })

@@ -81,6 +81,7 @@ export function decide(target: TargetNow, seconds = 61, rules: Partial<TargetRul
     rollback: false,
     rebootMs: 0,
     beginMs: () => 0,
+    openedMs: null,
     mayDownload: true,
     stopping: false,
     held: false,

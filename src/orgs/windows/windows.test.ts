@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
 import { describe, expect, test } from 'vitest'
-import { type MaintenanceWindow, describeWindows, findOpening, longestMs, minutesOf, weekdays } from './windows.ts'
+import {
+  type MaintenanceWindow,
+  describeWindows,
+  findClosing,
+  findOpening,
+  longestMs,
+  minutesOf,
+  weekdays,
+} from './windows.ts'
 
 const MINUTE_MS = 60_000
 
@@ -174,6 +182,29 @@ describe('findOpening', () => {
           }
           for (let atMs = foundMs; atMs < foundMs + needMs; atMs += 5 * MINUTE_MS)
             expect(findOpening(windows, zone, { fromMs: atMs, needMs: 0 })).toBe(atMs)
+        },
+      ),
+      { numRuns: 50 },
+    )
+  })
+
+  test('a window closes when the last device that needs so long could have begun, and none is open then', () => {
+    const need = fc.integer({ min: 1, max: 300 })
+    fc.assert(
+      fc.property(
+        fc.array(window, { minLength: 1, maxLength: 3 }),
+        zones,
+        from,
+        need,
+        (windows, zone, fromMs, minutes) => {
+          const closesMs = findClosing(windows, zone, fromMs)
+          const isOpenNow = findOpening(windows, zone, { fromMs, needMs: 0 }) === fromMs
+          expect(closesMs !== null).toBe(isOpenNow)
+          if (closesMs === null) return
+          const needMs = minutes * MINUTE_MS
+          const fits = findOpening(windows, zone, { fromMs, needMs }) === fromMs
+          expect(fits).toBe(fromMs + needMs <= closesMs)
+          expect(findOpening(windows, zone, { fromMs: closesMs - 1, needMs: 0 })).toBe(closesMs - 1)
         },
       ),
       { numRuns: 50 },

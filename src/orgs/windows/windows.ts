@@ -44,6 +44,20 @@ export function findOpening(
   return null
 }
 
+/** Returns when the window that is open at an instant closes, together with those that touch it; null: none is open. */
+export function findClosing(windows: readonly MaintenanceWindow[], zone: string, atMs: number): number | null {
+  const clock = IANAZone.create(zone)
+  const today = Math.floor((atMs + clock.offset(atMs) * MINUTE_MS) / DAY_MS)
+  let closesMs = -Infinity
+  for (let day = today - 1; day <= today + HORIZON_DAYS; day += 1) {
+    for (const { fromMs, toMs } of spansOf(windows, day, clock)) {
+      if (fromMs > Math.max(closesMs, atMs)) return closesMs > atMs ? closesMs : null
+      closesMs = Math.max(closesMs, toMs)
+    }
+  }
+  return closesMs > atMs ? closesMs : null
+}
+
 interface Span {
   readonly fromMs: number
   readonly toMs: number
