@@ -238,6 +238,8 @@ export interface ActiveUpgradeTargetTable {
   upgradeId: string
   orgUpgradeId: string
   imageId: string
+  /** The images that the upgrade gives the device afterwards, one after the other; null: none. */
+  laterImages: Json<readonly string[]> | null
   /** The device was commanded, and the outcome is not known yet. */
   inFlight: Generated<boolean>
 }

@@ -206,7 +206,7 @@ export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Pr
     .selectFrom('activeUpgradeTarget')
     .select(sql`1`.as('one'))
     .where('orgId', '=', scope.orgId)
-    .where('imageId', '=', imageId)
+    .where((eb) => eb.or([eb('imageId', '=', imageId), sql<boolean>`jsonb_exists(later_images, ${imageId})`]))
   const command = tx
     .selectFrom('deviceCommand')
     .select(sql`1`.as('one'))

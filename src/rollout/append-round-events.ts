@@ -9,6 +9,7 @@ import type { Step } from './decide-step.ts'
 import { presentPhase } from './present-phase.ts'
 import { NOT_REBOOTED } from './rollout.ts'
 import type { LockedSiteUpgrade } from './store.ts'
+import { finalVersionOf } from './hops.ts'
 import { type EndedUpgrade, listEnded } from './store-events.ts'
 import type { LockedTarget } from './store-targets.ts'
 
@@ -139,14 +140,14 @@ function deviceEvent(
     type,
   }: { readonly target: LockedTarget; readonly step: Step; readonly type: UpgradeEventType },
 ): UpgradeEventInput {
-  const { deviceId, mac, phase, fromVersion, targetVersion } = target
+  const { deviceId, mac, phase, fromVersion } = target
   return {
     type,
     ...placeOf(siteUpgrade),
     device_id: deviceId,
     mac,
     phase,
-    version: targetVersion,
+    version: finalVersionOf(target),
     ...(fromVersion !== null && { from_version: fromVersion }),
     ...(reason !== null && { reason }),
   }

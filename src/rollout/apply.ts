@@ -2,7 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../access/scope.ts'
 import type { NewCommand } from '../devices/commands/command.ts'
 import { cancelQueuedCommands } from '../devices/commands/store-cancel.ts'
-import { deleteActiveTargets, updateInFlight } from '../devices/commands/store-upgrades.ts'
+import { deleteActiveTargets, updateActiveTargets, updateInFlight } from '../devices/commands/store-upgrades.ts'
 import { insertCommands } from '../devices/commands/store.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../events/append.ts'
@@ -15,10 +15,12 @@ import type { OrgRound } from './decide-org-upgrade.ts'
 import { decideOutage } from './decide-outage.ts'
 import type { Step } from './decide-step.ts'
 import { showProgress } from './fwupdate.ts'
+import { imagesOf, splitImages } from './hops.ts'
 import { presentInFlight } from './present-in-flight.ts'
 import { presentPhase } from './present-phase.ts'
 import { type UpgradeHold, isInFlight, isTerminal } from './rollout.ts'
 import { type TargetChange, updateOrgFailures, updateSiteUpgrades, updateTargets } from './store-apply.ts'
+import { updateHops } from './store-hops.ts'
 import { pauseSiteUpgrades } from './store-hold.ts'
 import { openDownloadPhase, updateOrgDownloads } from './store-downloads.ts'
 import { openPhase, updateOrgPhases } from './store-phases.ts'
@@ -55,6 +57,7 @@ export async function applyRounds(
     steps.map((step) => targetChange(step, at)),
     at,
   )
+  await applyHops(tx, scope, steps, at)
   for (const inFlight of [true, false]) {
     const turned = steps.filter(
       ({ target, to }) => !isTerminal(to) && isInFlight(to) === inFlight && isInFlight(target.state) !== inFlight,
@@ -108,6 +111,24 @@ export async function applyRounds(
   await appendRoundEvents(tx, scope, rounds, at)
 }
 
+async function applyHops(tx: Tx, scope: OrgScope, steps: readonly TargetStep[], at: Now): Promise<void> {
+  const hops = steps.flatMap(({ siteUpgrade, target, hop }) => {
+    return hop === undefined ? [] : [{ orgUpgradeId: siteUpgrade.orgUpgradeId, target, hop }]
+  })
+  if (hops.length === 0) return
+  await updateHops(
+    tx,
+    scope,
+    hops.map(({ target: { upgradeId, deviceId }, hop }) => ({ upgradeId, deviceId, hop })),
+    at,
+  )
+  const assigned = hops.map(({ orgUpgradeId, target: { upgradeId, deviceId, path }, hop }) => {
+    const images = imagesOf({ imageId: hop.image_id, targetVersion: hop.version, path })
+    return Object.assign({ deviceId, upgradeId, orgUpgradeId }, splitImages(images))
+  })
+  await updateActiveTargets(tx, scope, assigned)
+}
+
 /** The steps of the decision, with the columns of their targets that events show. */
 function stepsOf(siteUpgrade: LockedSiteUpgrade, decision: SiteUpgradeDecision, now: Date): TargetStep[] {
   const targets = new Map(siteUpgrade.targets.map((target) => [target.deviceId, target]))
@@ -120,12 +141,12 @@ function stepsOf(siteUpgrade: LockedSiteUpgrade, decision: SiteUpgradeDecision, 
   })
 }
 
-function targetChange({ target, to, reason, newCommandId, ...step }: TargetStep, at: Now): TargetChange {
+function targetChange({ target, to, reason, newCommandId, hop, ...step }: TargetStep, at: Now): TargetChange {
   const { upgradeId, deviceId, attempt } = target
   const { failedAttempts, lostAttempts, retryAtMs, staged } = step
   const attempts = { failedAttempts, lostAttempts, retryAtMs, staged }
-  const outage = decideOutage({ target, to }, at)
-  const line = encodeStep({ state: to, at: at.now, reason })
+  const outage = decideOutage({ target, to, hop }, at)
+  const line = encodeStep({ state: to, at: at.now, reason: hop === undefined ? reason : `goes on to ${hop.version}` })
   const changed = { upgradeId, deviceId, state: to, reason, ...attempts, newCommandId, outage, step: line }
   return { ...changed, attempt: newCommandId === null ? attempt : attempt + 1 }
 }
@@ -181,7 +202,8 @@ function eventOf({ target, to, reason, order }: TargetStep): Omit<DeviceEventInp
     return isWithdrawn && reason !== null ? { what: 'RECOVERY_SNAPSHOT_FAILED', text: reason } : null
   }
   if (to !== 'upgraded' && to !== 'snapshotting') return null
-  return { what: 'UPGRADED', text: `${target.fromVersion ?? 'unknown'} -> ${target.targetVersion}` }
+  const hops = target.path?.map(({ version }) => version) ?? [target.targetVersion]
+  return { what: 'UPGRADED', text: [target.fromVersion ?? 'unknown', ...hops].join(' -> ') }
 }
 
 async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<LockedSiteUpgrade>, at: Now): Promise<void> {

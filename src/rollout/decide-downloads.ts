@@ -31,7 +31,8 @@ export function listDownloadMoves(steps: readonly Step[]): DownloadMove[] {
     const { downloadPhase: phase } = target
     if (phase === null) return []
     const awaited = awaitsImage(target)
-    const awaits = awaitsImage({ state: to, staged })
+    // The images of later hops are downloaded in the phases of the reboots.
+    const awaits = step.hop === undefined && awaitsImage({ state: to, staged })
     const downloaded = awaited && !awaits && !withoutImage.has(to)
     return [{ phase, pending: Number(awaits) - Number(awaited), failed: awaited && isHardFailure(step), downloaded }]
   })

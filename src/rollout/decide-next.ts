@@ -185,7 +185,7 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
   if (siteUpgrade.hold !== null) return decide({ dueMs: isAnyInFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
   // A device that has just downloaded may be commanded to reboot at once.
   if (!isEarly && steps.some(({ to }) => to === 'downloaded')) return decide({ dueMs: nowMs })
-  if (steps.some(beginsSnapshot)) return decide({ dueMs: nowMs })
+  if (steps.some((step) => step.hop !== undefined || beginsSnapshot(step))) return decide({ dueMs: nowMs })
   const gate = passDownloads(siteUpgrade, round, { now, nowMs })
   if (gate !== null) return decide(gate)
   if (isSettled(siteUpgrade, round, isEarly) && siteUpgrade.currentPhase < siteUpgrade.plan.phases) {

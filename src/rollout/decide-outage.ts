@@ -1,6 +1,6 @@
 import type { Now } from './site-upgrade-now.ts'
 import type { Step } from './decide-step.ts'
-import { isTerminal } from './rollout.ts'
+import { isInFlight, isTerminal } from './rollout.ts'
 import type { TargetNow } from './target.ts'
 
 /** A time for which the upgrade has taken a device down. */
@@ -16,10 +16,10 @@ export interface TargetOutage {
  * @returns Null: the device was not rebooted, or nobody knows since when it was away.
  */
 export function decideOutage(
-  { target, to }: Pick<Step, 'target' | 'to'>,
+  { target, to, hop }: Pick<Step, 'target' | 'to' | 'hop'>,
   { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
 ): TargetOutage | null {
-  if (!isResult(target, to)) return null
+  if (!isResult(target, { to, hop })) return null
   const connectedMs = target.device?.connectedMs ?? null
   const hasBooted = target.bootCount !== null && (target.device?.bootCount ?? 0) > target.bootCount
   // A device that is still connected and has not booted was not down.
@@ -32,9 +32,10 @@ export function decideOutage(
 }
 
 /** True at the step after which the device is verified, is to be restored, or has failed for good. */
-function isResult(target: TargetNow, to: Step['to']): boolean {
+function isResult(target: TargetNow, { to, hop }: Pick<Step, 'to' | 'hop'>): boolean {
   if (target.state === 'verifying' || target.state === 'snapshotting' || to === 'skipped' || to === 'cancelled')
     return false
+  if (hop !== undefined) return isInFlight(target.state)
   return to === 'verifying' || to === 'snapshotting' || to === 'rolling_back' || isTerminal(to)
 }
 

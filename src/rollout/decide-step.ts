@@ -1,5 +1,5 @@
 import type { CountsByPhase } from './decide-stop.ts'
-import { OFFLINE, type TargetCounts, type TargetState } from './rollout.ts'
+import { OFFLINE, type TargetCounts, type TargetState, type UpgradeHop } from './rollout.ts'
 import type { TargetDecision, TargetNow, UpgradeOrder } from './target.ts'
 
 /** The next state of a target. */
@@ -13,6 +13,8 @@ export interface Step {
   readonly staged: boolean
   /** The command that goes out with it; null: none. */
   readonly order: UpgradeOrder | null
+  /** The version that the target goes on to. Absent: the present one. */
+  readonly hop?: UpgradeHop | undefined
 }
 
 /** The state of a target whose command has just gone out. */
@@ -37,11 +39,12 @@ export function stepOf(target: TargetNow, decision: TargetDecision): Step | null
       return { target, to: target.state, reason, failedAttempts, lostAttempts, retryAtMs, staged, order: null }
     }
     case 'move': {
-      const { to, reason = null, retryAtMs = null } = decision
+      const { to, reason = null, retryAtMs = null, hop } = decision
       const { failedAttempts = target.failedAttempts, lostAttempts = target.lostAttempts } = decision
-      if (to === target.state) return null
+      if (to === target.state && hop === undefined) return null
       const staged = to === 'downloaded' || (decision.staged ?? target.staged)
-      return { target, to, reason, failedAttempts, lostAttempts, retryAtMs, staged, order: null }
+      const step = { target, to, reason, failedAttempts, lostAttempts, retryAtMs, staged, order: null }
+      return hop === undefined ? step : { ...step, hop }
     }
     case 'wait':
     case 'withdraw':

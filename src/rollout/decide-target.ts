@@ -3,6 +3,7 @@ import { decideRollback, restoreInstead } from './decide-rollback.ts'
 import { decideSnapshot } from './decide-snapshot.ts'
 import { decideWaiting } from './decide-waiting.ts'
 import { findWindowWait, rebootTimeoutMs } from './decide-window.ts'
+import { hopInstead } from './hops.ts'
 import { isOnTarget } from './is-on-target.ts'
 import type { RolloutOptions } from './rollout.ts'
 import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
@@ -11,7 +12,8 @@ const wait: TargetDecision = { kind: 'wait' }
 
 /** Decides the next step of a target whose phase is open. Pure: the same facts give the same decision. */
 export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecision {
-  return limitTo(rules.only, restoreInstead(target, rules, decideNextStep(target, rules)))
+  const next = hopInstead(target, rules.stopping, decideNextStep(target, rules))
+  return limitTo(rules.only, restoreInstead(target, rules, next))
 }
 
 /** Ends a target where the next step is none of the part that is wanted. */

@@ -48,6 +48,7 @@ const device = (mac: string, steps: 1 | 2): InclusionOf['devices'][number] => ({
   imageId: 'i',
   targetVersion: '2.0',
   reported: [],
+  path: null,
   force: false,
 })
 

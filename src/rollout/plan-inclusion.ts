@@ -1,7 +1,7 @@
 import { canStage } from './decide-order.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
 import type { RetriedSite } from './plan-retry.ts'
-import type { UpgradeHold, UpgradePlan } from './rollout.ts'
+import type { UpgradeHold, UpgradeHop, UpgradePlan } from './rollout.ts'
 import type { Candidate, NewTarget } from './store-create.ts'
 import type { CountsByPhase } from './decide-stop.ts'
 
@@ -14,6 +14,8 @@ export interface IncludedDevice {
   readonly targetVersion: string
   /** What devices report that run it, if that is something else. */
   readonly reported: readonly string[] | null
+  /** The versions that it goes over; null: it gets `targetVersion` directly. */
+  readonly path: readonly UpgradeHop[] | null
   readonly force: boolean
 }
 

@@ -14,6 +14,7 @@ export type {
   TargetCounts,
   TargetState,
   UpgradeHold,
+  UpgradeHop,
   UpgradeKind,
   UpgradeNote,
   UpgradePart,

@@ -6,7 +6,15 @@ import { columnsOf, insertRows } from '../platform/rows.ts'
 import { findRefusal, findUpgradeRefusal, noCapabilities } from '../devices/commands/capabilities.ts'
 import type { CommandKind, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
-import type { OrgPhasePlan, TargetCounts, UpgradeKind, UpgradeNote, UpgradePlan, UpgradeStatus } from './rollout.ts'
+import type {
+  OrgPhasePlan,
+  TargetCounts,
+  UpgradeHop,
+  UpgradeKind,
+  UpgradeNote,
+  UpgradePlan,
+  UpgradeStatus,
+} from './rollout.ts'
 
 /** A device of a site as the planning of an upgrade sees it. */
 export interface Candidate {
@@ -127,6 +135,8 @@ export interface NewTarget {
   readonly targetVersion: string
   /** Further strings by which devices report the target version; null: none. */
   readonly reported: readonly string[] | null
+  /** Null: the device gets the version directly. Otherwise the three before are about the first hop. */
+  readonly path: readonly UpgradeHop[] | null
   readonly force: boolean
   /** The device has the image already. */
   readonly staged: boolean
@@ -171,6 +181,7 @@ const targetColumns = columnsOf('upgradeTarget', {
   fromVersion: 'text',
   targetVersion: 'text',
   reported: 'jsonb',
+  path: 'jsonb',
   force: 'boolean',
   staged: 'boolean',
   state: 'text',

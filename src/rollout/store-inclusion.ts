@@ -130,13 +130,16 @@ export async function listModelVersions(
   { orgUpgradeId, models }: { readonly orgUpgradeId: string; readonly models: readonly string[] },
 ): Promise<ModelVersion[]> {
   const { rows } = await sql<ModelVersion>`
-    select wanted.model, target.target_version, coalesce(target.reported, '[]') as reported, target.image_id
+    select wanted.model, coalesce(last.hop->>'version', target.target_version) as target_version,
+      coalesce(last.hop->'reported', target.reported, '[]') as reported,
+      coalesce((last.hop->>'image_id')::uuid, target.image_id) as image_id
     from unnest(${models}::text[]) as wanted (model)
     cross join lateral (
-      select target.target_version, target.reported, target.image_id from site_upgrade part
+      select target.target_version, target.reported, target.image_id, target.path from site_upgrade part
       join upgrade_target target on target.org_id = part.org_id and target.upgrade_id = part.id
       where part.org_id = ${scope.orgId} and part.org_upgrade_id = ${orgUpgradeId} and target.model = wanted.model
       limit 1) target
+    cross join lateral (select target.path->-1 as hop) last
   `.execute(reader)
   return rows
 }

@@ -3,7 +3,7 @@ import type { OrgScope } from '../access/scope.ts'
 import { type Tx, anyOf, json } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import type { FailedTarget, OrgRetry, RetriedSite, SiteRetry } from './plan-retry.ts'
-import type { TargetState } from './rollout.ts'
+import type { TargetState, UpgradeHop } from './rollout.ts'
 import { appendedTo } from './store-apply.ts'
 import { versionRun } from './store-versions.ts'
 import { encodeStep } from './timeline.ts'
@@ -27,6 +27,7 @@ export interface RetriableTarget extends FailedTarget {
   readonly mac: string
   readonly state: TargetState
   readonly imageId: string
+  readonly path: readonly UpgradeHop[] | null
   readonly targetVersion: string
   /** Its device is still in the organization. */
   readonly exists: boolean
@@ -44,7 +45,7 @@ export async function listRetriable(
   const which = macs === null ? sql`target.state = 'failed'` : sql`target.mac = ${anyOf(macs)}`
   const { rows } = await sql<RetriableTarget>`
     select target.upgrade_id, target.device_id, target.mac, target.phase,
-      target.download_phase, target.staged or target.fetched as had_image, target.state, target.reason, target.image_id,
+      target.download_phase, target.staged or target.fetched as had_image, target.state, target.reason, target.image_id, target.path,
       target.target_version, exists (
         select from device where device.org_id = target.org_id and device.id = target.device_id) as exists
     from upgrade_target target

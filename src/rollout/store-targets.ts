@@ -69,6 +69,7 @@ interface TargetRow {
   readonly targetVersion: string
   readonly reported: readonly string[] | null
   readonly imageId: string
+  readonly path: TargetNow['path']
   readonly force: boolean
   readonly attempt: number
   readonly failedAttempts: number
@@ -170,7 +171,7 @@ export function targetQuery(
   return sql<TargetRow>`
     select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.download_phase, t.rank, t.state, t.entered_ms,
       t.from_version, t.target_version, t.reported,
-      t.image_id, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched, t.staged,
+      t.image_id, t.path, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched, t.staged,
       t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
       case when session.connected then session.connected_ms end as connected_ms, session.disconnected_ms,
       ${versionRun('t', 's.firmware')} as firmware,
@@ -233,6 +234,7 @@ function targetOf(row: TargetRow): LockedTarget {
     targetVersion: row.targetVersion,
     reported: named.reported,
     imageId: row.imageId,
+    path: row.path,
     force: row.force,
     attempt: row.attempt,
     failedAttempts: row.failedAttempts,

@@ -174,6 +174,18 @@ export interface UpgradePlan {
   readonly windows?: readonly MaintenanceWindow[]
 }
 
+/** A version on the way of a device to the one that is wanted, which is the last. */
+export interface UpgradeHop {
+  readonly version: string
+  readonly image_id: string
+  /** Further strings by which devices report the version. */
+  readonly reported: readonly string[]
+  /** When the device got the version, and the time for which the reboot took it down, in milliseconds. Absent: not known. */
+  readonly done_ms?: number
+  readonly down_ms?: number
+  readonly up_ms?: number
+}
+
 /** A device that was skipped, or (without a MAC) a warning about the whole site. */
 export interface UpgradeNote {
   readonly mac?: string
@@ -284,6 +296,8 @@ export interface UpgradeTargetTable {
   targetVersion: string
   /** Further strings by which devices report the target version; null: none. */
   reported: Json<readonly string[]> | null
+  /** The versions that it goes over, the last of them the one that is wanted; null: it gets that one directly. */
+  path: Json<readonly UpgradeHop[]> | null
   force: boolean
   state: TargetState
   attempt: Generated<number>

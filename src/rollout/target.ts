@@ -1,7 +1,7 @@
 import type { LossReason } from '../devices/commands/command.ts'
 import type { CommandKind, CommandState } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
-import type { RolloutOptions, TargetState, UpgradePart } from './rollout.ts'
+import type { RolloutOptions, TargetState, UpgradeHop, UpgradePart } from './rollout.ts'
 
 /**
  * Whether a device is reachable. `expected`: the service has restarted or lost its connections, and the device has not
@@ -87,6 +87,8 @@ export interface TargetNow {
   /** Further strings by which devices report the target version. In `device` that version stands for them. */
   readonly reported: readonly string[]
   readonly imageId: string
+  /** The versions that it goes over; null: it gets `targetVersion` directly. */
+  readonly path: readonly UpgradeHop[] | null
   readonly force: boolean
   readonly attempt: number
   /** Attempts that the device refused or failed. */
@@ -124,6 +126,8 @@ export type TargetDecision =
       readonly retryAtMs?: number
       /** Default: as before. */
       readonly staged?: boolean
+      /** The version that is installed next. Absent: as before. */
+      readonly hop?: UpgradeHop
     }
   /** The attempt had no effect. The state stays, and the next attempt waits. */
   | (Attempts & {

@@ -7,6 +7,7 @@ import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../
 import { showProgress } from '../rollout/fwupdate.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { type NewUpgrade, insertUpgrade } from '../rollout/store-create.ts'
+import { finalVersionOf } from '../rollout/hops.ts'
 import { type TakenTarget, takeoverReason } from '../rollout/plan-takeover.ts'
 import { lockTakeable, updateTakenOver } from '../rollout/store-takeover.ts'
 import { insertActiveTargets, updateActiveTargets } from '../devices/commands/store-upgrades.ts'
@@ -128,11 +129,11 @@ async function appendCreation(
   const names = new Map(sites.map(({ id, name }) => [id, name]))
   const devices = new Map(candidates.map((device) => [device.id, device]))
   const planned = targets.filter(({ state }) => state === 'planned')
-  const deviceEvents = planned.flatMap(({ deviceId, targetVersion }): DeviceEventInput[] => {
+  const deviceEvents = planned.flatMap(({ deviceId, ...target }): DeviceEventInput[] => {
     const device = devices.get(deviceId)
     if (device === undefined) return []
     const siteName = names.get(device.siteId) ?? null
-    return [{ device: { ...device, siteName }, what: 'UPGRADE_BY_USER', auditId, text: `to ${targetVersion}` }]
+    return [{ device: { ...device, siteName }, what: 'UPGRADE_BY_USER', auditId, text: `to ${finalVersionOf(target)}` }]
   })
   await appendDeviceEvents(tx, scope, deviceEvents, now)
   await updateFwUpdates(

@@ -9,6 +9,7 @@ import { type Poller, startPoller } from '../platform/poller.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { appendUpgradeChange } from '../rollout/append-events.ts'
 import { showProgress } from '../rollout/fwupdate.ts'
+import { finalVersionOf, imagesOf, splitImages } from '../rollout/hops.ts'
 import { type IncludedDevice, planInclusion } from '../rollout/plan-inclusion.ts'
 import {
   type DueInclusion,
@@ -123,10 +124,12 @@ async function reserve(
     siteUpgradeIds,
   }: { readonly id: string; readonly wanted: readonly IncludedDevice[]; readonly siteUpgradeIds: readonly string[] },
 ): Promise<IncludedDevice[]> {
-  const images = new Set(await lockImages(tx, scope, [...new Set(wanted.map(({ imageId }) => imageId))]))
-  const possible = wanted.filter(({ imageId, upgradeId }) => images.has(imageId) && siteUpgradeIds.includes(upgradeId))
-  const rows = possible.map(({ device, upgradeId, imageId }) => {
-    return { deviceId: device.id, upgradeId, orgUpgradeId: id, imageId }
+  const images = new Set(await lockImages(tx, scope, [...new Set(wanted.flatMap(imagesOf))]))
+  const possible = wanted.filter(
+    (one) => imagesOf(one).every((imageId) => images.has(imageId)) && siteUpgradeIds.includes(one.upgradeId),
+  )
+  const rows = possible.map((one) => {
+    return { deviceId: one.device.id, upgradeId: one.upgradeId, orgUpgradeId: id, ...splitImages(imagesOf(one)) }
   })
   const claimed = await insertActiveTargets(tx, scope, rows)
   return possible.filter(({ device }) => claimed.has(device.id))
@@ -142,9 +145,9 @@ async function appendInclusion(
   const message = `Upgrade ${id} takes in ${included.length} further devices`
   const after = { id, total: included.length, macs }
   const auditId = await appendUpgradeChange(tx, scope, { ...joined, message, after }, now)
-  const events = included.map(({ device, targetVersion }) => {
+  const events = included.map(({ device, ...target }) => {
     const named = { ...device, siteName: null }
-    return { device: named, what: 'UPGRADE_BY_USER' as const, auditId, text: `to ${targetVersion}` }
+    return { device: named, what: 'UPGRADE_BY_USER' as const, auditId, text: `to ${finalVersionOf(target)}` }
   })
   await appendDeviceEvents(tx, scope, events, now)
   const shown = included.flatMap(({ device }) => showProgress(device.id, 'planned', 0) ?? [])

@@ -2,8 +2,10 @@ import type { DeviceType } from '../events/device-type.ts'
 import { identifyVersion } from '../firmware/version-identity.ts'
 import type { Candidate } from '../rollout/store-create.ts'
 import type { ModelVersion, OpenSite } from '../rollout/store-inclusion.ts'
+import type { UpgradeHop } from '../rollout/rollout.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
 import { type DevicePlan, decideDevice, decideEntry } from './plan-org-upgrade.ts'
+import { bindTarget } from './plan-hops.ts'
 import { isSelected } from './plan-selection.ts'
 import { type CatalogEntry, compareVersions, resolveVersion } from './plan-versions.ts'
 import { limitToWindows } from './plan-windows.ts'
@@ -16,6 +18,7 @@ export interface JoiningDevice {
   readonly targetVersion: string
   /** What devices report that run it, if that is something else. */
   readonly reported: readonly string[] | null
+  readonly path: readonly UpgradeHop[] | null
   readonly force: boolean
 }
 
@@ -88,9 +91,7 @@ export function planJoining(
       ? [
           {
             device: plan.device,
-            imageId: plan.entry.imageId,
-            targetVersion: plan.entry.version,
-            reported: plan.entry.reported.length > 0 ? plan.entry.reported : null,
+            ...bindTarget(plan.entry, plan.via),
             force: plan.force,
           },
         ]

@@ -1,7 +1,7 @@
 import { identifyVersion } from '../firmware/version-identity.ts'
 import { type CatalogEntry, compareVersions } from './plan-versions.ts'
 
-interface Running {
+export interface Running {
   /** The version that the device reported last; null if it has never connected. */
   readonly fromVersion: string | null
   /** For each member of a Virtual Chassis; empty for any other device. */
@@ -23,13 +23,17 @@ export function findTooLow(
   if (fromVersion === null) return `has never reported its version, ${needs}`
   for (const said of [fromVersion, ...memberVersions]) {
     const running = identifyVersion(said, catalog)
-    if (prefixOf(running) !== prefixOf(minVersion)) return `runs ${running}, which can't be compared, ${needs}`
+    if (!areComparable(running, minVersion)) return `runs ${running}, which can't be compared, ${needs}`
     if (compareVersions(running, minVersion) < 0) return `runs ${running}, ${needs}`
   }
   return null
 }
 
-/** What precedes the first number: versions of different products differ there. */
+/** Versions of different products differ in what precedes the first number. */
+export function areComparable(a: string, b: string): boolean {
+  return prefixOf(a) === prefixOf(b)
+}
+
 function prefixOf(version: string): string {
   return /^\D*/.exec(version)?.[0] ?? ''
 }

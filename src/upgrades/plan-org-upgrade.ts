@@ -1,6 +1,7 @@
 import type { MaintenanceWindow } from '../orgs/windows/windows.ts'
 import { AppError, invalidField } from '../platform/errors.ts'
 import { type NamedVersion, isReportOf } from '../firmware/version-identity.ts'
+import { planHops } from './plan-hops.ts'
 import { findTooLow } from './plan-lowest.ts'
 import { isSelected, type Selectable } from './plan-selection.ts'
 import { PAST_TOLERANCE_MS, type StartTime, findZone, resolveStartTime, utcZone } from './plan-start.ts'
@@ -94,6 +95,8 @@ export type DevicePlan<D> =
       readonly device: D
       readonly entry: CatalogEntry
       readonly force: boolean
+      /** The versions that it gets before. Absent: none. */
+      readonly via?: readonly CatalogEntry[]
     }
   /** Meant by the request, but there is nothing to give it. */
   | { readonly kind: 'leave_out'; readonly device: D; readonly reason: string }
@@ -119,7 +122,8 @@ export function decideEntry<D extends UpgradeDevice>(
   if (device.upgradeRefusal !== null) return { kind: 'leave_out', device, reason: device.upgradeRefusal }
   const reason = findTooLow(device, entry, catalog)
   if (reason === null) return { kind: 'upgrade', device, entry, force }
-  return { kind: 'leave_out', device, reason }
+  const via = planHops(device, entry, catalog)
+  return via === null ? { kind: 'leave_out', device, reason } : { kind: 'upgrade', device, entry, force, via }
 }
 
 /**
@@ -161,12 +165,14 @@ export function limitToPart<D extends UpgradeDevice & Parameters<typeof canStage
   if (only === null) return plans
   const limited = plans.map((plan): DevicePlan<D> => {
     if (plan.kind !== 'upgrade') return plan
-    const { device, entry } = plan
+    const { device, entry, via = [] } = plan
     const reason = !canStage(device)
       ? 'does not download apart from its reboot'
-      : only.part === 'activate' && staged.get(device.id) !== entry.imageId
-        ? `has not downloaded ${entry.version}`
-        : null
+      : via.length > 0
+        ? `must first install ${via.map(({ version }) => version).join(', then ')}, and reboot`
+        : only.part === 'activate' && staged.get(device.id) !== entry.imageId
+          ? `has not downloaded ${entry.version}`
+          : null
     return reason === null ? plan : { kind: 'leave_out', device, reason }
   })
   const [first] = limited

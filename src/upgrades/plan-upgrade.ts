@@ -1,3 +1,4 @@
+import { finalVersionOf } from '../rollout/hops.ts'
 import { identifyVersion } from '../firmware/version-identity.ts'
 import { canStage } from '../rollout/decide-order.ts'
 import { type DownloadPlan, type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
@@ -11,6 +12,7 @@ import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } 
 import { type PhasingPlan, planPhasing } from './plan-downloads.ts'
 import { type P2pBatches, noteP2p, noteUnusedP2p, planP2p } from './plan-p2p.ts'
 import { encodeJoining } from './plan-joining.ts'
+import { bindTarget, noteHops } from './plan-hops.ts'
 import { noteRollbacks } from './plan-rollbacks.ts'
 import { noteSnapshots } from './plan-snapshots.ts'
 import { INCLUDE_MS, type UpgradeRequest, type UpgradeSite } from './org-upgrade.ts'
@@ -132,10 +134,7 @@ function planOrg(
     kind,
     request: document,
     strategy,
-    targetVersion: summarizeVersions(
-      targets.map(({ targetVersion }) => targetVersion),
-      versions,
-    ),
+    targetVersion: summarizeVersions(targets.map(finalVersionOf), versions),
     force: versions.some(({ force }) => force),
     enableP2p: p2p?.isEnabled ?? false,
     maxFailurePercentage,
@@ -241,6 +240,7 @@ function noteSite(request: UpgradeRequest, { times, plans, claimed }: SitePlan):
     ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),
     ...noteSnapshots(request, mine),
     ...noteRollbacks(request, mine),
+    ...noteHops(mine),
     ...busy.map(({ device }) => ({ mac: device.mac, reason: noteBusy(request) })),
   ]
 }
@@ -281,18 +281,16 @@ function planTargets({ upgradeId, plans, phases, downloads, ranks }: SitePlan, s
 
 function newTarget(
   upgradeId: string,
-  { device, entry, force }: Upgradable,
+  { device, entry, force, via }: Upgradable,
 ): Omit<NewTarget, 'phase' | 'downloadPhase' | 'rank' | 'ordinal' | 'staged' | 'state'> {
   return {
     upgradeId,
     deviceId: device.id,
     mac: device.mac,
     model: device.model,
-    imageId: entry.imageId,
     // Under its name in the catalog, so that a device which installs its own version again is seen to do so.
     fromVersion: device.fromVersion && identifyVersion(device.fromVersion, [entry]),
-    targetVersion: entry.version,
-    reported: entry.reported.length > 0 ? entry.reported : null,
+    ...bindTarget(entry, via),
     force,
   }
 }

@@ -6,6 +6,7 @@ import { listWindows } from '../orgs/store-setting.ts'
 import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { splitImages } from '../rollout/hops.ts'
 import { type Candidate, listCandidates } from '../rollout/store-create.ts'
 import type { RadioFactsByMac } from './radio/radio.ts'
 import { listRadioFacts } from './radio/store.ts'
@@ -23,6 +24,7 @@ import {
   refuseUnknownDevices,
   refuseUnknownSites,
 } from './plan-org-upgrade.ts'
+import { listImages } from './plan-hops.ts'
 import { refuseP2p } from './plan-p2p.ts'
 import { refuseRollback } from './plan-rollbacks.ts'
 import { refuseSnapshot } from './plan-snapshots.ts'
@@ -124,13 +126,13 @@ function listWanted(
   return plans.flatMap((plan) => {
     const upgradeId = upgradeIds.get(plan.device.siteId)
     if (plan.kind !== 'upgrade' || upgradeId === undefined) return []
-    return [{ deviceId: plan.device.id, upgradeId, orgUpgradeId, imageId: plan.entry.imageId }]
+    return [{ deviceId: plan.device.id, upgradeId, orgUpgradeId, ...splitImages(listImages(plan)) }]
   })
 }
 
 /** An image that is being deleted concurrently counts as missing. */
 async function shareImages(tx: Tx, scope: InOrg, plans: readonly Planned[]): Promise<void> {
-  const imageIds = [...new Set(plans.flatMap((plan) => (plan.kind === 'upgrade' ? [plan.entry.imageId] : [])))]
+  const imageIds = [...new Set(plans.flatMap((plan) => (plan.kind === 'upgrade' ? listImages(plan) : [])))]
   const held = await lockImages(tx, scope, imageIds)
   if (held.length < imageIds.length)
     throw new AppError('conflict', 'A firmware image of this upgrade has just been deleted')

@@ -7,6 +7,7 @@ import { type Tx, inTx } from '../platform/db.ts'
 import { AppError, invalidField, notFound } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { showProgress } from '../rollout/fwupdate.ts'
+import { imagesOf, splitImages } from '../rollout/hops.ts'
 import { type RetriedSite, findRetryLimit, findRetryRefusal, planRetry } from '../rollout/plan-retry.ts'
 import { appendUpgradeChange } from '../rollout/append-events.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
@@ -102,15 +103,19 @@ async function reserve(
   { wanted, sites, orgUpgradeId }: Reservation,
 ): Promise<{ readonly retried: readonly RetriableTarget[]; readonly skipped: readonly NotRetried[] }> {
   const refusals = new Map(sites.map((site) => [site.id, findRetryRefusal(site)]))
-  const images = new Set(await lockImages(tx, scope, [...new Set(wanted.map(({ imageId }) => imageId))]))
+  const images = new Set(await lockImages(tx, scope, [...new Set(wanted.flatMap(imagesOf))]))
   const checked = wanted.map((target) => {
-    const { upgradeId, exists, imageId } = target
+    const { upgradeId, exists } = target
+    const hasImages = imagesOf(target).every((id) => images.has(id))
     const gone = exists ? null : 'removed from the organization'
-    const reason = refusals.get(upgradeId) ?? gone ?? (images.has(imageId) ? null : 'its firmware image was deleted')
+    const reason = refusals.get(upgradeId) ?? gone ?? (hasImages ? null : 'its firmware image was deleted')
     return { target, reason }
   })
   const possible = checked.filter(({ reason }) => reason === null).map(({ target }) => target)
-  const rows = possible.map(({ deviceId, upgradeId, imageId }) => ({ deviceId, upgradeId, orgUpgradeId, imageId }))
+  const rows = possible.map((target) => {
+    const { deviceId, upgradeId } = target
+    return { deviceId, upgradeId, orgUpgradeId, ...splitImages(imagesOf(target)) }
+  })
   const claimed = await insertActiveTargets(tx, scope, rows)
   const skipped = checked.flatMap(({ target: { mac, deviceId }, reason }) => {
     if (reason !== null) return [{ mac, reason }]

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { Context } from '../../src/platform/context.ts'
 import { awaitsImage } from '../../src/rollout/decide-downloads.ts'
+import { imagesOf, splitImages } from '../../src/rollout/hops.ts'
 import { isInFlight, isTerminal } from '../../src/rollout/rollout.ts'
 
 /** What must hold of all upgrades in every committed state. */
@@ -11,7 +12,7 @@ export async function expectConsistent({ db }: Context): Promise<void> {
     .execute()
   const targets = await db
     .selectFrom('upgradeTarget')
-    .select(['upgradeId', 'deviceId', 'imageId'])
+    .select(['upgradeId', 'deviceId', 'imageId', 'targetVersion', 'path'])
     .select(['state', 'phase', 'reason', 'attempt', 'downloadPhase', 'staged'])
     .orderBy('deviceId')
     .execute()
@@ -31,8 +32,9 @@ export async function expectConsistent({ db }: Context): Promise<void> {
   const active = await db.selectFrom('activeUpgradeTarget').selectAll().orderBy('deviceId').execute()
   const orgUpgradeIds = new Map(siteUpgrades.map(({ id, orgUpgradeId }) => [id, orgUpgradeId]))
   const wanted = open.map((target) => {
-    const { deviceId, upgradeId, imageId, state } = target
-    return { deviceId, upgradeId, orgUpgradeId: orgUpgradeIds.get(upgradeId), imageId, inFlight: isInFlight(state) }
+    const { deviceId, upgradeId, state } = target
+    const place = { deviceId, upgradeId, orgUpgradeId: orgUpgradeIds.get(upgradeId), inFlight: isInFlight(state) }
+    return Object.assign(place, splitImages(imagesOf(target)))
   })
   expect(active.map(({ orgId: _, ...rest }) => rest)).toEqual(wanted)
   const loading = await db.selectFrom('orgUpgrade').selectAll().where('downloadPlan', 'is not', null).execute()

@@ -36,6 +36,7 @@ export const planned: TargetNow = {
   targetVersion: '2.0',
   reported: [],
   imageId: 'i',
+  path: null,
   force: false,
   attempt: 0,
   failedAttempts: 0,

@@ -10,6 +10,8 @@ export interface ActiveTarget {
   readonly upgradeId: string
   readonly orgUpgradeId: string
   readonly imageId: string
+  /** The images that it gives the device afterwards; null: none. */
+  readonly laterImages: readonly string[] | null
 }
 
 const activeColumns = columnsOf('activeUpgradeTarget', {
@@ -18,6 +20,7 @@ const activeColumns = columnsOf('activeUpgradeTarget', {
   upgradeId: 'uuid',
   orgUpgradeId: 'uuid',
   imageId: 'uuid',
+  laterImages: 'jsonb',
 })
 
 /**
@@ -33,7 +36,7 @@ export async function insertActiveTargets(tx: Tx, scope: InOrg, wanted: readonly
   return new Set(given.map(({ deviceId }) => deviceId))
 }
 
-/** Assigns devices that another upgrade has, and has not begun with, to these upgrades. The caller has locked both. */
+/** Assigns devices that an upgrade has to these upgrades, or other images of the same one. The caller has locked both. */
 export async function updateActiveTargets(tx: Tx, scope: InOrg, taken: readonly ActiveTarget[]): Promise<void> {
   const rows = taken.map((target) => ({ ...target, orgId: scope.orgId }))
   await updateRows(tx, activeColumns, rows, { key: ['orgId', 'deviceId'] })

@@ -29,8 +29,11 @@ export function encodePlan({ org, sites, targets }: NewUpgrade): StoredPlan {
   }
 }
 
-export function kindOf({ model, imageId, fromVersion, targetVersion, state }: NewTarget): StoredKind {
-  return { model, image_id: imageId, from_version: fromVersion, target_version: targetVersion, state }
+export function kindOf({ model, imageId, fromVersion, targetVersion, path, state }: NewTarget): StoredKind {
+  const last = path?.at(-1) ?? { version: targetVersion, image_id: imageId }
+  const kind = { model, image_id: last.image_id, from_version: fromVersion, target_version: last.version, state }
+  if (path === null) return kind
+  return { ...kind, via: path.slice(0, -1).map(({ version, image_id: id }) => ({ version, image_id: id })) }
 }
 
 /**

@@ -54,7 +54,12 @@ function compareKinds(before: StoredKind, target: NewTarget): string | null {
   if (before.target_version !== now.target_version)
     return `would get ${now.target_version}, not ${before.target_version}`
   if (before.image_id !== now.image_id) return `would get another image of ${now.target_version}`
+  if (!isDeepStrictEqual(before.via, now.via)) return `would go ${describeVia(now)}, not ${describeVia(before)}`
   return before.state === now.state ? null : `would be ${now.state}, not ${before.state}`
+}
+
+function describeVia({ via, target_version: to }: StoredKind): string {
+  return via === undefined ? `to ${to} directly` : `to ${to} over ${via.map(({ version }) => version).join(', then ')}`
 }
 
 /** Sites without devices are not compared: nothing happens there. */

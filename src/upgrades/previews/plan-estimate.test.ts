@@ -29,6 +29,7 @@ function estimate(
     ...{
       targetVersion: '2.0',
       reported: null,
+      path: null,
       force: false,
       staged: false,
       state: 'planned',

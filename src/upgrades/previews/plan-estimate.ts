@@ -156,16 +156,23 @@ function spanOf(members: readonly Timed[], opensMs: number, partOf: PhaseKind['p
 }
 
 function levelSpan(level: readonly (Timed & { readonly part: Part })[], opensMs: number): Span {
-  const classes = Map.groupBy(level, ({ device, part }) => `${classOf(device)} ${part}`)
+  const classes = Map.groupBy(level, ({ device, target, part }) => `${classOf(device)} ${part} ${hopsOf(target)}`)
   const spans = [...classes.values()].flatMap(([first]) => {
     if (first === undefined) return []
     const beginMs = beginOf(first, opensMs)
     const { downloadMs, restartMs } = usual[classOf(first.device)]
-    const endMs = beginMs + (first.part === 'restart' ? 0 : downloadMs) + (first.part === 'download' ? 0 : restartMs)
+    let endMs = beginMs + (first.part === 'restart' ? 0 : downloadMs) + (first.part === 'download' ? 0 : restartMs)
+    const later = first.part === 'download' ? 0 : hopsOf(first.target) - 1
+    for (let hop = 0; hop < later; hop += 1) endMs = beginOf(first, endMs) + downloadMs + restartMs
     return [{ beginMs, endMs }]
   })
   const endMs = Math.max(...spans.map((span) => span.endMs))
   return { beginMs: Math.min(...spans.map((span) => span.beginMs)), endMs: endMs + waitForTurns(level) }
+}
+
+/** How often the device is upgraded. */
+function hopsOf({ path }: NewTarget): number {
+  return path?.length ?? 1
 }
 
 /** Returns how long the last devices of a level wait because few of a site download at once. */

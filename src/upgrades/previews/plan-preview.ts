@@ -1,4 +1,4 @@
-import type { UpgradePlan } from '../../rollout/rollout.ts'
+import type { UpgradeHop, UpgradePlan } from '../../rollout/rollout.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { PhasingPlan } from '../plan-downloads.ts'
@@ -30,6 +30,7 @@ export function planPreview(upgrade: NewUpgrade, { devices, phasing }: PreviewFa
     gates: org.downloadPlan?.gates ?? sites.find(({ plan }) => plan.downloads)?.plan.downloads?.gates ?? null,
     beginsAbout: estimate.downloadsBeginAbout,
   })
+  const ways = targets.flatMap(({ mac, path }) => (path === null ? [] : [{ mac, versions: path.map(versionOf) }]))
   const leftOut = sites.flatMap(({ notes }) => notes.flatMap(({ mac, reason }) => (mac ? [{ mac, reason }] : [])))
   const current = targets.flatMap(({ mac, state, targetVersion }) =>
     state === 'skipped' ? [{ mac, reason: `runs ${targetVersion} already` }] : [],
@@ -43,11 +44,18 @@ export function planPreview(upgrade: NewUpgrade, { devices, phasing }: PreviewFa
     total: org.planned,
     phases,
     downloads,
+    paths: [...Map.groupBy(ways, ({ versions }) => versions.join('\n')).values()].map((some) => {
+      return { versions: some[0]?.versions ?? [], macs: some.map(({ mac }) => mac) }
+    }),
     skipped: [...current, ...leftOut],
     stopsAfterFailures: limitOf(org.maxFailurePercentage, org.planned),
     endsAbout: estimate.endsAbout,
     notes: [...org.notes.map(({ reason }) => ({ siteId: null, reason })), ...siteNotes],
   }
+}
+
+function versionOf({ version }: UpgradeHop): string {
+  return version
 }
 
 /** The smallest number of failures that exceeds the percentage; null: not even all do. */

@@ -13,6 +13,8 @@ export interface UpgradePreview {
   readonly phases: readonly PreviewPhase[]
   /** Phases of the downloads; none: devices download in those of their reboots. */
   readonly downloads: readonly PreviewPhase[]
+  /** The devices that reboot more than once, by the versions that they install one after the other. */
+  readonly paths: readonly { readonly versions: readonly string[]; readonly macs: readonly string[] }[]
   readonly skipped: readonly { readonly mac: string; readonly reason: string }[]
   /** So many failures stop the upgrade; null: no number does, but for those of `phases`. */
   readonly stopsAfterFailures: number | null
@@ -68,6 +70,8 @@ export interface StoredKind {
   readonly image_id: string
   readonly from_version: string | null
   readonly target_version: string
+  /** The versions that it installs before. Absent: none. */
+  readonly via?: readonly { readonly version: string; readonly image_id: string }[]
   readonly state: 'planned' | 'skipped'
 }
 

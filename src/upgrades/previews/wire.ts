@@ -39,6 +39,9 @@ export const UpgradePreviewReply = named(
     downloads: Type.Array(PhaseReply, {
       description: 'phases of the downloads; empty where devices download in those of their reboots',
     }),
+    paths: Type.Array(Type.Object({ versions: Type.Array(Type.String()), macs: Type.Array(Type.String()) }), {
+      description: 'devices that reboot more than once, and the versions that they install one after the other',
+    }),
     skipped: Type.Array(Type.Object({ mac: Type.String(), reason: Type.String() })),
     stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
       description: 'so many failures stop the upgrade; null: no number of all of them does',
@@ -71,6 +74,7 @@ export function presentPreview(preview: UpgradePreview): Static<typeof UpgradePr
     total,
     phases: preview.phases.map(presentPhase),
     downloads: preview.downloads.map(presentPhase),
+    paths: preview.paths.map(({ versions, macs }) => ({ versions: [...versions], macs: [...macs] })),
     skipped: skipped.map(({ mac, reason }) => ({ mac, reason })),
     stops_after_failures: stopsAfterFailures,
     ends_about: endsAbout && Math.floor(epochS(endsAbout)),

@@ -1,4 +1,4 @@
-import type { TargetCounts, TargetState, UpgradeStatus } from '../../rollout/rollout.ts'
+import type { TargetCounts, TargetState, UpgradeHop, UpgradeStatus } from '../../rollout/rollout.ts'
 import type { UpgradeEvent } from '../../rollout/store-events.ts'
 
 /** An organization upgrade, or the part of it at one site. */
@@ -84,6 +84,8 @@ export interface ReportedDevice {
   readonly reason: string | null
   readonly fromVersion: string | null
   readonly targetVersion: string
+  /** The versions that it goes over; null: it gets `targetVersion` directly. */
+  readonly path: readonly UpgradeHop[] | null
   readonly attempt: number
   readonly run: number
   readonly enteredAt: Date

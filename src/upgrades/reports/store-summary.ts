@@ -70,6 +70,11 @@ async function listDowntimes(
       from site_upgrade
       join upgrade_target_run run on run.org_id = site_upgrade.org_id and run.upgrade_id = site_upgrade.id
       where ${isReported(scope, upgrade)} and run.down_at is not null
+      union all
+      select target.upgrade_id, target.device_id, to_timestamp((hop->>'down_ms')::float8 / 1000),
+        to_timestamp(coalesce(hop->>'up_ms', hop->>'done_ms')::float8 / 1000), false
+      from ${targets} cross join lateral jsonb_array_elements(target.path) hop
+      where ${isReported(scope, upgrade)} and target.path is not null and hop ? 'down_ms'
     ), edge as (
       select upgrade_id, down_at as at, 1 as change from outage
       union all select upgrade_id, until, -1 from outage
@@ -100,7 +105,7 @@ async function groupVersions(
   upgrade: ReportedUpgrade,
 ): Promise<ReportSummary['versions']> {
   const { rows } = await sql<ReportSummary['versions'][number]>`
-    select target.from_version as "from", target.target_version as "to", count(*)::integer as devices
+    select target.from_version as "from", coalesce(target.path->-1->>'version', target.target_version) as "to", count(*)::integer as devices
     from ${targets} where ${isReported(scope, upgrade)}
     group by 1, 2 order by 3 desc, 1, 2 limit ${MAX_GROUPS}
   `.execute(reader)

@@ -69,7 +69,7 @@ export async function listReportedDevices(
   { siteUpgradeIds, after }: { readonly siteUpgradeIds: readonly string[]; readonly after: DeviceKey },
 ): Promise<ReportedDevice[]> {
   const { rows } = await sql<ReportedDevice>`
-    select upgrade_id, device_id, mac, model, phase, download_phase, state, reason, from_version, target_version,
+    select upgrade_id, device_id, mac, model, phase, download_phase, state, reason, from_version, target_version, path,
       attempt, run, entered_at,
       down_at, up_at
     from upgrade_target

@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
+import { finalVersionOf } from '../../rollout/hops.ts'
+import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
 import { statuses } from '../site/filters.ts'
 import type { ReportRow } from './read-report.ts'
@@ -71,6 +73,9 @@ const DeviceReply = named(
     reason: Type.Optional(Type.String()),
     from_version: Type.Optional(Type.String()),
     version: Type.Optional(Type.String()),
+    path: Type.Optional(
+      Type.String({ description: 'The versions that it installed, or was to install, where these are several' }),
+    ),
     attempts: Type.Optional(Count),
     run: Type.Optional(Count),
     down_at: Type.Optional(Timestamp),
@@ -233,8 +238,7 @@ export function presentReportDevice(row: ReportRow): Static<typeof DeviceReply> 
   const { mac, reason } = row.device
   const place = { mac, site_id: row.site.siteId }
   if (row.kind === 'leftOut') return { ...place, status: 'left_out', reason: row.device.reason }
-  const { model, phase, downloadPhase, state, fromVersion, targetVersion, attempt, run, enteredAt, downAt, upAt } =
-    row.device
+  const { model, phase, downloadPhase, state, fromVersion, path, attempt, run, enteredAt, downAt, upAt } = row.device
   const status = bucketOf(state)
   return {
     ...place,
@@ -244,16 +248,25 @@ export function presentReportDevice(row: ReportRow): Static<typeof DeviceReply> 
     status,
     ...(reason !== null && { reason }),
     ...(fromVersion !== null && { from_version: fromVersion }),
-    version: targetVersion,
+    version: finalVersionOf(row.device),
+    ...(path !== null && { path: path.map(({ version }) => version).join(' -> ') }),
     attempts: attempt,
     run,
     ...(downAt !== null && {
       down_at: epochS(downAt),
-      downtime: epochS(upAt ?? enteredAt) - epochS(downAt),
+      downtime: epochS(upAt ?? enteredAt) - epochS(downAt) + sumHops(path),
     }),
     ...(upAt !== null && { up_at: epochS(upAt) }),
     ...(terminalBuckets.has(status) && { ended_at: epochS(enteredAt) }),
   }
+}
+
+/** For how long the device was down before its last hop, in seconds. */
+function sumHops(path: readonly UpgradeHop[] | null): number {
+  const spans = path?.flatMap(({ down_ms: down, up_ms: up }) =>
+    down === undefined || up === undefined ? [] : up - down,
+  )
+  return (spans?.reduce((sum, span) => sum + span, 0) ?? 0) / 1000
 }
 
 /** Columns of the table of devices. */
@@ -268,6 +281,7 @@ export const reportColumns = [
   'reason',
   'from_version',
   'version',
+  'path',
   'attempts',
   'run',
   'down_at',

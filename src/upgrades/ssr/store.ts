@@ -22,7 +22,8 @@ function selectUpgrades(reader: Reader, scope: SitesScope) {
     from (${shown(scope)}) part)`
   const versions: RawBuilder<SsrUpgradeItem['versions']> = sql`(
     select coalesce(json_object_agg(model, target_version order by model), '{}') from (
-      select distinct on (target.model) target.model, target.target_version
+      select distinct on (target.model) target.model,
+        coalesce(target.path->-1->>'version', target.target_version) as target_version
       from (${shown(scope)}) part
       join upgrade_target target on target.org_id = part.org_id and target.upgrade_id = part.id
       order by target.model) by_model)`

@@ -9,7 +9,7 @@ import { pageOf } from '../../http/store-pages.ts'
 import { addMs } from '../../platform/clock.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import { type TargetState, isTerminal } from '../../rollout/rollout.ts'
+import { type TargetState, type UpgradeHop, isTerminal } from '../../rollout/rollout.ts'
 import { type TimelineStep, decodeTimeline } from '../../rollout/timeline.ts'
 import { buckets } from '../buckets.ts'
 import type { upgradeTargetFilters } from './filters.ts'
@@ -29,6 +29,8 @@ export interface UpgradeTarget {
   readonly reason: string | null
   readonly fromVersion: string | null
   readonly targetVersion: string
+  /** The versions that it goes over; null: it gets `targetVersion` directly. */
+  readonly path: readonly UpgradeHop[] | null
   readonly attempt: number
   readonly run: number
   readonly enteredAt: Date
@@ -54,7 +56,7 @@ function selectTargets(reader: Reader, scope: OrgScope, id: string) {
       join.onRef('part.orgId', '=', 'target.orgId').onRef('part.id', '=', 'target.upgradeId'),
     )
     .select(['target.deviceId', 'target.mac', 'target.model', 'part.siteId', 'target.upgradeId', 'target.phase'])
-    .select('target.downloadPhase')
+    .select(['target.downloadPhase', 'target.path'])
     .select(['target.state', 'target.reason', 'target.fromVersion', 'target.targetVersion', 'target.attempt'])
     .select(['target.run', 'target.enteredAt', 'target.ordinal'])
     .where('target.orgId', '=', scope.orgId)

@@ -3,6 +3,8 @@ import { type Conditions, filterQuery, parseFilters } from '../../http/filters.t
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
+import { finalVersionOf } from '../../rollout/hops.ts'
+import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
 import { upgradeTargetFilters } from './filters.ts'
 import type { UpgradeTarget, UpgradeTargetDetail } from './store.ts'
@@ -18,6 +20,11 @@ export function parseTargetFilters(query: Static<typeof UpgradeTargetsQuery>): C
 /** The time for which the reboot took the device down; without an end where it has not come back. */
 const outageFields = { down_at: Type.Optional(Timestamp), up_at: Type.Optional(Timestamp) }
 
+const UpgradeTargetHop = named(
+  'UpgradeTargetHop',
+  Type.Object({ version: Type.String(), done_at: Type.Optional(Timestamp), ...outageFields }),
+)
+
 const fields = {
   mac: Type.String(),
   device_id: Uuid,
@@ -31,6 +38,11 @@ const fields = {
   reason: Type.Optional(Type.String()),
   from_version: Type.Optional(Type.String()),
   version: Type.String(),
+  path: Type.Optional(
+    Type.Array(UpgradeTargetHop, {
+      description: 'The versions that it installs one after the other, where it reboots more than once',
+    }),
+  ),
   attempts: Type.Integer({ description: 'How many commands the upgrade gave the device' }),
   run: Type.Integer({ description: 'From 1; each retry begins another one' }),
   timestamp: Timestamp,
@@ -89,7 +101,7 @@ export const UpgradeTargetDetailReply = named(
 )
 
 export function presentUpgradeTarget(target: UpgradeTarget): Static<typeof UpgradeTargetReply> {
-  const { mac, deviceId, model, siteId, phase, state, reason, fromVersion, targetVersion, attempt, run } = target
+  const { mac, deviceId, model, siteId, phase, state, reason, fromVersion, path, attempt, run } = target
   return {
     mac,
     device_id: deviceId,
@@ -100,10 +112,21 @@ export function presentUpgradeTarget(target: UpgradeTarget): Static<typeof Upgra
     status: bucketOf(state),
     ...(reason !== null && { reason }),
     ...(fromVersion !== null && { from_version: fromVersion }),
-    version: targetVersion,
+    version: finalVersionOf(target),
+    ...(path !== null && { path: path.map(presentHop) }),
     attempts: attempt,
     run,
     timestamp: epochS(target.enteredAt),
+  }
+}
+
+function presentHop({ version, ...times }: UpgradeHop): Static<typeof UpgradeTargetHop> {
+  const { done_ms: doneMs, down_ms: downMs, up_ms: upMs } = times
+  return {
+    version,
+    ...(doneMs !== undefined && { done_at: doneMs / 1000 }),
+    ...(downMs !== undefined && { down_at: downMs / 1000 }),
+    ...(upMs !== undefined && { up_at: upMs / 1000 }),
   }
 }
 

@@ -1,0 +1,102 @@
+import { identifyVersion } from '../firmware/version-identity.ts'
+import type { NewTarget } from '../rollout/store-create.ts'
+import type { UpgradeHop, UpgradeNote } from '../rollout/rollout.ts'
+import { type Running, areComparable, findTooLow } from './plan-lowest.ts'
+import { type CatalogEntry, compareVersions } from './plan-versions.ts'
+
+/**
+ * Returns the versions over which a device reaches one that can't be installed on what it runs, without that one; null:
+ * the catalog has no such way. Whatever can be installed on a version can be installed on any later one, so the way over
+ * the highest possible versions has the fewest hops.
+ * @param catalog The entries of the device's model.
+ */
+export function planHops(
+  device: Running,
+  wanted: CatalogEntry,
+  catalog: readonly CatalogEntry[],
+): readonly CatalogEntry[] | null {
+  const said = device.fromVersion === null ? [] : [device.fromVersion, ...device.memberVersions]
+  const [lowest] = said.map((version) => identifyVersion(version, catalog)).toSorted(compareVersions)
+  if (lowest === undefined) return null
+  const known = planned.get(catalog) ?? new Map<string, readonly CatalogEntry[] | null>()
+  planned.set(catalog, known)
+  // Members of a Virtual Chassis whose versions can't be compared have no way in common.
+  const key = JSON.stringify([wanted.version, wanted.minVersion, ...new Set(said)])
+  const before = known.get(key)
+  if (before !== undefined) return before
+  const hops = findHops({ device, lowest }, wanted, catalog.filter(isStable))
+  known.set(key, hops)
+  return hops
+}
+
+/** What is known of a catalog, because a fleet has many devices and few versions. */
+const planned = new WeakMap<readonly CatalogEntry[], Map<string, readonly CatalogEntry[] | null>>()
+
+function findHops(
+  { device, lowest }: { readonly device: Running; readonly lowest: string },
+  wanted: CatalogEntry,
+  catalog: readonly CatalogEntry[],
+): readonly CatalogEntry[] | null {
+  const between = catalog
+    .filter(({ version }) => compareVersions(version, lowest) > 0 && compareVersions(version, wanted.version) < 0)
+    .toSorted((a, b) => compareVersions(b.version, a.version))
+  const hops: CatalogEntry[] = []
+  let running = device
+  while (findTooLow(running, wanted, catalog) !== null) {
+    const at = hops.at(-1)?.version ?? lowest
+    const next = between.find(
+      (entry) =>
+        areComparable(entry.version, at) &&
+        compareVersions(entry.version, at) > 0 &&
+        findTooLow(running, entry, catalog) === null,
+    )
+    if (next === undefined) return null
+    hops.push(next)
+    running = { fromVersion: next.version, memberVersions: [] }
+  }
+  return hops
+}
+
+/** Nobody asked for a preview version on the way. */
+function isStable({ channel }: CatalogEntry): boolean {
+  return channel === null || channel === 'stable'
+}
+
+type Installed = Pick<NewTarget, 'imageId' | 'targetVersion' | 'reported' | 'path'>
+
+/** Returns what a target installs first, and what it installs after that. */
+export function bindTarget(
+  entry: Omit<CatalogEntry, 'model' | 'tag' | 'channel' | 'minVersion'>,
+  via: readonly CatalogEntry[] = [],
+): Installed {
+  const [first = entry] = via
+  const installed = { imageId: first.imageId, targetVersion: first.version }
+  const reported = first.reported.length > 0 ? first.reported : null
+  return { ...installed, reported, path: via.length === 0 ? null : [...via, entry].map(hopOf) }
+}
+
+function hopOf({ version, imageId, reported }: Parameters<typeof bindTarget>[0]): UpgradeHop {
+  return { version, image_id: imageId, reported }
+}
+
+interface Planned {
+  readonly entry: { readonly version: string; readonly imageId: string }
+  readonly via?: readonly CatalogEntry[]
+}
+
+/** Returns the images that a device gets, in order. */
+export function listImages({ entry, via = [] }: Planned): string[] {
+  return [...via, entry].map(({ imageId }) => imageId)
+}
+
+/** Says in the record of a site how many of its devices need more than one reboot. */
+export function noteHops(plans: readonly ({ readonly kind: string } & Partial<Planned>)[]): UpgradeNote[] {
+  const ways = plans.flatMap(({ kind, entry, via = [] }) =>
+    kind !== 'upgrade' || entry === undefined || via.length === 0
+      ? []
+      : [[...via, entry].map(({ version }) => version).join(', then ')],
+  )
+  return [...Map.groupBy(ways, (versions) => versions)].map(([versions, some]) => {
+    return { reason: `${some.length} devices reboot more than once: they install ${versions}` }
+  })
+}

@@ -1,0 +1,180 @@
+import { uuidv7 } from 'uuidv7'
+import { beforeEach, expect, it } from 'vitest'
+import { isImageInUse } from '../../src/firmware/store.ts'
+import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
+import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
+import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
+import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
+import { inTx, json } from '../../src/platform/db.ts'
+import { MODEL, NEW, OLD, type SeededDevice } from '../support/fleet.ts'
+import { expectConsistent } from './expect-consistent.ts'
+import { countAll, countOf, statusOf, useRollout } from './harness.ts'
+
+const MIDDLE = '1.5.0'
+const rollout = useRollout()
+const { advance, create, play, read, seed } = rollout
+let devices: SeededDevice[] = []
+let middleId = ''
+
+/** NEW can be installed from MIDDLE only, and MIDDLE from anything. */
+beforeEach(async () => {
+  devices = await seed([3, 1])
+  const { orgId } = rollout.org.scope
+  middleId = uuidv7()
+  const image = await rollout.ctx.db.selectFrom('firmwareImage').selectAll().limit(1).executeTakeFirstOrThrow()
+  await rollout.ctx.db
+    .insertInto('firmwareImage')
+    .values({ ...image, id: middleId, sha256: 'd'.repeat(64) })
+    .execute()
+  const createdAt = rollout.clock.now()
+  const traits = { tag: null, channel: null, minVersion: null, createdAt }
+  await rollout.ctx.db
+    .insertInto('firmwareVersion')
+    .values({ orgId, imageId: middleId, model: MODEL, version: MIDDLE, reported: json([`${MIDDLE}-stock`]), ...traits })
+    .execute()
+  await rollout.ctx.db.updateTable('firmwareVersion').set({ minVersion: MIDDLE }).where('version', '=', NEW).execute()
+})
+
+/** The commanded devices install, and come back with a version. */
+async function install(some: readonly SeededDevice[], version: string): Promise<void> {
+  await advance()
+  await rollout.fleet.answer(() => 'does')
+  rollout.clock.advance(1000)
+  await advance()
+  await rollout.fleet.disconnect(some)
+  rollout.clock.advance(60_000)
+  await rollout.fleet.connect(some, version)
+  await advance()
+}
+
+const detailOf = async (id: string, device: SeededDevice | undefined) =>
+  presentUpgradeTargetDetail(await getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id, mac: device?.mac ?? '' }))
+
+it('devices get the versions on the way to the one that is wanted, and count once', async () => {
+  const { id } = await create({ version: NEW, strategy: 'big_bang' })
+  expect((await read(id)).siteUpgrades.map(({ notes }) => String(notes[0]?.reason)).toSorted()).toEqual([
+    '1 devices reboot more than once: they install 1.5.0, then 2.0.0',
+    '3 devices reboot more than once: they install 1.5.0, then 2.0.0',
+  ])
+  await install(devices, `${MIDDLE}-stock`)
+  expect(countAll(await read(id))).toEqual({ dl_requested: 4 })
+  expect(await detailOf(id, devices[0])).toMatchObject({
+    status: 'download_requested',
+    from_version: OLD,
+    version: NEW,
+    path: [
+      { version: MIDDLE, done_at: expect.any(Number), down_at: expect.any(Number), up_at: expect.any(Number) },
+      { version: NEW },
+    ],
+  })
+  await install(devices, NEW)
+  expect(statusOf(await read(id))).toEqual(['completed', 'completed'])
+  expect(countAll(await read(id))).toEqual({ upgraded: 4 })
+  const detail = await detailOf(id, devices[0])
+  expect(detail.commands.map(({ attempt, status }) => [attempt, status])).toEqual([
+    [1, 'done'],
+    [2, 'done'],
+  ])
+  const causes = detail.timeline.flatMap(({ cause }) => (cause === '' ? [] : [cause]))
+  expect(causes).toContain(`goes on to ${NEW}`)
+  expect(causes).toContain(`${OLD} -> ${MIDDLE} -> ${NEW}`)
+  await expectConsistent(rollout.ctx)
+})
+
+it('the next phase waits for the last hop of each device', async () => {
+  const { id } = await create({
+    version: NEW,
+    strategy: 'serial',
+    site_ids: [rollout.org.sites[0]?.id ?? ''],
+    all_sites: false,
+  })
+  await advance()
+  const begun: SeededDevice[] = []
+  await rollout.fleet.answer((device) => {
+    begun.push(device)
+    return 'does'
+  })
+  expect(begun).toHaveLength(1)
+  for (const version of [MIDDLE, NEW]) {
+    if (version === NEW) {
+      await advance()
+      await rollout.fleet.answer((device) => {
+        expect(device).toBe(begun[0])
+        return 'does'
+      })
+    }
+    await advance()
+    await rollout.fleet.disconnect(begun)
+    rollout.clock.advance(60_000)
+    await rollout.fleet.connect(begun, version)
+    await advance()
+  }
+  expect(countOf(await read(id))).toMatchObject({ upgraded: 1 })
+})
+
+it('a service that dies between two hops repeats none and forgets none', async () => {
+  const { id } = await create({ version: NEW, strategy: 'big_bang' })
+  await install(devices, MIDDLE)
+  // The gateway and the engine start anew: all that they know is in the database.
+  await rollout.fleet.markSessionsLost()
+  await advance()
+  await rollout.fleet.connect(devices, MIDDLE, 'socket')
+  await advance()
+  await rollout.fleet.markSessionsLost()
+  await rollout.fleet.connect(devices, MIDDLE, 'socket')
+  await install(devices, NEW)
+  expect(countAll(await read(id))).toEqual({ upgraded: 4 })
+  expect([...rollout.fleet.attempts.values()]).toEqual([2, 2, 2, 2])
+  await expectConsistent(rollout.ctx)
+})
+
+it('a device that has got to a later version by itself goes on from there', async () => {
+  const [here, there] = devices
+  const { id } = await create({ version: NEW, strategy: 'big_bang' })
+  await rollout.fleet.connect(here === undefined ? [] : [here], NEW)
+  await rollout.fleet.connect(there === undefined ? [] : [there], MIDDLE)
+  await advance()
+  await advance()
+  await advance()
+  expect(countOf(await read(id))).toEqual({ dl_requested: 2, skipped: 1 })
+  const commands = await rollout.ctx.db.selectFrom('deviceCommand').select(['deviceId', 'params']).execute()
+  expect(commands.find(({ deviceId }) => deviceId === there?.id)?.params).toMatchObject({ version: NEW })
+})
+
+it('a device that fails on its way is retried from there', async () => {
+  const { id } = await create({ version: NEW, strategy: 'big_bang', max_failure_percentage: 100 })
+  await install(devices, MIDDLE)
+  await play(() => 'refuses_content')
+  expect(countAll(await read(id))).toEqual({ failed: 4 })
+  await retryOrgUpgrade(rollout.ctx, rollout.org.scope, { id, macs: null })
+  await install(devices, NEW)
+  expect(countAll(await read(id))).toEqual({ upgraded: 4 })
+  await expectConsistent(rollout.ctx)
+})
+
+it('an upgrade that is cancelled leaves a device at the version that it has got to', async () => {
+  const { id } = await create({ version: NEW, strategy: 'big_bang' })
+  await advance()
+  await rollout.fleet.answer(() => 'does')
+  await advance()
+  await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, id)
+  await rollout.fleet.disconnect(devices)
+  rollout.clock.advance(60_000)
+  await rollout.fleet.connect(devices, MIDDLE)
+  await advance()
+  expect(await detailOf(id, devices[0])).toMatchObject({
+    status: 'cancelled',
+    reason: `stopped on its way, at ${MIDDLE}`,
+  })
+  expect(statusOf(await read(id))).toEqual(['cancelled', 'cancelled'])
+  await expectConsistent(rollout.ctx)
+})
+
+it('an image is in use while a device has yet to get it', async () => {
+  await create({ version: NEW, strategy: 'big_bang' })
+  const { scope, imageId } = rollout.org
+  await inTx(rollout.ctx, async (tx) => {
+    expect([await isImageInUse(tx, scope, imageId), await isImageInUse(tx, scope, middleId)]).toEqual([true, true])
+    expect(await isImageInUse(tx, scope, uuidv7())).toBe(false)
+  })
+})
