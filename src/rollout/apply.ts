@@ -20,6 +20,7 @@ import { presentInFlight } from './present-in-flight.ts'
 import { presentPhase } from './present-phase.ts'
 import { type UpgradeHold, isInFlight, isTerminal } from './rollout.ts'
 import { type TargetChange, updateOrgFailures, updateSiteUpgrades, updateTargets } from './store-apply.ts'
+import { updateBaselines } from './store-health.ts'
 import { updateHops } from './store-hops.ts'
 import { pauseSiteUpgrades } from './store-hold.ts'
 import { openDownloadPhase, updateOrgDownloads } from './store-downloads.ts'
@@ -58,6 +59,14 @@ export async function applyRounds(
     at,
   )
   await applyHops(tx, scope, steps, at)
+  const compared = steps.filter(({ siteUpgrade, order }) => siteUpgrade.plan.health === true && order !== null)
+  const begun = compared.filter(({ order }) => order === 'upgrade' || order === 'activate')
+  await updateBaselines(
+    tx,
+    scope,
+    begun.map(({ target }) => target),
+    at.nowMs,
+  )
   for (const inFlight of [true, false]) {
     const turned = steps.filter(
       ({ target, to }) => !isTerminal(to) && isInFlight(to) === inFlight && isInFlight(target.state) !== inFlight,

@@ -1,3 +1,4 @@
+import { isHealthReason } from './decide-health.ts'
 import { fail, gone } from './decide-attempt.ts'
 import type { RolloutOptions } from './rollout.ts'
 import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
@@ -7,13 +8,17 @@ const wait: TargetDecision = { kind: 'wait' }
 /** Failures of a device that installed the version and is worse off with it. */
 const reasonsToRestore: ReadonlySet<string | undefined> = new Set(['no_reconnect', 'unstable'])
 
+function isWorseOff(reason: string | undefined): boolean {
+  return reasonsToRestore.has(reason) || isHealthReason(reason)
+}
+
 /** A restore that could not be sent is requested again this often. */
 const MAX_REQUESTS = 3
 
 /** Turns the failure of a device that is to be restored into the begin of its restore. */
 export function restoreInstead(target: TargetNow, rules: TargetRules, decision: TargetDecision): TargetDecision {
   if (!rules.rollback || target.state === 'rolling_back') return decision
-  if (decision.kind !== 'move' || decision.to !== 'failed' || !reasonsToRestore.has(decision.reason)) return decision
+  if (decision.kind !== 'move' || decision.to !== 'failed' || !isWorseOff(decision.reason)) return decision
   const { device } = target
   if (device === null) return decision
   // What the device can do with its new version is known once it is back.

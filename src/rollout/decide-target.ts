@@ -1,4 +1,5 @@
 import { fail, gone, isStopped, pauseAttempt, repeatAttempt, suspend } from './decide-attempt.ts'
+import { checkHealthInstead } from './decide-health.ts'
 import { decideRollback, restoreInstead } from './decide-rollback.ts'
 import { decideSnapshot } from './decide-snapshot.ts'
 import { decideWaiting } from './decide-waiting.ts'
@@ -12,7 +13,8 @@ const wait: TargetDecision = { kind: 'wait' }
 
 /** Decides the next step of a target whose phase is open. Pure: the same facts give the same decision. */
 export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecision {
-  const next = hopInstead(target, rules.stopping, decideNextStep(target, rules))
+  const checked = checkHealthInstead(target, rules, decideNextStep(target, rules))
+  const next = hopInstead(target, rules.stopping, checked)
   return limitTo(rules.only, restoreInstead(target, rules, next))
 }
 

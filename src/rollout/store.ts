@@ -5,8 +5,9 @@ import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
 import type { DevicesInUse, OrgLimits } from './decide-capacity.ts'
-import { type TargetState, type UpgradeHold, inFlightStates } from './rollout.ts'
+import { type TargetState, type UpgradeHold, inFlightStates, isInFlight } from './rollout.ts'
 import { orgDownloadsOf } from './store-downloads.ts'
+import { listHealth } from './store-health.ts'
 import { orgPhasesOf } from './store-phases.ts'
 import { type LockedTarget, type TargetKey, type TargetLimits, listTargets } from './store-targets.ts'
 
@@ -195,7 +196,12 @@ export async function lockSiteUpgrades(
     .execute()
   const due = new Set(claims.filter(({ isDue }) => isDue).map(({ id }) => id))
   const asked = rows.map((row) => Object.assign(row, { isDue: due.has(row.id) }))
-  const targets = Map.groupBy(await listTargets(tx, scope, asked, { changes, ...limits }), ({ upgradeId }) => upgradeId)
+  const listed = await listTargets(tx, scope, asked, { changes, ...limits })
+  const compared = new Set(asked.flatMap(({ id, plan }) => (plan.health === true ? [id] : [])))
+  const inFlight = listed.filter(({ upgradeId, state }) => compared.has(upgradeId) && isInFlight(state))
+  const health = await listHealth(tx, scope, inFlight)
+  for (const target of inFlight) Object.assign(target, { health: health.get(target.deviceId) })
+  const targets = Map.groupBy(listed, ({ upgradeId }) => upgradeId)
   return asked.map((siteUpgrade) => Object.assign(siteUpgrade, { targets: targets.get(siteUpgrade.id) ?? [] }))
 }
 

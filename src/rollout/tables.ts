@@ -167,11 +167,25 @@ export interface UpgradePlan {
   readonly snapshot?: true
   /** Devices that are worse off with the version return to their backup version. Absent: no device does. */
   readonly rollback?: true
+  /** Devices must be as healthy as before to count as upgraded. Absent: their connection is enough. */
+  readonly health?: true
   /** Targets without those that were skipped when planning: the base of the percentage. */
   readonly planned: number
   readonly timezone: string
   /** Devices begin only within them. Absent: at any time. */
   readonly windows?: readonly MaintenanceWindow[]
+}
+
+/** What a device reports of its place in the network. */
+export interface DeviceHealth {
+  /** Uplink ports that are up. */
+  readonly uplinks: readonly string[]
+  /** Switches and routers that it hears by LLDP. */
+  readonly neighbors: readonly string[]
+  /** The bands of its radios. */
+  readonly radios: readonly string[]
+  /** Wireless clients; null: it does not count them. */
+  readonly clients: number | null
 }
 
 /** A version on the way of a device to the one that is wanted, which is the last. */
@@ -322,6 +336,8 @@ export interface UpgradeTargetTable {
   downAt: Date | null
   /** When it was connected again, after its restore if it was restored; null: it has not come back. */
   upAt: Date | null
+  /** How the device was before it was commanded to reboot; null: that is not compared. */
+  baseline: Json<DeviceHealth> | null
 }
 
 /** A run of a target that failed and was retried. */

@@ -2,6 +2,9 @@ import type { LossReason } from '../devices/commands/command.ts'
 import type { CommandKind, CommandState } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type { RolloutOptions, TargetState, UpgradeHop, UpgradePart } from './rollout.ts'
+import type { DeviceHealth } from './tables.ts'
+
+export type { DeviceHealth } from './tables.ts'
 
 /**
  * Whether a device is reachable. `expected`: the service has restarted or lost its connections, and the device has not
@@ -110,6 +113,8 @@ export interface TargetNow {
   readonly device: DeviceNow | null
   readonly command: CommandNow | null
   readonly download: DownloadNow | null
+  /** Absent: its health is not compared, or not yet. */
+  readonly health?: HealthNow | undefined
 }
 
 type Attempts = Pick<TargetNow, 'failedAttempts' | 'lostAttempts'>
@@ -174,4 +179,12 @@ export interface TargetRules {
   readonly offlineDeadlineMs: number | null
   /** Until this time absent devices may still be on their way back, for example after a restart of the service. */
   readonly graceUntilMs: number
+}
+
+/** The health of a device before its upgrade and now. */
+export interface HealthNow {
+  /** Null: the device had not reported in the hour before. Nothing is compared then. */
+  readonly baseline: DeviceHealth | null
+  /** Its last report; null: it has never sent one. */
+  readonly latest: { readonly reportedMs: number; readonly health: DeviceHealth } | null
 }

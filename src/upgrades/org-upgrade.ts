@@ -76,6 +76,8 @@ export interface UpgradeRequest {
   readonly snapshot: boolean
   /** Devices that are worse off with the version return to their backup version. */
   readonly rollback: boolean
+  /** Devices must be as healthy as before to count as upgraded. */
+  readonly health: boolean
   /** The name of the strategy, for the record. */
   readonly strategy: string
   /** The field that names it. */

@@ -13,6 +13,7 @@ import { type PhasingPlan, planPhasing } from './plan-downloads.ts'
 import { type P2pBatches, noteP2p, noteUnusedP2p, planP2p } from './plan-p2p.ts'
 import { encodeJoining } from './plan-joining.ts'
 import { bindTarget, noteHops } from './plan-hops.ts'
+import { noteHealth } from './plan-health.ts'
 import { noteRollbacks } from './plan-rollbacks.ts'
 import { noteSnapshots } from './plan-snapshots.ts'
 import { INCLUDE_MS, type UpgradeRequest, type UpgradeSite } from './org-upgrade.ts'
@@ -41,6 +42,8 @@ export interface UpgradeInputs {
   readonly plans: readonly Planned[]
   /** By MAC; see PlanFacts. */
   readonly radio: RadioFactsByMac
+  /** Those of the devices that report how they are, where their health is compared. */
+  readonly reporting?: ReadonlySet<string>
   /** The switches and gateways of the sites. */
   readonly cabled: readonly CabledDevice[]
   /** Ids of the devices that no other upgrade has. */
@@ -75,6 +78,7 @@ export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): New
     const siteTimes = times.get(site.id)
     if (phases === undefined || siteTimes === undefined) return []
     const mine = {
+      reporting: inputs.reporting,
       plans: plansBySite.get(site.id) ?? [],
       claimed,
       phases,
@@ -157,6 +161,7 @@ interface SitePlan extends SiteUpgradeOf {
   readonly downloads: PhasePlan<Selected> | null
   readonly scopes: Omit<PhasingPlan, 'notes'>
   readonly ranks: Ranks
+  readonly reporting: ReadonlySet<string> | undefined
   readonly nowMs: number
 }
 
@@ -193,7 +198,7 @@ function planSite(request: UpgradeRequest, sitePlan: LimitedSitePlan, facts: Pla
 }
 
 function presentPlan(request: UpgradeRequest, sitePlan: LimitedSitePlan): UpgradePlan {
-  const { strategy, only, snapshot, rollback } = request
+  const { strategy, only, snapshot, rollback, health } = request
   const { phases, times, scopes, ranks, maxFailurePercentage } = sitePlan
   const downloads = presentDownloads(request, sitePlan)
   const p2p = planSiteP2p(request, sitePlan)
@@ -211,6 +216,7 @@ function presentPlan(request: UpgradeRequest, sitePlan: LimitedSitePlan): Upgrad
     ...(only !== null && { only: only.part }),
     ...(snapshot && { snapshot }),
     ...(rollback && { rollback }),
+    ...(health && { health }),
     planned: phases.targets.length,
     timezone: times.timezone,
     ...(times.windows.length > 0 && { windows: times.windows }),
@@ -232,7 +238,7 @@ function presentDownloads(request: UpgradeRequest, { downloads, scopes }: SitePl
   return scopes.onlyTwoSteps ? plan : { ...plan, one_step: true }
 }
 
-function noteSite(request: UpgradeRequest, { times, plans, claimed }: SitePlan): UpgradeNote[] {
+function noteSite(request: UpgradeRequest, { times, plans, claimed, reporting }: SitePlan): UpgradeNote[] {
   const mine = plans.filter(({ device }) => claimed.has(device.id))
   const busy = plans.filter(({ kind, device }) => kind === 'upgrade' && !claimed.has(device.id))
   return [
@@ -240,6 +246,7 @@ function noteSite(request: UpgradeRequest, { times, plans, claimed }: SitePlan):
     ...plans.flatMap((plan) => (plan.kind === 'leave_out' ? [{ mac: plan.device.mac, reason: plan.reason }] : [])),
     ...noteSnapshots(request, mine),
     ...noteRollbacks(request, mine),
+    ...noteHealth(request, mine, reporting),
     ...noteHops(mine),
     ...busy.map(({ device }) => ({ mac: device.mac, reason: noteBusy(request) })),
   ]

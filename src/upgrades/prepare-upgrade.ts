@@ -8,6 +8,7 @@ import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { splitImages } from '../rollout/hops.ts'
 import { type Candidate, listCandidates } from '../rollout/store-create.ts'
+import { listReporting } from '../rollout/store-health.ts'
 import type { RadioFactsByMac } from './radio/radio.ts'
 import { listRadioFacts } from './radio/store.ts'
 import type { UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
@@ -26,6 +27,7 @@ import {
 } from './plan-org-upgrade.ts'
 import { listImages } from './plan-hops.ts'
 import { refuseP2p } from './plan-p2p.ts'
+import { refuseHealth } from './plan-health.ts'
 import { refuseRollback } from './plan-rollbacks.ts'
 import { refuseSnapshot } from './plan-snapshots.ts'
 import { addWindows, limitToWindows } from './plan-windows.ts'
@@ -65,6 +67,8 @@ export async function prepareUpgrade(
   refuseOtherTypes(request, plans)
   refuseSnapshot(request, plans)
   refuseRollback(request, plans)
+  const reporting = await listReportingDevices(tx, scope, { request, plans })
+  refuseHealth(request, plans, reporting)
   if (request.p2p !== null) refuseP2p(request.p2p, plans)
   await shareImages(tx, scope, plans)
   const id = request.planId ?? uuidv7()
@@ -79,6 +83,7 @@ export async function prepareUpgrade(
     candidates,
     times,
     plans,
+    reporting,
     radio,
     cabled,
     wanted,
@@ -100,6 +105,15 @@ async function listStaged(
   if (request.only?.part !== 'activate') return new Map()
   const ids = plans.map(({ device }) => device.id)
   return listStagedImages(tx, scope, ids)
+}
+
+function listReportingDevices(
+  tx: Tx,
+  scope: InOrg,
+  { request, plans }: { readonly request: UpgradeRequest; readonly plans: readonly Planned[] },
+): Promise<ReadonlySet<string>> | ReadonlySet<string> {
+  const ids = plans.flatMap(({ kind, device }) => (kind === 'upgrade' ? [device.id] : []))
+  return request.health ? listReporting(tx, scope, ids) : new Set()
 }
 
 async function listRadio(

@@ -41,6 +41,7 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     reboots: true,
     snapshot: body.snapshot ?? false,
     rollback: body.rollback_on_failure ?? false,
+    health: body.check_health ?? false,
     strategy: strategy.name,
     strategyField: body.reboot_strategy === undefined ? 'strategy' : 'reboot_strategy',
     phasing: parsePhasing(strategy, downloads, { ...body, ...gates }, 'reboots'),

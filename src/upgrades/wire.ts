@@ -59,6 +59,14 @@ export const commonFields = {
         'Devices that do not return, or do not stay connected, with the version restore their backup version',
     }),
   ),
+  /** Signalbox's own field. */
+  check_health: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'Devices count as upgraded once they have the uplinks, neighbors and radios that they had before, and half of the clients',
+    }),
+  ),
   ...previewFields,
   ...limitsOfAll,
   ...windowFields,

@@ -82,6 +82,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       supersede: body.supersede ?? false,
       includeNew: false,
       rollback: false,
+      health: false,
       start: instantOf('start_time', start),
       reboot: instantOf('reboot_at', reboot),
       document: { ...body, channel },

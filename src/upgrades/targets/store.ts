@@ -9,6 +9,7 @@ import { pageOf } from '../../http/store-pages.ts'
 import { addMs } from '../../platform/clock.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
+import type { DeviceHealth } from '../../rollout/target.ts'
 import { type TargetState, type UpgradeHop, isTerminal } from '../../rollout/rollout.ts'
 import { type TimelineStep, decodeTimeline } from '../../rollout/timeline.ts'
 import { buckets } from '../buckets.ts'
@@ -132,6 +133,8 @@ export interface UpgradeTargetDetail extends UpgradeTarget {
   readonly events: readonly TargetEvent[]
   readonly downAt: Date | null
   readonly upAt: Date | null
+  /** How the device was before; null: that is not compared. */
+  readonly baseline: DeviceHealth | null
 }
 
 /** A device whose connection keeps breaking gets a command for each attempt. */
@@ -162,7 +165,7 @@ export async function getUpgradeTarget(
 ): Promise<UpgradeTargetDetail> {
   const createdAt = await getCreationTime(reader, scope, id)
   const found = await selectTargets(reader, scope, id)
-    .select(['target.timeline', 'target.downAt', 'target.upAt'])
+    .select(['target.timeline', 'target.downAt', 'target.upAt', 'target.baseline'])
     .where('target.mac', '=', mac)
     .executeTakeFirst()
   if (found === undefined) throw notFound(mac)

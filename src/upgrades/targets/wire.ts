@@ -3,6 +3,7 @@ import { type Conditions, filterQuery, parseFilters } from '../../http/filters.t
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
+import type { DeviceHealth } from '../../rollout/target.ts'
 import { finalVersionOf } from '../../rollout/hops.ts'
 import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
@@ -85,6 +86,17 @@ export const UpgradeTargetDetailReply = named(
       ),
     ),
     ...outageFields,
+    baseline: Type.Optional(
+      named(
+        'UpgradeTargetHealth',
+        Type.Object({
+          uplinks: Type.Array(Type.String(), { description: 'Uplink ports that are up' }),
+          neighbors: Type.Array(Type.String(), { description: 'Switches and routers that it hears by LLDP' }),
+          radios: Type.Array(Type.String(), { description: 'The bands of its radios' }),
+          clients: Type.Optional(Type.Integer({ description: 'Wireless clients' })),
+        }),
+      ),
+    ),
     timeline: Type.Array(
       named(
         'UpgradeTargetStep',
@@ -130,6 +142,15 @@ function presentHop({ version, ...times }: UpgradeHop): Static<typeof UpgradeTar
   }
 }
 
+function presentHealth({ uplinks, neighbors, radios, clients }: DeviceHealth) {
+  return {
+    uplinks: [...uplinks],
+    neighbors: [...neighbors],
+    radios: [...radios],
+    ...(clients !== null && { clients }),
+  }
+}
+
 function presentOutage({ downAt, upAt }: Pick<UpgradeTargetDetail, 'downAt' | 'upAt'>) {
   return {
     ...(downAt !== null && { down_at: epochS(downAt) }),
@@ -160,6 +181,7 @@ export function presentUpgradeTargetDetail(target: UpgradeTargetDetail): Static<
       ...(finishedAt !== null && { finished_at: epochS(finishedAt) }),
     })),
     ...presentOutage(target),
+    ...(target.baseline !== null && { baseline: presentHealth(target.baseline) }),
     timeline: mergeTimeline(target).map(({ at, kind, what, cause }) => ({
       timestamp: epochS(at),
       kind,

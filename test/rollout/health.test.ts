@@ -1,0 +1,101 @@
+// Devices have to be as healthy after their upgrade as before, as the engine carries it out.
+import { expect, it } from 'vitest'
+import { upsertReports } from '../../src/devices/telemetry/store-reports.ts'
+import type { Telemetry } from '../../src/devices/telemetry/telemetry.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
+import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
+import type { SeededDevice } from '../support/fleet.ts'
+import { expectConsistent } from './expect-consistent.ts'
+import { countAll, options, useRollout } from './harness.ts'
+
+const rollout = useRollout()
+const MINUTE_MS = 60_000
+
+const radio = { channel: 1, bssids: [], num_clients: 0, num_wlans: 1 }
+const healthy: Telemetry = {
+  unit: { num_clients: 10 },
+  radios: [
+    { band: '24', ...radio },
+    { band: '5', ...radio },
+  ],
+  ports: [
+    { id: 'eth0', up: true, uplink: true },
+    { id: 'eth1', up: false },
+  ],
+  interfaces: [],
+  neighbors: [
+    { port: 'eth0', mac: '0a0000000001', forwards: true, mgmt_addrs: [] },
+    { port: 'eth1', mac: '0a0000000002', forwards: false, mgmt_addrs: [] },
+  ],
+  wireless: [],
+  wired: [],
+}
+
+async function report(devices: readonly SeededDevice[], telemetry: Partial<Telemetry> = {}): Promise<void> {
+  const { ctx, org } = rollout
+  const now = ctx.clock.now()
+  const bucket = { at: 0, samples: 1 } as never
+  const rows = devices.map(({ id }) => {
+    return { orgId: org.scope.orgId, deviceId: id, siteId: null, bucket, telemetry: { ...healthy, ...telemetry } }
+  })
+  await inTx(ctx, (tx) => upsertReports(tx, rows, { at: now, atMs: ctx.serviceClock.nowMs() }))
+}
+
+const reasons = async (): Promise<Record<string, string | null>> => {
+  const rows = await rollout.ctx.db.selectFrom('upgradeTarget').select(['mac', 'reason']).execute()
+  return Object.fromEntries(rows.map(({ mac, reason }) => [mac, reason]))
+}
+
+it('those that come back as they were are upgraded, and the others fail with what they lack', async () => {
+  const devices = await rollout.seed([5])
+  const [fine, deaf, silent, lonely, unknown] = devices as [
+    SeededDevice,
+    SeededDevice,
+    SeededDevice,
+    SeededDevice,
+    SeededDevice,
+  ]
+  await report([fine, deaf, silent, lonely])
+  const { id, siteUpgrades } = await rollout.create({
+    strategy: 'big_bang',
+    check_health: true,
+  })
+  expect(siteUpgrades[0]?.notes).toEqual([
+    { mac: unknown.mac, reason: 'does not report how it is: its health is not compared' },
+  ])
+  await rollout.play()
+  expect(countAll(await rollout.read(id))).toEqual({ verifying: 4, upgraded: 1 })
+  await report([fine])
+  await report([deaf], { radios: [] })
+  await report([lonely], { unit: { num_clients: 4 } })
+  await rollout.advance()
+  expect(countAll(await rollout.read(id))).toEqual({ verifying: 3, upgraded: 2 })
+  rollout.clock.advance(11 * MINUTE_MS)
+  await report([lonely], { unit: { num_clients: 4 } })
+  await rollout.advance()
+  // The service listens meanwhile, so all of the time counts.
+  rollout.clock.advance(options.verifyTimeoutMs)
+  await rollout.advance()
+  expect(await reasons()).toEqual({
+    [fine.mac]: null,
+    [unknown.mac]: null,
+    [deaf.mac]: 'health_radio',
+    [silent.mac]: 'health_unknown',
+    [lonely.mac]: 'health_clients',
+  })
+  const detail = await getUpgradeTarget(rollout.ctx.db, rollout.org.scope, { id, mac: deaf.mac })
+  expect(presentUpgradeTargetDetail(detail)).toMatchObject({
+    baseline: { uplinks: ['eth0'], neighbors: ['0a0000000001'], radios: ['24', '5'], clients: 10 },
+  })
+  await expectConsistent(rollout.ctx)
+})
+
+it('a comparison that no device can take part in is refused', async () => {
+  const devices = await rollout.seed([2])
+  await expect(rollout.create({ check_health: true })).rejects.toThrow(
+    'check_health: is true, but none of the 2 devices reports its ports, radios and clients, for example ',
+  )
+  await report(devices.slice(0, 1))
+  expect((await rollout.create({ check_health: true })).siteUpgrades).toHaveLength(1)
+})
