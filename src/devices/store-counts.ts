@@ -7,6 +7,7 @@ import { countsOf } from '../http/store-pages.ts'
 import type { Reader } from '../platform/db.ts'
 import { plannedAnew } from '../platform/prepared.ts'
 import type { DeviceColumn } from './store-fields.ts'
+import { withKnownValues } from './store-known.ts'
 import { allKnownCounts, fewDevicesFrom, knownCounts, lengthOf, matchesAlone } from './store-lengths.ts'
 import {
   type DeviceFilter,
@@ -17,7 +18,6 @@ import {
   isOfOneSite,
   isOnlyOn,
   passes,
-  withKnownModels,
 } from './store-lists.ts'
 
 /** Up to how many devices are looked up one by one rather than in a join of whole tables. */
@@ -37,7 +37,7 @@ export async function countDevicesBy(
 ): Promise<Counts> {
   const { field, limit } = count
   if (field === unreported) return { rows: [], total: 0 }
-  const filter = await withKnownModels(reader, scope, count.filter)
+  const filter = await withKnownValues(reader, scope, count.filter)
   const [name] = Object.entries(inCounters).find(([, known]) => known === field) ?? []
   if (filter.more.length === 0 && name !== undefined) {
     const hits = sql`select * from device_count where ${counted(scope, 'device_count', filter)}`

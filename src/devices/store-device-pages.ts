@@ -6,6 +6,7 @@ import type { Group } from '../http/store-groups.ts'
 import { type List, pageOf } from '../http/store-pages.ts'
 import type { Reader } from '../platform/db.ts'
 import { type DeviceColumn, type DeviceGroup, deviceFields } from './store-fields.ts'
+import { withKnownValues } from './store-known.ts'
 import { fewDevicesFrom, lengthOf, matchesAlone } from './store-lengths.ts'
 import {
   type DeviceFilter,
@@ -17,7 +18,6 @@ import {
   isOfOneSite,
   isOnlyOn,
   passes,
-  withKnownModels,
 } from './store-lists.ts'
 
 export interface DeviceSort {
@@ -45,7 +45,7 @@ export async function pageOfDevices<T extends object>(
   { filter: given, sort, page, columns, sizes, also }: DeviceList,
 ): Promise<Paged<T>> {
   const { by } = sort
-  const filter = await withKnownModels(reader, scope, given)
+  const filter = await withKnownValues(reader, scope, given)
   const needs = [...filter.needs, by.of]
   const tables = devicesFor(needs, { oneByOne: isOfOneSite(scope, filter) })
   const few = fewDevicesFrom(scope, filter, needs)

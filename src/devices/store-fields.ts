@@ -4,10 +4,10 @@ import { type Column, unreported } from '../http/store-filters.ts'
 import { deviceIdsFrom } from './device.ts'
 
 /**
- * Tables that are joined to `device` only where a column of theirs is needed: device_status, _connection, _fact,
- * _summary and _hardware.
+ * Tables that are joined to `device` only where a column of theirs is needed: device_status, _connection, _version,
+ * _fact, _summary and _hardware.
  */
-export type Joined = 'status' | 'connection' | 'fact' | 'summary' | 'hardware'
+export type Joined = 'status' | 'connection' | 'version' | 'fact' | 'summary' | 'hardware'
 
 /** A column of `device`, or of a joined table, by which devices are filtered, sorted and counted. */
 export interface DeviceColumn extends Column {
@@ -89,7 +89,7 @@ export const deviceFields = {
     always: true,
     groups: [{ where: sql`connection.status = 'connected'` }, { where: sql`connection.status = 'disconnected'` }],
   },
-  version: { value: sql`fact.firmware`, of: 'fact', counter: 'version', byBytes: true },
+  version: { value: sql`version.firmware`, of: 'version', counter: 'version', byBytes: true },
   ip: { value: sql`fact.ip`, of: 'fact', byBytes: true },
   ext_ip: { value: sql`fact.ext_ip`, of: 'fact', byBytes: true },
   last_seen: { value: sql`status.last_seen_at`, of: 'status' },

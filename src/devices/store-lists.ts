@@ -5,7 +5,6 @@ import type { Condition, Conditions, Filters } from '../http/filters.ts'
 import { MAX_LIMIT } from '../http/lists.ts'
 import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import { column, conditionOn, conditionsOn, unreported } from '../http/store-filters.ts'
-import type { Reader } from '../platform/db.ts'
 import { type DeviceColumn, type DeviceFields, type Joined, deviceFields, hasMembers } from './store-fields.ts'
 
 /** The filters of a list of devices. */
@@ -21,7 +20,7 @@ export interface DeviceFilter {
   readonly needs: readonly Joined[]
   /** The tables that they are on. */
   readonly on: readonly ('device' | Joined)[]
-  /** What they compare, as far as it is known. */
+  /** What the first of `more` compare, in their order. */
   readonly compared: readonly Comparison[]
 }
 
@@ -84,6 +83,7 @@ export function alsoPassing(
 export const tablesOf: Readonly<Record<Joined, RawBuilder<unknown>>> = {
   status: sql`device_status`,
   connection: sql`device_connection`,
+  version: sql`device_version`,
   fact: sql`device_fact`,
   summary: sql`device_summary`,
   hardware: sql`device_hardware`,
@@ -142,20 +142,6 @@ export function counted(
     ...conditionsOn(columns, conditions),
     ...(onlyUnassigned ? [sql`${named('site_id')} is null`] : []),
   ])
-}
-
-/**
- * Replaces patterns of models by the models that match, which the counters know. PostgreSQL then knows how many devices
- * a list has, and that most patterns match none of another type.
- */
-export async function withKnownModels(reader: Reader, scope: SitesScope, filter: DeviceFilter): Promise<DeviceFilter> {
-  const { model } = filter.counted
-  if (model === undefined || !('patterns' in model) || model.patterns.length === 0) return filter
-  const { rows } = await sql<{ model: string }>`
-    select distinct model from device_count where count > 0 and ${counted(scope, 'device_count', filter)}
-  `.execute(reader)
-  const known: Condition = { ...model, values: rows.map((row) => row.model), patterns: [] }
-  return { ...filter, counted: { ...filter.counted, model: known } }
 }
 
 /** SQL condition on `device` and `status`: the scope and the filter include the device. */

@@ -9,6 +9,7 @@ declare module '../platform/schema.ts' {
     deviceStatus: DeviceStatusTable
     deviceConnection: DeviceConnectionTable
     deviceFact: DeviceFactTable
+    deviceVersion: DeviceVersionTable
     gatewayNode: GatewayNodeTable
     deviceSession: DeviceSessionTable
     deviceCommand: DeviceCommandTable
@@ -113,17 +114,24 @@ export interface DeviceStatusTable {
   fwupdate: Json<FwUpdate> | null
 }
 
-/** A copy of what searches need of the status; a trigger of migration 40 maintains it. */
+/** A copy of the addresses in the status, for searches; triggers of migrations 40 and 120 maintain it. */
 export interface DeviceFactTable {
   orgId: string
   deviceId: string
   type: DeviceType
-  firmware: string | null
   ip: string | null
   extIp: string | null
 }
 
-/** A copy of what searches need of the connection of each device; triggers of migrations 66 and 82 maintain it. */
+/** A copy of the version in the status, for searches; triggers of migration 121 maintain it. */
+export interface DeviceVersionTable {
+  orgId: string
+  deviceId: string
+  type: DeviceType
+  firmware: string | null
+}
+
+/** A copy of what searches need of the connection of each device; triggers of migrations 66 and 121 maintain it. */
 export interface DeviceConnectionTable {
   orgId: string
   deviceId: string

@@ -96,7 +96,7 @@ test('searches by connection follow connects, disconnects and claims', async () 
 /** The columns of the counted fields. */
 const countedColumns = {
   status: 'connection.status',
-  version: 'fact.firmware',
+  version: 'version.firmware',
   band_24_bandwidth: 'summary.band24_bandwidth',
   band_24_channel: 'summary.band24_channel',
   band_24_power: 'summary.band24_power',
@@ -120,7 +120,7 @@ async function expectCountedValues(when: string): Promise<void> {
   const { rows: had } = await sql`
     select device.org_id, field, device.type, value, count(*)::integer as count from device
       left join device_connection connection on connection.device_id = device.id
-      left join device_fact fact on fact.device_id = device.id
+      left join device_version version on version.device_id = device.id
       left join device_summary summary on summary.device_id = device.id
       cross join lateral (values ${sql.join(values)}) as had (field, value)
     where value is not null group by 1, 2, 3, 4 order by 1, 2, 3, 4`.execute(ctx.db)
@@ -135,6 +135,29 @@ async function countsOf(query: string): Promise<object[]> {
   const { body } = await server.call('GET', `/orgs/${server.org.orgId}/devices/count?${query}`)
   return body.results
 }
+
+test('parts of versions are found among the versions that devices have', async () => {
+  const { ctx } = server
+  const devices = await claimNewDevices(server, 3, { model: 'AP79' })
+  for (const [index, firmware] of ['9.10-rc1', '9.20-rc1', '9.20'].entries())
+    await connectDevice(ctx, devices[index]?.mac ?? '', { firmware })
+  const search = (query: string) => macsOf(`devices/search?model=AP79&${query}`)
+  expect(await search('version=*rc*')).toMatchObject({ total: 2 })
+  expect(await search('version=*.20*')).toMatchObject({ total: 2 })
+  expect(await search('version=*10-rc*,9.20')).toMatchObject({ total: 2 })
+  expect(await search('version=*beta*')).toMatchObject({ total: 0 })
+  await connectDevice(ctx, devices[0]?.mac ?? '', { firmware: '9.20' })
+  expect(await search('version=*rc*')).toMatchObject({ total: 1 })
+  expect(await macsOf('devices/search?version=*rc1')).toMatchObject({ total: 1 })
+  const { rows } = await sql`insert into device_value_count (org_id, field, type, value, count)
+    select ${server.org.orgId}, 'version', 'ap', '9.99.' || n, 1 from generate_series(1, 501) n returning value`.execute(
+    ctx.db,
+  )
+  expect(await search('version=*9.*')).toMatchObject({ total: 3 })
+  await sql`delete from device_value_count where value = any(${rows.map((row) => (row as { value: string }).value)})`.execute(
+    ctx.db,
+  )
+})
 
 test('values are counted whatever writes them, before and after their changes are folded', async () => {
   const { ctx } = server
@@ -171,4 +194,11 @@ test('values are counted whatever writes them, before and after their changes ar
   const { rows } = await sql`select from device_value_count where count = 0 union all select from device_value_delta
     `.execute(ctx.db)
   expect(rows).toEqual([])
+  // One statement changes devices in different ways, and one of them not at all.
+  await sql`update device_status set connected = device_id <> ${first}, disconnected_at = now(),
+    firmware = case when device_id = ${first} then '8.3' else firmware end where device_id = any(${[first, second]})
+  `.execute(ctx.db)
+  await expectCountedValues('changed together')
+  await sql`update device_status set firmware = null where device_id = ${second}`.execute(ctx.db)
+  await expectCountedValues('without a version')
 })

@@ -13,6 +13,7 @@ import type { HardwareUnit } from '../hardware/hardware.ts'
 import { type Device, deviceColumns } from '../store.ts'
 import type { inventoryFilters } from './filters.ts'
 import { deviceFields } from '../store-fields.ts'
+import { withKnownValues } from '../store-known.ts'
 import { byMac, pageOfDevices } from '../store-device-pages.ts'
 import { lengthOf } from '../store-lengths.ts'
 import {
@@ -26,7 +27,6 @@ import {
   isChassis,
   passes,
   sizesOfDevices,
-  withKnownModels,
 } from '../store-lists.ts'
 
 /** A device of the inventory, or a member of a Virtual Chassis that has no device of its own. */
@@ -67,7 +67,7 @@ export async function listInventory(
   scope: SitesScope,
   { filter, page }: { readonly filter: InventoryFilter; readonly page: Page },
 ): Promise<Paged<InventoryItem>> {
-  const devices = await withKnownModels(reader, scope, devicesOf(filter))
+  const devices = await withKnownValues(reader, scope, devicesOf(filter))
   const own = sql`select device.id, null::uuid as chassis_id, null::jsonb as member
     from ${devicesFor(devices.needs)} where ${passes(scope, devices)}`
   const withMembers = filter.withMembers || filter.vcMac !== null
