@@ -113,13 +113,26 @@ const deviceEventColumns = columnsOf('deviceEvent', {
   id: 'uuid',
   deviceId: 'uuid',
   siteId: 'uuid',
+  deviceType: 'text',
   type: 'text',
   event: 'jsonb',
   createdAt: 'timestamptz',
 })
 
+/** The members of an event that columns have. They are no part of its document: it would repeat them. */
+const inColumns = {
+  ...{ org_id: undefined, site_id: undefined, timestamp: undefined, type: undefined },
+  ...{ device_type: undefined, mac: undefined, ap: undefined, ap_name: undefined },
+} as const
+
+/** The members of an event that no column has. */
+export type StoredDeviceEvent = Omit<TopicEvents['device-events'], keyof typeof inColumns>
+
 export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent[], at: Date): Promise<void> {
-  const rows = events.map((row) => ({ ...row, id: uuidv7(), type: row.event.type }))
+  const rows = events.map((row) => {
+    const { type, device_type: deviceType } = row.event
+    return { ...row, id: uuidv7(), deviceType, type, event: { ...row.event, ...inColumns } }
+  })
   for (const part of partsOf(rows)) await insertRows(tx, deviceEventColumns, part, { every: { createdAt: at } })
 }
 

@@ -58,11 +58,12 @@ export interface DeviceEventTable {
   id: string
   deviceId: string
   siteId: string | null
+  deviceType: string | null
   type: string
+  /** The members of the topic that no column has. Events of former releases have all. */
   event: Json<Record<string, unknown>>
   createdAt: Date
   eventBytes: GeneratedAlways<number>
-  deviceType: GeneratedAlways<string | null>
 }
 
 export interface MxedgeEventTable {

@@ -90,7 +90,7 @@ async function makeHistory(
   await insert(server, 'audit_log', { ...ofSite, id, ...record })
   await insert(server, 'account_log', { admin_id: uuid(server.org.adminId), id, ...record })
   const happened = { type: sql`'AP_CONNECTED'`, event, created_at: now }
-  await insert(server, 'device_event', { ...ofSite, id, device_id: id, ...happened })
+  await insert(server, 'device_event', { ...ofSite, id, device_id: id, device_type: sql`'ap'`, ...happened })
   await insert(server, 'mxedge_event', { ...ofSite, id, mxedge_id: id, ...happened, type: sql`'ME_CONNECTED'` })
   const upgrade = { strategy: sql`'big_bang'`, target_version: sql`'2'`, force: sql`false`, enable_p2p: sql`false` }
   const ofRow = sql`lpad(n::text, 32, '0')::uuid`

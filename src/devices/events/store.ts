@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
-import type { TopicEvents } from '../../events/topics.ts'
+import type { DeviceType } from '../../events/device-type.ts'
+import type { StoredDeviceEvent } from '../../events/store.ts'
 import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import type { Counts, Sort, TimeRange } from '../../http/search.ts'
@@ -41,12 +42,17 @@ export interface FoundEvent {
   readonly id: string
   readonly orgId: string
   readonly siteId: string | null
-  readonly event: TopicEvents['device-events']
+  readonly deviceId: string
+  readonly deviceType: DeviceType
+  readonly type: string
+  readonly event: StoredDeviceEvent
   readonly createdAt: Date
 }
 
+const macValue = sql`right(event.device_id::text, 12)`
+
 const mac: Column = {
-  value: sql`event.event ->> 'mac'`,
+  value: macValue,
   isAnyOf: (macs) => sql`event.device_id = any(${macs.map(deviceIdOf)})`,
   startsWith: (prefix) => {
     const [first, last] = deviceIdsFrom(prefix)
@@ -59,11 +65,12 @@ const members = Object.fromEntries(memberSorts.map((name) => [name, member(name)
 
 const fields = {
   ...members,
+  ap_name: column(ofAccessPoint(sql`event.event ->> 'device_name'`)),
   id: column(sql`event.id`),
   org_id: column(sql`event.org_id`),
   site_id: column(sql`event.site_id`),
   mac,
-  ap: { ...mac, value: sql`event.event ->> 'ap'` },
+  ap: { ...mac, value: ofAccessPoint(macValue) },
   type: column(sql`event.type`),
   device_type: column(sql`event.device_type`),
   text: member('text'),
@@ -72,6 +79,10 @@ const fields = {
   count: column(sql`(event.event ->> 'count')::integer`),
   type_code: unreported,
 } satisfies Columns<Filters> & Record<EventField, Column | typeof unreported> & Record<EventSort, Column>
+
+function ofAccessPoint(value: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`case when event.device_type = 'ap' then ${value} end`
+}
 
 /** Lists events by the field of the sort; by time, and by id within one instant. */
 export function searchEvents(
@@ -83,7 +94,8 @@ export function searchEvents(
   return pageOf<FoundEvent>(
     reader,
     {
-      hits: sql`select event.id, event.org_id, event.site_id, event.event, event.created_at,
+      hits: sql`select event.id, event.org_id, event.site_id, event.device_id, event.device_type, event.type, event.event,
+          event.created_at,
           ${fields[sort.by].value} as sorted
         from ${lastBy === null ? events(filter) : lastOf(fields[lastBy].value, events(filter), where)}
         where ${lastBy === null ? where : sql`true`}`,

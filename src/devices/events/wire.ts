@@ -6,6 +6,7 @@ import { parseEventCount, parseEventSearch } from '../../http/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { type TimeRange, distinctParameter, searchQuery, sortParameter } from '../../http/search.ts'
 import { epochS } from '../../platform/clock.ts'
+import { macOfDeviceId } from '../device.ts'
 import {
   eventSorts,
   orgCountFilters,
@@ -89,17 +90,18 @@ export const EventReply = named(
 )
 
 /** Presents the event as the webhook topic `device-events` does, with its id. */
-export function presentEvent({ id, orgId, siteId, event, createdAt }: FoundEvent): Static<typeof EventReply> {
-  const { mac, device_type, type, text } = event
+export function presentEvent(found: FoundEvent): Static<typeof EventReply> {
+  const { id, orgId, siteId, deviceId, deviceType, type, event, createdAt } = found
+  const mac = macOfDeviceId(deviceId)
   return {
     ...event,
     id,
     org_id: orgId,
     ...(siteId !== null && { site_id: siteId }),
     mac,
-    device_type,
+    ...(deviceType === 'ap' && { ap: mac, ap_name: event.device_name }),
+    device_type: deviceType,
     type,
-    ...(text !== undefined && { text }),
     timestamp: epochS(createdAt),
   }
 }
