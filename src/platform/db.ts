@@ -57,7 +57,7 @@ export async function countRows<T extends keyof Schema>(query: SelectQueryBuilde
 
 /** Opens the pool. `onError` receives errors of connections that break while idle; queries report their own errors. */
 export function openPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({ max: 16, ...connection })
+  const pool = new pg.Pool({ max: 16, pipeline: true, ...connection })
   pool.on('error', onError)
   // The pool listens to idle connections only, and an error event without a listener ends the process. Whatever uses
   // the connection notices the break by its next query.

@@ -14,9 +14,15 @@ const PLANNED_ANEW = '/* planned anew */'
  */
 export const plannedAnew: RawBuilder<unknown> = sql.raw(PLANNED_ANEW)
 
+const isBegin = (text: string): boolean => text === 'begin' || text.startsWith('start transaction')
+
+/** What a transaction without a statement is answered. */
+const nothing: pg.QueryResult = { command: '', rowCount: 0, oid: 0, rows: [], fields: [] }
+
 /**
  * A pool for Kysely that prepares every statement once per connection: PostgreSQL then neither parses nor plans it
- * again, which costs it more than running most of ours.
+ * again, which costs it more than running most of ours. A transaction begins together with its first statement, in one
+ * message, so the connections must have `pipeline`.
  */
 export function preparingPool(pool: pg.Pool): PostgresPool {
   const names = new Map<string, string>()
@@ -32,9 +38,29 @@ export function preparingPool(pool: pg.Pool): PostgresPool {
   }
 
   function preparing(client: pg.PoolClient): pg.PoolClient {
-    const query = (text: string, values: unknown[]): Promise<pg.QueryResult> => {
+    let begin: string | null = null
+    const send = (text: string, values: unknown[]): Promise<pg.QueryResult> => {
       const name = values.length > 0 && !text.includes(PLANNED_ANEW) ? nameOf(text) : undefined
       return client.query({ text, values, ...(name !== undefined && { name }) })
+    }
+    const query = async (text: string, values: unknown[]): Promise<pg.QueryResult> => {
+      if (isBegin(text)) {
+        begin = text
+        return nothing
+      }
+      if (begin === null) return send(text, values)
+      const first = begin
+      begin = null
+      if (text === 'commit' || text === 'rollback') return nothing
+      const { stream } = client.connection
+      stream.cork()
+      // Both are sent before either is awaited; without the first one the second must not count.
+      const sent = [client.query(first), send(text, values)] as const
+      stream.uncork()
+      const [begun, result] = await Promise.allSettled(sent)
+      if (begun.status === 'rejected') throw begun.reason
+      if (result.status === 'rejected') throw result.reason
+      return result.value
     }
     return new Proxy(client, {
       get(target, key) {
