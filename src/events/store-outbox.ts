@@ -1,37 +1,55 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { type Tx, anyOf } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import type { WebhookOutboxTable } from './tables.ts'
 
-/** Deletes events from the outbox. @returns The JSON text of each by its id. */
-export async function consumeEvents(tx: Tx, ids: readonly string[]): Promise<Map<string, string>> {
-  const { rows } = await sql<{ id: string; json: string }>`
-    delete from webhook_outbox where id = any(${ids}::uuid[]) returning id, event::text as json
-  `.execute(tx)
-  return new Map(rows.map(({ id, json }) => [id, json]))
-}
-
-/** Like consumeEvents, but without reading the events. */
+/** Deletes events that nobody subscribes to. */
 export async function deleteEvents(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.deleteFrom('webhookOutbox').where('id', '=', anyOf(ids)).execute()
 }
 
-export interface RoutingProgress {
+/** An event that becomes messages. */
+export interface RoutingStep {
+  readonly orgId: string
   readonly id: string
-  readonly routedTo: string
+  /** How far it was routed when it was read. */
+  readonly routedBefore: string | null
+  /** Webhooks up to this id have it now; null when all have it. */
+  readonly routedTo: string | null
 }
 
-const progressColumns = columnsOf('webhookOutbox', { id: 'uuid', routedTo: 'uuid' })
+const stepColumns = columnsOf(
+  'webhookOutbox',
+  { orgId: 'uuid', id: 'uuid', routedTo: 'uuid' },
+  { routedBefore: 'uuid' },
+)
 
-/** Records the progress of events that stay in the outbox. @returns The JSON text of each by its id. */
-export async function updateProgress(tx: Tx, progress: readonly RoutingProgress[]): Promise<Map<string, string>> {
-  const { rows } = await sql<{ id: string; json: string }>`
-    update webhook_outbox o set routed_to = k.routed_to
-    from ${rowsAs('k', progressColumns, progress)}
-    where o.id = k.id
-    returning o.id, o.event::text as json
-  `.execute(tx)
-  return new Map(rows.map(({ id, json }) => [id, json]))
+/** Parts of the `with` clause of a statement that routes events. */
+export interface RoutingParts {
+  /** Declares `step`, all steps, and `locked_step`, those that nobody else has locked or changed. */
+  readonly locked: RawBuilder<unknown>
+  /** Deletes the events of the locked steps, or notes how far they are routed. */
+  readonly removed: RawBuilder<unknown>
+}
+
+/** @param condition Names columns of `locked_step`: only the steps for which it holds are removed. */
+export function routingParts(steps: readonly RoutingStep[], condition: RawBuilder<unknown>): RoutingParts {
+  return {
+    locked: sql`step as materialized (
+      select * from ${rowsAs('s', stepColumns, steps)}
+    ), locked_step as materialized (
+      select s.* from webhook_outbox o join step s on s.id = o.id
+      where o.routed_to is not distinct from s.routed_before
+      for update of o skip locked
+    )`,
+    removed: sql`routed as (
+      delete from webhook_outbox o using (select * from locked_step where ${condition}) e
+      where o.id = e.id and e.routed_to is null
+    ), begun as (
+      update webhook_outbox o set routed_to = e.routed_to from (select * from locked_step where ${condition}) e
+      where o.id = e.id and e.routed_to is not null
+    )`,
+  }
 }
 
 /** An event that the router ignores, without its content. */

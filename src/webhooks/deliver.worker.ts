@@ -10,7 +10,7 @@ import type { DeliverOptions } from './deliver-message.ts'
 import { createFlusher } from './flush.ts'
 import { createHeldLanes } from './held-lanes.ts'
 import { type Claimed, claimLanes, findNextDue } from './store-deliver.ts'
-import type { DirectLane, DirectLease } from './store-enqueue.ts'
+import type { DirectLane, DirectLease } from './store-routed.ts'
 import { releaseStrayLeases } from './store-lanes.ts'
 import type { NewMessage } from './store.ts'
 
@@ -40,7 +40,7 @@ export interface DirectDelivery {
   lease(): DirectLease | null
   /** The time that the lanes which are served now have used. */
   vtimeFloor(): number
-  /** Takes lanes that enqueueMessages has returned, with the new messages. The transaction must have committed. */
+  /** Takes lanes that routeMessages has returned, with the new messages. */
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
   /** Ends leases that a failed transaction may have left without a holder. */
   releaseStray(): void

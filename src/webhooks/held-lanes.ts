@@ -4,7 +4,7 @@ import type { DeliverOptions } from './deliver-message.ts'
 import type { Flusher } from './flush.ts'
 import { type HeldLane, holdLane } from './held-lane.ts'
 import type { ClaimedLane } from './store-deliver.ts'
-import type { DirectLane } from './store-enqueue.ts'
+import type { DirectLane } from './store-routed.ts'
 import type { NewMessage } from './store.ts'
 
 /** The lanes that this process has leased, by the ids of their webhooks. */

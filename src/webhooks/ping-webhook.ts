@@ -26,7 +26,7 @@ export async function pingWebhook(ctx: Context, scope: PlaceScope, id: string): 
     }
     const body = messageBody('ping', [{ json: JSON.stringify(event) }])
     const message = { orgId, id: uuidv7(), webhookId: id, topic: 'ping', body, eventCount: 1 }
-    await enqueueMessages(tx, [message], { at, lease: null, vtimeFloor: 0 })
+    await enqueueMessages(tx, [message], at)
     // An open breaker does not delay a ping.
     await rescheduleLane(tx, { orgId, webhookId: id })
     wakeAfterCommit(tx, 'deliveries', [id])

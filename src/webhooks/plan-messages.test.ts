@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type RoutedEvent, planMessages } from './plan-messages.ts'
 import type { Subscriber } from './plan-round.ts'
 
+type Listener = Subscriber & { readonly topics: readonly string[] }
 type Event = Omit<RoutedEvent, 'hearers'> & { readonly siteId: string | null }
 
 const counter = () => {
@@ -19,7 +20,7 @@ const event = fc.record({
     .tuple(fc.integer(), fc.constantFrom(1, 1000, 100_000, 300_000))
     .map(([n, size]) => JSON.stringify({ n, pad: 'x'.repeat(size) })),
 })
-const subscriber = fc.record({
+const listener: fc.Arbitrary<Listener> = fc.record({
   orgId: fc.constantFrom('org-1', 'org-2'),
   id: fc.uuid(),
   siteId: fc.constantFrom(null, 'site-a', 'site-b'),
@@ -27,11 +28,11 @@ const subscriber = fc.record({
   singleEvent: fc.boolean(),
 })
 
-function hears({ orgId, siteId, topics }: Subscriber, one: Event): boolean {
+function hears({ orgId, siteId, topics }: Listener, one: Event): boolean {
   return orgId === one.orgId && topics.includes(one.topic) && (siteId === null || siteId === one.siteId)
 }
 
-function heardBy(events: readonly Event[], subscribers: readonly Subscriber[]): RoutedEvent[] {
+function heardBy(events: readonly Event[], subscribers: readonly Listener[]): RoutedEvent[] {
   return events.map((one) => ({ ...one, hearers: subscribers.filter((subscriber) => hears(subscriber, one)) }))
 }
 
@@ -40,7 +41,7 @@ describe('planMessages', () => {
     fc.assert(
       fc.property(
         fc.array(event, { maxLength: 40 }),
-        fc.uniqueArray(subscriber, { maxLength: 5, selector: ({ id }) => id }),
+        fc.uniqueArray(listener, { maxLength: 5, selector: ({ id }) => id }),
         (events, subscribers) => {
           const messages = planMessages(heardBy(events, subscribers), counter())
           expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length)
@@ -67,8 +68,21 @@ describe('planMessages', () => {
     )
   })
 
+  it('makes one body for all who get the same events', () => {
+    const hearers: Subscriber[] = ['v', 'w'].map((id) => ({
+      orgId: 'o',
+      id,
+      siteId: null,
+      singleEvent: false,
+    }))
+    const events = ['1', '2'].map((json) => ({ orgId: 'o', topic: 'audits', json, hearers }))
+    const alone = { orgId: 'o', topic: 'audits', json: '3', hearers: hearers.slice(1) }
+    expect(new Set(planMessages(events, counter()).map(({ body }) => body)).size).toBe(1)
+    expect(new Set(planMessages([...events, alone], counter()).map(({ body }) => body)).size).toBe(2)
+  })
+
   it('fills messages up to a hundred events or a quarter of a mebibyte', () => {
-    const all: Subscriber = { orgId: 'o', id: 'w', siteId: null, topics: ['audits'], singleEvent: false }
+    const all: Subscriber = { orgId: 'o', id: 'w', siteId: null, singleEvent: false }
     const events = (count: number, size: number): RoutedEvent[] =>
       Array.from({ length: count }, () => ({
         orgId: 'o',

@@ -18,30 +18,50 @@ export interface PlannedMessage {
   readonly eventCount: number
 }
 
+interface Heard {
+  readonly subscriber: Subscriber
+  readonly events: RoutedEvent[]
+}
+
 const MAX_EVENTS = 100
 /** Limits the total size of a message's events; a larger event gets a message of its own. */
 const MAX_BYTES = 256 * 1024
 
-/** Groups events into messages: each event once per hearer, one topic per message, in the order of `events`. */
+/**
+ * Groups events into messages: each event once per hearer, one topic per message, in the order of `events`. Messages with the same events share their body.
+ */
 export function planMessages(events: readonly RoutedEvent[], newId: () => string): PlannedMessage[] {
-  const heard = new Map<string, { readonly subscriber: Subscriber; readonly events: RoutedEvent[] }>()
-  for (const event of events)
+  const bodyOf = shareBodies(events)
+  const heard = new Map<string, Heard>()
+  for (const event of events) {
     for (const subscriber of event.hearers) {
       const key = `${subscriber.id} ${event.topic}`
       const known = heard.get(key)
       if (known === undefined) heard.set(key, { subscriber, events: [event] })
       else known.events.push(event)
     }
+  }
   return [...heard.values()].flatMap(({ subscriber, events: all }) =>
     batches(all, subscriber.singleEvent).map(({ topic, batch }) => ({
       id: newId(),
       orgId: subscriber.orgId,
       webhookId: subscriber.id,
       topic,
-      body: messageBody(topic, batch),
+      body: bodyOf(topic, batch),
       eventCount: batch.length,
     })),
   )
+}
+
+function shareBodies(events: readonly RoutedEvent[]): (topic: string, batch: readonly RoutedEvent[]) => Buffer {
+  const places = new Map(events.map((event, place) => [event, place]))
+  const bodies = new Map<string, Buffer>()
+  return (topic, batch) => {
+    const key = batch.map((event) => places.get(event)).join(' ')
+    const body = bodies.get(key) ?? messageBody(topic, batch)
+    bodies.set(key, body)
+    return body
+  }
 }
 
 /** Returns the body of a message, built from the JSON texts of its events. */

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_EVENT_BYTES, type Subscriber, type WaitingEvent, planRound } from './plan-round.ts'
+import { MAX_EVENT_BYTES, type Subscriber, type WaitingEvent, type WaitingQueue, planRound } from './plan-round.ts'
 
 const MAX_BYTES = 4 * 1024 * 1024
 const limits = { bytes: MAX_BYTES, events: 1000 }
 
 function event(id: string, of: Partial<WaitingEvent> = {}): WaitingEvent {
-  return { id, orgId: 'a', siteId: null, topic: 'audits', bytes: 1000, routedTo: null, ...of }
+  return { id, orgId: 'a', siteId: null, topic: 'audits', bytes: 1000, json: null, routedTo: null, ...of }
 }
 
 function subscribers(orgId: string, count: number): Subscriber[] {
@@ -14,9 +14,13 @@ function subscribers(orgId: string, count: number): Subscriber[] {
     orgId,
     id: `${orgId}-${String(index).padStart(4, '0')}`,
     siteId: null,
-    topics: ['audits'],
     singleEvent: false,
   }))
+}
+
+/** Gives each queue the subscribers of its organization. */
+function queuesOf(queues: readonly (readonly WaitingEvent[])[], all: readonly Subscriber[]): WaitingQueue[] {
+  return queues.map((events) => ({ events, subscribers: all.filter(({ orgId }) => orgId === events[0]?.orgId) }))
 }
 
 /** Runs rounds until nothing is left. Returns the events that each webhook got, in order, and the number of rounds. */
@@ -27,7 +31,7 @@ function routeAll(queues: readonly (readonly WaitingEvent[])[], all: readonly Su
   let rounds = 0
   while (waiting.length > 0) {
     rounds += 1
-    const plan = planRound(waiting, all, limits)
+    const plan = planRound(queuesOf(waiting, all), limits)
     const bytes = plan.steps.reduce((sum, step) => sum + step.event.bytes * step.hearers.length, 0)
     expect(bytes).toBeLessThanOrEqual(MAX_BYTES)
     for (const {
@@ -73,7 +77,7 @@ describe('planRound', () => {
   it('routes a small event immediately beside a large one of another organization', () => {
     const all = [...subscribers('a', 140), ...subscribers('b', 1)]
     const large = event('large', { bytes: 2_000_000 })
-    const { steps, complete } = planRound([[large], [event('small', { orgId: 'b' })]], all, limits)
+    const { steps, complete } = planRound(queuesOf([[large], [event('small', { orgId: 'b' })]], all), limits)
     expect(steps.map((step) => [step.event.id, step.hearers.length, step.routedTo])).toEqual([
       ['large', 1, 'a-0000'],
       ['small', 1, null],
@@ -82,13 +86,13 @@ describe('planRound', () => {
   })
 
   it('continues after the last webhook of the previous round', () => {
-    const [step] = planRound([[event('e', { routedTo: 'a-0001' })]], subscribers('a', 4), limits).steps
+    const [step] = planRound(queuesOf([[event('e', { routedTo: 'a-0001' })]], subscribers('a', 4)), limits).steps
     expect(step?.hearers.map(({ id }) => id)).toEqual(['a-0002', 'a-0003'])
   })
 
   it('limits the number of messages of tiny events', () => {
     const queue = Array.from({ length: 1000 }, (_, index) => event(String(index), { bytes: 2 }))
-    const { steps } = planRound([queue], subscribers('a', 1000), limits)
+    const { steps } = planRound(queuesOf([queue], subscribers('a', 1000)), limits)
     const messages = steps.reduce((sum, { hearers }) => sum + hearers.length, 0)
     expect(messages).toBeGreaterThan(5000)
     expect(messages).toBeLessThan(10_000)
@@ -97,7 +101,7 @@ describe('planRound', () => {
   it('separates events without subscribers and events that are too large for a message', () => {
     const queue = [event('too large', { bytes: MAX_EVENT_BYTES + 1 }), event('of a site', { siteId: 's' }), event('x')]
     const ofSite = subscribers('a', 1).map((one) => Object.assign(one, { siteId: 's' }))
-    const { steps, unheard, oversized } = planRound([queue], ofSite, limits)
+    const { steps, unheard, oversized } = planRound(queuesOf([queue], ofSite), limits)
     expect(steps.map((step) => step.event.id)).toEqual(['of a site'])
     expect({ unheard, oversized }).toEqual({ unheard: ['x'], oversized: ['too large'] })
   })

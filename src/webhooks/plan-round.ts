@@ -1,4 +1,4 @@
-/** An event that waits in the outbox, without its content. */
+/** An event that waits in the outbox. */
 export interface WaitingEvent {
   readonly id: string
   readonly orgId: string
@@ -6,6 +6,8 @@ export interface WaitingEvent {
   readonly topic: string
   /** The length of its JSON text. */
   readonly bytes: number
+  /** Its JSON text; null where it is long. */
+  readonly json: string | null
   /** Webhooks up to this id have got their message; null while none has. */
   readonly routedTo: string | null
 }
@@ -15,8 +17,15 @@ export interface Subscriber {
   readonly id: string
   /** Null for an organization's webhook, which receives the events of all sites. */
   readonly siteId: string | null
-  readonly topics: readonly string[]
   readonly singleEvent: boolean
+}
+
+/** Waiting events of one organization and topic. */
+export interface WaitingQueue {
+  /** In order of id; never empty. */
+  readonly events: readonly WaitingEvent[]
+  /** The enabled webhooks of the organization and its sites that subscribe to the topic, in order of id. */
+  readonly subscribers: readonly Subscriber[]
 }
 
 export interface RoundLimits {
@@ -55,23 +64,15 @@ const MESSAGE_OVERHEAD_BYTES = 512
  * webhook that receives it. Every queue gets an equal share of the bytes, so that a busy organization
  * delays only itself. An event that costs more than the share goes to some of its webhooks first; later
  * events of the queue wait until it is done, so that each webhook gets them in order.
- *
- * @param queues Events of one organization and topic each, in order of id.
- * @param subscribers In order of id.
  */
-export function planRound(
-  queues: readonly (readonly WaitingEvent[])[],
-  subscribers: readonly Subscriber[],
-  limits: RoundLimits,
-): RoundPlan {
-  const byOrg = Map.groupBy(subscribers, ({ orgId }) => orgId)
+export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits): RoundPlan {
   const plan = { steps: [] as RoundStep[], unheard: [] as string[], oversized: [] as string[], complete: true }
   let bytesLeft = limits.bytes
-  for (const queue of queues) {
+  for (const { events, subscribers } of queues) {
     let shareLeft = limits.bytes / queues.length
     let stepsOfQueue = 0
-    for (const event of queue) {
-      const hearers = hearersOf(event, byOrg.get(event.orgId) ?? [])
+    for (const event of events) {
+      const hearers = hearersOf(event, subscribers)
       if (event.bytes > MAX_EVENT_BYTES) plan.oversized.push(event.id)
       else if (hearers.length === 0) plan.unheard.push(event.id)
       else {
@@ -95,12 +96,10 @@ export function planRound(
   return plan
 }
 
-/** Returns the webhooks that subscribe to the event and have not got it yet. */
-function hearersOf({ topic, siteId, routedTo }: WaitingEvent, ofOrg: readonly Subscriber[]): readonly Subscriber[] {
-  return ofOrg.filter(
+/** Returns the subscribers that are to get the event and have not got it yet. */
+function hearersOf({ siteId, routedTo }: WaitingEvent, subscribers: readonly Subscriber[]): readonly Subscriber[] {
+  return subscribers.filter(
     (subscriber) =>
-      subscriber.topics.includes(topic) &&
-      (subscriber.siteId === null || subscriber.siteId === siteId) &&
-      (routedTo === null || subscriber.id > routedTo),
+      (subscriber.siteId === null || subscriber.siteId === siteId) && (routedTo === null || subscriber.id > routedTo),
   )
 }

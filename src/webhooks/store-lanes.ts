@@ -159,12 +159,18 @@ export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<nu
  */
 export async function listDoubtfulLanes(reader: Reader, now: Date, only: LaneKey | null = null): Promise<LaneKey[]> {
   const { rows } = await sql<LaneKey>`
+    with counted as materialized (
+      select org_id, webhook_id, count(*) as messages from webhook_message
+      where ${only?.orgId ?? null}::uuid is null or (org_id, webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid)
+      group by org_id, webhook_id
+    )
     select l.org_id, l.webhook_id
     from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
-    where (l.lease_until is null or l.lease_until <= ${now})
+      left join counted m on m.org_id = l.org_id and m.webhook_id = l.webhook_id
+    where (l.pending <> 0 or m.messages is not null) and (l.lease_until is null or l.lease_until <= ${now})
       and (${only?.orgId ?? null}::uuid is null or (l.org_id, l.webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid))
       and (
-        l.pending <> (select count(*) from webhook_message m where m.org_id = l.org_id and m.webhook_id = l.webhook_id)
+        l.pending <> coalesce(m.messages, 0)
         or coalesce(l.next_at, 'infinity') > ${nextAt(sql`l.open_until`)})
     order by l.org_id, l.webhook_id
   `.execute(reader)

@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { topics } from '../events/topics.ts'
-import { type Reader, type Tx, anyOf } from '../platform/db.ts'
+import type { Reader } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
-import type { Subscriber, WaitingEvent } from './plan-round.ts'
+import type { WaitingEvent, WaitingQueue } from './plan-round.ts'
 
 /** The waiting events of one organization and topic. */
 export interface OutboxQueue {
@@ -32,16 +32,29 @@ export interface QueueSearch {
 /** Queues in the order of their keys. */
 export interface FoundQueues {
   readonly queues: readonly OutboxQueue[]
-  /** The oldest events of each ripe queue, in order of id. */
-  readonly waiting: readonly (readonly WaitingEvent[])[]
+  /** The oldest events of each ripe queue, with those who subscribe to them. */
+  readonly waiting: readonly WaitingQueue[]
   /** True if a queue has more events than its share. */
   readonly hasMore: boolean
 }
 
-/** Finds queues after `after`, and events without their content. A queue costs one index look-up, however long it is. */
+/** The longest event whose text comes with it. It bounds the texts of a round. */
+const SHORT_BYTES = 4096
+
+type FoundRow = OutboxQueue &
+  Omit<WaitingEvent, 'id'> & {
+    /** Of the event or the subscriber; null in the row of a queue that is not ripe. */
+    readonly id: string | null
+    readonly place: string
+    readonly share: number | null
+    readonly isSubscriber: boolean
+    readonly singleEvent: boolean
+  }
+
+/** Finds queues after `after`. A queue costs one index look-up, however long it is. */
 export async function findQueues(reader: Reader, search: QueueSearch): Promise<FoundQueues> {
   const { after, limit, now, events } = search
-  const { rows } = await sql<OutboxQueue & WaitingEvent & { id: string | null; place: string; share: number }>`
+  const { rows } = await sql<FoundRow>`
     with recursive queue as (
       (select org_id, topic, created_at from webhook_outbox
         where set_aside_at is null and (org_id, topic) > (${after.orgId}::uuid, ${after.topic}::text)
@@ -54,52 +67,75 @@ export async function findQueues(reader: Reader, search: QueueSearch): Promise<F
     ), found as materialized (
       select q.org_id, q.topic, q.created_at + coalesce(k.ms, 0) * interval '1 ms' as ripe_at, row_number() over () as place
       from (select * from queue limit ${limit}) q left join ${rowsAs('k', lingers, lingerRows)} on k.topic = q.topic
-    ), share as (
+    ), share as materialized (
       select ceil(${events}::float8 / greatest(count(*), 1))::int as events from found where ripe_at <= ${now}
-    )
-    select q.org_id, q.topic, q.ripe_at, q.place, share.events as share, e.id, e.site_id, e.bytes, e.routed_to
-    from found q cross join share left join lateral (
-      select o.id, o.site_id, o.bytes, o.routed_to from webhook_outbox o
-      where q.ripe_at <= ${now} and o.set_aside_at is null and o.org_id = q.org_id and o.topic = q.topic
-      order by o.id limit (select events from share)) e on true
-    order by q.org_id, q.topic, e.id
+    ), event as (
+      select q.place, share.events as share, e.* from found q cross join share cross join lateral (
+        select o.id, o.site_id, o.bytes, o.routed_to, o.event from webhook_outbox o
+        where q.ripe_at <= ${now} and o.set_aside_at is null and o.org_id = q.org_id and o.topic = q.topic
+        order by o.id limit (select events from share)) e
+    ) ${selectFound(now)}
   `.execute(reader)
+  return foundOf(rows)
+}
+
+/** Finds the queues of events that are known to wait. All other events of these queues must be younger. */
+export async function findQueuesOf(
+  reader: Reader,
+  { ids, now }: { readonly ids: readonly string[]; readonly now: Date },
+): Promise<FoundQueues> {
+  const { rows } = await sql<FoundRow>`
+    with known as materialized (select * from webhook_outbox where id = any(${ids}::uuid[]) and set_aside_at is null),
+    found as materialized (
+      select q.*, row_number() over () as place from (
+        select o.org_id, o.topic, min(o.created_at) + coalesce(min(k.ms), 0) * interval '1 ms' as ripe_at
+        from known o left join ${rowsAs('k', lingers, lingerRows)} on k.topic = o.topic
+        group by o.org_id, o.topic order by o.org_id, o.topic) q
+    ), event as (
+      select q.place, null::int as share, o.id, o.site_id, o.bytes, o.routed_to, o.event
+      from known o join found q on q.org_id = o.org_id and q.topic = o.topic where q.ripe_at <= ${now}
+    ) ${selectFound(now)}
+  `.execute(reader)
+  return foundOf(rows)
+}
+
+/** Selects each queue of `found` with the events of it in `event`, and after them its subscribers. */
+function selectFound(now: Date): RawBuilder<FoundRow> {
+  return sql`
+    select q.place, q.org_id, q.topic, q.ripe_at, e.share, e.id, e.site_id, e.bytes, e.routed_to,
+      case when e.bytes <= ${SHORT_BYTES} then e.event::text end as json,
+      false as is_subscriber, null::boolean as single_event
+    from found q left join event e on e.place = q.place
+    union all
+    select q.place, q.org_id, q.topic, q.ripe_at, null, w.id, w.site_id, null, null, null,
+      true, coalesce(w.doc -> 'single_event_per_message' = 'true', false)
+    from found q join webhook w on w.org_id = q.org_id and w.enabled and q.topic = any(w.topics)
+    where q.ripe_at <= ${now}
+    order by place, is_subscriber, id
+  `
+}
+
+function foundOf(rows: readonly FoundRow[]): FoundQueues {
   const byQueue = [...Map.groupBy(rows, ({ place }) => place).values()]
-  const waiting = byQueue.map((ofQueue) => ofQueue.filter(({ id }) => id !== null)).filter(({ length }) => length > 0)
+  const waiting = byQueue.map((ofQueue): WaitingQueue => {
+    const named = ofQueue.filter((row): row is FoundRow & { id: string } => row.id !== null)
+    return {
+      events: named.filter(({ isSubscriber }) => !isSubscriber),
+      subscribers: named.filter(({ isSubscriber }) => isSubscriber),
+    }
+  })
+  const share = rows.find((row) => row.share !== null)?.share ?? Infinity
   return {
     queues: byQueue.flatMap(([first]) => (first === undefined ? [] : [first])),
-    waiting,
-    hasMore: waiting.some(({ length }) => length >= (rows[0]?.share ?? 0)),
+    waiting: waiting.filter(({ events }) => events.length > 0),
+    hasMore: waiting.some(({ events }) => events.length >= share),
   }
 }
 
-const progressColumns = columnsOf('webhookOutbox', { id: 'uuid', routedTo: 'uuid' })
-
-/** Locks events whose routing has progressed no further. @returns The ids of those that were found. */
-export async function lockProgress(
-  tx: Tx,
-  events: readonly Pick<WaitingEvent, 'id' | 'routedTo'>[],
-): Promise<Set<string>> {
-  if (events.length === 0) return new Set()
-  const { rows } = await sql<{ id: string }>`
-    select o.id from webhook_outbox o join ${rowsAs('k', progressColumns, events)}
-      on o.id = k.id and o.routed_to is not distinct from k.routed_to
-    for update of o
-  `.execute(tx)
-  return new Set(rows.map(({ id }) => id))
-}
-
-/** Locks the organizations' enabled webhooks against deletion; returns them in the order of their keys. */
-export async function lockSubscribers(tx: Tx, orgIds: readonly string[]): Promise<Subscriber[]> {
-  const rows = await tx
-    .selectFrom('webhook')
-    .select(['orgId', 'id', 'siteId', 'topics'])
-    .select(sql<boolean>`coalesce(doc -> 'single_event_per_message' = 'true', false)`.as('singleEvent'))
-    .where('orgId', '=', anyOf(orgIds))
-    .where('enabled', '=', true)
-    .orderBy('orgId')
-    .orderBy('id')
-    .forKeyShare()
-    .execute()
-  return rows
+/** Reads the JSON texts of events, by their ids. */
+export async function listEventTexts(reader: Reader, ids: readonly string[]): Promise<Map<string, string>> {
+  const { rows } = await sql<{ id: string; json: string }>`
+    select id, event::text as json from webhook_outbox where id = any(${ids}::uuid[])
+  `.execute(reader)
+  return new Map(rows.map(({ id, json }) => [id, json]))
 }

@@ -26,7 +26,7 @@ async function addLane(...sizes: readonly number[]): Promise<string> {
     eventCount: 1,
   }))
   await inTx(harness.ctx, async (tx) => {
-    await enqueueMessages(tx, messages, { at: clock.now(), lease: null, vtimeFloor: 0 })
+    await enqueueMessages(tx, messages, clock.now())
   })
   return webhookId
 }

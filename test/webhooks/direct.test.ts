@@ -39,17 +39,16 @@ it('sends a message that was just routed without making its lane due, and releas
   expect(await lane()).toMatchObject({ epoch: '1', pending: 0, nextAt: null, leasedBy: null })
 })
 
-it('sends up to 32 messages while no result can be written, in order, and the others afterwards', async () => {
+it('sends the first 32 messages while no result can be written, and the others afterwards', async () => {
   await harness.addWebhook({ url: receiver.url, ...single })
   await harness.start()
   await inTx(harness.ctx, async (tx) => {
     await sql`lock table webhook_delivery in share mode`.execute(tx)
-    for (let index = 0; index < 40; index += 1) {
-      await harness.audit(`m${index}`)
-      if (index < 32) await receiver.waitFor(index + 1)
-    }
+    for (let index = 0; index < 40; index += 1) await harness.audit(`m${index}`)
     await waitUntil('everything routed', async () => (await harness.waiting()).messages === 40)
-    expect(messagesOf(receiver)).toEqual(Array.from({ length: 32 }, (_, index) => `m${index}`))
+    await receiver.waitFor(32)
+    expect(new Set(messagesOf(receiver))).toEqual(new Set(Array.from({ length: 32 }, (_, index) => `m${index}`)))
+    expect(receiver.received.length).toBe(32)
   })
   await receiver.waitFor(40)
   await waitUntil('everything written', async () => (await harness.waiting()).pending === 0)

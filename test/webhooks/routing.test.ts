@@ -7,6 +7,7 @@ import { insertOutbox } from '../../src/events/store.ts'
 import type { TopicEvents } from '../../src/events/topics.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
+import { lockWebhookAndLane } from '../../src/webhooks/store.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type Harness, createHarness } from './harness.ts'
@@ -91,6 +92,25 @@ it('routes an event of 2 MB to many webhooks in small rounds, while other organi
   expect(Math.max(...written.map((round) => round.bytes))).toBeLessThan(4.1 * 1024 * 1024)
   expect(await harness.waiting()).toEqual({ messages: webhooks + 1, pending: webhooks + 1 })
 }, 90_000)
+
+it('leaves the events of an organization alone while one of its webhooks is locked, and routes those of others', async () => {
+  const { scope } = harness
+  const { id } = await harness.addWebhook({ url, topics: ['audits'] })
+  await harness.addWebhook({ url, topics: ['audits'] })
+  const other = await harness.addOrg()
+  await harness.addWebhook({ url, topics: ['audits'] }, null, other)
+  startRouter()
+  await inTx(harness.ctx, async (tx) => {
+    await lockWebhookAndLane(tx, scope, id)
+    for (const of of [scope, other]) await addEvent(of, 'short')
+    await waitUntil('the other one is routed', async () => (await messagesOf(other)).count === 1)
+    expect(await outbox()).toMatchObject([{ orgId: scope.orgId, routedTo: null }])
+    expect((await messagesOf(scope)).count).toBe(0)
+  })
+  await waitUntil('both webhooks have their message', async () => (await messagesOf(scope)).count === 2)
+  expect(await outbox()).toEqual([])
+  expect(await harness.waiting()).toEqual({ messages: 3, pending: 3 })
+})
 
 it('sets aside an event that is too large for a message, logs it, and routes the others', async () => {
   const { scope } = harness
