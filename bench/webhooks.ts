@@ -5,12 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import type { OptionValues } from '../scripts/run-measurement.ts'
-import type { OrgScope } from '../src/access/scope.ts'
-import type { Context } from '../src/platform/context.ts'
 import { type Child, startChild } from './support/child.ts'
 import { cpuSecondsWithChildren, residentKb } from './support/process-usage.ts'
 import type { ReceiverCommand } from './support/receiver.ts'
 import { type Engine, addEvent, ask, reportOf, withEngine } from './support/webhook-engine.ts'
+import { load, percentiles, reportWhen, untilDrained } from './support/webhook-load.ts'
 
 /** Measures small portions alone, which takes a minute. */
 export const options = { portions: { type: 'boolean' } } as const
@@ -115,12 +114,6 @@ function round(value: number): number {
   return Math.round(value * 1000) / 1000
 }
 
-function percentiles(values: readonly number[]): Record<string, number | undefined> {
-  const inOrder = values.toSorted((a, b) => a - b)
-  const at = (share: number) => inOrder[Math.min(Math.floor(share * inOrder.length), inOrder.length - 1)]
-  return { p50_ms: at(0.5), p90_ms: at(0.9), p99_ms: at(0.99), worst_ms: at(1) }
-}
-
 async function drain(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
   const { ctx, orgs } = engine
   const messages = orgs.length * (HEALTHY + OTHERS) * DRAIN_EVENTS
@@ -142,16 +135,6 @@ async function drain(engine: Engine, receiver: Child): Promise<Record<string, un
   }
 }
 
-async function untilDrained(ctx: Context): Promise<void> {
-  for (;;) {
-    const { rows } = await sql<{ busy: boolean }>`
-      select exists (select from webhook_outbox) or exists (select from webhook_message) as busy
-    `.execute(ctx.db)
-    if (rows[0]?.busy === false) return
-    await delay(50)
-  }
-}
-
 /** Runs a steady load; sends `command` to the receiver when the measurement begins. */
 async function measure(
   { ctx, orgs }: Engine,
@@ -163,37 +146,12 @@ async function measure(
   await ask(receiver, command)
   const events = await load(ctx, orgs, { eventsPerS: EVENTS_PER_S, seconds: MEASURE_S })
   const expected = events * HEALTHY
-  let { healthyMs } = await reportOf(receiver)
-  for (let waits = 0; healthyMs.length < expected && waits < 300; waits += 1) {
-    await delay(100)
-    ;({ healthyMs } = await reportOf(receiver))
-  }
+  const { healthyMs } = await reportWhen(receiver, expected)
   return {
     healthy: healthyMs.length,
     missing: Math.max(expected - healthyMs.length, 0),
     ...percentiles(healthyMs),
   }
-}
-
-/** @returns The number of events. */
-async function load(
-  ctx: Context,
-  orgs: readonly OrgScope[],
-  { eventsPerS, seconds }: { readonly eventsPerS: number; readonly seconds: number },
-): Promise<number> {
-  const gapMs = 1000 / (orgs.length * eventsPerS)
-  const began = performance.now()
-  let events = 0
-  const made: Promise<void>[] = []
-  while (performance.now() - began < seconds * 1000) {
-    const scope = orgs[events % orgs.length]
-    if (scope !== undefined) made.push(addEvent(ctx, scope))
-    events += 1
-    const waitMs = began + events * gapMs - performance.now()
-    if (waitMs > 0) await delay(waitMs)
-  }
-  await Promise.all(made)
-  return events
 }
 
 /** Measures from the line that says ready to the first delivery, with every lane leased at the time of the kill. */

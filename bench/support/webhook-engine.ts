@@ -7,6 +7,8 @@ import { uuidv7 } from 'uuidv7'
 import { type OrgScope, systemScope } from '../../src/access/scope.ts'
 import { openContext } from '../../src/app/open-context.ts'
 import { appendAudit } from '../../src/events/append.ts'
+import { insertOutbox } from '../../src/events/store.ts'
+import { epochS } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
@@ -25,6 +27,8 @@ export interface Engine {
   readonly orgs: readonly OrgScope[]
   /** Of PostgreSQL's main process. */
   readonly postgresPid: number
+  /** Adds an organization with a webhook for each of these paths of the receiver; it is not among `orgs`. */
+  readonly addOrg: (paths: readonly string[]) => Promise<OrgScope>
 }
 
 /** @param paths Each organization gets a webhook for each of these paths of the receiver. */
@@ -47,11 +51,14 @@ export async function withEngine<T>(
     const { ctx } = context
     const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
     const orgs: OrgScope[] = []
-    const urls = paths.map((path) => `${receiver.match[1]}/${path}`)
-    for (let org = 0; org < count; org += 1) orgs.push(await addOrg(ctx, outbound, urls))
+    const add = async (of: readonly string[]): Promise<OrgScope> => {
+      const urls = of.map((path) => `${receiver.match[1]}/${path}`)
+      return addOrg(ctx, outbound, urls)
+    }
+    for (let org = 0; org < count; org += 1) orgs.push(await add(paths))
     await ctx.db.deleteFrom('webhookOutbox').execute()
     const workers = await startWebhookWorkers(ctx, { outbound })
-    const result = await work({ ctx, orgs, postgresPid: await postgresPidOf(ctx) })
+    const result = await work({ ctx, orgs, postgresPid: await postgresPidOf(ctx), addOrg: add })
     await workers.stop()
     await outbound.close()
     await context.close()
@@ -83,6 +90,19 @@ async function postgresPidOf(ctx: Context): Promise<number> {
 /** Commits an event whose message contains the time of the commit. */
 export async function addEvent(ctx: Context, scope: OrgScope): Promise<void> {
   await inTx(ctx, (tx) => appendAudit(tx, scope, { message: String(Date.now()), at: ctx.clock.now() }))
+}
+
+/** Commits many events of an organization at once. */
+export async function addEvents(ctx: Context, { orgId }: OrgScope, count: number): Promise<void> {
+  const at = ctx.clock.now()
+  const [timestamp, admin] = [epochS(at), { admin_id: null, admin_name: 'Bench', src_ip: '', user_agent: null }]
+  const events = Array.from({ length: count }, () => ({
+    orgId,
+    siteId: null,
+    topic: 'audits' as const,
+    event: { id: uuidv7(), timestamp, org_id: orgId, message: String(at.getTime()), ...admin },
+  }))
+  await inTx(ctx, (tx) => insertOutbox(tx, events, at))
 }
 
 export async function ask(receiver: Child, command: ReceiverCommand): Promise<void> {
