@@ -22,9 +22,11 @@ const MIB = 1024 * 1024
 
 /** Allows each organization a quarter of the total. */
 const quartered = (total: number): PoolCap => ({ total, perOrg: total / 4 })
+/** The same, and more while a quarter stays free for others. */
+const shared = (total: number): PoolCap => ({ ...quartered(total), keptFree: total / 4 })
 
 export const defaultCaps: Caps = {
-  fresh: quartered(256),
+  fresh: shared(256),
   late: quartered(256),
   slow: quartered(64),
   lateMs: 250,

@@ -1,6 +1,9 @@
 export interface PoolCap {
   readonly total: number
+  /** The share of each organization. */
   readonly perOrg: number
+  /** An organization may exceed its share while so much stays free for others. Default: it may never. */
+  readonly keptFree?: number
 }
 
 /** A limited resource that organizations share. */
@@ -12,16 +15,23 @@ export interface Pool {
   add(orgId: string, amount: number): void
   /** 0 when it is used up. */
   left(): number
-  /** Organizations that have used up their share. */
+  /** Organizations that may use no more. */
   fullOrgIds(): string[]
 }
 
-export function createPool({ total, perOrg }: PoolCap): Pool {
+export function createPool({ total, perOrg, keptFree = total }: PoolCap): Pool {
   const byOrg = new Map<string, number>()
   let used = 0
+
+  /** Negative when more was added than fits. */
+  function roomOf(orgId: string): number {
+    const ofShare = Math.min(total - used, perOrg - (byOrg.get(orgId) ?? 0))
+    return Math.max(ofShare, total - keptFree - used)
+  }
+
   return {
-    fits: (orgId, amount) => used + amount <= total && (byOrg.get(orgId) ?? 0) + amount <= perOrg,
-    leftOf: (orgId) => Math.max(Math.min(total - used, perOrg - (byOrg.get(orgId) ?? 0)), 0),
+    fits: (orgId, amount) => amount <= roomOf(orgId),
+    leftOf: (orgId) => Math.max(roomOf(orgId), 0),
     add(orgId, amount) {
       const ofOrg = (byOrg.get(orgId) ?? 0) + amount
       if (ofOrg === 0) byOrg.delete(orgId)
@@ -29,6 +39,6 @@ export function createPool({ total, perOrg }: PoolCap): Pool {
       used += amount
     },
     left: () => Math.max(total - used, 0),
-    fullOrgIds: () => [...byOrg].filter(([, ofOrg]) => ofOrg >= perOrg).map(([orgId]) => orgId),
+    fullOrgIds: () => [...byOrg.keys()].filter((orgId) => roomOf(orgId) <= 0),
   }
 }
