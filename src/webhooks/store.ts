@@ -7,6 +7,7 @@ import { type Db, type Reader, type Tx, json } from '../platform/db.ts'
 import { columnsOf } from '../platform/rows.ts'
 import { notFound } from '../platform/errors.ts'
 import type { WebhookTable } from './tables.ts'
+import { topicNameOf } from './topics.ts'
 
 /** The stored form of a webhook; `secrets` is encrypted. */
 export type WebhookRow = Selectable<WebhookTable>
@@ -99,8 +100,11 @@ export async function updateWebhookRow(
     .executeTakeFirstOrThrow()
 }
 
+/** Events are routed by the names of topics; the document keeps other names of them, because clients expect them back. */
 function storedColumns({ enabled, topics, doc, secrets, at }: StoredContent) {
-  return { enabled, topics: [...topics], doc: json(doc), secrets, modifiedAt: at }
+  const names = [...new Set(topics.map(topicNameOf))]
+  const isAsSent = names.length === topics.length && names.every((name, index) => name === topics[index])
+  return { enabled, topics: names, doc: json(isAsSent ? doc : { ...doc, topics }), secrets, modifiedAt: at }
 }
 
 /** Deletes the webhook with its lane and waiting messages. Requires lockWebhookAndLane in the same transaction. */

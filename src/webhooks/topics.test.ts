@@ -1,7 +1,7 @@
 import { Value } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
 import { type Topic, topics as emitted } from '../events/topics.ts'
-import { topicFault, webhookTopics } from './topics.ts'
+import { topicFault, topicNameOf, webhookTopics } from './topics.ts'
 
 const all = Object.keys(emitted) as Topic[] // Object.keys loses the type.
 
@@ -23,15 +23,16 @@ describe.each(all)('the topic %s', (topic) => {
     const { hasDeliveryResults, allowsSingleEventPerMessage } = emitted[topic]
     const traits = { key: topic, isEmitted: true, hasDeliveryResults, allowsSingleEventPerMessage }
     expect(listed).toEqual(subscribers === 'nobody' ? undefined : { ...traits, forOrg: subscribers === 'org' })
-    expect(topicFault(topic, 'site') === null).toBe(subscribers !== 'nobody')
-    expect(topicFault(topic, 'org') === null).toBe(subscribers === 'org')
+    // Clients subscribe to pings, which come without that.
+    expect(topicFault(topic, 'site') === null).toBe(subscribers !== 'nobody' || topic === 'ping')
+    expect(topicFault(topic, 'org') === null).toBe(subscribers === 'org' || topic === 'ping')
   })
 })
 
 test('sites have topics of their own', () => {
   expect(topicFault('zone', 'site')).toBeNull()
   expect(topicFault('zone', 'org')).toMatch(/site webhooks only/)
-  for (const topic of ['', 'AUDITS', 'constructor', 'ping'])
+  for (const topic of ['', 'AUDITS', 'constructor', 'device_event'])
     expect(topicFault(topic, 'site')).toMatch(/not a known topic/)
 })
 
@@ -42,4 +43,12 @@ test('the list matches the accepted topics', () => {
   }
   expect(webhookTopics.find(({ key }) => key === 'audits')).toMatchObject({ hasDeliveryResults: true })
   expect(webhookTopics.find(({ key }) => key === 'zone')).toMatchObject({ hasDeliveryResults: false })
+})
+
+test('names that clients also use are those of topics', () => {
+  expect(topicNameOf('device_events')).toBe('device-events')
+  expect(topicNameOf('zone')).toBe('zone')
+  expect(topicNameOf('constructor')).toBe('constructor')
+  for (const alias of ['audit', 'device_updowns', 'mxedge_events', 'site_sle', 'site-sle', 'ping'])
+    for (const scope of ['org', 'site'] as const) expect(topicFault(alias, scope), alias).toBeNull()
 })

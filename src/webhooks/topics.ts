@@ -35,6 +35,27 @@ const contractSiteTopics = [
   'zone',
 ] as const
 
+/**
+ * Names by which clients also subscribe, because the contract spells its topics in several ways. Messages have the name of
+ * the topic.
+ */
+const aliases: Readonly<Record<string, string>> = {
+  alarm: 'alarms',
+  audit: 'audits',
+  device_events: 'device-events',
+  device_updowns: 'device-updowns',
+  mxedge_events: 'mxedge-events',
+  site_sle: 'site-sle',
+}
+
+/** Topics that clients subscribe to although the list does not show them: a ping comes to whoever asks for it. */
+const unlisted: ReadonlySet<string> = new Set(['ping', 'site-sle'])
+
+/** Returns the name that the topic's messages have. */
+export function topicNameOf(topic: string): string {
+  return (Object.hasOwn(aliases, topic) ? aliases[topic] : null) ?? topic
+}
+
 export type WebhookScope = 'org' | 'site'
 
 const orgTopics = new Set<string>([...topicsFor('org'), ...contractOrgTopics])
@@ -43,7 +64,8 @@ const allowed: Record<WebhookScope, ReadonlySet<string>> = { org: orgTopics, sit
 
 /** Returns why a webhook of `scope` can't subscribe to `topic`; null when it can. */
 export function topicFault(topic: string, scope: WebhookScope): string | null {
-  if (allowed[scope].has(topic)) return null
+  const name = topicNameOf(topic)
+  if (allowed[scope].has(name) || unlisted.has(name)) return null
   return allowed.site.has(topic) ? `${topic} is a topic of site webhooks only` : `${topic} is not a known topic`
 }
 

@@ -160,7 +160,8 @@ export function openWebhookSecrets(secrets: Secrets, id: string, sealed: Buffer 
 /** Returns the stored webhook with decrypted secrets. */
 export function webhookOf(secrets: Secrets, row: WebhookRow): Webhook {
   const { fields, retired } = openWebhookSecrets(secrets, row.id, row.secrets)
-  return { ...row, secrets: fields, retired }
+  const { topics: asSent, ...doc } = row.doc
+  return { ...row, retired, doc, topics: Array.isArray(asSent) ? asSent.map(String) : row.topics, secrets: fields }
 }
 
 /** Returns a webhook for the audit log, which shows that secrets are set but not their values. */
