@@ -49,11 +49,6 @@ export const differences: readonly Difference[] = [
     why: 'A webhook without an address would never deliver',
   },
   {
-    fields: ['body.type: aws-sns, google-pubsub refused'],
-    operations: ['createOrgWebhook', 'updateOrgWebhook', 'createSiteWebhook', 'updateSiteWebhook'],
-    why: 'They need the credentials and signatures of one cloud, whose endpoints also take `http-post`',
-  },
-  {
     fields: ['reply.port_id: not there'],
     operations: ['searchSiteSystemEvents'],
     why: 'No event of the service concerns a port',

@@ -46,13 +46,6 @@ export const refusedValues: readonly RefusedValue[] = [
     why: 'A webhook without an address would never deliver',
   },
   {
-    kinds: ['webhook of an organization', 'webhook of a site'],
-    fields: ['type'],
-    values: '`aws-sns`, `google-pubsub`',
-    words: 'must be one of http-post, oauth2, splunk',
-    why: 'They need the credentials and signatures of one cloud, whose endpoints also take `http-post`',
-  },
-  {
     kinds: people,
     fields: ['privileges.[].scope'],
     values: '`msp`, `orggroup`',

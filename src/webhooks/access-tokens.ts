@@ -3,11 +3,16 @@ import { isObject } from '../platform/is-object.ts'
 import type { OutboundHttp, OutboundResult } from '../platform/outbound-http.ts'
 import { sha256Hex } from '../platform/secrets.ts'
 import { headerFault } from './headers.ts'
-import { type TokenGrant, encodeClient } from './oauth2.ts'
+import { type TokenGrant, encodeAssertion, encodeClient } from './oauth2.ts'
 
 /** `failed`: the token server gave none; `aborted`: by the signal. */
 export type TokenResult =
-  | { readonly kind: 'token'; readonly token: string }
+  | {
+      readonly kind: 'token'
+      readonly token: string
+      /** False: it was there before, so the receiver may refuse it where it would take a new one. */
+      readonly isNew: boolean
+    }
   | { readonly kind: 'failed'; readonly error: string }
   | { readonly kind: 'aborted' }
 
@@ -58,14 +63,15 @@ export function createAccessTokens(clock: Clock, outbound: OutboundHttp): Access
       const { webhookId, grant } = request
       const grantHash = sha256Hex(JSON.stringify({ ...grant, url: grant.url.href }))
       const known = await getHeld(request, grantHash)
-      if (known !== null) return known
+      if (known?.kind === 'token') return { kind: 'token', token: known.token, isNew: false }
       const entry = { grantHash, result: requestToken(clock, outbound, request) }
       held.delete(webhookId)
       held.set(webhookId, entry)
       const [oldest] = held.keys()
       if (held.size > MAX_TOKENS && oldest !== undefined) held.delete(oldest)
       const result = await entry.result
-      if (result.kind !== 'token' && held.get(webhookId) === entry) held.delete(webhookId)
+      if (result.kind === 'token') return { kind: 'token', token: result.token, isNew: true }
+      if (held.get(webhookId) === entry) held.delete(webhookId)
       return result
     },
     forget(webhookId) {
@@ -76,7 +82,8 @@ export function createAccessTokens(clock: Clock, outbound: OutboundHttp): Access
 
 async function requestToken(clock: Clock, outbound: OutboundHttp, request: TokenRequest): Promise<Granted> {
   const { orgId, grant, verifyCert, timeoutMs, signal } = request
-  const sentMs = clock.now().getTime()
+  const sentAt = clock.now()
+  const assertion = grant.assertion && { assertion: encodeAssertion(grant.assertion, grant.url, sentAt) }
   const result = await outbound.send({
     url: grant.url.href,
     method: 'POST',
@@ -86,7 +93,7 @@ async function requestToken(clock: Clock, outbound: OutboundHttp, request: Token
       'Accept-Encoding': 'identity',
       ...(grant.client !== null && { Authorization: encodeClient(grant.client) }),
     },
-    body: Buffer.from(new URLSearchParams(grant.form).toString()),
+    body: Buffer.from(new URLSearchParams({ ...grant.form, ...assertion }).toString()),
     verifyCert,
     timeoutMs,
     signal,
@@ -95,7 +102,7 @@ async function requestToken(clock: Clock, outbound: OutboundHttp, request: Token
   if (result.kind === 'aborted') return result
   const answer = readToken(result)
   if (typeof answer === 'string') return { kind: 'failed', error: `no access token from ${grant.url.href}: ${answer}` }
-  return { kind: 'token', token: answer.token, usableUntilMs: sentMs + answer.validS * 1000 - MARGIN_MS }
+  return { kind: 'token', token: answer.token, usableUntilMs: sentAt.getTime() + answer.validS * 1000 - MARGIN_MS }
 }
 
 /** Returns what is wrong with the answer, where it has no token. The answer itself may contain credentials. */
@@ -103,13 +110,19 @@ function readToken(
   result: Exclude<OutboundResult, { kind: 'aborted' }>,
 ): string | { readonly token: string; readonly validS: number } {
   if (result.kind === 'failed') return result.error
-  if (result.status !== 200) return `answered ${result.status}`
   const answer = parseObject(result.body.toString('utf8'))
+  if (result.status !== 200) return `answered ${result.status}${errorCodeOf(answer)}`
   const token = answer?.['access_token']
   if (typeof token !== 'string' || token === '' || headerFault({ Authorization: token }) !== null)
     return 'the answer has no access_token'
   const validS = Number(answer?.['expires_in'] ?? DEFAULT_VALID_S)
   return { token, validS: Number.isFinite(validS) ? validS : DEFAULT_VALID_S }
+}
+
+/** The code of RFC 6749, 5.2, has no secrets, unlike the rest of the answer. */
+function errorCodeOf(answer: Record<string, unknown> | null): string {
+  const code = answer?.['error']
+  return typeof code === 'string' && /^[a-z_]{1,40}$/.test(code) ? `: ${code}` : ''
 }
 
 function parseObject(text: string): Record<string, unknown> | null {

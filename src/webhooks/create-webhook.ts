@@ -18,10 +18,13 @@ export interface NewWebhook {
 export async function createWebhook(ctx: Context, scope: PlaceScope, { body, outbound }: NewWebhook): Promise<Webhook> {
   const at = ctx.clock.now()
   const siteId = siteIdOf(scope)
-  const { url, tokenUrl, ...content } = mergeWebhook(null, body, siteId)
-  await assertCallable(outbound, { url, oauth2_token_url: tokenUrl }, scope)
+  const { urls, ...content } = mergeWebhook(null, body, siteId)
+  await assertCallable(outbound, urls, scope)
   const id = uuidv7()
-  const secrets = sealWebhookSecrets(ctx.secrets, id, { fields: content.secrets, retired: null })
+  const secrets = sealWebhookSecrets(ctx.secrets, id, {
+    fields: content.secrets,
+    retired: null,
+  })
   return inTx(ctx, async (tx) => {
     const row = await insertWebhook(tx, scope, { id, ...content, secrets, at })
     const message = `Add Webhook "${webhookName(content.doc)}"`

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { headerFault } from './headers.ts'
+import { headerFault, replaceHeaders } from './headers.ts'
 
 describe('headerFault', () => {
   it.each([
@@ -42,6 +42,10 @@ describe('headerFault', () => {
     expect(headerFault({ 'X-A': text })).not.toBeNull()
   })
 
+  it('refuses two spellings of one name', () => {
+    expect(headerFault({ 'X-Key': 'a', 'x-key': 'b' })).toBe('X-Key and x-key are the same header')
+  })
+
   it('refuses more than a thousand bytes in total', () => {
     expect(headerFault({ 'X-A': 'a'.repeat(497), 'X-B': 'a'.repeat(497) })).toBeNull()
     expect(headerFault({ 'X-A': 'a'.repeat(497), 'X-B': 'a'.repeat(498) })).toMatch(/1000/)
@@ -53,5 +57,15 @@ describe('headerFault', () => {
         if (headerFault({ [name]: text }) === null) expect(`${name}${text}`).not.toMatch(/[\r\n\0]/)
       }),
     )
+  })
+})
+
+describe('replaceHeaders', () => {
+  it('replaces headers whatever their spelling, and keeps the others', () => {
+    expect(replaceHeaders({ 'User-Agent': 'a', 'X-A': '1' }, { 'user-agent': 'b', 'X-B': '2' })).toEqual({
+      'X-A': '1',
+      'user-agent': 'b',
+      'X-B': '2',
+    })
   })
 })

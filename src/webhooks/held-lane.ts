@@ -1,9 +1,10 @@
 import type { Context } from '../platform/context.ts'
 import type { Slot, Turn } from './admission.ts'
 import { FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth } from './decide-lane.ts'
-import { type Attempt, type DeliverOptions, deliverMessage, receiverOf } from './deliver-message.ts'
+import { type Attempt, deliverMessage } from './deliver-message.ts'
 import { disableGoneWebhook } from './disable-webhook.ts'
 import type { Flusher } from './flush.ts'
+import { type DeliverOptions, receiverOf } from './receiver.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
 
 /** A lane that this process has leased. Its messages are in memory and in the database. */

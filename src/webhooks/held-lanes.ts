@@ -1,6 +1,6 @@
 import type { Context } from '../platform/context.ts'
 import type { Admission } from './admission.ts'
-import type { DeliverOptions } from './deliver-message.ts'
+import type { DeliverOptions } from './receiver.ts'
 import type { Flusher } from './flush.ts'
 import { type HeldLane, holdLane } from './held-lane.ts'
 import type { ClaimedLane } from './store-deliver.ts'

@@ -1,3 +1,4 @@
+import { sign } from 'node:crypto'
 import { invalidField } from '../platform/errors.ts'
 import type { Document } from '../platform/document.ts'
 
@@ -13,6 +14,29 @@ export interface TokenGrant {
   readonly client: TokenClient | null
   /** The fields of the request's form. */
   readonly form: Readonly<Record<string, string>>
+  /** Null where the form has all; otherwise what a signed statement in it says. */
+  readonly assertion: Assertion | null
+}
+
+/** A statement that a service account signs with its own key. RFC 7523, 2.1. */
+export interface Assertion {
+  readonly issuer: string
+  /** An RSA key in PEM. */
+  readonly keyPem: string
+  readonly keyId: string | null
+  readonly scope: string
+}
+
+/** Such a statement is used at once, so it need not be valid for long. */
+const ASSERTION_VALID_S = 300
+
+/** Encodes the statement as a JSON Web Token for the server at `url`. */
+export function encodeAssertion({ issuer, keyPem, keyId, scope }: Assertion, url: URL, now: Date): string {
+  const nowS = Math.floor(now.getTime() / 1000)
+  const header = { alg: 'RS256', typ: 'JWT', ...(keyId !== null && { kid: keyId }) }
+  const claims = { iss: issuer, scope, aud: url.href, iat: nowS, exp: nowS + ASSERTION_VALID_S }
+  const text = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
+  return `${text}.${sign('sha256', Buffer.from(text), keyPem).toString('base64url')}`
 }
 
 /**
@@ -39,6 +63,7 @@ export function parseTokenGrant(fields: Document, parseUrl: (field: string, url:
         isSet(fields, 'oauth2_client_id') && { client_id: requireText(fields, 'oauth2_client_id') }),
       ...(Array.isArray(scopes) && scopes.length > 0 && { scope: scopes.join(' ') }),
     },
+    assertion: null,
   }
 }
 

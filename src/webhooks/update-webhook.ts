@@ -46,12 +46,11 @@ export async function updateWebhook(
   const siteId = siteIdOf(scope)
   // Resolving the name takes time and uses the network, so it comes before the transaction.
   const known = webhookOf(ctx.secrets, await getWebhook(ctx.db, scope, id))
-  const { url, tokenUrl } = mergeWebhook(known, body, siteId)
-  if (['url', 'oauth2_token_url', 'type'].some((name) => name in body))
-    await assertCallable(outbound, { url, oauth2_token_url: tokenUrl }, scope)
+  const { urls } = mergeWebhook(known, body, siteId)
+  if (['type', ...Object.keys(urls)].some((name) => name in body)) await assertCallable(outbound, urls, scope)
   return inTx(ctx, async (tx) => {
     const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, id))
-    const { url: _, tokenUrl: __, ...content } = mergeWebhook(before, body, siteId)
+    const { urls: _, ...content } = mergeWebhook(before, body, siteId)
     const secrets = sealWebhookSecrets(ctx.secrets, id, {
       fields: content.secrets,
       retired: retireSecret(before, content, at),

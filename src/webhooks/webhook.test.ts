@@ -18,14 +18,15 @@ const now = new Date('2026-11-20T12:00:00Z')
 const DAY_MS = 24 * 3600e3
 
 function webhook(body: Document, more: Partial<Webhook> = {}): Webhook {
-  const { url: _, tokenUrl: __, ...content } = mergeWebhook(null, { url, ...body }, null)
-  return { ...content, orgId: 'o', id: 'w', siteId: null, retired: null, createdAt: now, modifiedAt: now, ...more }
+  const { urls: _, ...content } = mergeWebhook(null, { url, ...body }, null)
+  const row = { orgId: 'o', id: 'w', siteId: null, createdAt: now, modifiedAt: now }
+  return { ...content, ...row, retired: null, ...more }
 }
 
 describe('mergeWebhook', () => {
   it('divides the fields of a client into columns, document and secrets, and adds no others', () => {
-    const { url: parsed, tokenUrl: _, ...content } = mergeWebhook(null, { url, name: 'A', secret: 's', own: [1] }, null)
-    expect(parsed.href).toBe(url)
+    const { urls, ...content } = mergeWebhook(null, { url, name: 'A', secret: 's', own: [1] }, null)
+    expect(urls).toEqual({ url: new URL(url) })
     expect(content).toEqual({ enabled: true, topics: [], doc: { url, name: 'A', own: [1] }, secrets: { secret: 's' } })
   })
 
@@ -56,7 +57,7 @@ describe('mergeWebhook', () => {
       fc.property(unknown, fc.boolean(), fc.option(fc.string()), (doc, enabled, secret) => {
         const before = webhook({ ...doc, enabled, secret, topics: ['audits'] })
         const echo = { ...before.doc, ...before.secrets, enabled: before.enabled, topics: before.topics }
-        const { url: _, tokenUrl: __, ...after } = mergeWebhook(before, echo, null)
+        const { urls: _, ...after } = mergeWebhook(before, echo, null)
         const { enabled: same, topics, doc: kept, secrets } = before
         expect(after).toEqual({ enabled: same, topics, doc: kept, secrets })
       }),
@@ -80,9 +81,9 @@ describe('mergeWebhook', () => {
         ),
         (text) => {
           try {
-            const { url: parsed } = mergeWebhook(null, { url: text }, null)
-            expect(parsed.protocol).toMatch(/^https?:$/)
-            expect(parsed.username + parsed.password).toBe('')
+            const { urls } = mergeWebhook(null, { url: text }, null)
+            expect(urls['url']?.protocol).toMatch(/^https?:$/)
+            expect(`${urls['url']?.username}${urls['url']?.password}`).toBe('')
           } catch (error) {
             expect(error).toBeInstanceOf(AppError)
             expect(error).toMatchObject({ code: 'invalid', message: expect.stringContaining('Invalid field url: ') })

@@ -1,13 +1,13 @@
 import type { Document } from '../platform/document.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
-import { parseCallable } from '../platform/assert-callable.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { headerFault } from './headers.ts'
-import { type TokenGrant, parseTokenGrant } from './oauth2.ts'
 import type { WebhookRow } from './store.ts'
 import { topicFault } from './topics.ts'
+import { receiverTypeOf, typeSecrets } from './types/index.ts'
+import { parseAddress } from './types/receiver-type.ts'
 
 /** The fields of a webhook that a client sets, divided as they are stored. */
 export interface WebhookContent {
@@ -35,17 +35,13 @@ export interface RetiredSecret {
   readonly untilMs: number
 }
 
-/** Fields that are stored encrypted and shown only to those who may change them. */
-const secretFields = ['secret', 'splunk_token', 'oauth2_client_secret', 'oauth2_password'] as const
+/** Fields that are stored encrypted and shown only to those who may change them, or to nobody. */
+const secretFields = ['secret', ...typeSecrets]
 
-/** The types of receivers that deliveries support. */
-export const webhookTypes = ['http-post', 'oauth2', 'splunk'] as const
-
-/** The addresses that deliveries call. */
-export interface Addresses {
-  readonly url: URL
-  /** Null for other types than `oauth2`. */
-  readonly tokenUrl: URL | null
+/** A webhook that a client's body results in. */
+export interface MergedWebhook extends WebhookContent {
+  /** The addresses that deliveries call, by the fields that name them. */
+  readonly urls: Readonly<Record<string, URL>>
 }
 
 /**
@@ -54,26 +50,18 @@ export interface Addresses {
  *
  * @throws AppError invalid naming the field.
  */
-export function mergeWebhook(
-  before: WebhookContent | null,
-  body: Document,
-  siteId: string | null,
-): WebhookContent & Addresses {
+export function mergeWebhook(before: WebhookContent | null, body: Document, siteId: string | null): MergedWebhook {
   const stored =
     before === null ? {} : { ...before.doc, ...before.secrets, enabled: before.enabled, topics: before.topics }
   const merged = omitFields(mergeDocument(stored, body), readOnlyOf('Webhook'))
-  const { enabled = true, topics = [], type = 'http-post', headers, url } = merged
+  const { enabled = true, topics = [], type, headers, url } = merged
   if (typeof enabled !== 'boolean') throw invalidField('enabled', 'must be a boolean')
-  if (!webhookTypes.some((known) => known === type))
-    throw invalidField('type', `${String(type)} is not supported by this release`)
-  if (type === 'splunk') checkSplunkToken(merged['splunk_token'])
   checkHeaders(headers)
   const secrets = Object.fromEntries(secretFields.flatMap((name) => (name in merged ? [[name, merged[name]]] : [])))
   return {
     enabled,
     topics: checkTopics(topics, siteId),
-    url: parseUrl('url', url),
-    tokenUrl: type === 'oauth2' ? parseTokenGrant(merged, parseUrl).url : null,
+    urls: { url: parseAddress('url', url), ...receiverTypeOf(type).check(merged) },
     doc: omitFields(merged, ['enabled', 'topics', ...secretFields]),
     secrets: Object.keys(secrets).length === 0 ? null : secrets,
   }
@@ -88,21 +76,9 @@ function checkTopics(topics: unknown, siteId: string | null): string[] {
   })
 }
 
-/** The token is sent in a header, so it must be a valid header value. */
-function checkSplunkToken(token: unknown): void {
-  if (typeof token !== 'string' || token === '') throw invalidField('splunk_token', 'is required for type splunk')
-  const fault = headerFault({ Authorization: token })
-  if (fault !== null) throw invalidField('splunk_token', fault)
-}
-
 function checkHeaders(headers: unknown): void {
   const fault = headerFault(customHeaders({ headers }))
   if (fault !== null) throw invalidField('headers', fault)
-}
-
-function parseUrl(field: string, url: unknown): URL {
-  if (typeof url !== 'string' || url === '') throw invalidField(field, 'is required')
-  return parseCallable(field, url, ': use headers')
 }
 
 /** Returns the custom headers; empty when they were never set or set to null. */
@@ -110,11 +86,6 @@ export function customHeaders(doc: Document): Record<string, string> {
   const { headers } = doc
   if (typeof headers !== 'object' || headers === null) return {}
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-}
-
-/** Returns how to get access tokens for the receiver; null for other types than `oauth2`. */
-export function tokenGrantOf(doc: Document, secrets: Document | null): TokenGrant | null {
-  return doc['type'] === 'oauth2' ? parseTokenGrant({ ...doc, ...secrets }, parseUrl) : null
 }
 
 export function webhookName(doc: Document): string {

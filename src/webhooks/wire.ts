@@ -7,7 +7,8 @@ import type { Reveal } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Document } from '../platform/document.ts'
 import type { WebhookTopic } from './topics.ts'
-import { type Webhook, webhookTypes } from './webhook.ts'
+import { hiddenSecrets, webhookTypes } from './types/index.ts'
+import type { Webhook } from './webhook.ts'
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
 
@@ -30,6 +31,12 @@ const settable = {
   oauth2_scopes: Type.Optional(Type.Array(Type.String())),
   oauth2_token_url: Type.Optional(Type.String()),
   oauth2_username: Type.Optional(Type.String()),
+  aws_topic_arn: Type.Optional(Type.String({ description: 'for type aws-sns; url is the endpoint of its region' })),
+  aws_access_key_id: Type.Optional(Type.String()),
+  aws_secret_access_key: Type.Optional(Type.String({ description: 'no answer shows it' })),
+  google_service_account: Type.Optional(
+    Type.String({ description: 'for type google-pubsub: the JSON text of its key file; no answer shows it' }),
+  ),
   assetfilter_ids: Type.Optional(Type.Array(Uuid)),
 }
 
@@ -68,7 +75,7 @@ export const WebhookReply = named(
  */
 export function presentWebhook(webhook: Webhook, reveal: Reveal): Static<typeof WebhookReply> {
   const { siteId } = webhook
-  const all: Document = { ...webhook.doc, ...webhook.secrets }
+  const all: Document = { ...webhook.doc, ...omitFields(webhook.secrets ?? {}, hiddenSecrets) }
   const secret = ['headers', ...Object.keys(webhook.secrets ?? {})]
   return {
     type: 'http-post',

@@ -2,6 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { webhookTopics } from '../../src/webhooks/topics.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { serviceAccount } from '../support/service-account.ts'
 
 let server: TestServer
 let siteId: string
@@ -21,6 +22,19 @@ const oauth2 = {
   oauth2_client_secret: 'secret',
 }
 
+const sns = {
+  type: 'aws-sns',
+  aws_topic_arn: 'arn:aws:sns:eu-west-1:123456789012:events',
+  aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE',
+  aws_secret_access_key: 'sns/secret',
+}
+const account = serviceAccount('http://127.0.0.1:9/token').file
+const pubsubWith = (change: Record<string, unknown>) => ({
+  type: 'google-pubsub',
+  url: 'http://127.0.0.1:9/v1/projects/p/topics/t:publish',
+  google_service_account: JSON.stringify({ ...account, ...change }),
+})
+const pubsub = pubsubWith({})
 const person = { oauth2_grant_type: 'password', oauth2_username: 'ada', oauth2_password: 'pass word' }
 
 async function create(body: Record<string, unknown> = {}): Promise<Record<string, unknown> & { id: string }> {
@@ -164,7 +178,6 @@ describe('webhooks of an organization', () => {
     ['topic unknown', { topics: ['nonsense'] }, 'topics'],
     ['topic of sites only', { topics: ['location'] }, 'topics'],
     ['topics that are not a list', { topics: 'audits' }, 'topics'],
-    ['type not built', { type: 'aws-sns' }, 'type'],
     ['type unknown', { type: 'pigeon' }, 'type'],
     ['oauth2 without the address of tokens', { ...oauth2, oauth2_token_url: undefined }, 'oauth2_token_url'],
     ['oauth2 with a private address', { ...oauth2, oauth2_token_url: 'http://10.0.0.5/' }, 'oauth2_token_url'],
@@ -173,11 +186,30 @@ describe('webhooks of an organization', () => {
     ['oauth2 with a secret of no client', { ...oauth2, ...person, oauth2_client_id: '' }, 'oauth2_client_id'],
     ['oauth2 without the name of a person', { ...oauth2, oauth2_grant_type: 'password' }, 'oauth2_username'],
     ['oauth2 with a grant that needs a browser', { ...oauth2, oauth2_grant_type: 'code' }, 'oauth2_grant_type'],
+    ['aws-sns without a topic', { ...sns, aws_topic_arn: undefined }, 'aws_topic_arn'],
+    [
+      'aws-sns with a topic of another service',
+      { ...sns, aws_topic_arn: 'arn:aws:sqs:eu-west-1:1:a' },
+      'aws_topic_arn',
+    ],
+    ['aws-sns with no key', { ...sns, aws_access_key_id: 'short' }, 'aws_access_key_id'],
+    ['aws-sns without the secret', { ...sns, aws_secret_access_key: '' }, 'aws_secret_access_key'],
+    ['aws-sns with a query', { ...sns, url: 'http://127.0.0.1:9/?Action=Publish' }, 'url'],
+    ['google-pubsub with another address', { ...pubsub, url: 'http://127.0.0.1:9/v1/topics/a' }, 'url'],
+    ['google-pubsub without an account', { ...pubsub, google_service_account: undefined }, 'google_service_account'],
+    ['google-pubsub with no JSON', { ...pubsub, google_service_account: '{' }, 'google_service_account'],
+    ['google-pubsub with a key of no kind', pubsubWith({ private_key: 'x' }), 'google_service_account'],
+    [
+      'google-pubsub with a private address of tokens',
+      pubsubWith({ token_uri: 'http://10.0.0.5/' }),
+      'google_service_account',
+    ],
     ['splunk without token', { type: 'splunk' }, 'splunk_token'],
     ['reserved header', { headers: { Host: 'x' } }, 'headers'],
     ['header with a line end', { headers: { 'X-A': 'a\r\nX-B: b' } }, 'headers'],
     ['an invalid header name', { headers: { 'X A': 'a' } }, 'headers'],
     ['long headers', { headers: { 'X-A': 'a'.repeat(1000) } }, 'headers'],
+    ['two spellings of a header', { headers: { 'X-A': 'a', 'x-a': 'b' } }, 'headers'],
     ['an enabled that is not a boolean', { enabled: 'yes' }, 'enabled'],
     ['a secret that is not a text', { secret: 5 }, 'secret'],
   ])('refuse: %s', async (_what, body, field) => {
@@ -186,6 +218,17 @@ describe('webhooks of an organization', () => {
     expect(answer).toMatchObject({ status: 400, body: { reason: expect.any(String) } })
     expect(answer.body.detail).toMatch(new RegExp(`Invalid field ${field}`))
     expect((await server.call('GET', hooks)).body.length).toBe(before)
+  })
+
+  it('never show the credentials of clouds, and keep them where an update leaves them out', async () => {
+    const { id, ...created } = await create(sns)
+    expect(created).toMatchObject({ aws_access_key_id: sns.aws_access_key_id })
+    const sent = await server.call('PUT', `${hooks}/${id}`, { body: { ...created, name: 'B' } })
+    expect(sent).toMatchObject({ status: 200, body: { name: 'B' } })
+    for (const body of [created, sent.body, (await server.call('GET', `${hooks}/${id}`)).body])
+      expect(JSON.stringify(body)).not.toContain(sns.aws_secret_access_key)
+    const other = await create(pubsub)
+    expect(other).not.toHaveProperty('google_service_account')
   })
 
   it('check an update like a creation', async () => {

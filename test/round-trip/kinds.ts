@@ -3,6 +3,7 @@ import { addSite, claimNewDevices } from '../support/devices.ts'
 import { addCluster, addMxedge } from '../support/mxedges.ts'
 import { addPerson } from '../support/people.ts'
 import type { TestOrg, TestServer } from '../support/server.ts'
+import { serviceAccount } from '../support/service-account.ts'
 
 /** A kind of objects that clients write and read. */
 export interface Kind {
@@ -124,7 +125,8 @@ function siteSettingKinds(server: TestServer): Promise<Kind[]> {
 }
 
 function webhookKinds({ org, site }: Ids): Kind[] {
-  const address = 'http://127.0.0.1:9/hook'
+  // The type google-pubsub takes addresses of this form only.
+  const address = 'http://127.0.0.1:9/v1/projects/p/topics/t:publish'
   const kind = {
     schema: 'webhook',
     base: { ...named, url: address },
@@ -135,6 +137,10 @@ function webhookKinds({ org, site }: Ids): Kind[] {
         oauth2_token_url: 'http://127.0.0.1:9/token',
         oauth2_client_id: 'client',
         oauth2_client_secret: 'secret',
+        aws_topic_arn: 'arn:aws:sns:eu-west-1:123456789012:events',
+        aws_access_key_id: 'AKIAIOSFODNN7EXAMPLE',
+        aws_secret_access_key: 'secret',
+        google_service_account: JSON.stringify(serviceAccount('http://127.0.0.1:9/token').file),
       },
     },
   }

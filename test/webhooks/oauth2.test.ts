@@ -120,7 +120,7 @@ describe('a webhook of type oauth2', () => {
   })
 
   it('gets another token when the receiver refuses it, or the credentials change', async () => {
-    const { id } = await harness.addWebhook(grant())
+    const { id } = await harness.addWebhook({ ...grant(), single_event_per_message: true })
     await harness.start()
     receiver.answer(status(401))
     await deliver('first')
@@ -137,8 +137,26 @@ describe('a webhook of type oauth2', () => {
     expect(authorizations()).toEqual(['Bearer token-1', 'Bearer token-2', 'Bearer token-3', 'Bearer token-3'])
   })
 
+  it('sends a message at once with a new token when the receiver no longer takes the one from before', async () => {
+    await harness.addWebhook(grant())
+    await harness.start()
+    await deliver('first')
+    receiver.answer((request, response) => {
+      response.writeHead(request.headers.authorization === 'Bearer token-1' ? 401 : 200).end()
+    })
+    await harness.audit('second')
+    await receiver.waitFor(3)
+    await waitUntil('both records', async () => (await harness.deliveries()).length === 2)
+    expect(authorizations()).toEqual(['Bearer token-1', 'Bearer token-1', 'Bearer token-2'])
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(2)
+    expect((await harness.deliveries()).map(({ attempt, statusCode }) => [attempt, statusCode])).toEqual([
+      [1, 200],
+      [1, 200],
+    ])
+  })
+
   it.each([
-    ['a refusal', [401, '{"error": "invalid_client", "secret": "s3cret"}'], 'answered 401'],
+    ['a refusal', [401, '{"error": "invalid_client", "secret": "s3cret"}'], 'answered 401: invalid_client'],
     ['an answer without a token', [200, '{"token_type": "Bearer"}'], 'the answer has no access_token'],
     ['an answer that is not JSON', [200, '<html>'], 'the answer has no access_token'],
     ['a token with a line end', [200, '{"access_token": "a\\r\\nX: b"}'], 'the answer has no access_token'],

@@ -1,0 +1,55 @@
+import type { Context } from '../platform/context.ts'
+import type { OutboundHttp } from '../platform/outbound-http.ts'
+import type { AccessTokens } from './access-tokens.ts'
+import type { ClaimedLane, DueMessage } from './store-deliver.ts'
+import { receiverTypeOf } from './types/index.ts'
+import type { Encoder, ReceiverType } from './types/receiver-type.ts'
+import { customHeaders, openWebhookSecrets, secretOf } from './webhook.ts'
+
+export interface DeliverOptions {
+  readonly outbound: OutboundHttp
+  readonly tokens: AccessTokens
+  /** The limit for one attempt, from the first packet to the last. */
+  readonly timeoutMs: number
+  /** 0 to 1. */
+  readonly random: () => number
+}
+
+/** The address of a lane's messages, with the secrets and headers to send. */
+export interface Receiver {
+  readonly orgId: string
+  readonly webhookId: string
+  readonly siteId: string | null
+  readonly url: string
+  readonly verifyCert: boolean
+  /** The signing secrets: the current one first, then the recently replaced one. */
+  readonly secrets: readonly string[]
+  readonly headers: Readonly<Record<string, string>>
+  readonly type: ReceiverType
+  readonly encoder: Encoder
+}
+
+export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedLane): Receiver {
+  const { fields: secretFields, retired } = openWebhookSecrets(ctx.secrets, webhookId, webhook.secrets)
+  const secret = secretOf(secretFields)
+  const retiredSecret = retired !== null && retired.untilMs > ctx.clock.now().getTime() ? [retired.secret] : []
+  const fields = { ...webhook.doc, ...secretFields }
+  const type = receiverTypeOf(webhook.doc['type'])
+  return {
+    orgId,
+    webhookId,
+    siteId: webhook.siteId,
+    url: String(webhook.doc['url']),
+    verifyCert: webhook.doc['verify_cert'] !== false,
+    secrets: secret === null ? [] : [secret, ...retiredSecret],
+    headers: customHeaders(webhook.doc),
+    type,
+    encoder: type.open(fields, webhookId),
+  }
+}
+
+export interface Delivery {
+  readonly receiver: Receiver
+  readonly message: DueMessage
+  readonly signal: AbortSignal
+}
