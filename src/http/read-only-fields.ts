@@ -68,7 +68,12 @@ const readOnlyFields = {
   },
   Sso: { ...ofOrg, ...noProvider, site_id: same, domain: same },
   SsoRole: { ...ofOrg, ...noProvider, site_id: same, for_site: same },
-  Webhook: { ...ofOrg, site_id: same, for_site: same },
+  Webhook: {
+    ...ofOrg,
+    site_id: same,
+    for_site: same,
+    former_secrets_until: varying,
+  },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Rule>>>>
 
 export type RecordName = keyof typeof readOnlyFields

@@ -7,7 +7,8 @@ import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { assertCallable } from '../platform/assert-callable.ts'
 import { insertWebhook } from './store.ts'
 import type { Document } from '../platform/document.ts'
-import { type Webhook, auditDocument, mergeWebhook, sealWebhookSecrets, webhookName, webhookOf } from './webhook.ts'
+import { type Webhook, auditDocument, mergeWebhook, webhookName, webhookOf } from './webhook.ts'
+import { sealWebhookSecrets } from './webhook-secrets.ts'
 
 export interface NewWebhook {
   readonly body: Document
@@ -23,7 +24,7 @@ export async function createWebhook(ctx: Context, scope: PlaceScope, { body, out
   const id = uuidv7()
   const secrets = sealWebhookSecrets(ctx.secrets, id, {
     fields: content.secrets,
-    retired: null,
+    retired: [],
   })
   return inTx(ctx, async (tx) => {
     const row = await insertWebhook(tx, scope, { id, ...content, secrets, at })

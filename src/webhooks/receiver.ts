@@ -4,7 +4,8 @@ import type { AccessTokens } from './access-tokens.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
 import { receiverTypeOf } from './types/index.ts'
 import type { Encoder, ReceiverType } from './types/receiver-type.ts'
-import { customHeaders, openWebhookSecrets, secretOf } from './webhook.ts'
+import { customHeaders } from './webhook.ts'
+import { openWebhookSecrets, signingSecrets } from './webhook-secrets.ts'
 
 export interface DeliverOptions {
   readonly outbound: OutboundHttp
@@ -22,7 +23,7 @@ export interface Receiver {
   readonly siteId: string | null
   readonly url: string
   readonly verifyCert: boolean
-  /** The signing secrets: the current one first, then the recently replaced one. */
+  /** The signing secrets: the current one first, then those that were replaced recently. */
   readonly secrets: readonly string[]
   readonly headers: Readonly<Record<string, string>>
   readonly type: ReceiverType
@@ -30,10 +31,8 @@ export interface Receiver {
 }
 
 export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedLane): Receiver {
-  const { fields: secretFields, retired } = openWebhookSecrets(ctx.secrets, webhookId, webhook.secrets)
-  const secret = secretOf(secretFields)
-  const retiredSecret = retired !== null && retired.untilMs > ctx.clock.now().getTime() ? [retired.secret] : []
-  const fields = { ...webhook.doc, ...secretFields }
+  const opened = openWebhookSecrets(ctx.secrets, webhookId, webhook.secrets)
+  const fields = { ...webhook.doc, ...opened.fields }
   const type = receiverTypeOf(webhook.doc['type'])
   return {
     orgId,
@@ -41,7 +40,7 @@ export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedL
     siteId: webhook.siteId,
     url: String(webhook.doc['url']),
     verifyCert: webhook.doc['verify_cert'] !== false,
-    secrets: secret === null ? [] : [secret, ...retiredSecret],
+    secrets: signingSecrets(opened, ctx.clock.now()),
     headers: customHeaders(webhook.doc),
     type,
     encoder: type.open(fields, webhookId),

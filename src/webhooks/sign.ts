@@ -12,8 +12,8 @@ export interface Signable {
  * Returns the headers by which a receiver verifies the sender: the two of the published interface, and those
  * of Standard Webhooks 1.0. Without a secret there are only the message's id and time.
  *
- * @param secrets The current one first. Replaced secrets sign only in the Standard Webhooks header, which can
- *   hold several signatures.
+ * @param secrets The current one first. The Standard Webhooks header holds a signature for each. The other two hold one, as
+ *   receivers compare them as a whole; headers of our own beside them list the signatures by the replaced secrets.
  */
 export function signatureHeaders(
   secrets: readonly string[],
@@ -21,17 +21,23 @@ export function signatureHeaders(
 ): Record<string, string> {
   const timestampS = Math.floor(at.getTime() / 1000)
   const identity = { 'webhook-id': messageId, 'webhook-timestamp': String(timestampS) }
-  const [present] = secrets
+  const [present, ...former] = secrets
   if (present === undefined) return identity
   const signatures = secrets.map((secret) => {
     const mac = createHmac('sha256', standardKey(secret)).update(`${messageId}.${timestampS}.`).update(body)
     return `v1,${mac.digest('base64')}`
   })
+  const plain = (algorithm: 'sha256' | 'sha1', secret: string): string =>
+    createHmac(algorithm, secret).update(body).digest('hex')
   return {
     ...identity,
-    'X-Mist-Signature-v2': createHmac('sha256', present).update(body).digest('hex'),
-    'X-Mist-Signature': createHmac('sha1', present).update(body).digest('hex'),
+    'X-Mist-Signature-v2': plain('sha256', present),
+    'X-Mist-Signature': plain('sha1', present),
     'webhook-signature': signatures.join(' '),
+    ...(former.length > 0 && {
+      'X-Mist-Signature-v2-Former': former.map((secret) => plain('sha256', secret)).join(','),
+      'X-Mist-Signature-Former': former.map((secret) => plain('sha1', secret)).join(','),
+    }),
   }
 }
 

@@ -8,15 +8,8 @@ import { assertCallable } from '../platform/assert-callable.ts'
 import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
 import { closeBreaker, rescheduleLane } from './store-lanes.ts'
 import type { Document } from '../platform/document.ts'
-import {
-  type Webhook,
-  auditDocument,
-  mergeWebhook,
-  retireSecret,
-  sealWebhookSecrets,
-  webhookName,
-  webhookOf,
-} from './webhook.ts'
+import { type Webhook, auditDocument, mergeWebhook, webhookName, webhookOf } from './webhook.ts'
+import { retireSecrets, sealWebhookSecrets } from './webhook-secrets.ts'
 
 export interface WebhookChange {
   readonly id: string
@@ -26,7 +19,7 @@ export interface WebhookChange {
 }
 
 /** Fields that change what is sent or when, but not where to and how. All others concern the receiver. */
-const ownFields = new Set(['name', 'enabled', 'topics', 'single_event_per_message'])
+const ownFields = new Set(['name', 'enabled', 'topics', 'single_event_per_message', 'secret_overlap_s'])
 
 function concernsReceiver(body: Document): boolean {
   return Object.keys(body).some((name) => !ownFields.has(name.replace(/^-/, '')))
@@ -53,7 +46,7 @@ export async function updateWebhook(
     const { urls: _, ...content } = mergeWebhook(before, body, siteId)
     const secrets = sealWebhookSecrets(ctx.secrets, id, {
       fields: content.secrets,
-      retired: retireSecret(before, content, at),
+      retired: retireSecrets(before, content, at),
     })
     const row = await updateWebhookRow(tx, scope, { id, ...content, secrets, at })
     await appendAudit(tx, scope, {

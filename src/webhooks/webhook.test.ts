@@ -1,26 +1,16 @@
-import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../platform/errors.ts'
-import { createSecrets } from '../platform/secrets.ts'
 import type { Document } from '../platform/document.ts'
-import {
-  type Webhook,
-  auditDocument,
-  mergeWebhook,
-  openWebhookSecrets,
-  retireSecret,
-  sealWebhookSecrets,
-} from './webhook.ts'
+import { type Webhook, auditDocument, mergeWebhook } from './webhook.ts'
 
 const url = 'https://receiver.test/hook'
 const now = new Date('2026-11-20T12:00:00Z')
-const DAY_MS = 24 * 3600e3
 
 function webhook(body: Document, more: Partial<Webhook> = {}): Webhook {
   const { urls: _, ...content } = mergeWebhook(null, { url, ...body }, null)
   const row = { orgId: 'o', id: 'w', siteId: null, createdAt: now, modifiedAt: now }
-  return { ...content, ...row, retired: null, ...more }
+  return { ...content, ...row, retired: [], ...more }
 }
 
 describe('mergeWebhook', () => {
@@ -95,31 +85,8 @@ describe('mergeWebhook', () => {
 })
 
 describe('secrets', () => {
-  it('are sealed for one webhook', () => {
-    const secrets = createSecrets(randomBytes(32))
-    const plain = { fields: { secret: 's' }, retired: { secret: 'r', untilMs: 1 } }
-    const sealed = sealWebhookSecrets(secrets, 'w', plain)
-    expect(openWebhookSecrets(secrets, 'w', sealed)).toEqual(plain)
-    expect(() => openWebhookSecrets(secrets, 'v', sealed)).toThrow()
-    expect(sealWebhookSecrets(secrets, 'w', { fields: null, retired: null })).toBeNull()
-  })
-
   it('are omitted from the audit log, like headers', () => {
     const shown = auditDocument(webhook({ secret: 'hidden', headers: { Authorization: 'hidden' }, name: 'A' }))
     expect(shown).toEqual({ url, name: 'A', secret: '***', enabled: true, topics: [] })
-  })
-
-  it('stay valid for a day after they are replaced, and not after they are deleted', () => {
-    const retired = { secret: 'old', untilMs: now.getTime() + DAY_MS }
-    const before = webhook({ secret: 'old' })
-    const after = webhook({ secret: 'new' })
-    expect(retireSecret(before, after, now)).toEqual(retired)
-    expect(retireSecret(before, before, now)).toBeNull()
-    expect(retireSecret(before, webhook({}), now)).toBeNull()
-    expect(retireSecret(webhook({}), after, now)).toBeNull()
-    const rotated = { ...after, retired }
-    expect(retireSecret(rotated, after, new Date(retired.untilMs - 1))).toEqual(retired)
-    expect(retireSecret(rotated, after, new Date(retired.untilMs))).toBeNull()
-    expect(retireSecret(rotated, webhook({ secret: 'newer' }), now)).toEqual({ ...retired, secret: 'new' })
   })
 })

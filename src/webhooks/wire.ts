@@ -6,6 +6,7 @@ import { textOf } from '../http/texts.ts'
 import type { Reveal } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Document } from '../platform/document.ts'
+import { MAX_OVERLAP_S } from './delivery-options.ts'
 import type { WebhookTopic } from './topics.ts'
 import { hiddenSecrets, webhookTypes } from './types/index.ts'
 import type { Webhook } from './webhook.ts'
@@ -21,6 +22,14 @@ const settable = {
   enabled: Type.Optional(Type.Boolean({ default: true })),
   verify_cert: Type.Optional(Type.Boolean({ default: true })),
   secret: Type.Optional(TextOrNull),
+  secret_overlap_s: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_OVERLAP_S,
+      default: 86_400,
+      description: 'for how long a secret that is replaced signs beside the new one',
+    }),
+  ),
   headers: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
   single_event_per_message: Type.Optional(Type.Boolean({ default: false })),
   splunk_token: Type.Optional(TextOrNull),
@@ -62,6 +71,9 @@ export const WebhookReply = named(
       type: Type.String(),
       verify_cert: Type.Boolean(),
       topics: Type.Array(Type.String()),
+      former_secrets_until: Type.Optional(
+        Type.Array(Timestamp, { description: 'until when secrets that were replaced still sign; the newest first' }),
+      ),
       created_time: Timestamp,
       modified_time: Timestamp,
     },
@@ -92,6 +104,9 @@ export function presentWebhook(webhook: Webhook, reveal: Reveal): Static<typeof 
     for_site: siteId !== null,
     enabled: webhook.enabled,
     topics: [...webhook.topics],
+    ...(webhook.retired.length > 0 && {
+      former_secrets_until: webhook.retired.map(({ untilMs }) => untilMs / 1000),
+    }),
     created_time: epochS(webhook.createdAt),
     modified_time: epochS(webhook.modifiedAt),
   }

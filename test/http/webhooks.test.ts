@@ -210,6 +210,7 @@ describe('webhooks of an organization', () => {
     ['an invalid header name', { headers: { 'X A': 'a' } }, 'headers'],
     ['long headers', { headers: { 'X-A': 'a'.repeat(1000) } }, 'headers'],
     ['two spellings of a header', { headers: { 'X-A': 'a', 'x-a': 'b' } }, 'headers'],
+    ['a secret that overlaps for ever', { secret: 'a', secret_overlap_s: 1e9 }, 'secret_overlap_s'],
     ['an enabled that is not a boolean', { enabled: 'yes' }, 'enabled'],
     ['a secret that is not a text', { secret: 5 }, 'secret'],
   ])('refuse: %s', async (_what, body, field) => {
@@ -229,6 +230,17 @@ describe('webhooks of an organization', () => {
       expect(JSON.stringify(body)).not.toContain(sns.aws_secret_access_key)
     const other = await create(pubsub)
     expect(other).not.toHaveProperty('google_service_account')
+  })
+
+  it('keep a replaced secret as long as asked, show until when, and take back what they showed', async () => {
+    const { id } = await create({ secret: 'a' })
+    const put = async (body: Record<string, unknown>) => (await server.call('PUT', `${hooks}/${id}`, { body })).body
+    const shown = await put({ secret: 'b', secret_overlap_s: 600 })
+    const until = shown.former_secrets_until[0]
+    expect(until - shown.modified_time).toBeCloseTo(600, 3)
+    expect(shown).toMatchObject({ secret: 'b', secret_overlap_s: 600, former_secrets_until: [until] })
+    expect(await put(shown)).toMatchObject({ secret: 'b', former_secrets_until: [until] })
+    expect(await put({ secret: 'c', secret_overlap_s: 0 })).toMatchObject({ former_secrets_until: [until] })
   })
 
   it('check an update like a creation', async () => {

@@ -85,23 +85,50 @@ describe('delivery', () => {
     expect(Object.keys(message?.headers ?? {}).filter((name) => name.includes('signature'))).toEqual([])
   })
 
-  it('also signs with a replaced secret for another day, so that receivers can recognize it', async () => {
+  it('also signs with replaced secrets, each until its own end, and shows when that is', async () => {
     const webhook = await harness.addWebhook({ url: receiver.url, topics: ['device-updowns', 'audits'], secret: 'old' })
     const { id } = webhook
     const change = (body: Record<string, unknown>) =>
       updateWebhook(harness.ctx, harness.scope, { id, body, outbound: harness.outbound })
+    /** Returns which secrets made the signatures of the message, in order. */
+    const signersOf = (message: Received) => {
+      const lists = {
+        standard: String(message.headers['webhook-signature']).split(' '),
+        v2: [message.headers['x-mist-signature-v2'], ...formerOf(message, 'x-mist-signature-v2-former')],
+        v1: [message.headers['x-mist-signature'], ...formerOf(message, 'x-mist-signature-former')],
+      }
+      const names = { standard: 'webhook-signature', v2: 'x-mist-signature-v2', v1: 'x-mist-signature' } as const
+      return Object.entries(lists).map(([scheme, list]) =>
+        list.map((signature) =>
+          ['old', 'mid', 'new'].find((secret) => {
+            const alone = {
+              ...message,
+              headers: { ...message.headers, [names[scheme as keyof typeof names]]: signature },
+            }
+            return signaturesOf(alone, secret)[scheme as keyof typeof names]
+          }),
+        ),
+      )
+    }
+    const formerOf = ({ headers }: Received, name: string) => headers[name]?.toString().split(',') ?? []
     await harness.start()
-    await change({ secret: 'new' })
-    const [first] = await receiver.waitFor(1)
-    const signatures = String(first?.headers['webhook-signature']).split(' ')
-    expect(signatures).toHaveLength(2)
-    expect(first && signaturesOf(first, 'new')).toEqual({ ...allValid, standard: false })
-    const alone = { ...first, headers: { ...first?.headers, 'webhook-signature': signatures[1] } } as Received
-    expect(signaturesOf(alone, 'old').standard).toBe(true)
-    clock.advance(24 * 3600e3)
+    await change({ secret: 'mid', secret_overlap_s: 7200 })
+    // Two changes that are routed at once would share a message.
+    await receiver.waitFor(1)
+    const rotated = await change({ secret: 'new', secret_overlap_s: 3600 })
+    const [hour, twoHours] = [3600, 7200].map((seconds) => clock.now().getTime() + seconds * 1000)
+    expect(rotated.retired.map(({ untilMs }) => untilMs)).toEqual([hour, twoHours])
+    const [, first] = await receiver.waitFor(2)
+    expect(first && signersOf(first)).toEqual(Array.from({ length: 3 }, () => ['new', 'mid', 'old']))
+    clock.advance(3600e3)
     await change({ name: 'renamed' })
-    const [, second] = await receiver.waitFor(2)
-    expect(second && signaturesOf(second, 'new')).toEqual(allValid)
+    const [, , second] = await receiver.waitFor(3)
+    expect(second && signersOf(second)).toEqual(Array.from({ length: 3 }, () => ['new', 'old']))
+    clock.advance(3600e3)
+    await change({ name: 'renamed again' })
+    const [, , , third] = await receiver.waitFor(4)
+    expect(third && signaturesOf(third, 'new')).toEqual(allValid)
+    expect(third && signersOf(third)).toEqual(Array.from({ length: 3 }, () => ['new']))
   })
 
   it('never sends events of a transaction that was rolled back', async () => {
