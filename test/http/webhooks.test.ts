@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { webhookTopics } from '../../src/webhooks/topics.ts'
@@ -351,6 +352,18 @@ describe('ping and the record of deliveries', () => {
     const codes = await server.call('GET', `${hooks}/${id}/events/count?distinct=status_code`)
     expect(codes.body.results).toContainEqual({ status_code: '500', count: 1 })
     expect((await server.call('GET', `${hooks}/${id}/events/search?start=soon`)).status).toBe(400)
+  })
+
+  it('counts the newest hundred thousand attempts of a busy webhook', async () => {
+    const { id } = await create()
+    await sql`insert into webhook_delivery (org_id, id, webhook_id, message_id, topic, attempt, status, req_url, created_at)
+      select ${server.org.orgId}, gen_random_uuid(), ${id}, gen_random_uuid(), 'audits', 1,
+        case when n = 0 then 'failure' else 'success' end, ${url}, now() - interval '1 hour' + n * interval '1 ms'
+      from generate_series(0, 100000) as n`.execute(server.ctx.db)
+    const count = async (query: string) =>
+      (await server.call('GET', `${hooks}/${id}/events/count?${query}`)).body.results
+    expect(await count('distinct=status')).toEqual([{ status: 'success', count: 100_000 }])
+    expect(await count('distinct=status&status=failure')).toEqual([{ status: 'failure', count: 1 }])
   })
 
   it('lists the topics', async () => {
