@@ -17,6 +17,7 @@ import {
   parseReplay,
   presentHealth,
   presentParked,
+  presentReplayed,
 } from './wire-replay.ts'
 
 const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' } as const
@@ -62,8 +63,8 @@ export const replayOperations: Operation[] = [
   operation({
     id: { org: 'replayOrgWebhookMessages', site: 'replaySiteWebhookMessages' },
     summary: {
-      org: 'Send messages again that a webhook of an organization did not take',
-      site: 'Send messages again that a webhook of a site did not take',
+      org: 'Send messages of a webhook of an organization again',
+      site: 'Send messages of a webhook of a site again',
     },
     method: 'POST',
     tag,
@@ -71,8 +72,7 @@ export const replayOperations: Operation[] = [
     params,
     body: ReplayBody,
     reply: ReplayReply,
-    run: async (ctx, { scope, params: { webhook_id: id }, body }) => ({
-      replayed: await replayMessages(ctx, scope, { id, filter: parseReplay(body) }),
-    }),
+    run: async (ctx, { scope, params: { webhook_id: id }, body }) =>
+      presentReplayed(await replayMessages(ctx, scope, { id, ...parseReplay(body) })),
   }),
 ].flat()

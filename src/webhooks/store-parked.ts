@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { PlaceScope } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { smallRows } from '../http/store-bounds.ts'
@@ -83,15 +83,26 @@ export interface ReplayFilter {
   readonly ids: readonly string[] | null
   readonly topic: string | null
   readonly reason: ParkReason | null
-  /** The times when the messages were parked. */
+  /** The times when the messages were parked or delivered. */
   readonly start: Date | null
   readonly end: Date | null
 }
+
+/** When the messages of a replay are due: so many of them at once, then the next ones after each pause. */
+export const replayPace = { count: 50, pauseMs: 500 } as const
 
 export interface ReplayLimits {
   readonly count: number
   /** Limits the bodies together; the first message is moved whatever its size. */
   readonly bytes: number
+}
+
+export interface ReplayBatch {
+  readonly filter: ReplayFilter
+  readonly limits: ReplayLimits
+  readonly at: Date
+  /** Messages of the same replay before this batch. */
+  readonly before: number
 }
 
 /**
@@ -102,7 +113,7 @@ export interface ReplayLimits {
 export async function requeueParkedMessages(
   tx: Tx,
   { orgId, webhookId }: LaneKey,
-  { filter, limits, at }: { readonly filter: ReplayFilter; readonly limits: ReplayLimits; readonly at: Date },
+  { filter, limits, at, before }: ReplayBatch,
 ): Promise<number> {
   const { ids, topic, reason, start, end } = filter
   const { rows } = await sql<{ count: number }>`
@@ -122,7 +133,7 @@ export async function requeueParkedMessages(
       delete from webhook_parked_message p using found where p.org_id = ${orgId} and p.id = found.id returning p.*
     ), queued as (
       insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, due_at, created_at)
-      select org_id, id, webhook_id, topic, body, event_count, ${at}::timestamptz, ${at}::timestamptz from taken
+      select org_id, id, webhook_id, topic, body, event_count, ${dueAt(at, before)}, ${at}::timestamptz from taken
       returning id
     ), counted as (
       select count(*)::int as count from queued
@@ -133,6 +144,13 @@ export async function requeueParkedMessages(
     select count from counted
   `.execute(tx)
   return rows[0]?.count ?? 0
+}
+
+/** The due times of replayed messages in the order in which they were parked: live messages come in between. */
+function dueAt(at: Date, before: number): RawBuilder<Date> {
+  const { count, pauseMs } = replayPace
+  return sql`${at}::timestamptz + ${pauseMs} * interval '1 ms'
+    * ((${before} + row_number() over (order by parked_at, id) - 1) / ${count})`
 }
 
 /** @returns How many were deleted. */

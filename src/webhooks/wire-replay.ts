@@ -4,6 +4,7 @@ import { epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 import { decideState } from './decide-state.ts'
 import type { WebhookActivity } from './store-health.ts'
+import type { ReplayRequest, Replayed } from './replay-messages.ts'
 import type { ParkedMessage, ReplayFilter } from './store-parked.ts'
 
 const Reason = Type.Enum(['exhausted', 'expired'], {
@@ -31,7 +32,15 @@ export const ReplayBody = named(
   'WebhookReplay',
   Type.Object(
     {
-      ids: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: 1000 })),
+      status: Type.Optional(
+        Type.Enum(['parked', 'delivered'], {
+          default: 'parked',
+          description: '`delivered`: messages that the receiver took within the last seven days',
+        }),
+      ),
+      ids: Type.Optional(
+        Type.Array(Uuid, { minItems: 1, maxItems: 1000, description: 'of messages, as `webhook-id` names them' }),
+      ),
       topic: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
       reason: Type.Optional(Reason),
       start: Type.Optional(Epoch),
@@ -43,7 +52,12 @@ export const ReplayBody = named(
 
 export const ReplayReply = named(
   'WebhookReplayed',
-  Type.Object({ replayed: Type.Integer({ description: 'at most 10,000; then call again' }) }),
+  Type.Object({
+    replayed: Type.Integer({ description: 'at most 10,000; then call again' }),
+    next_start: Type.Optional(
+      Type.Number({ description: 'delivered messages are left: call again with it as `start`' }),
+    ),
+  }),
 )
 
 export const WebhookHealthReply = named(
@@ -69,11 +83,21 @@ export const WebhookHealthReply = named(
 )
 
 /** @throws AppError invalid naming the field. */
-export function parseReplay({ ids, topic, reason, start, end }: Static<typeof ReplayBody>): ReplayFilter {
+export function parseReplay({ status, ...filter }: Static<typeof ReplayBody>): ReplayRequest {
+  if (status === 'delivered' && filter.reason !== undefined)
+    throw invalidField('reason', 'is of parked messages, and `status` asks for delivered ones')
+  return { status: status ?? 'parked', filter: parseFilter(filter) }
+}
+
+function parseFilter({ ids, topic, reason, start, end }: Omit<Static<typeof ReplayBody>, 'status'>): ReplayFilter {
   if (start !== undefined && end !== undefined && start > end)
     throw invalidField('start', `${start} is after the end, ${end}`)
   const dateOf = (seconds: number | undefined): Date | null => (seconds === undefined ? null : new Date(seconds * 1000))
   return { ids: ids ?? null, topic: topic ?? null, reason: reason ?? null, start: dateOf(start), end: dateOf(end) }
+}
+
+export function presentReplayed({ replayed, nextStart }: Replayed): Static<typeof ReplayReply> {
+  return { replayed, ...(nextStart !== null && { next_start: epochS(nextStart) }) }
 }
 
 export function presentParked(message: ParkedMessage): Static<typeof ParkedMessageReply> {

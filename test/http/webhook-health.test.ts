@@ -72,6 +72,11 @@ it('lists parked messages, replays those that match, and refuses what it does no
   const replay = (body: Record<string, unknown>) => server.call('POST', `${path}/replay`, { body })
   expect((await replay({ reason: 'lost' })).status).toBe(400)
   expect((await replay({ status: 'failure' })).status).toBe(400)
+  expect(await replay({ status: 'delivered', reason: 'expired' })).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining('Invalid field reason: ') },
+  })
+  expect(await replay({ status: 'delivered' })).toMatchObject({ status: 200, body: { replayed: 0 } })
   expect(await replay({ start: 20, end: 10 })).toMatchObject({
     status: 400,
     body: { detail: 'Invalid field start: 20 is after the end, 10' },
@@ -80,5 +85,5 @@ it('lists parked messages, replays those that match, and refuses what it does no
   expect(await replay({})).toMatchObject({ status: 200, body: { replayed: 1 } })
   expect((await server.call('GET', `${path}/parked`)).body).toEqual([])
   const audits = await server.ctx.db.selectFrom('auditLog').select('message').execute()
-  expect(audits.filter(({ message }) => message === 'Replay 1 message of Webhook ""')).toHaveLength(2)
+  expect(audits.filter(({ message }) => message === 'Replay 1 parked message of Webhook ""')).toHaveLength(2)
 })

@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { replayMessages } from '../../src/webhooks/replay-messages.ts'
-import type { ReplayFilter } from '../../src/webhooks/store-parked.ts'
+import { type ReplayFilter, replayPace } from '../../src/webhooks/store-parked.ts'
 import { MAX_ATTEMPTS } from '../../src/webhooks/decide-retry.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -23,8 +23,8 @@ afterEach(async () => {
 
 const all: ReplayFilter = { ids: null, topic: null, reason: null, start: null, end: null }
 const parked = () => harness.ctx.db.selectFrom('webhookParkedMessage').selectAll().orderBy('parkedAt').execute()
-const replay = (id: string, filter: Partial<ReplayFilter> = {}) =>
-  replayMessages(harness.ctx, harness.scope, { id, filter: { ...all, ...filter } })
+const replay = async (id: string, filter: Partial<ReplayFilter> = {}) =>
+  (await replayMessages(harness.ctx, harness.scope, { id, status: 'parked', filter: { ...all, ...filter } })).replayed
 
 it('parks a message after its last attempt, and sends it again with the same id and bytes', async () => {
   const secret = 'again'
@@ -112,4 +112,10 @@ it('replays more than fits one transaction, and counts what it has replayed', as
   await harness.ctx.db.insertInto('webhookParkedMessage').values(rows).execute()
   expect(await replay(webhookId)).toBe(1200)
   expect(await harness.waiting()).toEqual({ messages: 1200, pending: 1200 })
+  // Live messages come between the portions of a replay.
+  const due = await harness.ctx.db.selectFrom('webhookMessage').select('dueAt').orderBy('dueAt').execute()
+  const portions = Map.groupBy(due, ({ dueAt }) => (dueAt.getTime() - at.getTime()) / replayPace.pauseMs)
+  expect([...portions].map(([place, { length }]) => [place, length])).toEqual(
+    Array.from({ length: 24 }, (_, place) => [place, 50]),
+  )
 })

@@ -1,0 +1,94 @@
+import { sql } from 'kysely'
+import type { PlaceScope } from '../access/scope.ts'
+import type { Db, Tx } from '../platform/db.ts'
+import { columnsOf, insertRows, rowsAs } from '../platform/rows.ts'
+import type { DeliveredMessage } from './plan-delivered.ts'
+import type { LaneKey } from './store-lanes.ts'
+import type { ReplayFilter } from './store-parked.ts'
+import { selectWebhooks } from './store.ts'
+
+/**
+ * Lists messages of a webhook of this very place that were delivered and whose bodies are still kept, oldest first; each
+ * message once for every time that it was delivered.
+ */
+export async function listDelivered(
+  db: Db,
+  scope: PlaceScope,
+  { webhookId, filter, limit }: { readonly webhookId: string; readonly filter: ReplayFilter; readonly limit: number },
+): Promise<DeliveredMessage[]> {
+  const { ids, topic, start, end } = filter
+  const { orgId } = scope
+  const { rows } = await sql<DeliveredMessage>`
+    select d.id as delivery_id, d.message_id, d.created_at as delivered_at, length(b.req_payload) as length
+    from webhook_delivery d
+      join webhook_body b on b.org_id = d.org_id and b.created_at = d.created_at and b.delivery_id = d.id
+    where d.org_id = ${orgId} and d.webhook_id = ${webhookId} and d.status = 'success' and d.topic <> 'ping'
+      and exists (${selectWebhooks(db, scope).where('id', '=', webhookId)})
+      and (${ids}::uuid[] is null or d.message_id = any(${ids}::uuid[]))
+      and (${topic}::text is null or d.topic = ${topic})
+      and (${start}::timestamptz is null or d.created_at >= ${start})
+      and (${end}::timestamptz is null or d.created_at <= ${end})
+    order by d.created_at, d.id limit ${limit}
+  `.execute(db)
+  return rows
+}
+
+const deliveredColumns = columnsOf('webhookDelivery', {}, { deliveryId: 'uuid', deliveredAt: 'timestamptz' })
+
+const messageColumns = columnsOf('webhookMessage', {
+  orgId: 'uuid',
+  id: 'uuid',
+  webhookId: 'uuid',
+  topic: 'text',
+  body: 'bytea',
+  eventCount: 'integer',
+  dueAt: 'timestamptz',
+  createdAt: 'timestamptz',
+})
+
+export interface Requeue {
+  readonly delivered: readonly DeliveredMessage[]
+  readonly at: Date
+  /** When a message is due, by its place in `delivered`. */
+  readonly dueAt: (place: number) => Date
+}
+
+/**
+ * Adds copies of delivered messages to their lane, with the same ids and bytes. The webhook must be locked. A message that
+ * waits already is not added again.
+ * @returns How many were added.
+ */
+export async function requeueDelivered(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+  { delivered, at, dueAt }: Requeue,
+): Promise<number> {
+  const { rows: found } = await sql<{ id: string; topic: string; reqPayload: string }>`
+    select d.message_id as id, d.topic, b.req_payload
+    from ${rowsAs('k', deliveredColumns, delivered, 'place')}
+      join webhook_delivery d on d.org_id = ${orgId} and d.created_at = k.delivered_at and d.id = k.delivery_id
+      join webhook_body b on b.org_id = d.org_id and b.created_at = d.created_at and b.delivery_id = d.id
+    order by k.place
+  `.execute(tx)
+  const messages = found.map(({ id, topic, reqPayload }, place) => {
+    // A body is what the router made of its events.
+    const { events } = JSON.parse(reqPayload) as { readonly events: readonly unknown[] }
+    const body = Buffer.from(reqPayload)
+    return {
+      orgId,
+      id,
+      webhookId,
+      topic,
+      body,
+      eventCount: events.length,
+      dueAt: dueAt(place),
+      createdAt: at,
+    }
+  })
+  const tail = sql<{ id: string }>`on conflict do nothing returning id`
+  const added = await insertRows(tx, messageColumns, messages, { tail })
+  await sql`
+    update webhook_lane set pending = pending + ${added.length} where org_id = ${orgId} and webhook_id = ${webhookId}
+  `.execute(tx)
+  return added.length
+}
