@@ -157,6 +157,7 @@ async function startParts(
     supportFiles,
     watched: { storage, certificates: certificatesOf(tls) },
     outbound,
+    mailer,
     gatewayTls: tls.gateway,
     edgeTls: tls.edge,
     localCertificates: tls.localCertificates,

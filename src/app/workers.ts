@@ -14,6 +14,7 @@ import type { Context } from '../platform/context.ts'
 import type { ImageFiles } from '../platform/images/image-files.ts'
 import { type Jobs, startJobs } from '../platform/jobs.ts'
 import type { LogOutput } from '../platform/log.ts'
+import type { Mailer } from '../platform/mail.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { loadOrMake } from '../platform/secrets.ts'
 import { defaultMxedgeUpgradeOptions } from '../mxedges/upgrades/options.ts'
@@ -44,6 +45,7 @@ export interface WorkerParts {
   readonly imageFiles: ImageFiles
   readonly supportFiles: SupportFiles
   readonly outbound: OutboundHttp
+  readonly mailer: Mailer
   readonly watched: WatchedParts
   readonly gatewayTls: GatewayTls
   readonly edgeTls: GatewayTls
@@ -64,7 +66,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
     connection: parts.connection,
     log: ctx.log,
     tasks: [
-      ...webhookTasks(ctx),
+      ...webhookTasks(ctx, parts.mailer),
       ...accountTasks(ctx),
       ...previewTasks(ctx),
       ...firmwareTasks(ctx, parts.firmwareFiles),

@@ -93,7 +93,8 @@ export const systemEvents = {
     severity: 'warn',
     category: 'webhook',
     display: 'Webhook disabled',
-    description: 'The receiver of a webhook wants no further messages, so the service has disabled the webhook',
+    description:
+      'The receiver of a webhook wants no further messages, or has failed for 72 hours, so the service has disabled the webhook',
     example: 'Webhook "Alerts" has been disabled, because its receiver answered 410 Gone',
     alarm: 'webhook_disabled',
   },

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { BREAKER_FAILURES, FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth } from './decide-lane.ts'
 
 const now = new Date('2026-11-20T12:00:00Z')
-const healthy: LaneHealth = { failures: 0, openUntil: null }
+const healthy: LaneHealth = { failures: 0, openUntil: null, failingSince: null }
 
 const success = { isPing: false, succeeded: true, askedMs: 0 }
 const failure = { ...success, succeeded: false }
@@ -17,7 +17,7 @@ const inSeconds = (seconds: number): Date => new Date(now.getTime() + seconds * 
 
 describe('decideHealth', () => {
   it('opens after five failures, for longer each time, up to a minute', () => {
-    expect(after([false, false, false, false])).toEqual({ failures: 4, openUntil: null })
+    expect(after([false, false, false, false])).toEqual({ failures: 4, openUntil: null, failingSince: now })
     const pauses = Array.from({ length: 7 }, (_, index) => {
       const { openUntil } = after(Array.from({ length: BREAKER_FAILURES + index }, () => false))
       return openUntil && (openUntil.getTime() - now.getTime()) / 1000
@@ -32,6 +32,7 @@ describe('decideHealth', () => {
         const last = outcomes.lastIndexOf(true)
         expect(health.failures).toBe(outcomes.length - 1 - last)
         expect(health.openUntil !== null).toBe(health.failures >= BREAKER_FAILURES)
+        expect(health.failingSince).toEqual(health.failures > 0 ? now : null)
         expect(after([...outcomes, true])).toEqual(healthy)
       }),
     )
@@ -41,21 +42,37 @@ describe('decideHealth', () => {
     const open = after([false, false, false, false, false])
     expect(decideHealth(open, { ...ping, succeeded: false }, now)).toEqual(open)
     expect(decideHealth(open, ping, now)).toEqual(healthy)
-    const asked = { failures: 0, openUntil: inSeconds(90) }
+    const asked = { ...healthy, openUntil: inSeconds(90) }
     expect(decideHealth(asked, ping, now)).toEqual(healthy)
   })
 
   it('pauses as long as the receiver asks, and counts no failure for it', () => {
-    const asked = decideHealth({ failures: 2, openUntil: null }, { ...failure, askedMs: 90_000 }, now)
-    expect(asked).toEqual({ failures: 2, openUntil: inSeconds(90) })
+    const failingSince = inSeconds(-60)
+    const asked = decideHealth({ failures: 2, openUntil: null, failingSince }, { ...failure, askedMs: 90_000 }, now)
+    expect(asked).toEqual({ failures: 2, openUntil: inSeconds(90), failingSince })
     expect(decideHealth(asked, { ...failure, askedMs: 5000 }, now)).toEqual(asked)
     // What was in flight then.
-    expect(decideHealth(asked, success, now)).toEqual({ failures: 0, openUntil: inSeconds(90) })
-    expect(decideHealth(asked, failure, now)).toEqual({ failures: 3, openUntil: inSeconds(90) })
-    expect(decideHealth({ ...asked, failures: 4 }, failure, now)).toEqual({ failures: 5, openUntil: inSeconds(90) })
+    expect(decideHealth(asked, success, now)).toEqual({ ...healthy, openUntil: inSeconds(90) })
+    expect(decideHealth(asked, failure, now)).toEqual({ failures: 3, openUntil: inSeconds(90), failingSince })
+    expect(decideHealth({ ...asked, failures: 4 }, failure, now)).toEqual({
+      failures: 5,
+      openUntil: inSeconds(90),
+      failingSince,
+    })
     const later = inSeconds(90)
     expect(decideHealth(asked, success, later)).toEqual(healthy)
-    expect(decideHealth(asked, failure, later)).toEqual({ failures: 3, openUntil: null })
+    expect(decideHealth(asked, failure, later)).toEqual({ failures: 3, openUntil: null, failingSince })
+  })
+})
+
+describe('decideHealth, since when it fails', () => {
+  it('is the time of the first failure after the last success, and a pause that was asked for changes nothing', () => {
+    const first = decideHealth(healthy, failure, inSeconds(1))
+    expect(first.failingSince).toEqual(inSeconds(1))
+    expect(decideHealth(first, failure, inSeconds(2)).failingSince).toEqual(inSeconds(1))
+    expect(decideHealth(first, { ...failure, askedMs: 5 }, inSeconds(3)).failingSince).toEqual(inSeconds(1))
+    expect(decideHealth(healthy, { ...failure, askedMs: 5 }, inSeconds(3)).failingSince).toBeNull()
+    expect(decideHealth(first, success, inSeconds(4)).failingSince).toBeNull()
   })
 })
 

@@ -6,6 +6,8 @@ export interface LaneHealth {
   readonly failures: number
   /** Until then only pings are sent: the breaker is open, or the receiver has asked for a pause. */
   readonly openUntil: Date | null
+  /** When the first of the failures was; null if there are none. */
+  readonly failingSince: Date | null
 }
 
 /** How an attempt ended. */
@@ -27,18 +29,18 @@ const MAX_PAUSE_MS = 60_000
  * nothing new. An answer that asks for a pause is no failure of the receiver, so it does not count as one.
  */
 export function decideHealth(before: LaneHealth, attempt: LaneAttempt, now: Date): LaneHealth {
-  const { failures, openUntil } = before
+  const { failures, openUntil, failingSince } = before
   if (attempt.isPing) return attempt.succeeded ? healthy : before
   const askedUntil = failures < BREAKER_FAILURES && openUntil !== null && openUntil > now ? openUntil : null
   // Requests that were in flight when the receiver asked may succeed after all; the pause holds nevertheless.
-  if (attempt.succeeded) return { failures: 0, openUntil: askedUntil }
-  if (attempt.askedMs > 0) return { failures, openUntil: latest(openUntil, addMs(now, attempt.askedMs)) }
-  return fail(failures + 1, askedUntil, now)
+  if (attempt.succeeded) return { ...healthy, openUntil: askedUntil }
+  if (attempt.askedMs > 0) return { ...before, openUntil: latest(openUntil, addMs(now, attempt.askedMs)) }
+  return { ...fail(failures + 1, askedUntil, now), failingSince: failingSince ?? now }
 }
 
-const healthy: LaneHealth = { failures: 0, openUntil: null }
+const healthy: LaneHealth = { failures: 0, openUntil: null, failingSince: null }
 
-function fail(failures: number, askedUntil: Date | null, now: Date): LaneHealth {
+function fail(failures: number, askedUntil: Date | null, now: Date): Omit<LaneHealth, 'failingSince'> {
   if (failures < BREAKER_FAILURES) return { failures, openUntil: askedUntil }
   const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - BREAKER_FAILURES), MAX_PAUSE_MS)
   return { failures, openUntil: latest(askedUntil, addMs(now, pauseMs)) }

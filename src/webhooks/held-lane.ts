@@ -50,7 +50,7 @@ export function holdLane(
   const openedMs = performance.now()
   const waiting = [...lane.messages]
   const ended = Promise.withResolvers<boolean>()
-  let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil }
+  let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil, failingSince: lane.failingSince }
   let width = FIRST_WIDTH
   let inFlight = 0
   let unwritten = 0

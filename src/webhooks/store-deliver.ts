@@ -71,7 +71,7 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
     update webhook_lane l set lease_until = ${leaseUntil}, leased_by = ${runId}, epoch = l.epoch + 1
     from webhook w, ${rowsAs('k', laneKeyColumns, keys)}
     where l.org_id = k.org_id and l.webhook_id = k.webhook_id and w.org_id = k.org_id and w.id = k.webhook_id
-    returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, w.site_id, w.doc, w.secrets
+    returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since, w.site_id, w.doc, w.secrets
   `.execute(tx)
   return {
     hasMore: due.length === limit || keys.length < due.length,

@@ -16,7 +16,7 @@ const keyTypes = { orgId: 'uuid', webhookId: 'uuid' } as const
 export const laneChangeColumns = columnsOf('webhookLane', keyTypes, { messages: 'integer' })
 const releaseColumns = columnsOf(
   'webhookLane',
-  { ...keyTypes, failures: 'integer', openUntil: 'timestamptz' },
+  { ...keyTypes, failures: 'integer', openUntil: 'timestamptz', failingSince: 'timestamptz' },
   { slotSeconds: 'float8', messages: 'integer' },
 )
 
@@ -79,10 +79,10 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
 export async function closeBreaker(tx: Tx, { orgId, webhookId }: LaneKey): Promise<void> {
   await tx
     .updateTable('webhookLane')
-    .set({ failures: 0, openUntil: null, leaseUntil: null, leasedBy: null, epoch: sql`epoch + 1` })
+    .set({ failures: 0, openUntil: null, failingSince: null, leaseUntil: null, leasedBy: null, epoch: sql`epoch + 1` })
     .where('orgId', '=', orgId)
     .where('webhookId', '=', webhookId)
-    .where('openUntil', 'is not', null)
+    .where((eb) => eb.or([eb('openUntil', 'is not', null), eb('failingSince', 'is not', null)]))
     .execute()
 }
 
@@ -98,6 +98,7 @@ export async function rescheduleLane(tx: Tx, { orgId, webhookId }: LaneKey): Pro
 export interface LaneRelease extends LaneKey {
   readonly failures: number
   readonly openUntil: Date | null
+  readonly failingSince: Date | null
   /** The total time of its requests. */
   readonly slotSeconds: number
 }
@@ -118,7 +119,7 @@ export async function subtractFromLanes(tx: Tx, changes: readonly LaneChange[]):
 export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & LaneChange)[]): Promise<void> {
   await sql`
     update webhook_lane l
-    set lease_until = null, leased_by = null, failures = k.failures, open_until = k.open_until, vtime = l.vtime + k.slot_seconds,
+    set lease_until = null, leased_by = null, failures = k.failures, open_until = k.open_until, failing_since = k.failing_since, vtime = l.vtime + k.slot_seconds,
         pending = l.pending - k.messages,
         next_at = case when l.pending > k.messages then ${nextAt(sql`k.open_until`)} end
     from webhook w, ${rowsAs('k', releaseColumns, releases)}

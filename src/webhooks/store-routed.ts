@@ -101,7 +101,7 @@ export async function routeMessages(
         epoch = case when k.is_new then l.epoch + 1 else l.epoch end
       from lane k
       where l.org_id = k.org_id and l.webhook_id = k.webhook_id and k.org_id not in (select org_id from busy)
-      returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, k.is_new, k.is_held)
+      returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since, k.is_new, k.is_held)
     select c.*, k.site_id, case when c.is_new then k.doc end as doc, case when c.is_new then k.secrets end as secrets
     from changed c join lane k on k.webhook_id = c.webhook_id
   `.execute(db)

@@ -43,12 +43,17 @@ export async function getWebhook(reader: Reader, scope: PlaceScope, id: string):
   return row
 }
 
+/** Locks the webhook like lockWebhook, if it is there. */
+export function lockWebhookIfAny(tx: Tx, scope: PlaceScope, id: string): Promise<WebhookRow | undefined> {
+  return selectWebhooks(tx, scope).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
+}
+
 /**
  * Locks the webhook until `tx` ends. The router does not wait for it.
  * @throws AppError not_found.
  */
 export async function lockWebhook(tx: Tx, scope: PlaceScope, id: string): Promise<WebhookRow> {
-  const row = await selectWebhooks(tx, scope).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
+  const row = await lockWebhookIfAny(tx, scope, id)
   if (row === undefined) throw notFound(id)
   return row
 }

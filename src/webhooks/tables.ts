@@ -9,6 +9,7 @@ declare module '../platform/schema.ts' {
     webhookDelivery: WebhookDeliveryTable
     webhookBody: WebhookBodyTable
     webhookParkedMessage: WebhookParkedMessageTable
+    webhookNotice: WebhookNoticeTable
   }
 }
 
@@ -47,6 +48,7 @@ export interface WebhookLaneTable {
   vtime: Generated<number>
   failures: Generated<number>
   openUntil: Date | null
+  failingSince: Date | null
 }
 
 export interface WebhookDeliveryTable {
@@ -88,4 +90,12 @@ export interface WebhookParkedMessageTable {
   reason: 'exhausted' | 'expired'
   createdAt: Date
   parkedAt: Date
+}
+
+export interface WebhookNoticeTable {
+  orgId: string
+  webhookId: string
+  failingSince: Date
+  hours: number
+  mailedHours: Generated<number>
 }

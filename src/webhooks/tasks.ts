@@ -5,14 +5,16 @@ import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { preparePartitions } from '../platform/partitions.ts'
 import type { Task } from '../platform/jobs.ts'
+import type { Mailer } from '../platform/mail.ts'
 import { keptDays } from './partitions.ts'
 import { deleteEventsSetAsideBefore } from '../events/store-outbox.ts'
 import { findWebhookOf, listLanesOlderThan } from './store-expiry.ts'
 import { deleteMessagesParkedBefore, parkMessagesOlderThan } from './store-parked.ts'
+import { watchFailing } from './watch-failing.ts'
 import { type LaneKey, listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
 
 /** Returns the chores of webhooks, for startJobs(). */
-export function webhookTasks(ctx: Context): Task[] {
+export function webhookTasks(ctx: Context, mailer: Mailer): Task[] {
   return [
     { name: 'webhook_partitions', cron: '10 0 * * *', run: () => preparePartitions(ctx, keptDays) },
     {
@@ -22,6 +24,7 @@ export function webhookTasks(ctx: Context): Task[] {
         await sweepLanes(ctx)
       },
     },
+    { name: 'webhook_failing', cron: '* * * * *', run: () => watchFailing(ctx, mailer) },
     {
       name: 'webhook_expiry',
       cron: '20 * * * *',

@@ -27,8 +27,8 @@ function concernsReceiver(body: Document): boolean {
 
 /**
  * Replaces the top-level fields that `body` names; see mergeDocument. A disabled webhook gets no new events;
- * messages that waited before stay, and are sent when it is enabled again. A change that concerns the receiver closes the
- * breaker.
+ * messages that waited before stay, and are sent when it is enabled again. Enabling, or a change that concerns the receiver,
+ * closes the breaker and ends the time of failing.
  */
 export async function updateWebhook(
   ctx: Context,
@@ -57,7 +57,8 @@ export async function updateWebhook(
       at,
     })
     // Last, because the router waits for the lane from here to the commit.
-    if (concernsReceiver(body)) await closeBreaker(tx, { orgId: scope.orgId, webhookId: id })
+    if (concernsReceiver(body) || (content.enabled && !before.enabled))
+      await closeBreaker(tx, { orgId: scope.orgId, webhookId: id })
     await rescheduleLane(tx, { orgId: scope.orgId, webhookId: id })
     wakeAfterCommit(tx, 'deliveries', [id])
     return webhookOf(ctx.secrets, row)

@@ -79,7 +79,7 @@ it('removes delivered messages from the counts and releases the lane, together o
   const flusher = createFlusher(harness.ctx, counters)
   await flusher.add({ lane, outcome: { attempt: delivered(lane, first.id) } })
   expect(await laneRow()).toMatchObject({ pending: 2, leaseUntil: expect.any(Date) })
-  const release = { failures: 3, openUntil: null, slotSeconds: 1 }
+  const release = { failures: 3, openUntil: null, failingSince: null, slotSeconds: 1 }
   await Promise.all([
     flusher.add({ lane, outcome: { attempt: delivered(lane, second.id) } }),
     flusher.add({ lane, outcome: { release } }),
@@ -96,7 +96,7 @@ it('does not wait for a transaction that has locked the webhook and is about to 
     await tx.selectFrom('webhook').select('id').forUpdate().execute()
     await Promise.all([
       flusher.add({ lane, outcome: { attempt: delivered(lane, message.id) } }),
-      flusher.add({ lane, outcome: { release: { failures: 0, openUntil: null, slotSeconds: 1 } } }),
+      flusher.add({ lane, outcome: { release: { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 } } }),
     ])
   })
   expect(await laneRow()).toMatchObject({ pending: 0, leaseUntil: null, nextAt: null })
@@ -144,7 +144,7 @@ it('drops the one result that the database refuses, and keeps its lane leased', 
   const [bad, good] = [await claimed(1), await claimed(1)]
   const flusher = createFlusher(harness.ctx, counters)
   await sql`alter table webhook_body add check (req_payload <> 'refused')`.execute(harness.ctx.db)
-  const release = { failures: 0, openUntil: null, slotSeconds: 1 }
+  const release = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 }
   const settled = await Promise.allSettled([
     flusher.add({ lane: bad, outcome: { attempt: delivered(bad, bad.messages[0]?.id ?? '', 'refused') } }),
     flusher.add({ lane: bad, outcome: { release } }),

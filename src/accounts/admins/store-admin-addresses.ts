@@ -1,0 +1,21 @@
+import type { InOrg } from '../../access/scope.ts'
+import type { Reader } from '../../platform/db.ts'
+
+/** Bounds the mails about one matter. */
+const MAX_ADDRESSES = 50
+
+/** Lists the addresses of those who administer the whole organization, in their order; at most fifty. */
+export async function listAdminAddresses(reader: Reader, { orgId }: InOrg): Promise<string[]> {
+  const rows = await reader
+    .selectFrom('privilege')
+    .innerJoin('admin', 'admin.id', 'privilege.adminId')
+    .select('admin.email')
+    .distinct()
+    .where('privilege.orgId', '=', orgId)
+    .where('privilege.scope', '=', 'org')
+    .where('privilege.role', '=', 'admin')
+    .orderBy('admin.email')
+    .limit(MAX_ADDRESSES)
+    .execute()
+  return rows.map(({ email }) => email)
+}
