@@ -46,8 +46,9 @@ function fail(failures: number, askedUntil: Date | null, now: Date): Omit<LaneHe
   return { failures, openUntil: latest(askedUntil, addMs(now, pauseMs)) }
 }
 
-function latest(before: Date | null, until: Date): Date {
-  return before !== null && before > until ? before : until
+/** Returns the later time. */
+export function latest<T extends Date | null>(before: Date | null, until: T): Date | T {
+  return before !== null && (until === null || before > until) ? before : until
 }
 
 /** How many requests a lane may have in flight. */

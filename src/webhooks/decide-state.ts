@@ -3,6 +3,8 @@ import { BREAKER_FAILURES } from './decide-lane.ts'
 /** What the state of a webhook depends on. */
 export interface WebhookSigns {
   readonly enabled: boolean
+  /** True if the webhook has a rate limit, which pauses it too. */
+  readonly isLimited: boolean
   readonly pending: number
   /** Failed attempts since the last success. */
   readonly failures: number
@@ -18,14 +20,32 @@ export interface WebhookSigns {
 export type WebhookState = 'healthy' | 'failing' | 'paused' | 'disabled'
 
 /** Decides the state of a webhook, with the reason as a sentence; null for a healthy one. */
-export function decideState(signs: WebhookSigns): { readonly state: WebhookState; readonly reason: string | null } {
-  const { enabled, pending, failures, openUntil, lastError } = signs
+export function decideState(
+  signs: WebhookSigns,
+  now: Date,
+): { readonly state: WebhookState; readonly reason: string | null } {
+  const { enabled, isLimited, pending, failures, lastError } = signs
+  const openUntil = openUntilOf(signs, now)
   const waiting = pending === 1 ? '1 message waits' : `${pending} messages wait`
   if (!enabled) return { state: 'disabled', reason: `The webhook is disabled, and ${waiting}` }
+  if (failures === 0 && isLimited && (openUntil === null || pending === 0)) return { state: 'healthy', reason: null }
+  if (failures < BREAKER_FAILURES && openUntil !== null && isLimited)
+    return { state: 'paused', reason: `The rate limit, or the receiver, has asked for a pause, and ${waiting}` }
   if (failures < BREAKER_FAILURES && openUntil !== null)
     return { state: 'paused', reason: `The receiver has asked for a pause, and ${waiting}` }
   if (failures === 0) return { state: 'healthy', reason: null }
   const last = lastError === null ? '' : `: ${lastError}`
   const times = failures === 1 ? 'The last attempt failed' : `The last ${failures} attempts failed`
   return { state: openUntil === null ? 'failing' : 'paused', reason: `${times}, and ${waiting}${last}` }
+}
+
+/**
+ * Returns until when only pings are sent; null if nothing holds messages back. A pause that the receiver asked for ends by
+ * itself, although its end stays in the row until a message is sent. The breaker stays open until a probe succeeds.
+ */
+export function openUntilOf(
+  { failures, openUntil }: Pick<WebhookSigns, 'failures' | 'openUntil'>,
+  now: Date,
+): Date | null {
+  return failures < BREAKER_FAILURES && openUntil !== null && openUntil <= now ? null : openUntil
 }

@@ -1,5 +1,7 @@
 import type { Document } from '../platform/document.ts'
 import { invalidField } from '../platform/errors.ts'
+import { isObject } from '../platform/is-object.ts'
+import type { RateLimit } from './decide-pace.ts'
 
 const DEFAULT_OVERLAP_S = 24 * 3600
 
@@ -21,4 +23,21 @@ export function assertOptions(doc: Document): void {
   const isSeconds = typeof overlap === 'number' && Number.isInteger(overlap) && overlap >= 0 && overlap <= MAX_OVERLAP_S
   if (overlap !== undefined && !isSeconds)
     throw invalidField('secret_overlap_s', `must be an integer from 0 to ${MAX_OVERLAP_S}`)
+  if ((doc['rate_limit'] ?? null) !== null && rateLimitOf(doc) === null)
+    throw invalidField('rate_limit', `must have messages (1 to ${MAX_RATE}) and per (${ratePeriods.join(' or ')})`)
+}
+
+/** The most messages that a limit may allow in its period; more would be no limit. */
+export const MAX_RATE = 10_000
+
+const periods = { second: 1000, minute: 60_000 } as const
+
+export const ratePeriods = Object.keys(periods) as (keyof typeof periods)[]
+
+/** Returns how many messages the webhook may get in which time; null for any number, and for what no limit can be. */
+export function rateLimitOf({ rate_limit: limit }: Document): RateLimit | null {
+  const { messages, per } = isObject(limit) ? limit : {}
+  const period = ratePeriods.find((known) => known === per)
+  const isCount = typeof messages === 'number' && Number.isInteger(messages) && messages >= 1 && messages <= MAX_RATE
+  return isCount && period !== undefined ? { messages, periodMs: periods[period] } : null
 }

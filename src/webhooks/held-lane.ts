@@ -1,7 +1,9 @@
 import type { Context } from '../platform/context.ts'
 import type { Slot, Turn } from './admission.ts'
-import { FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth } from './decide-lane.ts'
+import { FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth, latest } from './decide-lane.ts'
+import { decideStart, firstPace, messagesWithin, pausedUntil } from './decide-pace.ts'
 import { type Attempt, deliverMessage } from './deliver-message.ts'
+import { rateLimitOf } from './delivery-options.ts'
 import { disableGoneWebhook } from './disable-webhook.ts'
 import type { Flusher } from './flush.ts'
 import { type DeliverOptions, receiverOf } from './receiver.ts'
@@ -29,6 +31,8 @@ const START_WITHIN_MS = 3000
 const IDLE_MS = 500
 /** Limits the messages of a lane that a crash repeats: those in flight and those whose results are not yet written. */
 const MAX_UNDECIDED = 32
+/** A lane whose next message has to wait longer is released. */
+const MAX_PACING_MS = 250
 /** Limits the messages that wait in memory; others stay in the database. */
 const MAX_WAITING = 64
 
@@ -56,8 +60,16 @@ export function holdLane(
   let unwritten = 0
   let slotMs = 0
   let idleSinceMs = openedMs
+  const limit = rateLimitOf(lane.webhook.doc)
+  let pace = firstPace(lane.openUntil)
   /** False when the database has messages that may be due and are not in memory. */
   let hasAll = lane.hasAll
+  // Messages that can't start while the lane is held would occupy memory that others need.
+  if (limit !== null && waiting.length > messagesWithin(limit, START_WITHIN_MS)) {
+    const dropped = waiting.splice(messagesWithin(limit, START_WITHIN_MS))
+    for (const { body } of dropped) turn.subtract(body.length)
+    hasAll = false
+  }
   let closing = false
   let releasing = false
   let gone = false
@@ -107,10 +119,18 @@ export function holdLane(
     proceed()
   }
 
+  /** False if the rate limit of the webhook delays the message. A lane that would wait for long is released instead. */
+  function isInTime({ topic }: DueMessage): boolean {
+    const until = limit === null || topic === 'ping' ? null : pausedUntil(pace, ctx.clock.now())
+    if (until === null) return true
+    closing ||= until.getTime() - ctx.clock.now().getTime() > MAX_PACING_MS
+    return false
+  }
+
   /** @returns False if the lane may start nothing now. */
   function startNext(): boolean {
     const [message] = waiting
-    if (message === undefined || closing || inFlight >= width) return false
+    if (message === undefined || closing || inFlight >= width || !isInTime(message)) return false
     if (inFlight + unwritten >= MAX_UNDECIDED) {
       void flusher.flush()
       return false
@@ -122,6 +142,7 @@ export function holdLane(
       return false
     }
     waiting.shift()
+    if (limit !== null && message.topic !== 'ping') pace = decideStart(limit, pace, ctx.clock.now()) ?? pace
     inFlight += 1
     void send(message, slot)
     return true
@@ -144,7 +165,12 @@ export function holdLane(
       if (failure !== null) throw failure.error
       // This comes before the release of the lane, so that the next claim sees it.
       if (gone) await disableGoneWebhook(ctx, lane)
-      const released = flusher.add({ lane, outcome: { release: { ...health, slotSeconds: slotMs / 1000 } } })
+      const until = limit === null ? null : pausedUntil(pace, ctx.clock.now())
+      const openUntil = latest(health.openUntil, until)
+      const released = flusher.add({
+        lane,
+        outcome: { release: { ...health, openUntil, slotSeconds: slotMs / 1000 } },
+      })
       if (isLeft()) void flusher.flush()
       await released
       ended.resolve(isLeft())
@@ -172,7 +198,10 @@ export function holdLane(
     age() {
       const now = performance.now()
       const isIdle = waiting.length === 0 && inFlight === 0 && unwritten === 0 && now - idleSinceMs >= IDLE_MS
-      if (!isIdle && now - openedMs < START_WITHIN_MS) return
+      if (!isIdle && now - openedMs < START_WITHIN_MS) {
+        if (limit !== null) proceed()
+        return
+      }
       closing = true
       proceed()
     },

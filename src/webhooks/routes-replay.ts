@@ -5,6 +5,7 @@ import { type Operation, operation } from '../http/operation.ts'
 import { Uuid } from '../http/schemas.ts'
 import { addMs } from '../platform/clock.ts'
 import { notFound } from '../platform/errors.ts'
+import { rateLimitOf } from './delivery-options.ts'
 import { replayMessages } from './replay-messages.ts'
 import { findActivity } from './store-health.ts'
 import { listParkedMessages } from './store-parked.ts'
@@ -38,11 +39,11 @@ export const replayOperations: Operation[] = [
     params,
     reply: WebhookHealthReply,
     run: async (ctx, { scope, params: { webhook_id: id } }) => {
-      const { enabled } = await getWebhook(ctx.db, scope, id)
-      const since = addMs(ctx.clock.now(), -HOUR_MS)
-      const activity = await findActivity(ctx.db, scope, { webhookId: id, since })
+      const { enabled, doc } = await getWebhook(ctx.db, scope, id)
+      const now = ctx.clock.now()
+      const activity = await findActivity(ctx.db, scope, { webhookId: id, since: addMs(now, -HOUR_MS) })
       if (activity === undefined) throw notFound(id)
-      return presentHealth(enabled, activity)
+      return presentHealth({ enabled, isLimited: rateLimitOf(doc) !== null, now }, activity)
     },
   }),
   listOperation({

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
-import { decideState } from './decide-state.ts'
+import { decideState, openUntilOf } from './decide-state.ts'
 import type { WebhookActivity } from './store-health.ts'
 import type { ReplayRequest, Replayed } from './replay-messages.ts'
 import type { ParkedMessage, ReplayFilter } from './store-parked.ts'
@@ -113,9 +113,13 @@ export function presentParked(message: ParkedMessage): Static<typeof ParkedMessa
   }
 }
 
-export function presentHealth(enabled: boolean, activity: WebhookActivity): Static<typeof WebhookHealthReply> {
-  const { pending, oldestPendingAt, parked, failures, openUntil, attempts, successes, p50Ms, p99Ms } = activity
-  const { state, reason } = decideState({ enabled, ...activity })
+export function presentHealth(
+  { now, ...webhook }: { readonly enabled: boolean; readonly isLimited: boolean; readonly now: Date },
+  activity: WebhookActivity,
+): Static<typeof WebhookHealthReply> {
+  const { pending, oldestPendingAt, parked, failures, attempts, successes, p50Ms, p99Ms } = activity
+  const { state, reason } = decideState({ ...webhook, ...activity }, now)
+  const openUntil = openUntilOf(activity, now)
   return {
     state,
     ...(reason !== null && { reason }),

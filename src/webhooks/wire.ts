@@ -6,7 +6,7 @@ import { textOf } from '../http/texts.ts'
 import type { Reveal } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Document } from '../platform/document.ts'
-import { MAX_OVERLAP_S } from './delivery-options.ts'
+import { MAX_OVERLAP_S, MAX_RATE, ratePeriods } from './delivery-options.ts'
 import type { WebhookTopic } from './topics.ts'
 import { hiddenSecrets, webhookTypes } from './types/index.ts'
 import type { Webhook } from './webhook.ts'
@@ -29,6 +29,18 @@ const settable = {
       default: 86_400,
       description: 'for how long a secret that is replaced signs beside the new one',
     }),
+  ),
+  rate_limit: Type.Optional(
+    Type.Union([
+      Type.Object(
+        {
+          messages: Type.Integer({ minimum: 1, maximum: MAX_RATE }),
+          per: Type.Enum(ratePeriods),
+        },
+        { additionalProperties: false, description: 'more messages wait' },
+      ),
+      Type.Null(),
+    ]),
   ),
   headers: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
   single_event_per_message: Type.Optional(Type.Boolean({ default: false })),

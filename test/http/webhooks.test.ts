@@ -212,6 +212,8 @@ describe('webhooks of an organization', () => {
     ['long headers', { headers: { 'X-A': 'a'.repeat(1000) } }, 'headers'],
     ['two spellings of a header', { headers: { 'X-A': 'a', 'x-a': 'b' } }, 'headers'],
     ['a secret that overlaps for ever', { secret: 'a', secret_overlap_s: 1e9 }, 'secret_overlap_s'],
+    ['a rate limit of nothing', { rate_limit: { messages: 0, per: 'second' } }, 'rate_limit'],
+    ['a rate limit of an unknown period', { rate_limit: { messages: 1, per: 'hour' } }, 'rate_limit'],
     ['an enabled that is not a boolean', { enabled: 'yes' }, 'enabled'],
     ['a secret that is not a text', { secret: 5 }, 'secret'],
   ])('refuse: %s', async (_what, body, field) => {
