@@ -1,6 +1,7 @@
 import type { Document } from '../platform/document.ts'
 import { invalidField } from '../platform/errors.ts'
 import { isObject } from '../platform/is-object.ts'
+import { JsonPathError, parseJsonPath } from '../platform/parse-json-path.ts'
 import type { RateLimit } from './decide-pace.ts'
 
 const DEFAULT_OVERLAP_S = 24 * 3600
@@ -25,6 +26,21 @@ export function assertOptions(doc: Document): void {
     throw invalidField('secret_overlap_s', `must be an integer from 0 to ${MAX_OVERLAP_S}`)
   if ((doc['rate_limit'] ?? null) !== null && rateLimitOf(doc) === null)
     throw invalidField('rate_limit', `must have messages (1 to ${MAX_RATE}) and per (${ratePeriods.join(' or ')})`)
+  assertFilter(doc['filter'])
+}
+
+export const MAX_FILTER_LENGTH = 500
+
+function assertFilter(filter: unknown): void {
+  if (filter === undefined || filter === null) return
+  if (typeof filter !== 'string' || filter.length > MAX_FILTER_LENGTH)
+    throw invalidField('filter', `must be a text of at most ${MAX_FILTER_LENGTH} characters`)
+  try {
+    parseJsonPath(filter)
+  } catch (error) {
+    if (error instanceof JsonPathError) throw invalidField('filter', error.message)
+    throw error
+  }
 }
 
 /** The most messages that a limit may allow in its period; more would be no limit. */

@@ -26,6 +26,7 @@ const listener: fc.Arbitrary<Listener> = fc.record({
   siteId: fc.constantFrom(null, 'site-a', 'site-b'),
   topics: fc.array(fc.constantFrom('audits', 'device-events', 'zone'), { maxLength: 4 }),
   singleEvent: fc.boolean(),
+  filter: fc.constant(null),
 })
 
 function hears({ orgId, siteId, topics }: Listener, one: Event): boolean {
@@ -74,6 +75,7 @@ describe('planMessages', () => {
       id,
       siteId: null,
       singleEvent: false,
+      filter: null,
     }))
     const events = ['1', '2'].map((json) => ({ orgId: 'o', topic: 'audits', json, hearers }))
     const alone = { orgId: 'o', topic: 'audits', json: '3', hearers: hearers.slice(1) }
@@ -82,7 +84,7 @@ describe('planMessages', () => {
   })
 
   it('fills messages up to a hundred events or a quarter of a mebibyte', () => {
-    const all: Subscriber = { orgId: 'o', id: 'w', siteId: null, singleEvent: false }
+    const all: Subscriber = { orgId: 'o', id: 'w', siteId: null, singleEvent: false, filter: null }
     const events = (count: number, size: number): RoutedEvent[] =>
       Array.from({ length: count }, () => ({
         orgId: 'o',

@@ -15,6 +15,7 @@ function subscribers(orgId: string, count: number): Subscriber[] {
     id: `${orgId}-${String(index).padStart(4, '0')}`,
     siteId: null,
     singleEvent: false,
+    filter: null,
   }))
 }
 

@@ -18,6 +18,8 @@ export interface Subscriber {
   /** Null for an organization's webhook, which receives the events of all sites. */
   readonly siteId: string | null
   readonly singleEvent: boolean
+  /** A JSONPath; null to hear every event. */
+  readonly filter: string | null
 }
 
 /** Waiting events of one organization and topic. */

@@ -4,6 +4,7 @@ import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { DirectDelivery } from './deliver.worker.ts'
+import { createEventFilter } from './event-filter.ts'
 import { type RoutedEvent, planMessages } from './plan-messages.ts'
 import { MAX_EVENT_BYTES, type RoundPlan, type RoundStep, type WaitingQueue, planRound } from './plan-round.ts'
 import { setAsideAndReport } from './set-aside-events.ts'
@@ -95,9 +96,10 @@ async function routeSteps(ctx: Context, steps: readonly RoundStep[], { now, dire
 async function readTexts(ctx: Context, steps: readonly RoundStep[]): Promise<RoutedEvent[]> {
   const long = steps.filter(({ event }) => event.json === null).map(({ event }) => event.id)
   const texts = long.length === 0 ? null : await listEventTexts(ctx.db, long)
+  const filter = createEventFilter()
   return steps.flatMap(({ event: { id, orgId, topic, json: short }, hearers }) => {
     const json = short ?? texts?.get(id)
     // The event is missing when its organization is being deleted.
-    return json === undefined ? [] : [{ orgId, topic, json, hearers }]
+    return json === undefined ? [] : [{ orgId, topic, json, hearers: filter({ topic, json }, hearers) }]
   })
 }

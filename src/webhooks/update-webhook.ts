@@ -19,7 +19,7 @@ export interface WebhookChange {
 }
 
 /** Fields that change what is sent or when, but not where to and how. All others concern the receiver. */
-const ownFields = new Set(['name', 'enabled', 'topics', 'single_event_per_message', 'secret_overlap_s'])
+const ownFields = new Set(['name', 'enabled', 'topics', 'single_event_per_message', 'filter', 'secret_overlap_s'])
 
 function concernsReceiver(body: Document): boolean {
   return Object.keys(body).some((name) => !ownFields.has(name.replace(/^-/, '')))

@@ -212,6 +212,13 @@ describe('webhooks of an organization', () => {
     ['long headers', { headers: { 'X-A': 'a'.repeat(1000) } }, 'headers'],
     ['two spellings of a header', { headers: { 'X-A': 'a', 'x-a': 'b' } }, 'headers'],
     ['a secret that overlaps for ever', { secret: 'a', secret_overlap_s: 1e9 }, 'secret_overlap_s'],
+    [
+      'a filter that is no path',
+      { filter: '$.events[?@.type = 1]' },
+      'filter: expected "]" at character 18, found "="',
+    ],
+    ['a filter of unbounded cost', { filter: '$..type' }, 'filter: expected a name at character 3, found "."'],
+    ['a long filter', { filter: `$.${'a'.repeat(500)}` }, 'filter'],
     ['a rate limit of nothing', { rate_limit: { messages: 0, per: 'second' } }, 'rate_limit'],
     ['a rate limit of an unknown period', { rate_limit: { messages: 1, per: 'hour' } }, 'rate_limit'],
     ['an enabled that is not a boolean', { enabled: 'yes' }, 'enabled'],

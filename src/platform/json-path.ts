@@ -1,0 +1,157 @@
+/**
+ * A subset of JSONPath (RFC 9535) whose cost has a bound: names, indexes, wildcards and filters, but no descendants (`..`),
+ * slices, functions or filters within filters. One side of a comparison is a literal.
+ */
+export type JsonPath = readonly Segment[]
+
+/** The selectors between one pair of brackets. */
+export type Segment = readonly Selector[]
+
+export type Selector =
+  | { readonly kind: 'name'; readonly name: string }
+  | { readonly kind: 'index'; readonly index: number }
+  | { readonly kind: 'all' }
+  | { readonly kind: 'filter'; readonly expression: Expression }
+
+export type Expression =
+  | { readonly kind: 'or' | 'and'; readonly parts: readonly Expression[] }
+  | { readonly kind: 'not'; readonly part: Expression }
+  | { readonly kind: 'exists'; readonly path: SingularPath }
+  | {
+      readonly kind: 'compare'
+      readonly path: SingularPath
+      readonly operator: Operator
+      readonly literal: Literal
+    }
+
+/** Selects at most one value. */
+export interface SingularPath {
+  /** `@`, the value that the filter tests, or `$`. */
+  readonly from: 'current' | 'root'
+  readonly steps: readonly (string | number)[]
+}
+
+export type Operator = '==' | '!=' | '<' | '<=' | '>' | '>='
+
+export type Literal = string | number | boolean | null
+
+/** Bounds the work for one document. */
+const MAX_STEPS = 10_000
+
+class OutOfSteps extends Error {}
+
+/**
+ * Returns whether the path selects anything in the document.
+ * @returns True also if the answer would need more than 10,000 steps.
+ */
+export function selectsAny(path: JsonPath, root: unknown): boolean {
+  const search = { root, steps: 0 }
+  try {
+    return path.length === 0 || isAnySelected(path, search)
+  } catch (error) {
+    if (error instanceof OutOfSteps) return true
+    throw error
+  }
+}
+
+interface Search {
+  readonly root: unknown
+  steps: number
+}
+
+function isAnySelected(path: JsonPath, search: Search): boolean {
+  /** Only objects and arrays have members to select. The set keeps a value that was selected twice from counting twice. */
+  let nodes: ReadonlySet<unknown> = new Set([search.root])
+  for (const [place, segment] of path.entries()) {
+    const isLast = place === path.length - 1
+    const next = new Set<unknown>()
+    for (const node of nodes)
+      for (const selector of segment)
+        for (const value of select(selector, node, search)) {
+          if (isLast) return true
+          if (typeof value === 'object' && value !== null) next.add(value)
+        }
+    nodes = next
+  }
+  return false
+}
+
+function* select(selector: Selector, node: unknown, search: Search): Iterable<unknown> {
+  if (typeof node !== 'object' || node === null) return
+  switch (selector.kind) {
+    case 'name':
+    case 'index': {
+      const value = member(node, selector.kind === 'name' ? selector.name : selector.index, search)
+      if (value !== undefined) yield value
+      return
+    }
+    case 'all':
+      for (const value of Object.values(node)) {
+        count(search)
+        yield value
+      }
+      return
+    case 'filter':
+      for (const value of Object.values(node)) if (holds(selector.expression, value, search)) yield value
+  }
+}
+
+function count(search: Search): void {
+  search.steps += 1
+  if (search.steps > MAX_STEPS) throw new OutOfSteps()
+}
+
+/** JSON has no undefined, so it stands for nothing. */
+function member(node: unknown, step: string | number, search: Search): unknown {
+  count(search)
+  if (typeof step === 'number') return Array.isArray(node) ? node.at(step) : undefined
+  if (typeof node !== 'object' || node === null || Array.isArray(node) || !Object.hasOwn(node, step)) return undefined
+  return (node as Readonly<Record<string, unknown>>)[step]
+}
+
+function holds(expression: Expression, current: unknown, search: Search): boolean {
+  count(search)
+  switch (expression.kind) {
+    case 'or':
+      return expression.parts.some((part) => holds(part, current, search))
+    case 'and':
+      return expression.parts.every((part) => holds(part, current, search))
+    case 'not':
+      return !holds(expression.part, current, search)
+    case 'exists':
+      return valueOf(expression.path, current, search) !== undefined
+    case 'compare':
+      return compares(valueOf(expression.path, current, search), expression.operator, expression.literal)
+  }
+}
+
+function valueOf({ from, steps }: SingularPath, current: unknown, search: Search): unknown {
+  return steps.reduce<unknown>(
+    (value, step) => (value === undefined ? undefined : member(value, step, search)),
+    from === 'root' ? search.root : current,
+  )
+}
+
+/** Only numbers and strings have an order, each among themselves. */
+function compares(value: unknown, operator: Operator, literal: Literal): boolean {
+  switch (operator) {
+    case '==':
+      return value === literal
+    case '!=':
+      return value !== literal
+    case '<':
+      return isLess(value, literal)
+    case '<=':
+      return value === literal || isLess(value, literal)
+    case '>':
+      return isLess(literal, value)
+    case '>=':
+      return value === literal || isLess(literal, value)
+  }
+}
+
+function isLess(a: unknown, b: unknown): boolean {
+  if (typeof a === 'number' && typeof b === 'number') return a < b
+  // The order of UTF-8 is that of characters; the order of UTF-16 is another one.
+  return typeof a === 'string' && typeof b === 'string' && Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
+}
