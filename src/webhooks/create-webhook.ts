@@ -5,6 +5,7 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { assertCallable } from '../platform/assert-callable.ts'
+import { updateLaneModes } from './store-modes.ts'
 import { insertWebhook } from './store.ts'
 import type { Document } from '../platform/document.ts'
 import { type Webhook, auditDocument, mergeWebhook, webhookName, webhookOf } from './webhook.ts'
@@ -28,6 +29,7 @@ export async function createWebhook(ctx: Context, scope: PlaceScope, { body, out
   })
   return inTx(ctx, async (tx) => {
     const row = await insertWebhook(tx, scope, { id, ...content, secrets, at })
+    await updateLaneModes(tx, { orgId: scope.orgId, webhookId: id }, content.doc)
     const message = `Add Webhook "${webhookName(content.doc)}"`
     await appendAudit(tx, scope, { message, siteId, after: auditDocument(content), at })
     return webhookOf(ctx.secrets, row)

@@ -27,6 +27,8 @@ export function assertOptions(doc: Document): void {
   if ((doc['rate_limit'] ?? null) !== null && rateLimitOf(doc) === null)
     throw invalidField('rate_limit', `must have messages (1 to ${MAX_RATE}) and per (${ratePeriods.join(' or ')})`)
   assertFilter(doc['filter'])
+  if ((doc['order'] ?? null) !== null && orderOf(doc) === null)
+    throw invalidField('order', `must be ${deliveryOrders.join(' or ')}`)
 }
 
 export const MAX_FILTER_LENGTH = 500
@@ -56,4 +58,14 @@ export function rateLimitOf({ rate_limit: limit }: Document): RateLimit | null {
   const period = ratePeriods.find((known) => known === per)
   const isCount = typeof messages === 'number' && Number.isInteger(messages) && messages >= 1 && messages <= MAX_RATE
   return isCount && period !== undefined ? { messages, periodMs: periods[period] } : null
+}
+
+/** Which messages a webhook gets one after the other. */
+export const deliveryOrders = ['webhook', 'device'] as const
+
+export type DeliveryOrder = (typeof deliveryOrders)[number]
+
+/** Returns the order of messages; null for none, and for what no order can be. */
+export function orderOf({ order }: Document): DeliveryOrder | null {
+  return deliveryOrders.find((known) => known === order) ?? null
 }

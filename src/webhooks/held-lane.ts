@@ -3,9 +3,10 @@ import type { Slot, Turn } from './admission.ts'
 import { FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth, latest } from './decide-lane.ts'
 import { decideStart, firstPace, messagesWithin, pausedUntil } from './decide-pace.ts'
 import { type Attempt, deliverMessage } from './deliver-message.ts'
-import { rateLimitOf } from './delivery-options.ts'
+import { orderOf, rateLimitOf } from './delivery-options.ts'
 import { disableGoneWebhook } from './disable-webhook.ts'
 import type { Flusher } from './flush.ts'
+import { createMessageOrder } from './message-order.ts'
 import { type DeliverOptions, receiverOf } from './receiver.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
 
@@ -55,6 +56,8 @@ export function holdLane(
   const waiting = [...lane.messages]
   const ended = Promise.withResolvers<boolean>()
   let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil, failingSince: lane.failingSince }
+  const order = orderOf(lane.webhook.doc)
+  const queue = createMessageOrder(order)
   let width = FIRST_WIDTH
   let inFlight = 0
   let unwritten = 0
@@ -63,18 +66,26 @@ export function holdLane(
   const limit = rateLimitOf(lane.webhook.doc)
   let pace = firstPace(lane.openUntil)
   /** False when the database has messages that may be due and are not in memory. */
-  let hasAll = lane.hasAll
+  let hasAll = lane.hasAll && order !== 'device'
   // Messages that can't start while the lane is held would occupy memory that others need.
   if (limit !== null && waiting.length > messagesWithin(limit, START_WITHIN_MS)) {
-    const dropped = waiting.splice(messagesWithin(limit, START_WITHIN_MS))
-    for (const { body } of dropped) turn.subtract(body.length)
-    hasAll = false
+    const count = messagesWithin(limit, START_WITHIN_MS)
+    dropWaiting((_, place) => place >= count)
   }
   let closing = false
   let releasing = false
   let gone = false
   let hasFailedMessage = false
   let failure: { readonly error: unknown } | null = null
+
+  /** Leaves messages to a later turn. */
+  function dropWaiting(isDropped: (message: DueMessage, place: number) => boolean): void {
+    const dropped = new Set(waiting.filter(isDropped))
+    if (dropped.size === 0) return
+    for (const { body } of dropped) turn.subtract(body.length)
+    waiting.splice(0, waiting.length, ...waiting.filter((message) => !dropped.has(message)))
+    hasAll = false
+  }
 
   function fail(error: unknown): void {
     failure ??= { error }
@@ -84,13 +95,13 @@ export function holdLane(
 
   function add(attempt: Attempt): void {
     unwritten += 1
-    flusher.add({ lane, outcome: { attempt } }).then(() => {
+    flusher.add({ lane, outcome: { attempt, keepsPlace: order === 'webhook' } }).then(() => {
       unwritten -= 1
       proceed()
     }, fail)
   }
 
-  function settle(attempt: Attempt | null, topic: string): void {
+  function settle(attempt: Attempt | null, message: DueMessage): void {
     if (attempt === null) {
       closing = true
       return
@@ -100,15 +111,20 @@ export function holdLane(
     hasFailedMessage ||= !isDelivered
     width = decideWidth(width, isDelivered)
     gone ||= attempt.verdict.kind === 'gone'
-    const ended = { isPing: topic === 'ping', succeeded: isDelivered, askedMs: attempt.askedMs }
+    const ended = { isPing: message.topic === 'ping', succeeded: isDelivered, askedMs: attempt.askedMs }
     health = decideHealth(health, ended, ctx.clock.now())
+    const retryAt = attempt.record.nextAttempt
+    queue.end(message, retryAt === null)
+    // The whole lane waits for the message.
+    if (order === 'webhook' && retryAt !== null) health = { ...health, openUntil: latest(health.openUntil, retryAt) }
+    dropWaiting((other) => queue.mustWait(other))
     closing ||= gone || health.openUntil !== null
   }
 
   async function send(message: DueMessage, slot: Slot): Promise<void> {
     const startedMs = performance.now()
     try {
-      settle(await deliverMessage(ctx, options, { receiver, message, signal: slot.signal }), message.topic)
+      settle(await deliverMessage(ctx, options, { receiver, message, signal: slot.signal }), message)
     } catch (error) {
       fail(error)
     }
@@ -129,7 +145,8 @@ export function holdLane(
 
   /** @returns False if the lane may start nothing now. */
   function startNext(): boolean {
-    const [message] = waiting
+    const next = queue.indexOfNext(waiting)
+    const message = waiting[next]
     if (message === undefined || closing || inFlight >= width || !isInTime(message)) return false
     if (inFlight + unwritten >= MAX_UNDECIDED) {
       void flusher.flush()
@@ -141,7 +158,8 @@ export function holdLane(
       closing = isLate || inFlight === 0
       return false
     }
-    waiting.shift()
+    waiting.splice(next, 1)
+    queue.start(message)
     if (limit !== null && message.topic !== 'ping') pace = decideStart(limit, pace, ctx.clock.now()) ?? pace
     inFlight += 1
     void send(message, slot)

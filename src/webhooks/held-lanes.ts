@@ -63,10 +63,11 @@ export function createHeldLanes(ctx: Context, { admission, ...options }: HoldOpt
     take(direct, messages) {
       const ofWebhooks = Map.groupBy(messages, ({ webhookId }) => webhookId)
       for (const { webhook, ...lane } of direct) {
-        const added = (ofWebhooks.get(lane.webhookId) ?? []).map(({ id, topic, body }) => ({
+        const added = (ofWebhooks.get(lane.webhookId) ?? []).map(({ id, topic, body, orderKey }) => ({
           id,
           topic,
           body,
+          orderKey,
           attempt: 0,
         }))
         const held = lanes.get(lane.webhookId)

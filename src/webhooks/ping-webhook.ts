@@ -25,7 +25,7 @@ export async function pingWebhook(ctx: Context, scope: PlaceScope, id: string): 
       timestamp: epochS(at),
     }
     const body = messageBody('ping', [{ json: JSON.stringify(event) }])
-    const message = { orgId, id: uuidv7(), webhookId: id, topic: 'ping', body, eventCount: 1 }
+    const message = { orgId, id: uuidv7(), webhookId: id, topic: 'ping', body, eventCount: 1, orderKey: null }
     await enqueueMessages(tx, [message], at)
     // An open breaker does not delay a ping.
     await rescheduleLane(tx, { orgId, webhookId: id })

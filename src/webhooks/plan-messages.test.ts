@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { deviceKeyOf } from './device-key.ts'
 import { type RoutedEvent, planMessages } from './plan-messages.ts'
 import type { Subscriber } from './plan-round.ts'
 
@@ -18,7 +19,7 @@ const event = fc.record({
   topic: fc.constantFrom('audits', 'device-events', 'alarms'),
   json: fc
     .tuple(fc.integer(), fc.constantFrom(1, 1000, 100_000, 300_000))
-    .map(([n, size]) => JSON.stringify({ n, pad: 'x'.repeat(size) })),
+    .map(([n, size]) => JSON.stringify({ n, mac: n % 2 === 0 ? 'AA' : 'bb', pad: 'x'.repeat(size) })),
 })
 const listener: fc.Arbitrary<Listener> = fc.record({
   orgId: fc.constantFrom('org-1', 'org-2'),
@@ -27,7 +28,13 @@ const listener: fc.Arbitrary<Listener> = fc.record({
   topics: fc.array(fc.constantFrom('audits', 'device-events', 'zone'), { maxLength: 4 }),
   singleEvent: fc.boolean(),
   filter: fc.constant(null),
+  byDevice: fc.boolean(),
 })
+
+const of =
+  (mac: string) =>
+  (event: { readonly mac: string }): boolean =>
+    event.mac === mac
 
 function hears({ orgId, siteId, topics }: Listener, one: Event): boolean {
   return orgId === one.orgId && topics.includes(one.topic) && (siteId === null || siteId === one.siteId)
@@ -54,9 +61,16 @@ describe('planMessages', () => {
                 .map(({ body }) => JSON.parse(body.toString()))
               expect(sent.every((body) => body.topic === topic)).toBe(true)
               const expected = events.filter((each) => each.topic === topic && hears(one, each))
-              expect(sent.flatMap(({ events: all }) => all)).toEqual(expected.map(({ json }) => JSON.parse(json)))
+              const all = expected.map(({ json }) => JSON.parse(json))
+              const got = sent.flatMap(({ events: batch }) => batch)
+              expect(got).toHaveLength(all.length)
+              if (one.byDevice) for (const mac of ['AA', 'bb']) expect(got.filter(of(mac))).toEqual(all.filter(of(mac)))
+              else expect(got).toEqual(all)
             }
-            for (const { eventCount, body, orgId } of own) {
+            for (const { eventCount, body, orgId, orderKey } of own) {
+              const keys = new Set(JSON.parse(body.toString()).events.map(deviceKeyOf))
+              if (one.byDevice) expect(keys).toEqual(new Set([orderKey]))
+              else expect(orderKey).toBeNull()
               expect(orgId).toBe(one.orgId)
               expect(eventCount).toBe(JSON.parse(body.toString()).events.length)
               expect(eventCount).toBeLessThanOrEqual(one.singleEvent ? 1 : 100)
@@ -76,6 +90,7 @@ describe('planMessages', () => {
       siteId: null,
       singleEvent: false,
       filter: null,
+      byDevice: false,
     }))
     const events = ['1', '2'].map((json) => ({ orgId: 'o', topic: 'audits', json, hearers }))
     const alone = { orgId: 'o', topic: 'audits', json: '3', hearers: hearers.slice(1) }
@@ -84,7 +99,7 @@ describe('planMessages', () => {
   })
 
   it('fills messages up to a hundred events or a quarter of a mebibyte', () => {
-    const all: Subscriber = { orgId: 'o', id: 'w', siteId: null, singleEvent: false, filter: null }
+    const all: Subscriber = { orgId: 'o', id: 'w', siteId: null, singleEvent: false, filter: null, byDevice: false }
     const events = (count: number, size: number): RoutedEvent[] =>
       Array.from({ length: count }, () => ({
         orgId: 'o',

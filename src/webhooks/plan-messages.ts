@@ -1,3 +1,4 @@
+import { deviceKeyOf } from './device-key.ts'
 import type { Subscriber } from './plan-round.ts'
 
 /** An event with the webhooks that receive it in this round; its JSON text is passed on unchanged. */
@@ -16,10 +17,13 @@ export interface PlannedMessage {
   readonly topic: string
   readonly body: Buffer
   readonly eventCount: number
+  /** The device of its events; null unless the webhook gets those of each device in order. */
+  readonly orderKey: string | null
 }
 
 interface Heard {
   readonly subscriber: Subscriber
+  readonly orderKey: string | null
   readonly events: RoutedEvent[]
 }
 
@@ -28,20 +32,23 @@ const MAX_EVENTS = 100
 const MAX_BYTES = 256 * 1024
 
 /**
- * Groups events into messages: each event once per hearer, one topic per message, in the order of `events`. Messages with the same events share their body.
+ * Groups events into messages: each event once per hearer, one topic per message, and for some hearers one device per
+ * message, in the order of `events`. Messages with the same events share their body.
  */
 export function planMessages(events: readonly RoutedEvent[], newId: () => string): PlannedMessage[] {
   const bodyOf = shareBodies(events)
   const heard = new Map<string, Heard>()
   for (const event of events) {
+    const deviceKey = event.hearers.some(({ byDevice }) => byDevice) ? deviceKeyOf(JSON.parse(event.json)) : null
     for (const subscriber of event.hearers) {
-      const key = `${subscriber.id} ${event.topic}`
+      const orderKey = subscriber.byDevice ? deviceKey : null
+      const key = `${subscriber.id} ${event.topic} ${orderKey ?? ''}`
       const known = heard.get(key)
-      if (known === undefined) heard.set(key, { subscriber, events: [event] })
+      if (known === undefined) heard.set(key, { subscriber, orderKey, events: [event] })
       else known.events.push(event)
     }
   }
-  return [...heard.values()].flatMap(({ subscriber, events: all }) =>
+  return [...heard.values()].flatMap(({ subscriber, orderKey, events: all }) =>
     batches(all, subscriber.singleEvent).map(({ topic, batch }) => ({
       id: newId(),
       orgId: subscriber.orgId,
@@ -49,6 +56,7 @@ export function planMessages(events: readonly RoutedEvent[], newId: () => string
       topic,
       body: bodyOf(topic, batch),
       eventCount: batch.length,
+      orderKey,
     })),
   )
 }

@@ -16,6 +16,7 @@ function subscribers(orgId: string, count: number): Subscriber[] {
     siteId: null,
     singleEvent: false,
     filter: null,
+    byDevice: false,
   }))
 }
 

@@ -20,6 +20,8 @@ export interface Subscriber {
   readonly singleEvent: boolean
   /** A JSONPath; null to hear every event. */
   readonly filter: string | null
+  /** True if no message may have events of two devices. */
+  readonly byDevice: boolean
 }
 
 /** Waiting events of one organization and topic. */

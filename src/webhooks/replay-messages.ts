@@ -5,6 +5,7 @@ import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { splitByBytes } from '../platform/split.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
+import { orderOf } from './delivery-options.ts'
 import { planDelivered } from './plan-delivered.ts'
 import { listDelivered, requeueDelivered } from './store-delivered.ts'
 import { rescheduleLane } from './store-lanes.ts'
@@ -48,7 +49,7 @@ async function replayParked(ctx: Context, scope: PlaceScope, { id, filter }: Rep
   for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
     const lane = { orgId: scope.orgId, webhookId: id }
     const before = replayed
-    const requeue = (tx: Tx, at: Date): Promise<number> =>
+    const requeue = (tx: Tx, { at }: BatchState): Promise<number> =>
       requeueParkedMessages(tx, lane, { filter, limits: BATCH, at, before })
     const moved = await replayBatch(ctx, scope, { id, what: 'parked', requeue })
     if (moved === 0) break
@@ -67,9 +68,9 @@ async function replayDelivered(ctx: Context, scope: PlaceScope, { id, filter }: 
   let [replayed, before] = [0, 0]
   for (const delivered of splitByBytes(messages, ({ length }) => length, BATCH)) {
     const place = before
-    const requeue = (tx: Tx, at: Date): Promise<number> => {
+    const requeue = (tx: Tx, { at, byDevice }: BatchState): Promise<number> => {
       const dueAt = (n: number): Date => addMs(at, Math.floor((place + n) / replayPace.count) * replayPace.pauseMs)
-      return requeueDelivered(tx, { orgId: scope.orgId, webhookId: id }, { delivered, at, dueAt })
+      return requeueDelivered(tx, { orgId: scope.orgId, webhookId: id }, { delivered, at, dueAt, byDevice })
     }
     replayed += await replayBatch(ctx, scope, { id, what: 'delivered', requeue })
     before += delivered.length
@@ -80,14 +81,19 @@ async function replayDelivered(ctx: Context, scope: PlaceScope, { id, filter }: 
 interface Batch {
   readonly id: string
   readonly what: ReplayRequest['status']
-  readonly requeue: (tx: Tx, at: Date) => Promise<number>
+  readonly requeue: (tx: Tx, state: BatchState) => Promise<number>
+}
+
+interface BatchState {
+  readonly at: Date
+  readonly byDevice: boolean
 }
 
 async function replayBatch(ctx: Context, scope: PlaceScope, { id, what, requeue }: Batch): Promise<number> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     const { doc } = await lockWebhook(tx, scope, id)
-    const moved = await requeue(tx, at)
+    const moved = await requeue(tx, { at, byDevice: orderOf(doc) === 'device' })
     if (moved === 0) return 0
     const messages = moved === 1 ? 'message' : 'messages'
     const message = `Replay ${moved} ${what} ${messages} of Webhook "${webhookName(doc)}"`

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import { columnsOf, insertRows, rowsAs, updateRows } from '../platform/rows.ts'
 import type { WebhookBodyTable, WebhookDeliveryTable } from './tables.ts'
+import { delayFollowers } from './store-order.ts'
 import { BREAKER_FAILURES, type LaneHealth } from './decide-lane.ts'
 import { type LaneKey, laneKeyColumns } from './store-lanes.ts'
 
@@ -30,6 +31,7 @@ export interface DueMessage {
   readonly body: Buffer
   /** Attempts made before. */
   readonly attempt: number
+  readonly orderKey: string | null
 }
 
 export interface LaneClaim {
@@ -64,6 +66,10 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   const { now, runId, leaseUntil, limit, maxBytes } = claim
   const due = await lockDueLanes(tx, claim)
   const admitted = admitLanes(due, claim)
+  await delayFollowers(
+    tx,
+    admitted.filter(({ keyed }) => keyed),
+  )
   const messages = await listDueMessages(tx, admitted, { now, maxBytes })
   // A lane without due messages is claimed as well, so that its release corrects the time when it is due.
   const keys = admitted.filter(({ webhookId }) => messages.get(webhookId)?.messages.length !== 0)
@@ -86,12 +92,17 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
 
 type LaneMessages = Pick<ClaimedLane, 'messages' | 'hasAll'>
 
+interface DueLane extends LaneKey {
+  /** True if messages wait for former ones of their key. */
+  readonly keyed: boolean
+}
+
 const none: LaneMessages = { messages: [], hasAll: false }
 
-async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<LaneKey[]> {
+async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<DueLane[]> {
   const { now, limit, busyOrgIds, onlyWebhookIds, exceptWebhookIds } = claim
-  const { rows } = await sql<LaneKey>`
-    select org_id, webhook_id from webhook_lane
+  const { rows } = await sql<DueLane>`
+    select org_id, webhook_id, keyed from webhook_lane
     where next_at <= ${now} and (lease_until is null or lease_until <= ${now})
       and not org_id = any(${busyOrgIds}::uuid[]) and not webhook_id = any(${exceptWebhookIds}::uuid[])
       and (${onlyWebhookIds}::uuid[] is null or webhook_id = any(${onlyWebhookIds}::uuid[]))
@@ -101,7 +112,7 @@ async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<LaneKey[]> {
 }
 
 /** Returns the first lanes of each organization, as many as it may claim. */
-function admitLanes(due: readonly LaneKey[], { lanesOf }: LaneClaim): LaneKey[] {
+function admitLanes(due: readonly DueLane[], { lanesOf }: LaneClaim): DueLane[] {
   const counts = new Map<string, number>()
   return due.filter(({ orgId }) => {
     const count = (counts.get(orgId) ?? 0) + 1
@@ -121,13 +132,13 @@ async function listDueMessages(
 ): Promise<Map<string, LaneMessages>> {
   if (lanes.length === 0) return new Map()
   const { rows } = await sql<Omit<DueMessage, 'body'> & { webhookId: string; body: Buffer | null }>`
-    select webhook_id, id, topic, attempt,
+    select webhook_id, id, topic, attempt, order_key,
       case when fits and (bytes_all <= ${maxBytes} or place = 1) then body end as body
     from (
       select m.*, sum(case when m.fits then octet_length(m.body) else 0 end) over each_rank as bytes_all,
         row_number() over each_rank as place
       from (
-        select k.lane, l.webhook_id, d.id, d.topic, d.attempt, d.body, d.rank, d.fits
+        select k.lane, l.webhook_id, d.id, d.topic, d.attempt, d.order_key, d.body, d.rank, d.fits
         from ${rowsAs('k', laneKeyColumns, lanes, 'lane')}
           join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
           join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
@@ -148,7 +159,9 @@ async function listDueMessages(
 }
 
 function laneMessages(due: readonly (Omit<DueMessage, 'body'> & { readonly body: Buffer | null })[]): LaneMessages {
-  const messages = due.flatMap(({ id, topic, attempt, body }) => (body === null ? [] : [{ id, topic, attempt, body }]))
+  const messages = due.flatMap(({ id, topic, attempt, orderKey, body }) =>
+    body === null ? [] : [{ id, topic, attempt, orderKey, body }],
+  )
   return { messages, hasAll: messages.length === due.length && due.length < MAX_MESSAGES }
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { PlaceScope } from '../access/scope.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../platform/rows.ts'
+import { deviceKeyOf } from './device-key.ts'
 import type { DeliveredMessage } from './plan-delivered.ts'
 import type { LaneKey } from './store-lanes.ts'
 import type { ReplayFilter } from './store-parked.ts'
@@ -42,6 +43,7 @@ const messageColumns = columnsOf('webhookMessage', {
   topic: 'text',
   body: 'bytea',
   eventCount: 'integer',
+  orderKey: 'text',
   dueAt: 'timestamptz',
   createdAt: 'timestamptz',
 })
@@ -51,6 +53,8 @@ export interface Requeue {
   readonly at: Date
   /** When a message is due, by its place in `delivered`. */
   readonly dueAt: (place: number) => Date
+  /** True if the messages of the lane have keys. */
+  readonly byDevice: boolean
 }
 
 /**
@@ -61,7 +65,7 @@ export interface Requeue {
 export async function requeueDelivered(
   tx: Tx,
   { orgId, webhookId }: LaneKey,
-  { delivered, at, dueAt }: Requeue,
+  { delivered, at, dueAt, byDevice }: Requeue,
 ): Promise<number> {
   const { rows: found } = await sql<{ id: string; topic: string; reqPayload: string }>`
     select d.message_id as id, d.topic, b.req_payload
@@ -74,6 +78,7 @@ export async function requeueDelivered(
     // A body is what the router made of its events.
     const { events } = JSON.parse(reqPayload) as { readonly events: readonly unknown[] }
     const body = Buffer.from(reqPayload)
+    const orderKey = byDevice ? deviceKeyOf(events[0]) : null
     return {
       orgId,
       id,
@@ -81,6 +86,7 @@ export async function requeueDelivered(
       topic,
       body,
       eventCount: events.length,
+      orderKey,
       dueAt: dueAt(place),
       createdAt: at,
     }

@@ -11,8 +11,8 @@ import { type NewMessage, messageColumns } from './store.ts'
 export async function enqueueMessages(tx: Tx, messages: readonly NewMessage[], at: Date): Promise<void> {
   await sql`
     with message as (
-      insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, due_at, created_at)
-      select org_id, id, webhook_id, topic, body, event_count, ${at}::timestamptz, ${at}::timestamptz
+      insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, order_key, due_at, created_at)
+      select org_id, id, webhook_id, topic, body, event_count, order_key, ${at}::timestamptz, ${at}::timestamptz
       from ${rowsAs('new', messageColumns, messages)}
     ), locked as materialized (
       select l.org_id, l.webhook_id, k.messages

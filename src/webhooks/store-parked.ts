@@ -10,7 +10,7 @@ import { selectWebhooks } from './store.ts'
 import type { WebhookParkedMessageTable } from './tables.ts'
 
 /** A message that is sent again only if somebody asks for it, without its body. */
-export type ParkedMessage = Omit<Selectable<WebhookParkedMessageTable>, 'body'>
+export type ParkedMessage = Omit<Selectable<WebhookParkedMessageTable>, 'body' | 'orderKey'>
 
 export type ParkReason = ParkedMessage['reason']
 
@@ -33,8 +33,8 @@ export interface LastAttempt {
 export async function parkMessages(tx: Tx, attempts: readonly LastAttempt[], reason: ParkReason): Promise<void> {
   await sql`
     insert into webhook_parked_message
-      (org_id, id, webhook_id, topic, body, event_count, attempt, reason, created_at, parked_at)
-    select m.org_id, m.id, m.webhook_id, m.topic, m.body, m.event_count, k.attempt, ${reason}, m.created_at, k.created_at
+      (org_id, id, webhook_id, topic, body, event_count, order_key, attempt, reason, created_at, parked_at)
+    select m.org_id, m.id, m.webhook_id, m.topic, m.body, m.event_count, m.order_key, k.attempt, ${reason}, m.created_at, k.created_at
     from webhook_message m join ${rowsAs('k', attemptColumns, attempts)} on m.org_id = k.org_id and m.id = k.message_id
     on conflict do nothing
   `.execute(tx)
@@ -55,8 +55,8 @@ export async function parkMessagesOlderThan(
       where org_id = ${orgId} and webhook_id = ${webhookId} and created_at < ${before} returning *
     )
     insert into webhook_parked_message
-      (org_id, id, webhook_id, topic, body, event_count, attempt, reason, created_at, parked_at)
-    select org_id, id, webhook_id, topic, body, event_count, attempt, 'expired', created_at, ${at}::timestamptz
+      (org_id, id, webhook_id, topic, body, event_count, order_key, attempt, reason, created_at, parked_at)
+    select org_id, id, webhook_id, topic, body, event_count, order_key, attempt, 'expired', created_at, ${at}::timestamptz
     from expired where topic <> 'ping'
   `.execute(tx)
   return Number(numAffectedRows ?? 0n)
@@ -132,8 +132,8 @@ export async function requeueParkedMessages(
     ), taken as (
       delete from webhook_parked_message p using found where p.org_id = ${orgId} and p.id = found.id returning p.*
     ), queued as (
-      insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, due_at, created_at)
-      select org_id, id, webhook_id, topic, body, event_count, ${dueAt(at, before)}, ${at}::timestamptz from taken
+      insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, order_key, due_at, created_at)
+      select org_id, id, webhook_id, topic, body, event_count, order_key, ${dueAt(at, before)}, ${at}::timestamptz from taken
       returning id
     ), counted as (
       select count(*)::int as count from queued

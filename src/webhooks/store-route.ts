@@ -50,6 +50,7 @@ type FoundRow = OutboxQueue &
     readonly isSubscriber: boolean
     readonly singleEvent: boolean
     readonly filter: string | null
+    readonly byDevice: boolean
   }
 
 /** Finds queues after `after`. A queue costs one index look-up, however long it is. */
@@ -105,11 +106,13 @@ function selectFound(now: Date): RawBuilder<FoundRow> {
   return sql`
     select q.place, q.org_id, q.topic, q.ripe_at, e.share, e.id, e.site_id, e.bytes, e.routed_to,
       case when e.bytes <= ${SHORT_BYTES} then e.event::text end as json,
-      false as is_subscriber, null::boolean as single_event, null::text as filter
+      false as is_subscriber, null::boolean as single_event, null::text as filter,
+      null::boolean as by_device
     from found q left join event e on e.place = q.place
     union all
     select q.place, q.org_id, q.topic, q.ripe_at, null, w.id, w.site_id, null, null, null,
-      true, coalesce(w.doc -> 'single_event_per_message' = 'true', false), w.doc ->> 'filter'
+      true, coalesce(w.doc -> 'single_event_per_message' = 'true', false), w.doc ->> 'filter',
+      coalesce(w.doc ->> 'order' = 'device', false)
     from found q join webhook w on w.org_id = q.org_id and w.enabled and q.topic = any(w.topics)
     where q.ripe_at <= ${now}
     order by place, is_subscriber, id

@@ -41,7 +41,7 @@ export interface RoutedRows {
 
 const newColumns = columnsOf(
   'webhookMessage',
-  { orgId: 'uuid', id: 'uuid', webhookId: 'uuid', topic: 'text', eventCount: 'integer' },
+  { orgId: 'uuid', id: 'uuid', webhookId: 'uuid', topic: 'text', eventCount: 'integer', orderKey: 'text' },
   { bodyPlace: 'integer' },
 )
 const bodyColumns = columnsOf('webhookMessage', { body: 'bytea' })
@@ -51,7 +51,8 @@ const bodyColumns = columnsOf('webhookMessage', { body: 'bytea' })
  * waits for nobody: an organization with an event, a webhook or a lane that somebody has locked is left for later. A
  * message for a webhook that is disabled or deleted by now is dropped.
  *
- * A lane is leased if it is idle: not held by anybody, its breaker closed, and no message due. The others are made due.
+ * A lane is leased if it is idle: not held by anybody, its breaker closed, and no message due. The others are made due, and
+ * so are lanes with keyed messages, because only a claim knows which of those wait for others.
  */
 export async function routeMessages(
   db: Db,
@@ -66,9 +67,9 @@ export async function routeMessages(
   const { rows } = await sql<Omit<DirectLane, 'webhook'> & LaneWebhook & { isNew: boolean; isHeld: boolean }>`
     with ${routing.locked}, lane as materialized (
       select k.*, w.site_id, w.doc, w.secrets,
-        ${runId}::uuid is not null and l.lease_until is null and l.open_until is null
+        ${runId}::uuid is not null and not l.keyed and l.lease_until is null and l.open_until is null
           and (l.next_at is null or l.next_at > ${at}) as is_new,
-        coalesce(l.leased_by = ${runId}::uuid and l.lease_until > ${at}, false) as is_held
+        not l.keyed and coalesce(l.leased_by = ${runId}::uuid and l.lease_until > ${at}, false) as is_held
       from ${rowsAs('k', laneChangeColumns, countPerLane(messages))}
         join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
         join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
@@ -80,8 +81,8 @@ export async function routeMessages(
         join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
       where k.webhook_id not in (select webhook_id from lane)
     ), ${routing.removed}, message as (
-      insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, due_at, created_at)
-      select m.org_id, m.id, m.webhook_id, m.topic, b.body, m.event_count, ${at}::timestamptz, ${at}::timestamptz
+      insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, order_key, due_at, created_at)
+      select m.org_id, m.id, m.webhook_id, m.topic, b.body, m.event_count, m.order_key, ${at}::timestamptz, ${at}::timestamptz
       from ${rowsAs('m', newColumns, placed)} join lane k on k.webhook_id = m.webhook_id
         join ${rowsAs(
           'b',

@@ -124,6 +124,7 @@ export interface NewMessage {
   readonly topic: string
   readonly body: Buffer
   readonly eventCount: number
+  readonly orderKey: string | null
 }
 
 /** The members of a NewMessage. */
@@ -134,4 +135,5 @@ export const messageColumns = columnsOf('webhookMessage', {
   topic: 'text',
   body: 'bytea',
   eventCount: 'integer',
+  orderKey: 'text',
 })

@@ -35,6 +35,7 @@ export interface WebhookMessageTable {
   attempt: Generated<number>
   dueAt: Date
   createdAt: Date
+  orderKey: string | null
 }
 
 export interface WebhookLaneTable {
@@ -49,6 +50,7 @@ export interface WebhookLaneTable {
   failures: Generated<number>
   openUntil: Date | null
   failingSince: Date | null
+  keyed: Generated<boolean>
 }
 
 export interface WebhookDeliveryTable {
@@ -90,6 +92,7 @@ export interface WebhookParkedMessageTable {
   reason: 'exhausted' | 'expired'
   createdAt: Date
   parkedAt: Date
+  orderKey: string | null
 }
 
 export interface WebhookNoticeTable {

@@ -5,6 +5,7 @@ import { inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { assertCallable } from '../platform/assert-callable.ts'
+import { updateLaneModes } from './store-modes.ts'
 import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
 import { closeBreaker, rescheduleLane } from './store-lanes.ts'
 import type { Document } from '../platform/document.ts'
@@ -59,6 +60,7 @@ export async function updateWebhook(
     // Last, because the router waits for the lane from here to the commit.
     if (concernsReceiver(body) || (content.enabled && !before.enabled))
       await closeBreaker(tx, { orgId: scope.orgId, webhookId: id })
+    await updateLaneModes(tx, { orgId: scope.orgId, webhookId: id }, content.doc)
     await rescheduleLane(tx, { orgId: scope.orgId, webhookId: id })
     wakeAfterCommit(tx, 'deliveries', [id])
     return webhookOf(ctx.secrets, row)

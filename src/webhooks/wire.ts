@@ -6,7 +6,7 @@ import { textOf } from '../http/texts.ts'
 import type { Reveal } from '../orgs/secrets.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Document } from '../platform/document.ts'
-import { MAX_FILTER_LENGTH, MAX_OVERLAP_S, MAX_RATE, ratePeriods } from './delivery-options.ts'
+import { MAX_FILTER_LENGTH, MAX_OVERLAP_S, MAX_RATE, deliveryOrders, ratePeriods } from './delivery-options.ts'
 import type { WebhookTopic } from './topics.ts'
 import { hiddenSecrets, webhookTypes } from './types/index.ts'
 import type { Webhook } from './webhook.ts'
@@ -35,6 +35,14 @@ const settable = {
       Type.String({
         maxLength: MAX_FILTER_LENGTH,
         description: 'a JSONPath (RFC 9535, a subset): only events of which it selects something are sent',
+      }),
+      Type.Null(),
+    ]),
+  ),
+  order: Type.Optional(
+    Type.Union([
+      Type.Enum(deliveryOrders, {
+        description: 'no message is sent before the former one, of the webhook or of the same device, has ended',
       }),
       Type.Null(),
     ]),

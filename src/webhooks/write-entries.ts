@@ -1,6 +1,7 @@
 import { type Transactional, type Tx, inTx } from '../platform/db.ts'
 import type { Attempt } from './deliver-message.ts'
 import { deleteMessages, insertDeliveries, rescheduleMessages } from './store-deliver.ts'
+import { updateAttempts } from './store-order.ts'
 import { parkMessages } from './store-parked.ts'
 import {
   type LaneChange,
@@ -15,7 +16,13 @@ import {
 export interface FlushEntry {
   readonly lane: LaneKey & { readonly epoch: string }
   /** The result of an attempt, or the release of the lane. */
-  readonly outcome: { readonly attempt: Attempt } | { readonly release: Omit<LaneRelease, keyof LaneKey> }
+  readonly outcome: AttemptOutcome | { readonly release: Omit<LaneRelease, keyof LaneKey> }
+}
+
+export interface AttemptOutcome {
+  readonly attempt: Attempt
+  /** True if the message keeps its place although it is tried again later, because the lane waits for it. */
+  readonly keepsPlace?: boolean
 }
 
 /** The memory of an entry in addition to its texts. */
@@ -41,11 +48,11 @@ export async function writeEntries(ctx: Transactional, entries: readonly FlushEn
       tx,
       entries.map(({ lane }) => lane),
     )
-    const attempts: { lane: LaneKey; attempt: Attempt; held: boolean }[] = []
+    const attempts: HeldAttempt[] = []
     const releases: LaneRelease[] = []
     for (const { lane, outcome } of entries) {
       const held = epochs.get(lane.webhookId) === lane.epoch
-      if ('attempt' in outcome) attempts.push({ lane, attempt: outcome.attempt, held })
+      if ('attempt' in outcome) attempts.push({ lane, ...outcome, held })
       else if (held) releases.push({ orgId: lane.orgId, webhookId: lane.webhookId, ...outcome.release })
     }
     const deleted = await writeAttempts(tx, attempts)
@@ -60,11 +67,13 @@ export async function writeEntries(ctx: Transactional, entries: readonly FlushEn
   })
 }
 
+interface HeldAttempt extends AttemptOutcome {
+  readonly lane: LaneKey
+  readonly held: boolean
+}
+
 /** @returns The number of deleted messages per lane; they are not yet subtracted from the lanes' counts. */
-async function writeAttempts(
-  tx: Tx,
-  attempts: readonly { readonly lane: LaneKey; readonly attempt: Attempt; readonly held: boolean }[],
-): Promise<LaneChange[]> {
+async function writeAttempts(tx: Tx, attempts: readonly HeldAttempt[]): Promise<LaneChange[]> {
   if (attempts.length === 0) return []
   const finished = attempts.filter(({ attempt: { record } }) => record.final)
   const exhausted = finished.filter(({ attempt: { record } }) => record.status === 'failure' && record.topic !== 'ping')
@@ -82,12 +91,16 @@ async function writeAttempts(
           finished.map(({ lane }) => lane.orgId),
           finished.map(({ attempt }) => attempt.record.messageId),
         )
-  const later = attempts.flatMap(({ lane, held, attempt: { record } }) => {
+  const later = attempts.flatMap(({ lane, held, keepsPlace, attempt: { record } }) => {
     if (!held || record.final) return []
     // A message whose receiver is gone stays due, in case the webhook is enabled again.
     const dueAt = record.nextAttempt ?? record.createdAt
-    return [{ orgId: lane.orgId, id: record.messageId, attempt: record.attempt, dueAt }]
+    return [
+      { orgId: lane.orgId, id: record.messageId, attempt: record.attempt, dueAt, keepsPlace: keepsPlace ?? false },
+    ]
   })
-  if (later.length > 0) await rescheduleMessages(tx, later)
+  const [inPlace, moved] = [later.filter(({ keepsPlace }) => keepsPlace), later.filter(({ keepsPlace }) => !keepsPlace)]
+  if (inPlace.length > 0) await updateAttempts(tx, inPlace)
+  if (moved.length > 0) await rescheduleMessages(tx, moved)
   return countPerLane(deleted)
 }

@@ -219,6 +219,7 @@ describe('webhooks of an organization', () => {
     ],
     ['a filter of unbounded cost', { filter: '$..type' }, 'filter: expected a name at character 3, found "."'],
     ['a long filter', { filter: `$.${'a'.repeat(500)}` }, 'filter'],
+    ['an unknown order', { order: 'site' }, 'order'],
     ['a rate limit of nothing', { rate_limit: { messages: 0, per: 'second' } }, 'rate_limit'],
     ['a rate limit of an unknown period', { rate_limit: { messages: 1, per: 'hour' } }, 'rate_limit'],
     ['an enabled that is not a boolean', { enabled: 'yes' }, 'enabled'],

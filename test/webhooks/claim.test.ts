@@ -24,6 +24,7 @@ async function addLane(...sizes: readonly number[]): Promise<string> {
     topic: 'audits',
     body: Buffer.alloc(size, 'x'),
     eventCount: 1,
+    orderKey: null,
   }))
   await inTx(harness.ctx, async (tx) => {
     await enqueueMessages(tx, messages, clock.now())

@@ -1,0 +1,20 @@
+import { sql } from 'kysely'
+import type { Document } from '../platform/document.ts'
+import type { Tx } from '../platform/db.ts'
+import { orderOf } from './delivery-options.ts'
+import type { LaneKey } from './store-lanes.ts'
+
+/**
+ * Writes how the lane of a webhook is delivered. A process that holds the lane loses it if that changes. rescheduleLane must
+ * follow.
+ */
+export async function updateLaneModes(tx: Tx, { orgId, webhookId }: LaneKey, doc: Document): Promise<void> {
+  const keyed = orderOf(doc) === 'device'
+  await tx
+    .updateTable('webhookLane')
+    .set({ keyed, leaseUntil: null, leasedBy: null, epoch: sql`epoch + 1` })
+    .where('orgId', '=', orgId)
+    .where('webhookId', '=', webhookId)
+    .where('keyed', '!=', keyed)
+    .execute()
+}
