@@ -28,7 +28,7 @@ it.skipIf(!hasContract)(
     const absent = operations.filter(({ verdict }) => verdict === 'missing').length
     const { takingLess, answeringOtherwise, lackingFields } = countShortfalls(operations)
     expect(answeringOtherwise).toBe(0)
-    expect(absent + takingLess + lackingFields).toBeLessThanOrEqual(18)
+    expect(absent + takingLess + lackingFields).toBeLessThanOrEqual(17)
   },
 )
 

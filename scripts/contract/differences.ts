@@ -44,11 +44,6 @@ export const differences: readonly Difference[] = [
     why: 'They say which device takes the place of which: a guess could move the wrong one',
   },
   {
-    fields: ['body.url: required here'],
-    operations: ['createOrgWebhook', 'createSiteWebhook'],
-    why: 'A webhook without an address would never deliver',
-  },
-  {
     fields: ['reply.port_id: not there'],
     operations: ['searchSiteSystemEvents'],
     why: 'No event of the service concerns a port',

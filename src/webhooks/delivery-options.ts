@@ -20,6 +20,8 @@ export function secretOverlapMs(doc: Document): number {
  * @throws AppError invalid naming the field.
  */
 export function assertOptions(doc: Document): void {
+  const unused = isPulled(doc) ? notPulled.find((field) => (doc[field] ?? null) !== null) : undefined
+  if (unused !== undefined) throw invalidField(unused, `is of webhooks that are sent, and type ${PULL} is fetched`)
   const { secret_overlap_s: overlap } = doc
   const isSeconds = typeof overlap === 'number' && Number.isInteger(overlap) && overlap >= 0 && overlap <= MAX_OVERLAP_S
   if (overlap !== undefined && !isSeconds)
@@ -69,3 +71,13 @@ export type DeliveryOrder = (typeof deliveryOrders)[number]
 export function orderOf({ order }: Document): DeliveryOrder | null {
   return deliveryOrders.find((known) => known === order) ?? null
 }
+
+/** The type of webhooks whose receivers fetch their messages. */
+export const PULL = 'pull'
+
+export function isPulled({ type }: Document): boolean {
+  return type === PULL
+}
+
+/** Fields that only say how messages are sent. */
+const notPulled = ['url', 'headers', 'rate_limit', 'order']

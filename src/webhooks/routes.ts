@@ -10,6 +10,7 @@ import { createWebhook } from './create-webhook.ts'
 import { deleteWebhook } from './delete-webhook.ts'
 import { pingWebhook } from './ping-webhook.ts'
 import { deliveryOperations } from './routes-deliveries.ts'
+import { pullOperations } from './routes-pull.ts'
 import { replayOperations } from './routes-replay.ts'
 import { getWebhook, listWebhooks } from './store.ts'
 import { messageSchemaOf, webhookTopics } from './topics.ts'
@@ -36,6 +37,7 @@ export function webhookOperations(outbound: OutboundHttp): Operation[] {
     ...singleOperations(outbound),
     ...deliveryOperations,
     ...replayOperations,
+    ...pullOperations,
   ]
 }
 

@@ -5,8 +5,8 @@ import { countPerLane, laneChangeColumns } from './store-lanes.ts'
 import { type NewMessage, messageColumns } from './store.ts'
 
 /**
- * Inserts messages that are due at once, adds them to the counts of their lanes, and makes the lanes due. Lanes are locked
- * in the order of their keys, as everywhere.
+ * Inserts messages that are due at once, adds them to the counts of their lanes, and makes the lanes due unless they are pulled. Lanes are
+ * locked in the order of their keys, as everywhere.
  */
 export async function enqueueMessages(tx: Tx, messages: readonly NewMessage[], at: Date): Promise<void> {
   await sql`
@@ -22,7 +22,7 @@ export async function enqueueMessages(tx: Tx, messages: readonly NewMessage[], a
     )
     update webhook_lane l
     set pending = l.pending + k.messages,
-      next_at = least(l.next_at, greatest(l.open_until, ${at}::timestamptz))
+      next_at = case when l.pulled then l.next_at else least(l.next_at, greatest(l.open_until, ${at}::timestamptz)) end
     from locked k where l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }

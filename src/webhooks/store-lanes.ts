@@ -49,16 +49,16 @@ export function countPerLane(messages: readonly LaneKey[]): LaneChange[] {
 
 /**
  * The time when lane `l` of webhook `w` has a message to send: a ping when it is due, any other message only
- * while the webhook is enabled and the breaker (`openUntil`) allows it. Null means never.
+ * while the webhook is enabled and the breaker (`openUntil`) allows it. Null means never, as for a lane that is pulled.
  */
 function nextAt(openUntil: RawBuilder<unknown>): RawBuilder<Date | null> {
-  return sql`least(
+  return sql`case when not l.pulled then least(
     (select min(m.due_at) from webhook_message m
       where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.topic = 'ping'),
     case when w.enabled then (
       select greatest(min(m.due_at), ${openUntil}) from webhook_message m
       where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.topic <> 'ping'
-      having min(m.due_at) is not null) end)`
+      having min(m.due_at) is not null) end) end`
 }
 
 /** Recomputes from its messages how many a lane has and when it is due. The lane must be locked. */

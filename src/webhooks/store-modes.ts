@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Document } from '../platform/document.ts'
 import type { Tx } from '../platform/db.ts'
-import { orderOf } from './delivery-options.ts'
+import { isPulled, orderOf } from './delivery-options.ts'
 import type { LaneKey } from './store-lanes.ts'
 
 /**
@@ -9,12 +9,12 @@ import type { LaneKey } from './store-lanes.ts'
  * follow.
  */
 export async function updateLaneModes(tx: Tx, { orgId, webhookId }: LaneKey, doc: Document): Promise<void> {
-  const keyed = orderOf(doc) === 'device'
+  const [keyed, pulled] = [orderOf(doc) === 'device', isPulled(doc)]
   await tx
     .updateTable('webhookLane')
-    .set({ keyed, leaseUntil: null, leasedBy: null, epoch: sql`epoch + 1` })
+    .set({ keyed, pulled, leaseUntil: null, leasedBy: null, epoch: sql`epoch + 1` })
     .where('orgId', '=', orgId)
     .where('webhookId', '=', webhookId)
-    .where('keyed', '!=', keyed)
+    .where((eb) => eb.or([eb('keyed', '!=', keyed), eb('pulled', '!=', pulled)]))
     .execute()
 }

@@ -52,7 +52,8 @@ const bodyColumns = columnsOf('webhookMessage', { body: 'bytea' })
  * message for a webhook that is disabled or deleted by now is dropped.
  *
  * A lane is leased if it is idle: not held by anybody, its breaker closed, and no message due. The others are made due, and
- * so are lanes with keyed messages, because only a claim knows which of those wait for others.
+ * so are lanes with keyed messages, because only a claim knows which of those wait for others. A lane that is pulled is
+ * never due.
  */
 export async function routeMessages(
   db: Db,
@@ -67,9 +68,9 @@ export async function routeMessages(
   const { rows } = await sql<Omit<DirectLane, 'webhook'> & LaneWebhook & { isNew: boolean; isHeld: boolean }>`
     with ${routing.locked}, lane as materialized (
       select k.*, w.site_id, w.doc, w.secrets,
-        ${runId}::uuid is not null and not l.keyed and l.lease_until is null and l.open_until is null
+        ${runId}::uuid is not null and not (l.keyed or l.pulled) and l.lease_until is null and l.open_until is null
           and (l.next_at is null or l.next_at > ${at}) as is_new,
-        not l.keyed and coalesce(l.leased_by = ${runId}::uuid and l.lease_until > ${at}, false) as is_held
+        not (l.keyed or l.pulled) and coalesce(l.leased_by = ${runId}::uuid and l.lease_until > ${at}, false) as is_held
       from ${rowsAs('k', laneChangeColumns, countPerLane(messages))}
         join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
         join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
@@ -95,7 +96,7 @@ export async function routeMessages(
       update webhook_lane l
       set pending = l.pending + k.messages,
         vtime = case when l.pending > 0 then l.vtime else greatest(l.vtime, ${vtimeFloor}::float8) end,
-        next_at = case when k.is_new or k.is_held then l.next_at
+        next_at = case when k.is_new or k.is_held or l.pulled then l.next_at
           else least(l.next_at, greatest(l.open_until, ${at}::timestamptz)) end,
         lease_until = case when k.is_new then ${lease?.until ?? null}::timestamptz else l.lease_until end,
         leased_by = case when k.is_new then ${runId}::uuid else l.leased_by end,

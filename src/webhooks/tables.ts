@@ -36,6 +36,7 @@ export interface WebhookMessageTable {
   dueAt: Date
   createdAt: Date
   orderKey: string | null
+  pullSeq: string | null
 }
 
 export interface WebhookLaneTable {
@@ -51,6 +52,8 @@ export interface WebhookLaneTable {
   openUntil: Date | null
   failingSince: Date | null
   keyed: Generated<boolean>
+  pulled: Generated<boolean>
+  pullSeq: Generated<string>
 }
 
 export interface WebhookDeliveryTable {

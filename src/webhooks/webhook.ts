@@ -5,7 +5,7 @@ import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { headerFault } from './headers.ts'
 import type { WebhookRow } from './store.ts'
-import { assertOptions } from './delivery-options.ts'
+import { assertOptions, isPulled } from './delivery-options.ts'
 import { topicFault } from './topics.ts'
 import { receiverTypeOf, typeSecrets } from './types/index.ts'
 import { parseAddress } from './types/receiver-type.ts'
@@ -37,7 +37,7 @@ const secretFields = ['secret', ...typeSecrets]
 
 /** A webhook that a client's body results in. */
 export interface MergedWebhook extends WebhookContent {
-  /** The addresses that deliveries call, by the fields that name them. */
+  /** The addresses that deliveries call, by the fields that name them; none if nothing is sent. */
   readonly urls: Readonly<Record<string, URL>>
 }
 
@@ -59,7 +59,7 @@ export function mergeWebhook(before: WebhookContent | null, body: Document, site
   return {
     enabled,
     topics: checkTopics(topics, siteId),
-    urls: { url: parseAddress('url', url), ...receiverTypeOf(type).check(merged) },
+    urls: { ...(!isPulled(merged) && { url: parseAddress('url', url) }), ...receiverTypeOf(type).check(merged) },
     doc: omitFields(merged, ['enabled', 'topics', ...secretFields]),
     secrets: Object.keys(secrets).length === 0 ? null : secrets,
   }

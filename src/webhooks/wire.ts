@@ -80,9 +80,10 @@ const settable = {
 
 const Url = textOf('url', { minLength: 1, maxLength: 2000 })
 
+/** Each type needs other fields, but none needs nothing. */
 export const CreateWebhookBody = named(
   'WebhookCreate',
-  Type.Object({ url: Url, ...settable }, { additionalProperties: true }),
+  Type.Object({ url: Type.Optional(Url), ...settable }, { additionalProperties: true, minProperties: 1 }),
 )
 export const UpdateWebhookBody = named(
   'WebhookUpdate',

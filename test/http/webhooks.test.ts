@@ -179,6 +179,12 @@ describe('webhooks of an organization', () => {
     ['topic unknown', { topics: ['nonsense'] }, 'topics'],
     ['topic of sites only', { topics: ['location'] }, 'topics'],
     ['topics that are not a list', { topics: 'audits' }, 'topics'],
+    ['an address for what is fetched', { type: 'pull' }, 'url'],
+    [
+      'a pace for what is fetched',
+      { type: 'pull', url: undefined, rate_limit: { messages: 1, per: 'second' } },
+      'rate_limit',
+    ],
     ['type unknown', { type: 'pigeon' }, 'type'],
     ['oauth2 without the address of tokens', { ...oauth2, oauth2_token_url: undefined }, 'oauth2_token_url'],
     ['oauth2 with a private address', { ...oauth2, oauth2_token_url: 'http://10.0.0.5/' }, 'oauth2_token_url'],

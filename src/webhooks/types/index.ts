@@ -1,12 +1,13 @@
 import { invalidField } from '../../platform/errors.ts'
+import { PULL } from '../delivery-options.ts'
 import { awsSnsType } from './aws-sns.ts'
 import { googlePubsubType } from './google-pubsub.ts'
 import { oauth2Type } from './oauth2.ts'
 import { type ReceiverType, plainType } from './receiver-type.ts'
 import { splunkType } from './splunk.ts'
 
-/** The types of receivers. Source: contract, webhook_type. */
-export const webhookTypes = ['http-post', 'oauth2', 'splunk', 'aws-sns', 'google-pubsub'] as const
+/** The types of receivers. Source: contract, webhook_type; `pull` is our own. */
+export const webhookTypes = ['http-post', 'oauth2', 'splunk', 'aws-sns', 'google-pubsub', PULL] as const
 
 type WebhookType = (typeof webhookTypes)[number]
 
@@ -16,6 +17,8 @@ const receiverTypes: Readonly<Record<WebhookType, ReceiverType>> = {
   splunk: splunkType,
   'aws-sns': awsSnsType,
   'google-pubsub': googlePubsubType,
+  // Its receivers verify the messages that they fetch like those of http-post.
+  [PULL]: plainType,
 }
 
 /** Secret fields of receivers of some type. Webhooks keep those of all types. */
