@@ -32,6 +32,7 @@ const OF_NOBODY = [
   'createOrg',
   'listWebhookTopics',
   'getWebhookTopicSchema',
+  'listWebhookKeys',
   'listCountryCodes',
   'listStates',
   'listSiteLanguages',

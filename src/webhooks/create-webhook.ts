@@ -5,6 +5,7 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { assertCallable } from '../platform/assert-callable.ts'
+import { planSigningKeys } from './signing-keys.ts'
 import { updateLaneModes } from './store-modes.ts'
 import { insertWebhook } from './store.ts'
 import type { Document } from '../platform/document.ts'
@@ -26,6 +27,7 @@ export async function createWebhook(ctx: Context, scope: PlaceScope, { body, out
   const secrets = sealWebhookSecrets(ctx.secrets, id, {
     fields: content.secrets,
     retired: [],
+    signingKeys: planSigningKeys(content.doc, [], at),
   })
   return inTx(ctx, async (tx) => {
     const row = await insertWebhook(tx, scope, { id, ...content, secrets, at })

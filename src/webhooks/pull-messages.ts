@@ -5,6 +5,7 @@ import { inTx } from '../platform/db.ts'
 import { invalidField } from '../platform/errors.ts'
 import { isPulled } from './delivery-options.ts'
 import { signatureHeaders } from './sign.ts'
+import { signersOf } from './signing-keys.ts'
 import { type Pull, listNumbered, listUpTo, lockPulledLane, numberMessages, recordPulled } from './store-pull.ts'
 import { type WebhookRow, lockWebhook } from './store.ts'
 import { openWebhookSecrets, signingSecrets } from './webhook-secrets.ts'
@@ -44,20 +45,22 @@ export async function pullMessages(ctx: Context, scope: PlaceScope, request: Pul
   const now = ctx.clock.now()
   const lane = { orgId: scope.orgId, webhookId: id }
   return inTx(ctx, async (tx) => {
-    const { enabled, secrets: sealed } = assertPulled(await lockWebhook(tx, scope, id))
+    const { enabled, doc, secrets: sealed } = assertPulled(await lockWebhook(tx, scope, id))
     assertKnown(cursor, await lockPulledLane(tx, lane))
     const pull: Pull = { after: cursor, now, enabled, limit, bytes: MAX_BYTES }
     const known = await listNumbered(tx, lane, pull)
     if (known.length < limit) await numberMessages(tx, lane, { now, enabled, limit: limit - known.length })
     const found = await listNumbered(tx, lane, pull)
-    const secrets = signingSecrets(openWebhookSecrets(ctx.secrets, id, sealed), now)
+    const opened = openWebhookSecrets(ctx.secrets, id, sealed)
+    const secrets = signingSecrets(opened, now)
+    const keys = signersOf(doc, opened.signingKeys, now)
     return {
       messages: found.map(({ id: messageId, topic, body }) => ({
         id: messageId,
         topic,
         headers: {
           'Content-Type': 'application/json',
-          ...signatureHeaders(secrets, { messageId, at: now, body }),
+          ...signatureHeaders(secrets, { messageId, at: now, body }, keys),
         },
         body: body.toString('utf8'),
       })),

@@ -1,6 +1,8 @@
+import type { KeyObject } from 'node:crypto'
 import type { Context } from '../platform/context.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { AccessTokens } from './access-tokens.ts'
+import { signersOf } from './signing-keys.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
 import { receiverTypeOf } from './types/index.ts'
 import type { Encoder, ReceiverType } from './types/receiver-type.ts'
@@ -25,6 +27,8 @@ export interface Receiver {
   readonly verifyCert: boolean
   /** The signing secrets: the current one first, then those that were replaced recently. */
   readonly secrets: readonly string[]
+  /** The Ed25519 keys that sign, the current one first. */
+  readonly keys: readonly KeyObject[]
   readonly headers: Readonly<Record<string, string>>
   readonly type: ReceiverType
   readonly encoder: Encoder
@@ -32,6 +36,7 @@ export interface Receiver {
 
 export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedLane): Receiver {
   const opened = openWebhookSecrets(ctx.secrets, webhookId, webhook.secrets)
+  const now = ctx.clock.now()
   const fields = { ...webhook.doc, ...opened.fields }
   const type = receiverTypeOf(webhook.doc['type'])
   return {
@@ -40,7 +45,8 @@ export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedL
     siteId: webhook.siteId,
     url: String(webhook.doc['url']),
     verifyCert: webhook.doc['verify_cert'] !== false,
-    secrets: signingSecrets(opened, ctx.clock.now()),
+    secrets: signingSecrets(opened, now),
+    keys: signersOf(webhook.doc, opened.signingKeys, now),
     headers: customHeaders(webhook.doc),
     type,
     encoder: type.open(fields, webhookId),

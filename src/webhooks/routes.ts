@@ -10,6 +10,7 @@ import { createWebhook } from './create-webhook.ts'
 import { deleteWebhook } from './delete-webhook.ts'
 import { pingWebhook } from './ping-webhook.ts'
 import { deliveryOperations } from './routes-deliveries.ts'
+import { keyOperations } from './routes-keys.ts'
 import { pullOperations } from './routes-pull.ts'
 import { replayOperations } from './routes-replay.ts'
 import { getWebhook, listWebhooks } from './store.ts'
@@ -36,6 +37,7 @@ export function webhookOperations(outbound: OutboundHttp): Operation[] {
     ...collectionOperations(outbound),
     ...singleOperations(outbound),
     ...deliveryOperations,
+    ...keyOperations,
     ...replayOperations,
     ...pullOperations,
   ]

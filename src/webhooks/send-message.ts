@@ -10,9 +10,9 @@ const defaultHeaders = { 'User-Agent': 'Signalbox-Webhooks/1', 'Content-Type': '
 
 /** Encodes and signs a message as its receiver's type demands. */
 export function requestOf({ receiver, message }: Pick<Delivery, 'receiver' | 'message'>, at: Date): TypedRequest {
-  const { encoder, secrets, headers } = receiver
+  const { encoder, secrets, keys, headers } = receiver
   const body = encoder.encodeBody(message)
-  const signatures = signatureHeaders(secrets, { messageId: message.id, at, body })
+  const signatures = signatureHeaders(secrets, { messageId: message.id, at, body }, keys)
   return encoder.createRequest({
     id: message.id,
     topic: message.topic,

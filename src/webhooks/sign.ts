@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { type KeyObject, createHmac, sign } from 'node:crypto'
 
 export interface Signable {
   /** Stays the same over all attempts, so that receivers can drop duplicates. */
@@ -10,35 +10,48 @@ export interface Signable {
 
 /**
  * Returns the headers by which a receiver verifies the sender: the two of the published interface, and those
- * of Standard Webhooks 1.0. Without a secret there are only the message's id and time.
+ * of Standard Webhooks 1.0. Without a secret and a key there are only the message's id and time.
  *
  * @param secrets The current one first. The Standard Webhooks header holds a signature for each. The other two hold one, as
  *   receivers compare them as a whole; headers of our own beside them list the signatures by the replaced secrets.
+ * @param keys Ed25519 keys, which sign in the Standard Webhooks header only.
  */
 export function signatureHeaders(
   secrets: readonly string[],
   { messageId, at, body }: Signable,
+  keys: readonly KeyObject[] = [],
 ): Record<string, string> {
   const timestampS = Math.floor(at.getTime() / 1000)
   const identity = { 'webhook-id': messageId, 'webhook-timestamp': String(timestampS) }
+  const prefix = `${messageId}.${timestampS}.`
+  const signatures = [
+    ...secrets.map((secret) => {
+      const mac = createHmac('sha256', standardKey(secret)).update(prefix).update(body)
+      return `v1,${mac.digest('base64')}`
+    }),
+    ...signByKeys(keys, prefix, body),
+  ]
+  if (signatures.length === 0) return identity
+  const standard = { ...identity, 'webhook-signature': signatures.join(' ') }
   const [present, ...former] = secrets
-  if (present === undefined) return identity
-  const signatures = secrets.map((secret) => {
-    const mac = createHmac('sha256', standardKey(secret)).update(`${messageId}.${timestampS}.`).update(body)
-    return `v1,${mac.digest('base64')}`
-  })
+  if (present === undefined) return standard
   const plain = (algorithm: 'sha256' | 'sha1', secret: string): string =>
     createHmac(algorithm, secret).update(body).digest('hex')
   return {
-    ...identity,
+    ...standard,
     'X-Mist-Signature-v2': plain('sha256', present),
     'X-Mist-Signature': plain('sha1', present),
-    'webhook-signature': signatures.join(' '),
     ...(former.length > 0 && {
       'X-Mist-Signature-v2-Former': former.map((secret) => plain('sha256', secret)).join(','),
       'X-Mist-Signature-Former': former.map((secret) => plain('sha1', secret)).join(','),
     }),
   }
+}
+
+function signByKeys(keys: readonly KeyObject[], prefix: string, body: Buffer): string[] {
+  if (keys.length === 0) return []
+  const signed = Buffer.concat([Buffer.from(prefix), body])
+  return keys.map((key) => `v1a,${sign(null, signed, key).toString('base64')}`)
 }
 
 /** Standard Webhooks writes keys as `whsec_` and base64; the key of any other secret is its UTF-8 bytes. */

@@ -5,6 +5,7 @@ import { inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { assertCallable } from '../platform/assert-callable.ts'
+import { planSigningKeys } from './signing-keys.ts'
 import { updateLaneModes } from './store-modes.ts'
 import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
 import { closeBreaker, rescheduleLane } from './store-lanes.ts'
@@ -48,6 +49,7 @@ export async function updateWebhook(
     const secrets = sealWebhookSecrets(ctx.secrets, id, {
       fields: content.secrets,
       retired: retireSecrets(before, content, at),
+      signingKeys: planSigningKeys(content.doc, before.signingKeys, at),
     })
     const row = await updateWebhookRow(tx, scope, { id, ...content, secrets, at })
     await appendAudit(tx, scope, {

@@ -27,11 +27,11 @@ describe('sealed secrets', () => {
   const secrets = createSecrets(randomBytes(32))
 
   it('are sealed for one webhook', () => {
-    const plain = { fields: { secret: 's' }, retired: [{ secret: 'r', untilMs: 1 }] }
+    const plain = { fields: { secret: 's' }, retired: [{ secret: 'r', untilMs: 1 }], signingKeys: [] }
     const sealed = sealWebhookSecrets(secrets, 'w', plain)
     expect(openWebhookSecrets(secrets, 'w', sealed)).toEqual(plain)
     expect(() => openWebhookSecrets(secrets, 'v', sealed)).toThrow()
-    expect(sealWebhookSecrets(secrets, 'w', { fields: null, retired: [] })).toBeNull()
+    expect(sealWebhookSecrets(secrets, 'w', { fields: null, retired: [], signingKeys: [] })).toBeNull()
   })
 
   it.each([

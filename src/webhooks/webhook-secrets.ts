@@ -2,6 +2,7 @@ import type { Document } from '../platform/document.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { secretOverlapMs } from './delivery-options.ts'
+import type { SigningKey } from './signing-keys.ts'
 
 /** A replaced signing secret that stays valid for receivers that do not have the new one yet. */
 export interface RetiredSecret {
@@ -15,6 +16,8 @@ export interface WebhookSecrets {
   readonly fields: Document | null
   /** The newest first. */
   readonly retired: readonly RetiredSecret[]
+  /** The current one first. */
+  readonly signingKeys: readonly SigningKey[]
 }
 
 /** What a change of a webhook says about its secrets. */
@@ -55,7 +58,7 @@ export function secretOf(fields: Document | null): string | null {
 }
 
 /** Returns the secrets that sign now: the current one first. Empty for a webhook without a secret. */
-export function signingSecrets({ fields, retired }: WebhookSecrets, now: Date): string[] {
+export function signingSecrets({ fields, retired }: Pick<WebhookSecrets, 'fields' | 'retired'>, now: Date): string[] {
   const secret = secretOf(fields)
   if (secret === null) return []
   return [secret, ...retired.filter(({ untilMs }) => untilMs > now.getTime()).map(({ secret: former }) => former)]
@@ -63,19 +66,20 @@ export function signingSecrets({ fields, retired }: WebhookSecrets, now: Date): 
 
 /** Encrypts the secrets for the webhook with this id, so that they can't be moved to another row. */
 export function sealWebhookSecrets(secrets: Secrets, id: string, plain: WebhookSecrets): Buffer | null {
-  return plain.fields === null ? null : secrets.seal(JSON.stringify(plain), id)
+  return plain.fields === null && plain.signingKeys.length === 0 ? null : secrets.seal(JSON.stringify(plain), id)
 }
 
-/** Earlier releases stored one retired secret, or null. */
+/** Earlier releases stored one retired secret, or null, and no keys. */
 interface StoredSecrets {
   readonly fields: Document | null
   readonly retired: readonly RetiredSecret[] | RetiredSecret | null
+  readonly signingKeys?: readonly SigningKey[]
 }
 
 /** @throws Error when the bytes were not sealed for this webhook by this installation. */
 export function openWebhookSecrets(secrets: Secrets, id: string, sealed: Buffer | null): WebhookSecrets {
-  if (sealed === null) return { fields: null, retired: [] }
+  if (sealed === null) return { fields: null, retired: [], signingKeys: [] }
   // The encryption authenticates the text: only sealWebhookSecrets can have written it.
-  const { fields, retired } = JSON.parse(secrets.open(sealed, id)) as StoredSecrets
-  return { fields, retired: retired === null ? [] : 'secret' in retired ? [retired] : retired }
+  const { fields, retired, signingKeys = [] } = JSON.parse(secrets.open(sealed, id)) as StoredSecrets
+  return { fields, retired: retired === null ? [] : 'secret' in retired ? [retired] : retired, signingKeys }
 }

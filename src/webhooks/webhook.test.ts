@@ -10,7 +10,7 @@ const now = new Date('2026-11-20T12:00:00Z')
 function webhook(body: Document, more: Partial<Webhook> = {}): Webhook {
   const { urls: _, ...content } = mergeWebhook(null, { url, ...body }, null)
   const row = { orgId: 'o', id: 'w', siteId: null, createdAt: now, modifiedAt: now }
-  return { ...content, ...row, retired: [], ...more }
+  return { ...content, ...row, retired: [], signingKeys: [], ...more }
 }
 
 describe('mergeWebhook', () => {

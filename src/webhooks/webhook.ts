@@ -6,6 +6,7 @@ import type { Secrets } from '../platform/secrets.ts'
 import { headerFault } from './headers.ts'
 import type { WebhookRow } from './store.ts'
 import { assertOptions, isPulled } from './delivery-options.ts'
+import type { SigningKey } from './signing-keys.ts'
 import { topicFault } from './topics.ts'
 import { receiverTypeOf, typeSecrets } from './types/index.ts'
 import { parseAddress } from './types/receiver-type.ts'
@@ -28,6 +29,8 @@ export interface Webhook extends WebhookContent {
   readonly siteId: string | null
   /** The newest first. */
   readonly retired: readonly RetiredSecret[]
+  /** The current one first. */
+  readonly signingKeys: readonly SigningKey[]
   readonly createdAt: Date
   readonly modifiedAt: Date
 }

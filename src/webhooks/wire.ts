@@ -59,6 +59,9 @@ const settable = {
       Type.Null(),
     ]),
   ),
+  ed25519_signatures: Type.Optional(
+    Type.Boolean({ default: false, description: 'sign by a key whose public part GET /webhook_keys shows' }),
+  ),
   headers: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
   single_event_per_message: Type.Optional(Type.Boolean({ default: false })),
   splunk_token: Type.Optional(TextOrNull),

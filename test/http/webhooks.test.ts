@@ -238,6 +238,26 @@ describe('webhooks of an organization', () => {
     expect((await server.call('GET', hooks)).body.length).toBe(before)
   })
 
+  it('publish the keys that sign, to everybody, and replace them', async () => {
+    const { id } = await create({ ed25519_signatures: true, secret_overlap_s: 600 })
+    const keysOf = async (path: string) => (await server.call('GET', path, { as: null })).body.keys
+    const published = `/webhook_keys/${server.org.orgId}/${id}`
+    const [first] = await keysOf(published)
+    const jwk = { kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid: expect.any(String), x: expect.any(String) }
+    expect(first).toEqual({ ...jwk, public_key: expect.stringMatching(/^whpk_[A-Za-z0-9+/]{43}=$/) })
+    const replaced = await server.call('POST', `${hooks}/${id}/replace_key`, { body: {} })
+    expect(replaced).toMatchObject({ status: 200, body: { keys: [{}, { ...first, until: expect.any(Number) }] } })
+    expect(await keysOf(published)).toEqual(replaced.body.keys)
+    await server.call('PUT', `${hooks}/${id}`, { body: { secret: 'a', ed25519_signatures: false } })
+    expect(await keysOf(published)).toEqual(replaced.body.keys)
+    const plain = await create()
+    expect(await keysOf(`/webhook_keys/${server.org.orgId}/${plain.id}`)).toEqual([])
+    const refused = await server.call('POST', `${hooks}/${plain.id}/replace_key`, { body: {} })
+    expect(refused).toMatchObject({ status: 400, body: { reason: expect.stringMatching(/true/) } })
+    for (const path of [`${siteId}/${id}`, `${server.org.orgId}/${siteId}`])
+      expect((await server.call('GET', `/webhook_keys/${path}`, { as: null })).status).toBe(404)
+  })
+
   it('never show the credentials of clouds, and keep them where an update leaves them out', async () => {
     const { id, ...created } = await create(sns)
     expect(created).toMatchObject({ aws_access_key_id: sns.aws_access_key_id })

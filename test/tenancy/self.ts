@@ -25,6 +25,7 @@ export const selfSamples: Samples = {
   createOrg: { body: { name: 'New' } },
   listWebhookTopics: {},
   getWebhookTopicSchema: { ids: { topic: 'alarms' } },
+  listWebhookKeys: { ids: { org_id: randomUUID(), webhook_id: randomUUID() } },
   listCountryCodes: {},
   listStates: { query: 'country_code=US' },
   getGatewayDefaultConfig: { query: 'model=SRX320' },

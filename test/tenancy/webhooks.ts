@@ -1,7 +1,7 @@
 import type { TestServer } from '../support/server.ts'
 import { type Area, type Ids, create } from './area.ts'
 
-const hook = { url: 'http://127.0.0.1:9/hook', topics: ['audits'] }
+const hook = { url: 'http://127.0.0.1:9/hook', topics: ['audits'], ed25519_signatures: true }
 
 export async function makeWebhooks(server: TestServer, { org_id: orgId, site_id: siteId }: Ids): Promise<Area> {
   const orgHook = await create(server, `/orgs/${orgId}/webhooks`, hook)
@@ -17,6 +17,7 @@ export async function makeWebhooks(server: TestServer, { org_id: orgId, site_id:
       getOrgWebhook: {},
       updateOrgWebhook: { body: { name: 'changed' } },
       pingOrgWebhook: {},
+      replaceOrgWebhookKey: {},
       searchOrgWebhooksDeliveries: {},
       countOrgWebhooksDeliveries: {},
       getOrgWebhookHealth: {},
@@ -31,6 +32,7 @@ export async function makeWebhooks(server: TestServer, { org_id: orgId, site_id:
       getSiteWebhook: ofSite,
       updateSiteWebhook: { ...ofSite, body: { name: 'changed' } },
       pingSiteWebhook: ofSite,
+      replaceSiteWebhookKey: ofSite,
       searchSiteWebhooksDeliveries: ofSite,
       countSiteWebhooksDeliveries: ofSite,
       getSiteWebhookHealth: ofSite,

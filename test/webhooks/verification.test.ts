@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { topicsFor } from '../../src/events/topics.ts'
 import { signatureHeaders } from '../../src/webhooks/sign.ts'
+import { planSigningKeys, publicKeyOf, replaceSigningKey, signersOf } from '../../src/webhooks/signing-keys.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 const page = await readFile(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')
@@ -19,12 +20,20 @@ interface Language {
   readonly run: readonly string[]
   /** A command that works where the language is installed. */
   readonly has: readonly string[]
+  /** A command that works where the language also has Ed25519; null where it always has. */
+  readonly hasKeys?: readonly string[]
 }
 
 const languages: readonly Language[] = [
   { name: 'sh', file: 'verify.sh', run: ['sh', 'verify.sh'], has: ['openssl', 'version'] },
   { name: 'js', file: 'verify.cjs', run: [process.execPath, 'verify.cjs'], has: [process.execPath, '--version'] },
-  { name: 'python', file: 'verify.py', run: ['python3', 'verify.py'], has: ['python3', '--version'] },
+  {
+    name: 'python',
+    file: 'verify.py',
+    run: ['python3', 'verify.py'],
+    has: ['python3', '--version'],
+    hasKeys: ['python3', '-c', 'import cryptography'],
+  },
   {
     name: 'go',
     file: 'verify.go',
@@ -43,16 +52,24 @@ const languages: readonly Language[] = [
 
 interface Message {
   readonly secret: string
+  /** Empty where the secret is the key. */
+  readonly publicKey: string
   readonly id: string
   readonly timestamp: string
   readonly signature: string
   readonly body: Buffer
 }
 
+const doc = { ed25519_signatures: true }
+const keys = replaceSigningKey(planSigningKeys(doc, [], new Date()), new Date(), 3600e3)
+const signers = signersOf(doc, keys, new Date())
+const publicKeys = keys.map((key) => publicKeyOf(key).public_key)
+
 function messageOf(secrets: readonly string[], body: Buffer, at = new Date()): Message {
-  const headers = signatureHeaders(secrets, { messageId: 'msg_1', at, body })
+  const headers = signatureHeaders(secrets, { messageId: 'msg_1', at, body }, signers)
   return {
     secret: secrets.at(-1) ?? '',
+    publicKey: '',
     id: headers['webhook-id'] ?? '',
     timestamp: headers['webhook-timestamp'] ?? '',
     signature: headers['webhook-signature'] ?? '',
@@ -71,13 +88,25 @@ const invalid = [
   { ...plain, signature: 'v1,' },
   messageOf(['a long random text'], body, new Date(Date.now() - 600_000)),
 ]
+const [present = '', former = ''] = publicKeys
+const asymmetric = messageOf(['a long random text'], body)
+const validByKey = [
+  { ...asymmetric, publicKey: present },
+  { ...messageOf([], body), publicKey: former },
+]
+const [stranger = ''] = planSigningKeys(doc, [], new Date()).map((key) => publicKeyOf(key).public_key)
+const invalidByKey = [
+  { ...asymmetric, publicKey: stranger },
+  { ...asymmetric, publicKey: present, id: 'msg_2' },
+  { ...asymmetric, publicKey: present, signature: 'v1a,AAAA' },
+]
 
 async function verify(dir: string, run: readonly string[], message: Message): Promise<string> {
   const [command = '', ...args] = run
-  const { id, timestamp, signature, secret } = message
+  const { id, timestamp, signature, secret, publicKey } = message
   const child = spawn(command, [...args, id, timestamp, signature], {
     cwd: dir,
-    env: { ...process.env, WEBHOOK_SECRET: secret },
+    env: { ...process.env, WEBHOOK_SECRET: secret, WEBHOOK_PUBLIC_KEY: publicKey },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const closed = once(child, 'close')
@@ -90,20 +119,32 @@ async function verify(dir: string, run: readonly string[], message: Message): Pr
   return printed.trim()
 }
 
-describe.each(languages)('the program in $name', ({ name, file, build, run, has }) => {
-  const isThere = spawnSync(has[0] ?? '', has.slice(1)).status === 0
+const works = ([command = '', ...args]: readonly string[]): boolean => spawnSync(command, args).status === 0
 
-  it.skipIf(!isThere)('accepts what the service signs, and nothing else', { timeout: 120_000 }, async () => {
+describe.each(languages)('the program in $name', ({ name, file, build, run, has, hasKeys = has }) => {
+  let dir = ''
+  let removeDir = (): Promise<void> => Promise.resolve()
+  beforeAll(async () => {
+    if (!works(has)) return
     const [, program = ''] = new RegExp(`<!-- tested.*-->\n\`\`\`${name}\n(.*?)\`\`\``, 's').exec(page) ?? []
-    const dir = await temporaryDir()
+    dir = await temporaryDir((end) => (removeDir = end))
     await writeFile(join(dir, file), program)
     if (build !== undefined) expect(spawnSync(build[0] ?? '', build.slice(1), { cwd: dir }).status).toBe(0)
-    const verdicts = await Promise.all([...valid, ...invalid].map((message) => verify(dir, run, message)))
-    expect(verdicts.map((verdict) => verdict === 'valid')).toEqual([
-      ...valid.map(() => true),
-      ...invalid.map(() => false),
-    ])
-  })
+  }, 120_000)
+  afterAll(() => removeDir())
+
+  async function expectVerdicts(good: readonly Message[], bad: readonly Message[]): Promise<void> {
+    const verdicts = await Promise.all([...good, ...bad].map((message) => verify(dir, run, message)))
+    expect(verdicts).toEqual([...good.map(() => 'valid'), ...bad.map(() => expect.not.stringMatching(/^valid$/))])
+  }
+
+  it.skipIf(!works(has))('accepts what the service signs by a secret, and nothing else', { timeout: 120_000 }, () =>
+    expectVerdicts(valid, invalid),
+  )
+
+  it.skipIf(!works(hasKeys))('accepts what the service signs by a key, and nothing else', { timeout: 120_000 }, () =>
+    expectVerdicts(validByKey, invalidByKey),
+  )
 })
 
 it('the page names every topic that is sent', () => {

@@ -1,0 +1,18 @@
+import { systemScope } from '../access/scope.ts'
+import type { Context } from '../platform/context.ts'
+import { type SigningKey, keysInUse } from './signing-keys.ts'
+import { getWebhookSecrets } from './store-keys.ts'
+import { openWebhookSecrets } from './webhook-secrets.ts'
+
+/**
+ * Lists the keys that sign the messages of a webhook now, whoever asks: their public parts are for everybody, so the scope
+ * needs no caller.
+ * @throws AppError not_found.
+ */
+export async function listSigningKeys(
+  ctx: Context,
+  { orgId, webhookId }: { readonly orgId: string; readonly webhookId: string },
+): Promise<SigningKey[]> {
+  const sealed = await getWebhookSecrets(ctx.db, systemScope('webhooks', orgId), webhookId)
+  return keysInUse(openWebhookSecrets(ctx.secrets, webhookId, sealed).signingKeys, ctx.clock.now())
+}
