@@ -26,8 +26,7 @@ export async function assertCallable(
   { orgId }: { readonly orgId: string },
 ): Promise<void> {
   for (const [field, url] of Object.entries(urls)) {
-    const blocked = url === null ? null : await outbound.findBlockedAddress(url, orgId)
-    if (blocked !== null)
-      throw invalidField(field, `address ${blocked} not in the public ranges nor in SIGNALBOX_WEBHOOK_ALLOW_CIDRS`)
+    const refusal = url === null ? null : await outbound.findRefusal(url, orgId)
+    if (refusal !== null) throw invalidField(field, `${refusal}, and SIGNALBOX_WEBHOOK_ALLOW_CIDRS allows no other`)
   }
 }

@@ -6,7 +6,12 @@ import { type AddressGuard, type AddressPolicy, createAddressGuard } from './add
 import { type Deadlines, createDeadlines } from './deadlines.ts'
 import { lazily } from './lazily.ts'
 import type { ResolvedAddress } from './names/hosts.ts'
-import { type NameResolver, type NameResolverOptions, createNameResolver } from './names/name-resolver.ts'
+import {
+  type NameResolver,
+  type NameResolverOptions,
+  createNameResolver,
+  noPublicAddress,
+} from './names/name-resolver.ts'
 import { type DispatchResult, dispatchOnce } from './outbound-dispatch.ts'
 
 export interface OutboundOptions extends AddressPolicy {
@@ -50,10 +55,10 @@ export type OutboundResult =
 export interface OutboundHttp {
   send(outbound: OutboundRequest): Promise<OutboundResult>
   /**
-   * Returns the first address of the URL's host that may not be called. Null also for a name that can't be resolved
-   * now: every call checks it again. `owner` as in a request.
+   * Returns why the URL's host may not be called, in words that hide the addresses of a name. Null also for a name that
+   * can't be resolved now: every call checks it again. `owner` as in a request.
    */
-  findBlockedAddress(url: URL, owner: string): Promise<string | null>
+  findRefusal(url: URL, owner: string): Promise<string | null>
   /** Closes every connection; running requests fail. */
   close(): Promise<void>
 }
@@ -82,11 +87,11 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
       const { verifying, trusting } = await agents.get()
       return send({ agent: outbound.verifyCert ? verifying : trusting, names, deadlines }, outbound)
     },
-    async findBlockedAddress(url, owner) {
+    async findRefusal(url, owner) {
       const host = bare(url.hostname)
-      if (isIP(host) !== 0) return mayCall(host) ? null : host
+      if (isIP(host) !== 0) return mayCall(host) ? null : refusalOf(host)
       const addresses = await resolveInTime(names, host, owner)
-      return addresses.find(({ address }) => !mayCall(address))?.address ?? null
+      return addresses.every(({ address }) => mayCall(address)) ? null : refusalOf(host)
     },
     async close() {
       closing.abort()
@@ -134,7 +139,7 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
   return (target, done) => {
     const host = bare(target.hostname)
     if (isIP(host) !== 0 && !mayCall(host)) {
-      done(blockedError(host), null)
+      done(new Error(refusalOf(host)), null)
       return
     }
     connect(target, (...[error, socket]) => {
@@ -148,7 +153,7 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
         return
       }
       socket.destroy()
-      done(blockedError(remoteAddress ?? 'unknown'), null)
+      done(new Error(refusalOf(host)), null)
     })
   }
 }
@@ -158,8 +163,7 @@ function guardedLookup(mayCall: AddressGuard, names: NameResolver): LookupFuncti
   const resolve = callbackify(async (hostname: string) => {
     // send() has just resolved it on behalf of its owner.
     const addresses = await names.resolve(hostname, null)
-    const blocked = addresses.find(({ address }) => !mayCall(address))
-    if (blocked !== undefined) throw blockedError(blocked.address)
+    if (!addresses.every(({ address }) => mayCall(address))) throw new Error(refusalOf(hostname))
     return [...addresses]
   })
   return (hostname, _options, done) => resolve(hostname, done)
@@ -176,8 +180,8 @@ function bare(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
-function blockedError(address: string): Error {
-  return new Error(`address ${address} may not be called`)
+function refusalOf(host: string): string {
+  return isIP(host) === 0 ? noPublicAddress(host) : `Address ${host} is not public`
 }
 
 interface Sender {

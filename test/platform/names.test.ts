@@ -70,7 +70,7 @@ describe('answers', () => {
   it('without addresses are cached for five seconds', async () => {
     const names = open()
     const failing = () =>
-      expect(names.resolve('none.test', of('o'))).rejects.toThrow('The name none.test has no address')
+      expect(names.resolve('none.test', of('o'))).rejects.toThrow('The name none.test has no public address')
     await failing()
     server.answer('none.test', { a: ['192.0.2.1'] })
     nowMs = 4999
@@ -201,6 +201,6 @@ describe('files of the machine', () => {
     const names = open({ resolvConf })
     expect(await names.resolve('hooks', of('o'))).toHaveLength(1)
     expect([...new Set(server.asked)]).toEqual(['hooks.one.test', 'hooks.two.test'])
-    await expect(names.resolve('hooks.', of('o'))).rejects.toThrow('has no address')
+    await expect(names.resolve('hooks.', of('o'))).rejects.toThrow('has no public address')
   })
 })

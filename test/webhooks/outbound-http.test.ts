@@ -233,9 +233,9 @@ describe('blocked addresses', () => {
     const url = `${origin}:${new URL(server.url).port}/`
     expect(await post(outbound, url)).toMatchObject({
       kind: 'failed',
-      error: expect.stringMatching(/may not be called/),
+      error: expect.stringMatching(/is not public|has no public address/),
     })
-    expect(await outbound.findBlockedAddress(new URL(url), 'org')).not.toBeNull()
+    expect(await outbound.findRefusal(new URL(url), 'org')).not.toBeNull()
     expect(server.connections()).toBe(0)
   })
 
@@ -247,14 +247,15 @@ describe('blocked addresses', () => {
     const outbound = outboundWith({ ...strict, names })
     const url = `http://rebinding.test:${new URL(server.url).port}/`
     nameServer.answer('rebinding.test', { a: ['93.184.215.14'], ttlS: 0 })
-    expect(await outbound.findBlockedAddress(new URL(url), 'org')).toBeNull()
+    expect(await outbound.findRefusal(new URL(url), 'org')).toBeNull()
     nameServer.answer('rebinding.test', { a: ['93.184.215.14', '127.0.0.1'], ttlS: 0 })
     nowMs += 1000
-    expect(await outbound.findBlockedAddress(new URL(url), 'org')).toBe('127.0.0.1')
-    expect(await post(outbound, url)).toEqual({ kind: 'failed', error: 'address 127.0.0.1 may not be called' })
+    const refusal = 'The name rebinding.test has no public address'
+    expect(await outbound.findRefusal(new URL(url), 'org')).toBe(refusal)
+    expect(await post(outbound, url)).toEqual({ kind: 'failed', error: refusal })
     nameServer.answer('rebinding.test', { a: ['93.184.215.14'], aaaa: ['::1'], ttlS: 0 })
     nowMs += 1000
-    expect(await post(outbound, url)).toEqual({ kind: 'failed', error: 'address ::1 may not be called' })
+    expect(await post(outbound, url)).toEqual({ kind: 'failed', error: refusal })
     expect(server.connections()).toBe(0)
   })
 
@@ -267,13 +268,13 @@ describe('blocked addresses', () => {
     expect(await post(outbound, url)).toMatchObject({ kind: 'answer', status: 200 })
   })
 
-  it("a URL whose name can't be resolved may be stored but not called", async () => {
+  it("a URL whose name can't be resolved may be stored but not called, in the words of a private address", async () => {
     const nameServer = await startNameServer()
     nameServer.answer('empty.test', {})
     const outbound = outboundWith({ names: { servers: [nameServer.address] } })
     for (const name of ['nowhere.test', 'empty.test']) {
-      expect(await outbound.findBlockedAddress(new URL(`http://${name}/`), 'org')).toBeNull()
-      const error = `The name ${name} has no address`
+      expect(await outbound.findRefusal(new URL(`http://${name}/`), 'org')).toBeNull()
+      const error = `The name ${name} has no public address`
       expect(await post(outbound, `http://${name}/`)).toEqual({ kind: 'failed', error })
     }
   })
@@ -306,7 +307,7 @@ describe('blocked addresses', () => {
     // This is less than two look-ups, each of which ends after 2 s.
     expect(performance.now() - startedMs).toBeLessThan(3000)
     // It does not delay the creation of a webhook either.
-    expect(await outbound.findBlockedAddress(new URL('http://hanging.test/'), 'org')).toBeNull()
+    expect(await outbound.findRefusal(new URL('http://hanging.test/'), 'org')).toBeNull()
   })
 })
 

@@ -121,6 +121,14 @@ function openResolver(servers: readonly string[] | undefined, limitMs: number): 
   return resolver
 }
 
+/**
+ * The words for a name without an address and for one with an address that may not be called. Different words would tell
+ * anyone which names the operator's network has.
+ */
+export function noPublicAddress(name: string): string {
+  return `The name ${name} has no public address`
+}
+
 interface Answer {
   readonly result: readonly ResolvedAddress[] | string
   readonly keepMs: number
@@ -145,7 +153,7 @@ async function query(resolver: Resolver, name: string, { search, limitMs }: Quer
   } finally {
     deadline.clear()
   }
-  return { result: `The name ${name} has no address`, keepMs: FAILURE_KEPT_MS }
+  return { result: noPublicAddress(name), keepMs: FAILURE_KEPT_MS }
 }
 
 /**
