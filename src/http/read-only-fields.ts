@@ -73,6 +73,7 @@ const readOnlyFields = {
     site_id: same,
     for_site: same,
     former_secrets_until: varying,
+    client_cert_expires_time: varying,
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Rule>>>>
 

@@ -5,6 +5,7 @@ import type * as undici from 'undici'
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts'
 import { type Deadlines, createDeadlines } from './deadlines.ts'
 import { lazily } from './lazily.ts'
+import { type AgentKind, type ClientIdentity, createAgents } from './outbound-agents.ts'
 import type { ResolvedAddress } from './names/hosts.ts'
 import {
   type NameResolver,
@@ -24,6 +25,7 @@ export interface OutboundRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | null
   readonly verifyCert: boolean
+  readonly identity?: ClientIdentity
   /** From start to end, whatever arrives in between. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
@@ -78,14 +80,14 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   setMaxListeners(0, closing.signal)
   const agents = lazily(async () => {
     const loaded = await import('undici')
-    const open = (verifyCert: boolean): undici.Agent =>
-      createAgent(loaded, guardedConnector(loaded, { mayCall, names, verifyCert, signal: closing.signal }))
-    return { verifying: open(true), trusting: open(false) }
+    return createAgents((kind) =>
+      createAgent(loaded, guardedConnector(loaded, { mayCall, names, ...kind, signal: closing.signal })),
+    )
   })
   return {
     async send(outbound) {
-      const { verifying, trusting } = await agents.get()
-      return send({ agent: outbound.verifyCert ? verifying : trusting, names, deadlines }, outbound)
+      const agent = (await agents.get()).of(outbound)
+      return send({ agent, names, deadlines }, outbound)
     },
     async findRefusal(url, owner) {
       const host = bare(url.hostname)
@@ -96,8 +98,7 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
     async close() {
       closing.abort()
       names.close()
-      const opened = await agents.opened
-      if (opened !== null) await Promise.all([opened.verifying.destroy(), opened.trusting.destroy()])
+      await (await agents.opened)?.destroy()
     },
   }
 }
@@ -116,21 +117,21 @@ function createAgent({ Agent }: Undici, connect: undici.buildConnector.connector
   })
 }
 
-interface ConnectorOptions {
+interface ConnectorOptions extends AgentKind {
   readonly mayCall: AddressGuard
   readonly names: NameResolver
-  readonly verifyCert: boolean
   readonly signal: AbortSignal
 }
 
 /** Literal addresses never reach `lookup`, so they are checked separately; the connected address is checked again. */
 function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions): undici.buildConnector.connector {
-  const { mayCall, names, verifyCert, signal } = options
+  const { mayCall, names, verifyCert, identity, signal } = options
   const connect = buildConnector({
     timeout: CONNECT_TIMEOUT_MS,
     allowH2: false,
     maxCachedSessions: 0,
     rejectUnauthorized: verifyCert,
+    ...identity,
     lookup: guardedLookup(mayCall, names),
     // With this option net asks for all addresses.
     autoSelectFamily: true,

@@ -80,4 +80,4 @@ export function isPulled({ type }: Document): boolean {
 }
 
 /** Fields that only say how messages are sent. */
-const notPulled = ['url', 'headers', 'rate_limit', 'order']
+const notPulled = ['url', 'headers', 'client_cert', 'client_key', 'rate_limit', 'order']

@@ -1,7 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 import type { Context } from '../platform/context.ts'
+import type { ClientIdentity } from '../platform/outbound-agents.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { AccessTokens } from './access-tokens.ts'
+import { parseClientIdentity } from './client-certificate.ts'
 import { signersOf } from './signing-keys.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
 import { receiverTypeOf } from './types/index.ts'
@@ -30,6 +32,8 @@ export interface Receiver {
   /** The Ed25519 keys that sign, the current one first. */
   readonly keys: readonly KeyObject[]
   readonly headers: Readonly<Record<string, string>>
+  /** Null without a client certificate. */
+  readonly identity: ClientIdentity | null
   readonly type: ReceiverType
   readonly encoder: Encoder
 }
@@ -48,6 +52,7 @@ export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedL
     secrets: signingSecrets(opened, now),
     keys: signersOf(webhook.doc, opened.signingKeys, now),
     headers: customHeaders(webhook.doc),
+    identity: parseClientIdentity(fields),
     type,
     encoder: type.open(fields, webhookId),
   }

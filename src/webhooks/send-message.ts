@@ -70,6 +70,7 @@ function send(
     headers,
     body,
     verifyCert: receiver.verifyCert,
+    ...(receiver.identity !== null && { identity: receiver.identity }),
     timeoutMs,
     signal,
     // Receivers recognize a message by its id.

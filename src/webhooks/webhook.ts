@@ -3,12 +3,13 @@ import { mergeDocument, omitFields } from '../http/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
+import { parseClientIdentity } from './client-certificate.ts'
 import { headerFault } from './headers.ts'
 import type { WebhookRow } from './store.ts'
 import { assertOptions, isPulled } from './delivery-options.ts'
 import type { SigningKey } from './signing-keys.ts'
 import { topicFault } from './topics.ts'
-import { receiverTypeOf, typeSecrets } from './types/index.ts'
+import { hiddenSecrets, receiverTypeOf, typeSecrets } from './types/index.ts'
 import { parseAddress } from './types/receiver-type.ts'
 import { type RetiredSecret, openWebhookSecrets } from './webhook-secrets.ts'
 
@@ -36,7 +37,10 @@ export interface Webhook extends WebhookContent {
 }
 
 /** Fields that are stored encrypted and shown only to those who may change them, or to nobody. */
-const secretFields = ['secret', ...typeSecrets]
+const secretFields = ['secret', 'client_key', ...typeSecrets]
+
+/** Secrets that no answer shows. */
+export const hiddenFields: readonly string[] = ['client_key', ...hiddenSecrets]
 
 /** A webhook that a client's body results in. */
 export interface MergedWebhook extends WebhookContent {
@@ -58,6 +62,7 @@ export function mergeWebhook(before: WebhookContent | null, body: Document, site
   if (typeof enabled !== 'boolean') throw invalidField('enabled', 'must be a boolean')
   checkHeaders(headers)
   assertOptions(merged)
+  parseClientIdentity(merged)
   const secrets = Object.fromEntries(secretFields.flatMap((name) => (name in merged ? [[name, merged[name]]] : [])))
   return {
     enabled,

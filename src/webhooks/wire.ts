@@ -8,8 +8,9 @@ import { epochS } from '../platform/clock.ts'
 import type { Document } from '../platform/document.ts'
 import { MAX_FILTER_LENGTH, MAX_OVERLAP_S, MAX_RATE, deliveryOrders, ratePeriods } from './delivery-options.ts'
 import type { WebhookTopic } from './topics.ts'
-import { hiddenSecrets, webhookTypes } from './types/index.ts'
-import type { Webhook } from './webhook.ts'
+import { clientCertificateEnd } from './client-certificate.ts'
+import { webhookTypes } from './types/index.ts'
+import { type Webhook, hiddenFields } from './webhook.ts'
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
 
@@ -59,6 +60,10 @@ const settable = {
       Type.Null(),
     ]),
   ),
+  client_cert: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'PEM, for receivers that ask' })),
+  client_key: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], { description: 'PEM, the key of client_cert; no answer shows it' }),
+  ),
   ed25519_signatures: Type.Optional(
     Type.Boolean({ default: false, description: 'sign by a key whose public part GET /webhook_keys shows' }),
   ),
@@ -107,6 +112,7 @@ export const WebhookReply = named(
       former_secrets_until: Type.Optional(
         Type.Array(Timestamp, { description: 'until when secrets that were replaced still sign; the newest first' }),
       ),
+      client_cert_expires_time: Type.Optional(Timestamp),
       created_time: Timestamp,
       modified_time: Timestamp,
     },
@@ -120,7 +126,8 @@ export const WebhookReply = named(
  */
 export function presentWebhook(webhook: Webhook, reveal: Reveal): Static<typeof WebhookReply> {
   const { siteId } = webhook
-  const all: Document = { ...webhook.doc, ...omitFields(webhook.secrets ?? {}, hiddenSecrets) }
+  const certificateEnd = clientCertificateEnd(webhook.doc)
+  const all: Document = { ...webhook.doc, ...omitFields(webhook.secrets ?? {}, hiddenFields) }
   const secret = ['headers', ...Object.keys(webhook.secrets ?? {})]
   return {
     type: 'http-post',
@@ -140,6 +147,7 @@ export function presentWebhook(webhook: Webhook, reveal: Reveal): Static<typeof 
     ...(webhook.retired.length > 0 && {
       former_secrets_until: webhook.retired.map(({ untilMs }) => untilMs / 1000),
     }),
+    ...(certificateEnd !== null && { client_cert_expires_time: epochS(certificateEnd) }),
     created_time: epochS(webhook.createdAt),
     modified_time: epochS(webhook.modifiedAt),
   }

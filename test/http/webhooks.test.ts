@@ -185,6 +185,7 @@ describe('webhooks of an organization', () => {
       { type: 'pull', url: undefined, rate_limit: { messages: 1, per: 'second' } },
       'rate_limit',
     ],
+    ['a certificate for what is fetched', { type: 'pull', url: undefined, client_cert: 'x' }, 'client_cert'],
     ['type unknown', { type: 'pigeon' }, 'type'],
     ['oauth2 without the address of tokens', { ...oauth2, oauth2_token_url: undefined }, 'oauth2_token_url'],
     ['oauth2 with a private address', { ...oauth2, oauth2_token_url: 'http://10.0.0.5/' }, 'oauth2_token_url'],

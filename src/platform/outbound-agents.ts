@@ -1,0 +1,55 @@
+import { hash } from 'node:crypto'
+import type { Agent } from 'undici'
+
+/** How the service proves who it is by TLS: PEM texts. */
+export interface ClientIdentity {
+  readonly cert: string
+  readonly key: string
+}
+
+/** What requests must have in common to share connections. */
+export interface AgentKind {
+  readonly verifyCert: boolean
+  readonly identity?: ClientIdentity
+}
+
+export interface Agents {
+  of(kind: AgentKind): Agent
+  destroy(): Promise<void>
+}
+
+/** Limits the agents of identities: each keeps certificates parsed. The one that was used longest ago is closed first. */
+const MAX_IDENTITIES = 200
+
+/** A connection that has proved one identity must never carry the requests of another, so each has an agent of its own. */
+export function createAgents(open: (kind: AgentKind) => Agent): Agents {
+  const verifying = open({ verifyCert: true })
+  const trusting = open({ verifyCert: false })
+  const ofIdentities = new Map<string, Agent>()
+  const closing = new Set<Agent>()
+
+  /** Lets the agent end the requests that it has. */
+  async function close(name: string, agent: Agent): Promise<void> {
+    ofIdentities.delete(name)
+    closing.add(agent)
+    await agent.close()
+    closing.delete(agent)
+  }
+
+  return {
+    of({ verifyCert, identity }) {
+      if (identity === undefined) return verifyCert ? verifying : trusting
+      const name = hash('sha256', JSON.stringify([verifyCert, identity.cert, identity.key]))
+      const agent = ofIdentities.get(name) ?? open({ verifyCert, identity })
+      ofIdentities.delete(name)
+      ofIdentities.set(name, agent)
+      const [oldest] = ofIdentities
+      if (ofIdentities.size > MAX_IDENTITIES && oldest !== undefined) void close(...oldest)
+      return agent
+    },
+    async destroy() {
+      const all = [verifying, trusting, ...ofIdentities.values(), ...closing]
+      await Promise.all(all.map((agent) => agent.destroy()))
+    },
+  }
+}
