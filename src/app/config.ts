@@ -65,6 +65,7 @@ const Environment = Type.Object({
   ...accountEnvironment,
   SIGNALBOX_TRUSTED_PROXIES: text('ranges of reverse proxies whose X-Forwarded-For is believed, separated by commas'),
   SIGNALBOX_WEBHOOK_ALLOW_CIDRS: text('private ranges that webhooks may call, separated by commas'),
+  SIGNALBOX_EGRESS_PROXY: text('http:// or https:// address of a proxy for calls to addresses that users choose'),
 })
 
 export interface Config {
@@ -93,6 +94,8 @@ export interface Config {
   readonly rolloutSoakMs: number
   readonly retention: Retention
   readonly webhookAllowCidrs: readonly string[]
+  /** May contain credentials; null = no proxy. */
+  readonly egressProxy: string | null
   /** Ranges of reverse proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
   readonly accounts: AccountSettings
@@ -133,6 +136,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
       upgradeDays: env.SIGNALBOX_UPGRADE_RETENTION_DAYS ?? 400,
     },
     webhookAllowCidrs: parseCidrs('SIGNALBOX_WEBHOOK_ALLOW_CIDRS', env.SIGNALBOX_WEBHOOK_ALLOW_CIDRS),
+    egressProxy: parseUrl('SIGNALBOX_EGRESS_PROXY', env.SIGNALBOX_EGRESS_PROXY, ['http:', 'https:']),
     trustedProxies: parseCidrs('SIGNALBOX_TRUSTED_PROXIES', env.SIGNALBOX_TRUSTED_PROXIES),
     accounts: parseAccountSettings(env, environment, servesLoopbackOnly(host, baseUrl)),
     smtpUrl: parseUrl('SIGNALBOX_SMTP_URL', env.SIGNALBOX_SMTP_URL, ['smtp:', 'smtps:']),

@@ -15,6 +15,7 @@ import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { createMailer } from '../platform/mail.ts'
 import { migrate } from '../platform/migrate.ts'
 import { warnOfOpenFilesLimit } from '../platform/open-files.ts'
+import { egressProxyOf } from '../platform/egress-proxy.ts'
 import { createOutboundHttp } from '../platform/outbound-http.ts'
 import { createSecrets, loadMasterKey, loadOrMake } from '../platform/secrets.ts'
 import { removeServerFile, writeServerFile } from '../platform/server-file.ts'
@@ -99,6 +100,7 @@ async function startParts(
   const outbound = createOutboundHttp({
     allowCidrs: config.webhookAllowCidrs,
     allowLoopback: servesLoopbackOnly(config.host, config.baseUrl),
+    proxy: config.egressProxy === null ? null : egressProxyOf(config.egressProxy),
   })
   closing.add('outbound http', () => outbound.close())
   // The operator's services may be anywhere.

@@ -1,9 +1,10 @@
 import { setMaxListeners } from 'node:events'
-import { type LookupFunction, isIP } from 'node:net'
+import { type LookupFunction, type Socket, isIP } from 'node:net'
 import { callbackify } from 'node:util'
 import type * as undici from 'undici'
 import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts'
 import { type Deadlines, createDeadlines } from './deadlines.ts'
+import { type EgressProxy, openTunnel } from './egress-proxy.ts'
 import { lazily } from './lazily.ts'
 import { type AgentKind, type ClientIdentity, createAgents } from './outbound-agents.ts'
 import type { ResolvedAddress } from './names/hosts.ts'
@@ -17,6 +18,8 @@ import { type DispatchResult, dispatchOnce } from './outbound-dispatch.ts'
 
 export interface OutboundOptions extends AddressPolicy {
   readonly names?: NameResolverOptions
+  /** The proxy through which all calls go; null for none. */
+  readonly proxy?: EgressProxy | null
 }
 
 export interface OutboundRequest {
@@ -74,6 +77,7 @@ const RESOLVE_WITHIN_MS = 3000
 export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   const mayCall = createAddressGuard(options)
   const names = createNameResolver(options.names)
+  const proxy = options.proxy ?? null
   const deadlines = createDeadlines()
   // Destroying an agent waits for connections in progress: this ends them.
   const closing = new AbortController()
@@ -81,7 +85,7 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   const agents = lazily(async () => {
     const loaded = await import('undici')
     return createAgents((kind) =>
-      createAgent(loaded, guardedConnector(loaded, { mayCall, names, ...kind, signal: closing.signal })),
+      createAgent(loaded, guardedConnector(loaded, { mayCall, names, proxy, ...kind, signal: closing.signal })),
     )
   })
   return {
@@ -120,12 +124,13 @@ function createAgent({ Agent }: Undici, connect: undici.buildConnector.connector
 interface ConnectorOptions extends AgentKind {
   readonly mayCall: AddressGuard
   readonly names: NameResolver
+  readonly proxy: EgressProxy | null
   readonly signal: AbortSignal
 }
 
 /** Literal addresses never reach `lookup`, so they are checked separately; the connected address is checked again. */
 function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions): undici.buildConnector.connector {
-  const { mayCall, names, verifyCert, identity, signal } = options
+  const { mayCall, names, proxy, verifyCert, identity, signal } = options
   const connect = buildConnector({
     timeout: CONNECT_TIMEOUT_MS,
     allowH2: false,
@@ -143,6 +148,14 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
       done(new Error(refusalOf(host)), null)
       return
     }
+    if (proxy !== null) {
+      callbackify(() => openGuardedTunnel(proxy, target, options))((error: Error | null, socket) => {
+        if (error !== null) done(error, null)
+        else if (target.protocol === 'https:') connect({ ...target, httpSocket: socket }, done)
+        else done(null, socket)
+      })
+      return
+    }
     connect(target, (...[error, socket]) => {
       if (error !== null) {
         done(error, null)
@@ -157,6 +170,20 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
       done(new Error(refusalOf(host)), null)
     })
   }
+}
+
+/** The proxy gets addresses only, so that nothing it could resolve otherwise passes the guard. */
+async function openGuardedTunnel(
+  proxy: EgressProxy,
+  { hostname, protocol, port }: undici.buildConnector.Options,
+  { mayCall, names, signal }: ConnectorOptions,
+): Promise<Socket> {
+  const host = bare(hostname)
+  // send() has just resolved it on behalf of its owner.
+  const addresses = isIP(host) === 0 ? (await names.resolve(host, null)).map(({ address }) => address) : [host]
+  if (!addresses.every((address) => mayCall(address))) throw new Error(refusalOf(host))
+  const target = { port: Number(port || (protocol === 'https:' ? 443 : 80)), timeoutMs: CONNECT_TIMEOUT_MS, signal }
+  return openTunnel(proxy, { addresses, ...target })
 }
 
 /** Refuses a name if any of its addresses is blocked; net connects only to the addresses that this returns. */

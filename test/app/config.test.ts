@@ -41,6 +41,7 @@ describe('settings', () => {
       rolloutSoakMs: 120_000,
       retention: { auditDays: 365, eventDays: 90, commandDays: 30, upgradeDays: 400 },
       webhookAllowCidrs: [],
+      egressProxy: null,
     })
   })
 
@@ -53,6 +54,7 @@ describe('settings', () => {
       SIGNALBOX_UCENTRAL_HOST: 'gateway.example.net',
       SIGNALBOX_ROLLOUT_SOAK_S: '7',
       SIGNALBOX_EVENT_RETENTION_DAYS: '14',
+      SIGNALBOX_EGRESS_PROXY: 'http://user:pass@proxy.example.com:3128',
       SIGNALBOX_WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8, fd00::/8',
       UNRELATED: 'x',
     }
@@ -66,6 +68,7 @@ describe('settings', () => {
       ucentralHost: 'gateway.example.net',
       rolloutSoakMs: 7000,
       webhookAllowCidrs: ['10.0.0.0/8', 'fd00::/8'],
+      egressProxy: 'http://user:pass@proxy.example.com:3128',
     })
   })
 

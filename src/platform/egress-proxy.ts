@@ -1,0 +1,82 @@
+import { type RequestOptions, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { Socket, isIPv6 } from 'node:net'
+
+/** An HTTP proxy of the operator, for calls to addresses that users choose. */
+export interface EgressProxy {
+  /** `http:` or `https:`, without credentials. */
+  readonly url: URL
+  /** The header that the proxy asks for; null if it asks for none. */
+  readonly authorization: string | null
+}
+
+/** @param url May contain a name and a password, percent-encoded. */
+export function egressProxyOf(url: string): EgressProxy {
+  const { username, password, origin } = new URL(url)
+  const login = `${decode(username)}:${decode(password)}`
+  return {
+    url: new URL(origin),
+    authorization: login === ':' ? null : `Basic ${Buffer.from(login).toString('base64')}`,
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A percent sign that was not encoded stands for itself.
+    return text
+  }
+}
+
+interface Tunnel {
+  /** Literal addresses of the same host, tried in this order: the proxy resolves no name. */
+  readonly addresses: readonly string[]
+  readonly port: number
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * Opens a connection through the proxy by CONNECT.
+ * @throws Error which says what the proxy answered to the last address.
+ */
+export async function openTunnel(proxy: EgressProxy, { addresses, ...tunnel }: Tunnel): Promise<Socket> {
+  let last: unknown = new Error('the name has no address')
+  for (const address of addresses) {
+    try {
+      return await connectTo(proxy, address, tunnel)
+    } catch (error) {
+      last = error
+    }
+  }
+  throw last
+}
+
+function connectTo(
+  { url, authorization }: EgressProxy,
+  address: string,
+  { port, timeoutMs, signal }: Omit<Tunnel, 'addresses'>,
+): Promise<Socket> {
+  const target = `${isIPv6(address) ? `[${address}]` : address}:${port}`
+  const options: RequestOptions = {
+    method: 'CONNECT',
+    path: target,
+    agent: false,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    headers: { host: target, ...(authorization !== null && { 'proxy-authorization': authorization }) },
+  }
+  const request = url.protocol === 'https:' ? requestHttps(url, options) : requestHttp(url, options)
+  return new Promise((resolve, reject) => {
+    request.once('error', (error) => reject(new Error(`the proxy could not be used: ${error.message}`)))
+    request.once('connect', ({ statusCode = 0 }, socket, head) => {
+      if (statusCode >= 200 && statusCode <= 299 && head.length === 0 && socket instanceof Socket) {
+        resolve(socket)
+        return
+      }
+      socket.destroy()
+      reject(new Error(`the proxy answered ${statusCode}`))
+    })
+    request.end()
+  })
+}
