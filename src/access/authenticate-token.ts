@@ -2,6 +2,7 @@ import { coalesceReads } from '../platform/coalesce.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
 import { sha256Hex } from '../platform/secrets.ts'
+import { listClosedOrgs } from './closed-orgs.ts'
 import { isIdleTooLong } from './decide-token.ts'
 import type { Principal } from './principal.ts'
 import { createAddressCheck } from './src-ips.ts'
@@ -33,11 +34,25 @@ export function createAuthenticateToken(ctx: Context, uses: TokenUses): Authenti
     if (srcIps !== null && srcIps.length > 0 && !isWithin(srcIps, srcIp))
       throw new AppError('forbidden', 'The token may not be used from this address')
     uses.record(access, now)
-    return principal
+    if (principal.via === 'org_token' || principal.privileges.every(({ policy }) => policy === null)) return principal
+    const { totpSince, createdAt, ssoId } = access
+    const signIn = {
+      isBySso: ssoId !== null,
+      hasSecondFactor: totpSince !== null && totpSince < createdAt,
+      passwordSetAt: null,
+      idleOrgIds: [],
+    }
+    return { ...principal, closedOrgs: listClosedOrgs(principal, signIn, now) }
   }
 }
 
-function principalOf({ srcIps: _, createdAt: __, lastUsedAt: ___, ...access }: TokenAccess): Principal {
+function principalOf({
+  srcIps: _,
+  createdAt: __,
+  lastUsedAt: ___,
+  totpSince: ____,
+  ...access
+}: TokenAccess): Principal {
   const via = access.adminId === null ? 'org_token' : 'token'
-  return { via, ...access, sessionHash: null, secondFactor: 'none' }
+  return { via, ...access, sessionHash: null, secondFactor: 'none', closedOrgs: new Map() }
 }

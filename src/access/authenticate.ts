@@ -5,7 +5,8 @@ import { limitConcurrency } from '../platform/limit-concurrency.ts'
 import { sha256 } from '../platform/secrets.ts'
 import { createAuthenticateToken } from './authenticate-token.ts'
 import type { CheckPassword } from './check-password.ts'
-import { decideSession, isPasswordExpired } from './decide-session.ts'
+import { listClosedOrgs } from './closed-orgs.ts'
+import { decideSession } from './decide-session.ts'
 import type { Principal } from './principal.ts'
 import type { RequestLimits } from './request-limits.ts'
 import { createShortMemory } from './short-memory.ts'
@@ -25,18 +26,10 @@ export interface Credentials {
   readonly unsafe: boolean
 }
 
-/** What an admin's organizations demand of their sessions; the strictest wins. */
-export interface SignInRules {
-  policyOf(adminId: string): Promise<{ readonly requiresTwoFactor: boolean; readonly expiryDays: number | null }>
-  /** Returns after how many minutes without a request a session ends; null: never. */
-  idleMinutesOf(adminId: string): Promise<number | null>
-}
-
 export interface AuthenticateParts {
   readonly checkPassword: CheckPassword
   /** Called for a wrong password of an account that exists. */
   readonly onWrongPassword: (access: AdminAccess, from: Pick<Credentials, 'srcIp' | 'userAgent'>) => void
-  readonly rules: SignInRules
   readonly tokenUses: TokenUses
   readonly requestLimits: RequestLimits
 }
@@ -59,7 +52,7 @@ const wrongCredentials = () => new AppError('unauthenticated', 'Invalid credenti
  * 1, 2 and 5.
  */
 export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Authenticate {
-  const { checkPassword, onWrongPassword, rules, requestLimits } = parts
+  const { checkPassword, onWrongPassword, requestLimits } = parts
   const byToken = createAuthenticateToken(ctx, parts.tokenUses)
   const inTurn = limitConcurrency(basicTurns)
   const rightBasics = createShortMemory()
@@ -75,11 +68,13 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
     if (!ok && access !== undefined) onWrongPassword(access, { srcIp, userAgent })
     // Basic has no room for a second factor, so a password alone must not be enough.
     if (!ok || access === undefined || access.hasSecondFactor) throw wrongCredentials()
-    const { requiresTwoFactor, expiryDays } = await rules.policyOf(access.adminId)
-    if (requiresTwoFactor || isPasswordExpired(access.passwordModifiedAt, expiryDays, ctx.clock.now()))
-      throw wrongCredentials()
     rightBasics.remember(encoded)
-    return personPrincipal('basic', access, { sessionHash: null, secondFactor: 'none' })
+    const closedOrgs = listClosedOrgs(
+      access,
+      { isBySso: false, hasSecondFactor: false, passwordSetAt: access.passwordModifiedAt, idleOrgIds: [] },
+      ctx.clock.now(),
+    )
+    return personPrincipal('basic', access, { sessionHash: null, secondFactor: 'none', closedOrgs })
   }
 
   async function bySession(sessionId: string, credentials: Credentials): Promise<Principal> {
@@ -88,17 +83,29 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
     if (access === undefined) throw noCredentials()
     if (credentials.unsafe && !ctx.secrets.verify('csrf', sessionId, credentials.csrfToken ?? ''))
       throw new AppError('forbidden', 'CSRF Failed: CSRF token missing or incorrect.')
-    await useSession(sessionHash, access)
-    const { secondFactorMissing, secondFactorPassed, lastSeenAt: _, ...rest } = access
+    const now = ctx.clock.now()
+    const idleOrgIds = await useSession(sessionHash, access, now)
+    const { secondFactorMissing, secondFactorPassed, lastSeenAt: _, closedOrgIds: __, passwordAt, ...rest } = access
     const secondFactor = secondFactorMissing ? 'missing' : secondFactorPassed ? 'passed' : 'none'
-    return personPrincipal('session', rest, { sessionHash, secondFactor })
+    const closedOrgs = listClosedOrgs(
+      access,
+      {
+        isBySso: access.ssoId !== null,
+        hasSecondFactor: secondFactorPassed,
+        passwordSetAt: passwordAt === null ? null : access.passwordModifiedAt,
+        idleOrgIds,
+      },
+      now,
+    )
+    return personPrincipal('session', rest, { sessionHash, secondFactor, closedOrgs })
   }
 
-  async function useSession(sessionHash: Buffer, { adminId, lastSeenAt }: SessionAccess): Promise<void> {
-    const now = ctx.clock.now()
-    const outcome = decideSession(lastSeenAt, await rules.idleMinutesOf(adminId), now)
-    if (outcome === 'touch') await inTx(ctx, (tx) => touchSession(tx, sessionHash, now))
-    if (outcome !== 'ended') return
+  /** @returns The organizations in which the session was idle for too long. @throws AppError unauthenticated. */
+  async function useSession(sessionHash: Buffer, access: SessionAccess, now: Date): Promise<readonly string[]> {
+    const orgs = access.privileges.map(({ orgId, policy }) => ({ orgId, idleMinutes: policy?.idleMinutes ?? null }))
+    const { kind, closedOrgIds } = decideSession(access, orgs, now)
+    if (kind === 'touch') await inTx(ctx, (tx) => touchSession(tx, sessionHash, { at: now, closedOrgIds }))
+    if (kind !== 'ended') return closedOrgIds
     await inTx(ctx, (tx) => deleteSession(tx, sessionHash))
     throw noCredentials()
   }
@@ -128,7 +135,7 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
 function personPrincipal(
   via: 'basic' | 'session',
   { passwordHash: _, ...access }: AdminAccess,
-  session: Pick<Principal, 'sessionHash' | 'secondFactor'>,
+  session: Pick<Principal, 'sessionHash' | 'secondFactor' | 'closedOrgs'>,
 ): Principal {
   return { via, tokenId: null, tokenName: '', ...access, ...session }
 }

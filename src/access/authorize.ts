@@ -1,5 +1,6 @@
 import type { Context } from '../platform/context.ts'
 import { AppError, notFound } from '../platform/errors.ts'
+import { assertOpen } from './closed-orgs.ts'
 import { type Principal, type Privilege, type Role, actorName } from './principal.ts'
 import { type Actor, type OrgScope, type SiteScope, type SitesScope, coversOrg, grant } from './scope.ts'
 import { findOrgOfSite, findSitesNamed, findSitesNamedLike } from './store.ts'
@@ -37,7 +38,7 @@ export interface OrgRequest {
 
 /**
  * @throws AppError not_found where the caller has no privilege in the organization (as for one that does not exist);
- *   forbidden where the privilege is too small, or covers only some of its sites.
+ *   forbidden where the privilege is too small, or covers only some of its sites; as assertOpen().
  */
 export function authorize(caller: Caller, request: OrgRequest): OrgScope {
   const scope = authorizeSites(caller, request)
@@ -52,6 +53,7 @@ export function authorize(caller: Caller, request: OrgRequest): OrgScope {
 export function authorizeSites(caller: Caller, { orgId, needs }: OrgRequest): SitesScope {
   const here = caller.principal.privileges.filter((privilege) => privilege.orgId === orgId)
   if (here.length === 0) throw notFound(orgId)
+  assertOpen(caller.principal, orgId)
   const siteIds = siteIdsOf(here.filter((privilege) => rolesThatMay[needs].has(privilege.role)))
   if (siteIds.length === 0) throw tooLittle()
   return grant({ orgId, siteIds, actor: actorOf(caller) })
@@ -80,6 +82,7 @@ export async function authorizeSite(
   if (orgId === undefined) throw notFound(siteId)
   const here = caller.principal.privileges.filter((privilege) => privilege.orgId === orgId && covers(privilege, siteId))
   if (here.length === 0) throw notFound(siteId)
+  assertOpen(caller.principal, orgId)
   if (!here.some((privilege) => rolesThatMay[needs].has(privilege.role))) throw tooLittle()
   return grant({ orgId, siteId, siteIds: [siteId], actor: actorOf(caller) } as const)
 }
@@ -112,7 +115,9 @@ export function may(
   needs: Need,
 ): boolean {
   const siteId = scope.siteId ?? null
-  return caller.principal.privileges.some(
+  const { privileges, closedOrgs } = caller.principal
+  if (closedOrgs.has(scope.orgId)) return false
+  return privileges.some(
     (privilege) =>
       privilege.orgId === scope.orgId && covers(privilege, siteId) && rolesThatMay[needs].has(privilege.role),
   )

@@ -12,22 +12,43 @@ describe('decideSession', () => {
     ['hours ago, where nothing ends it', 86_400, null, 'touch'],
     ['as long ago as allowed and a minute', 360, 5, 'touch'],
     ['longer ago', 361, 5, 'ended'],
-  ] as const)('used %s', (_what, secondsAgo, idleMinutes, outcome) => {
-    expect(decideSession(ago(secondsAgo), idleMinutes, now)).toBe(outcome)
+  ] as const)('used %s', (_what, secondsAgo, idleMinutes, kind) => {
+    const closedOrgIds = kind === 'ended' ? ['a'] : []
+    const session = { lastSeenAt: ago(secondsAgo), closedOrgIds: [] }
+    expect(decideSession(session, [{ orgId: 'a', idleMinutes }], now)).toEqual({ kind, closedOrgIds })
+  })
+
+  it('closes the organizations alone in which it was idle for too long, and opens none again', () => {
+    const orgs = [
+      { orgId: 'a', idleMinutes: 5 },
+      { orgId: 'b', idleMinutes: null },
+    ]
+    const idle = decideSession({ lastSeenAt: ago(600), closedOrgIds: [] }, orgs, now)
+    expect(idle).toEqual({ kind: 'touch', closedOrgIds: ['a'] })
+    expect(decideSession({ ...idle, lastSeenAt: now }, orgs, now)).toEqual({ kind: 'leave', closedOrgIds: ['a'] })
+  })
+
+  it('continues for a person without an organization', () => {
+    expect(decideSession({ lastSeenAt: ago(86_400), closedOrgIds: [] }, [], now).kind).toBe('touch')
   })
 
   it('keeps a session alive that is used every minute, however short the limit', () => {
     let lastSeenAt = now
     for (let seconds = 0; seconds < 3600; seconds += 59) {
       const at = new Date(now.getTime() + seconds * 1000)
-      const outcome = decideSession(lastSeenAt, 1, at)
-      expect(outcome).not.toBe('ended')
-      if (outcome === 'touch') lastSeenAt = at
+      const { kind, closedOrgIds } = decideSession(
+        { lastSeenAt, closedOrgIds: [] },
+        [{ orgId: 'a', idleMinutes: 1 }],
+        at,
+      )
+      expect(closedOrgIds).toEqual([])
+      if (kind === 'touch') lastSeenAt = at
     }
   })
 
   it('records the first use of a session', () => {
-    expect(decideSession(null, 1, now)).toBe('touch')
+    const session = { lastSeenAt: null, closedOrgIds: [] }
+    expect(decideSession(session, [{ orgId: 'a', idleMinutes: 1 }], now).kind).toBe('touch')
   })
 })
 

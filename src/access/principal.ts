@@ -1,3 +1,4 @@
+import type { AccessPolicy, ClosedBecause } from './decide-policy.ts'
 import type { PrivilegeTable } from './tables.ts'
 
 export type Role = PrivilegeTable['role']
@@ -13,6 +14,8 @@ export interface Privilege {
   readonly views: readonly string[] | null
   /** The sites that the privilege covers at this moment. */
   readonly siteIds: 'all' | readonly string[]
+  /** What the organization demands of people; null: nothing. */
+  readonly policy: AccessPolicy | null
 }
 
 /** A caller who has proved who they are, with their privileges at this moment. */
@@ -40,6 +43,8 @@ export interface Principal {
   /** `missing`: the password was right and the code is still to come; only a few operations are open. */
   readonly secondFactor: 'none' | 'missing' | 'passed'
   readonly privileges: readonly Privilege[]
+  /** The organizations of the privileges that are closed to this caller by their own policies. */
+  readonly closedOrgs: ReadonlyMap<string, ClosedBecause>
 }
 
 /** Returns "First Last email", as the audit log and its webhook topic have it; for a token, its name. */

@@ -4,7 +4,9 @@ import { inSites } from './store-sites.ts'
 import type { Schema } from '../platform/schema.ts'
 import type { Principal, Privilege } from './principal.ts'
 
-export interface AdminAccess extends Omit<Principal, 'via' | 'tokenId' | 'sessionHash' | 'tokenName' | 'secondFactor'> {
+type NotStored = 'via' | 'tokenId' | 'sessionHash' | 'tokenName' | 'secondFactor' | 'closedOrgs'
+
+export interface AdminAccess extends Omit<Principal, NotStored> {
   readonly adminId: string
   readonly passwordHash: string | null
 }
@@ -17,12 +19,17 @@ export interface TokenAccess extends Omit<AdminAccess, 'adminId' | 'passwordHash
   readonly srcIps: readonly string[] | null
   readonly createdAt: Date
   readonly lastUsedAt: Date | null
+  /** Since when its owner has a second factor. */
+  readonly totpSince: Date | null
 }
 
 export interface SessionAccess extends AdminAccess {
   readonly secondFactorMissing: boolean
   readonly secondFactorPassed: boolean
   readonly lastSeenAt: Date | null
+  /** When the password was last given in the session. */
+  readonly passwordAt: Date | null
+  readonly closedOrgIds: readonly string[]
 }
 
 /**
@@ -33,7 +40,7 @@ function privilegesFrom(source: RawBuilder<unknown>): RawBuilder<Privilege[]> {
   return sql<Privilege[]>`(
     select coalesce(json_agg(json_build_object(
       'orgId', p.org_id, 'orgName', o.name, 'scope', p.scope, 'role', p.role, 'siteId', p.site_id,
-      'sitegroupId', p.sitegroup_id, 'views', p.views,
+      'sitegroupId', p.sitegroup_id, 'views', p.views, 'policy', o.access_policy,
       'siteIds', case p.scope
         when 'org' then to_json('all'::text)
         when 'site' then json_build_array(p.site_id)
@@ -84,8 +91,7 @@ function selectByTokenHashes(db: Db, hashes: readonly Buffer[]) {
     .selectFrom('apiToken')
     .leftJoin('admin', 'admin.id', 'apiToken.adminId')
     .select(['apiToken.keyHash', 'apiToken.id as tokenId', 'apiToken.name', 'apiToken.srcIps', 'apiToken.adminId'])
-    .select(['apiToken.createdAt', 'apiToken.lastUsedAt', 'admin.email', ...adminColumns])
-    .select((eb) => eb('admin.totpSince', 'is not', null).as('hasSecondFactor'))
+    .select(['apiToken.createdAt', 'apiToken.lastUsedAt', 'admin.email', 'admin.totpSince', ...adminColumns])
     .select(
       sql<Privilege[]>`case when api_token.org_id is null
         then ${privilegesFrom(ofAdmin)} else ${privilegesFrom(ofToken)} end`.as('privileges'),
@@ -103,7 +109,7 @@ function tokenAccessOf({ name, ...row }: TokenRow): TokenAccess {
     firstName: row.firstName ?? '',
     lastName: row.lastName ?? '',
     profile: row.profile ?? {},
-    hasSecondFactor: Boolean(row.hasSecondFactor),
+    hasSecondFactor: row.totpSince !== null,
   }
 }
 
@@ -111,6 +117,7 @@ export async function findAccessBySession(db: Db, idHash: Buffer, now: Date): Pr
   const row = await selectAccess(db)
     .innerJoin('session', 'session.adminId', 'admin.id')
     .select(['session.secondFactorMissing', 'session.secondFactorPassed', 'session.lastSeenAt'])
+    .select(['session.passwordAt', 'session.closedOrgIds'])
     .where('session.idHash', '=', idHash)
     .where('session.expiresAt', '>', now)
     .executeTakeFirst()

@@ -1,5 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import type { DefaultJson, Json } from '../platform/json-column.ts'
+import type { AccessPolicy } from './decide-policy.ts'
 
 declare module '../platform/schema.ts' {
   interface Schema {
@@ -18,6 +19,8 @@ export interface OrgTable {
   doc: Json<Record<string, unknown>>
   createdAt: Date
   modifiedAt: Date
+  /** Follows from the settings; null if they demand nothing. */
+  accessPolicy: DefaultJson<AccessPolicy> | null
 }
 
 export interface SiteTable {
@@ -93,6 +96,7 @@ export interface SessionTable {
   provedAt: Date
   srcIp: string | null
   userAgent: string | null
+  closedOrgIds: Generated<string[]>
 }
 
 /** A privilege in wire shape, as organization tokens, roles and invitations store it. */

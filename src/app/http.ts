@@ -49,7 +49,6 @@ import { serveOperations } from '../http/serve-operations.ts'
 import { serveOpenApi } from '../http/openapi/serve-openapi.ts'
 import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
-import { idleMinutesOf, passwordPolicyOf } from '../orgs/store-setting.ts'
 import { installerDeviceOperations } from '../installer/routes-devices.ts'
 import { installerImageOperations } from '../installer/routes-images.ts'
 import { installerSiteOperations } from '../installer/routes-sites.ts'
@@ -95,15 +94,10 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   const http = await createHttpServer({ log: ctx.log, tls: parts.tls, trustedProxies: parts.trustedProxies })
   const throttle = createLoginThrottle(ctx.clock)
   const guard = { throttle, checkPassword: createCheckPassword(parts.accounts.passwords, throttle) }
-  const rules = {
-    policyOf: (adminId: string) => passwordPolicyOf(ctx.db, adminId),
-    idleMinutesOf: (adminId: string) => idleMinutesOf(ctx.db, adminId),
-  }
   const authenticate = createAuthenticate(ctx, {
     ...parts.accounts,
     checkPassword: guard.checkPassword,
     onWrongPassword: (access, from) => recordLoginFailure(ctx, access, from),
-    rules,
   })
   const oauth = createOauth(ctx, parts.accounts.settings)
   const operations = apiOperations(ctx, parts, { guard, oauth })

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   type SettingDocument,
+  accessPolicyOf,
   cloneSetting,
   deriveSetting,
   installerSettingOf,
   mergeSetting,
-  shortestIdleMinutes,
   strictestPolicy,
   updownMinutesOf,
 } from './setting.ts'
@@ -37,7 +37,7 @@ describe('strictestPolicy', () => {
   const setting: fc.Arbitrary<SettingDocument> = fc.record({ password_policy: rules }, { requiredKeys: [] })
 
   it('is the default of the service without any, and considers only enabled ones', () => {
-    const own = { minLength: 8, requiresSpecialChar: false, requiresTwoFactor: false, expiryDays: null }
+    const own = { minLength: 8, requiresSpecialChar: false }
     expect(strictestPolicy([])).toEqual(own)
     expect(strictestPolicy([{ password_policy: { min_length: 20, expiry_in_days: 3 } }])).toEqual(own)
     expect(strictestPolicy([policy({ min_length: 4, expiry_in_days: 0 })])).toEqual(own)
@@ -52,8 +52,6 @@ describe('strictestPolicy', () => {
     expect(strictestPolicy(settings)).toEqual({
       minLength: 12,
       requiresSpecialChar: true,
-      requiresTwoFactor: true,
-      expiryDays: 30,
     })
   })
 
@@ -63,20 +61,24 @@ describe('strictestPolicy', () => {
         const before = strictestPolicy(settings)
         const after = strictestPolicy([further, ...settings])
         expect(after.minLength).toBeGreaterThanOrEqual(before.minLength)
-        expect(after.requiresTwoFactor || !before.requiresTwoFactor).toBe(true)
         expect(after.requiresSpecialChar || !before.requiresSpecialChar).toBe(true)
-        expect(after.expiryDays ?? Infinity).toBeLessThanOrEqual(before.expiryDays ?? Infinity)
         expect(strictestPolicy([...settings, further])).toEqual(after)
       }),
     )
   })
 })
 
-describe('shortestIdleMinutes', () => {
-  it('ignores disabled ones', () => {
-    expect(shortestIdleMinutes([])).toBeNull()
-    expect(shortestIdleMinutes([{ ui_idle_timeout: 0 }, {}])).toBeNull()
-    expect(shortestIdleMinutes([{ ui_idle_timeout: 30 }, { ui_idle_timeout: 0 }, { ui_idle_timeout: 15 }])).toBe(15)
+describe('accessPolicyOf', () => {
+  it('has what an enabled policy demands, and nothing where each rule is off', () => {
+    const rules = { requires_two_factor_auth: true, expiry_in_days: 30 }
+    expect(accessPolicyOf(policy(rules))).toEqual({ requiresTwoFactor: true, expiryDays: 30, idleMinutes: null })
+    expect(accessPolicyOf({ password_policy: rules, ui_idle_timeout: 5 })).toEqual({
+      requiresTwoFactor: false,
+      expiryDays: null,
+      idleMinutes: 5,
+    })
+    for (const setting of [{}, { ui_idle_timeout: 0 }, policy({ expiry_in_days: 0, min_length: 12 })])
+      expect(accessPolicyOf(setting)).toBeNull()
   })
 })
 

@@ -1,3 +1,4 @@
+import type { AccessPolicy } from '../access/decide-policy.ts'
 import { mergeDocument, omitFields } from '../http/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
 import { invalidField } from '../platform/errors.ts'
@@ -150,9 +151,6 @@ export function windowsOf({ maintenance_windows: windows }: Document): readonly 
 export interface PasswordPolicy {
   readonly minLength: number
   readonly requiresSpecialChar: boolean
-  readonly requiresTwoFactor: boolean
-  /** Null: passwords do not expire. */
-  readonly expiryDays: number | null
 }
 
 const MIN_LENGTH = 8
@@ -163,22 +161,28 @@ const MIN_LENGTH = 8
  */
 export function strictestPolicy(settings: readonly SettingDocument[]): PasswordPolicy {
   const policies = settings.flatMap(({ password_policy: policy }) => (policy?.enabled === true ? [policy] : []))
-  const days = positive(policies.map((policy) => policy.expiry_in_days))
   return {
     minLength: Math.max(MIN_LENGTH, ...policies.map((policy) => policy.min_length ?? MIN_LENGTH)),
     requiresSpecialChar: policies.some((policy) => policy.requires_special_char === true),
-    requiresTwoFactor: policies.some((policy) => policy.requires_two_factor_auth === true),
-    expiryDays: days.length === 0 ? null : Math.min(...days),
   }
 }
 
-/** Returns the shortest `ui_idle_timeout` in minutes; null where none is set. */
-export function shortestIdleMinutes(settings: readonly SettingDocument[]): number | null {
-  const minutes = positive(settings.map((setting) => setting.ui_idle_timeout))
-  return minutes.length === 0 ? null : Math.min(...minutes)
+/** Returns what the settings demand of the people who use the organization; null: nothing. */
+export function accessPolicyOf({
+  password_policy: rules,
+  ui_idle_timeout: minutes,
+}: SettingDocument): AccessPolicy | null {
+  const isEnabled = rules?.enabled === true
+  const policy = {
+    requiresTwoFactor: isEnabled && rules.requires_two_factor_auth === true,
+    expiryDays: isEnabled ? positive(rules.expiry_in_days) : null,
+    idleMinutes: positive(minutes),
+  }
+  const demands = policy.requiresTwoFactor || policy.expiryDays !== null || policy.idleMinutes !== null
+  return demands ? policy : null
 }
 
 /** Zero means "off" in all of them. */
-function positive(values: readonly (number | undefined)[]): number[] {
-  return values.filter((value) => value !== undefined).filter((value) => value > 0)
+function positive(value: number | undefined): number | null {
+  return value !== undefined && value > 0 ? value : null
 }

@@ -8,9 +8,9 @@ import {
   type InstallerSetting,
   type PasswordPolicy,
   type SettingDocument,
+  accessPolicyOf,
   deriveSetting,
   installerSettingOf,
-  shortestIdleMinutes,
   strictestPolicy,
   updownFields,
   windowsOf,
@@ -25,12 +25,19 @@ export async function findSetting(reader: Reader, scope: InOrg): Promise<Setting
   return reader.selectFrom('orgSetting').selectAll().where('orgId', '=', scope.orgId).executeTakeFirst()
 }
 
+/** Also updates the access policy beside the organization's row, which follows from the settings. */
 export async function upsertSetting(
   tx: Tx,
   scope: OrgScope,
   { doc, at }: { readonly doc: Record<string, unknown>; readonly at: Date },
 ): Promise<Setting> {
   const written = { doc: json(doc), modifiedAt: at }
+  const policy = accessPolicyOf(doc)
+  await tx
+    .updateTable('org')
+    .set({ accessPolicy: policy === null ? null : json(policy) })
+    .where('id', '=', scope.orgId)
+    .execute()
   return tx
     .insertInto('orgSetting')
     .values({ orgId: scope.orgId, createdAt: at, ...written })
@@ -39,14 +46,9 @@ export async function upsertSetting(
     .executeTakeFirstOrThrow()
 }
 
-/** Combines what all organizations of the admin demand of their password. */
+/** Combines what all organizations of the admin demand of a new password. */
 export async function passwordPolicyOf(reader: Reader, adminId: string): Promise<PasswordPolicy> {
   return strictestPolicy(await listSettingsOfAdmin(reader, adminId))
-}
-
-/** Returns after how many minutes without a request a login session of the admin ends; null: never. */
-export async function idleMinutesOf(reader: Reader, adminId: string): Promise<number | null> {
-  return shortestIdleMinutes(await listSettingsOfAdmin(reader, adminId))
 }
 
 /** True if `api_policy.no_reveal` hides the organization's secrets from everyone. */

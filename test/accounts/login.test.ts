@@ -191,15 +191,21 @@ describe('login', () => {
     expect((await createBrowser(server).login(org.email, org.password)).status).toBe(200)
   })
 
-  it('refuses a password that is older than the organization allows', async () => {
+  it('closes the organization alone to a password that is older than it allows', async () => {
     expect((await setSetting({ password_policy: { enabled: true, expiry_in_days: 30 } })).status).toBe(200)
     expect((await browser.login(org.email, org.password)).status).toBe(200)
     clock.advance(31 * DAY_MS)
-    const expired = await createBrowser(server).login(org.email, org.password)
-    expect(expired).toMatchObject({ status: 400, body: { detail: expect.stringContaining('expired') } })
-    expect((await createBrowser(server).login(org.email, 'wrong')).body.detail).not.toContain('expired')
+    const late = createBrowser(server)
+    expect((await late.login(org.email, org.password)).status).toBe(200)
+    const refusal = { status: 403, body: { detail: expect.stringContaining('requires a newer password') } }
+    expect(await late.call('GET', `/orgs/${org.orgId}`)).toMatchObject(refusal)
     const authorization = `Basic ${Buffer.from(`${org.email}:${org.password}`).toString('base64')}`
-    expect((await server.call('GET', '/self', { as: null, headers: { authorization } })).status).toBe(401)
+    const byBasic = (path: string) => server.call('GET', path, { as: null, headers: { authorization } })
+    expect((await byBasic('/self')).status).toBe(200)
+    expect(await byBasic(`/orgs/${org.orgId}`)).toMatchObject(refusal)
+    const changed = { password: 'another good password', old_password: org.password }
+    expect((await late.call('PUT', '/self', changed)).status).toBe(200)
+    expect((await late.call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
   })
 })
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Browser, codeAt, createBrowser, isEmptyAnswer } from '../support/browser.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
@@ -21,6 +22,16 @@ beforeEach(async () => {
   org = await server.addOrg()
   browser = createBrowser(server)
   await browser.login(org.email, org.password)
+})
+
+const privilegeIn = ({ orgId }: TestOrg) => ({
+  orgId,
+  id: randomUUID(),
+  scope: 'org' as const,
+  role: 'admin' as const,
+  siteId: null,
+  sitegroupId: null,
+  views: null,
 })
 
 interface Enrolled {
@@ -306,15 +317,46 @@ describe('disabling it', () => {
 })
 
 describe('an organization that requires a second factor', () => {
-  it('allows sessions without one only to enroll', async () => {
-    const password_policy = { enabled: true, requires_two_factor_auth: true }
-    await server.call('PUT', `/orgs/${org.orgId}/setting`, { as: org, body: { password_policy } })
-    const half = await halfSession()
-    expect((await half.call('GET', `/orgs/${org.orgId}`)).status).toBe(401)
-    expect((await pass(half, '123456')).status).toBe(404)
-    await enrol(half)
-    expect((await half.call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
+  const password_policy = { enabled: true, requires_two_factor_auth: true }
+  const requireIn = (of: TestOrg) =>
+    server.call('PUT', `/orgs/${of.orgId}/setting`, { as: of, body: { password_policy } })
+  const refusal = { status: 403, body: { detail: expect.stringContaining('requires two factor authentication') } }
+
+  it('is closed to sessions and tokens from before until they have one', async () => {
+    const site = await server.call('POST', `/orgs/${org.orgId}/sites`, { as: org, body: { name: 'Here' } })
+    expect((await requireIn(org)).status).toBe(200)
+    for (const path of [`/orgs/${org.orgId}`, `/sites/${site.body.id}`]) {
+      expect(await browser.call('GET', path)).toMatchObject(refusal)
+      expect(await server.call('GET', path, { as: org })).toMatchObject(refusal)
+    }
     const authorization = `Basic ${Buffer.from(`${org.email}:${org.password}`).toString('base64')}`
-    expect((await server.call('GET', '/self', { as: null, headers: { authorization } })).status).toBe(401)
+    const byBasic = (path: string) => server.call('GET', path, { as: null, headers: { authorization } })
+    expect(await byBasic(`/orgs/${org.orgId}`)).toMatchObject(refusal)
+    await enrol()
+    expect((await browser.call('GET', `/sites/${site.body.id}`)).status).toBe(200)
+    // The token was created by the password alone.
+    expect(await server.call('GET', `/orgs/${org.orgId}`, { as: org })).toMatchObject(refusal)
+    clock.advance(1000)
+    const created = await browser.call('POST', '/self/apitokens', { name: 'new' })
+    const as = { ...org, token: created.body.key }
+    expect((await server.call('GET', `/orgs/${org.orgId}`, { as })).status).toBe(200)
+  })
+
+  it('locks nobody out of another one', async () => {
+    const trap = await server.addOrg('Trap')
+    await server.ctx.db
+      .insertInto('privilege')
+      .values({ ...privilegeIn(trap), adminId: org.adminId })
+      .execute()
+    expect((await requireIn(trap)).status).toBe(200)
+    const login = createBrowser(server)
+    expect(await login.login(org.email, org.password)).toSatisfy(isEmptyAnswer)
+    for (const call of [
+      (method: string, path: string) => login.call(method, path),
+      (method: string, path: string) => server.call(method, path, { as: org }),
+    ] as const) {
+      expect((await call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
+      expect(await call('GET', `/orgs/${trap.orgId}`)).toMatchObject(refusal)
+    }
   })
 })

@@ -201,14 +201,15 @@ describe('login', () => {
     expect((await newestLog(org)).message).toBe('Login by OAuth: acme, two factor still missing')
   })
 
-  it('requires a second factor if an organization does', async () => {
+  it('leaves an organization closed that requires a second factor', async () => {
     const org = await server.addOrg()
     await link(org, 'cora')
     const policy = { password_policy: { enabled: true, requires_two_factor_auth: true } }
     expect((await server.call('PUT', `/orgs/${org.orgId}/setting`, { as: org, body: policy })).status).toBe(200)
     const browser = openBrowser()
     const code = await codeOf(browser, LOGIN, 'cora')
-    expect((await callAs(browser, server, `POST ${LOGIN}`, { code })).body.two_factor_required).toBe(true)
+    expect((await callAs(browser, server, `POST ${LOGIN}`, { code })).body).toEqual({})
+    expect((await callAs(browser, server, `GET /orgs/${org.orgId}`)).status).toBe(403)
   })
 
   it('opens a session for a script whose user signs in with a browser', async () => {

@@ -105,9 +105,15 @@ function placeKinds({ org, site, mapId, groupId }: Ids): Kind[] {
   ]
 }
 
-/** In an organization of its own, because they decide whether answers show secrets. */
+/**
+ * In an organization of its own, because they decide whether answers show secrets, and with a token of the organization,
+ * which no policy for people locks out.
+ */
 async function orgSettingKinds(server: TestServer): Promise<Kind[]> {
-  const as = await server.addOrg('Alone')
+  const person = await server.addOrg('Alone')
+  const body = { name: 'Settings', privileges: [{ scope: 'org', role: 'admin' }] }
+  const made = await server.call('POST', `/orgs/${person.orgId}/apitokens`, { as: person, body })
+  const as = { ...person, token: made.body.key }
   const path = () => `/orgs/${as.orgId}/setting`
   return [{ name: 'settings of an organization', schema: 'org_setting', list: null, path, as }]
 }

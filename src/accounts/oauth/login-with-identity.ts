@@ -1,5 +1,4 @@
 import { type Actor, adminScope } from '../../access/scope.ts'
-import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import type { LoggedIn } from '../sessions/login.ts'
@@ -24,8 +23,7 @@ export async function loginWithIdentity(ctx: Context, { provider, identity, from
     const admin = await lockAdminByIdentity(tx, provider, identity)
     if (admin === undefined) throw refusal('access_denied', `No account is linked to this ${provider} account`)
     const { adminId, email, hasSecondFactor } = admin
-    const { requiresTwoFactor } = await passwordPolicyOf(tx, adminId)
-    const secondFactor = hasSecondFactor || requiresTwoFactor ? 'missing' : 'none'
+    const secondFactor = hasSecondFactor ? 'missing' : 'none'
     const opened = await openSession(ctx, tx, adminScope(adminId), {
       actor: from,
       secondFactor,

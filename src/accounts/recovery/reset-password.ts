@@ -58,7 +58,7 @@ export async function resetPassword(ctx: Context, parts: ResetParts, request: Re
     const by = { adminId, name: await getActorName(tx, owner), ...actor }
     const before = auditDocumentOfRevoked(ended)
     await appendAccountChange(tx, { adminId, actor: by, message: 'Recover password', before, at: now })
-    const secondFactor = admin.totpSince !== null || policy.requiresTwoFactor ? 'missing' : 'none'
+    const secondFactor = admin.totpSince !== null ? 'missing' : 'none'
     const opened = await openSession(ctx, tx, owner, { actor, secondFactor, byPassword: passwordHash !== null })
     return { loggedIn: { opened, email: admin.email, secondFactor }, ended }
   })

@@ -1,8 +1,6 @@
-import { isPasswordExpired } from '../../access/decide-session.ts'
 import { type Passwords, isOutdatedHash } from '../../access/password.ts'
 import { findAccessByEmail } from '../../access/store.ts'
 import { type AdminScope, adminScope } from '../../access/scope.ts'
-import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -46,9 +44,6 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
   if (!ok || access === undefined) throw wrongPassword()
   const owner = adminScope(access.adminId)
   parts.throttle.giveBackTo(actor.srcIp)
-  const { requiresTwoFactor, expiryDays } = await passwordPolicyOf(ctx.db, access.adminId)
-  if (isPasswordExpired(access.passwordModifiedAt, expiryDays, ctx.clock.now()))
-    throw new AppError('invalid', 'The password has expired; recover it to choose a new one')
   await rehashPassword(ctx, parts.passwords, { owner, passwordHash: access.passwordHash, password })
 
   const { adminId, hasSecondFactor } = access
@@ -58,8 +53,7 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
     // The owner has recovered the account meanwhile, maybe from whoever gave this password.
     if (signIn === undefined) throw wrongPassword()
     const passed = hasSecondFactor && request.code !== undefined && (await consumeCode(ctx, tx, owner, request.code))
-    const isMissing = signIn.totpSince !== null || requiresTwoFactor
-    const secondFactor = passed ? 'passed' : isMissing ? 'missing' : 'none'
+    const secondFactor = passed ? 'passed' : signIn.totpSince !== null ? 'missing' : 'none'
     const opened = await openSession(ctx, tx, owner, { actor, secondFactor, byPassword: true })
     return { opened, email, secondFactor } as const
   })
