@@ -13,6 +13,7 @@ const OF_NOBODY = [
   'getSelf',
   'updateSelf',
   'deleteSelf',
+  'leaveOrg',
   'updateSelfEmail',
   'verifySelfEmail',
   'confirmSelfEmail',

@@ -342,7 +342,7 @@ describe('an organization that requires a second factor', () => {
     expect((await server.call('GET', `/orgs/${org.orgId}`, { as })).status).toBe(200)
   })
 
-  it('locks nobody out of another one', async () => {
+  it('locks nobody out of another one, and can be left', async () => {
     const trap = await server.addOrg('Trap')
     await server.ctx.db
       .insertInto('privilege')
@@ -358,5 +358,12 @@ describe('an organization that requires a second factor', () => {
       expect((await call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
       expect(await call('GET', `/orgs/${trap.orgId}`)).toMatchObject(refusal)
     }
+    expect((await login.call('DELETE', `/self/orgs/${trap.orgId}`)).status).toBe(200)
+    expect((await login.call('GET', `/orgs/${trap.orgId}`)).status).toBe(404)
+    expect((await login.call('DELETE', `/self/orgs/${trap.orgId}`)).status).toBe(404)
+    expect(await login.call('DELETE', `/self/orgs/${org.orgId}`)).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('without an admin') },
+    })
   })
 })

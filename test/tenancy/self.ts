@@ -10,6 +10,7 @@ const proof = { password: 'correct horse battery', two_factor: '000000' }
 export const selfSamples: Samples = {
   getSelf: {},
   updateSelf: { body: { first_name: 'Changed' } },
+  leaveOrg: { ids: { org_id: randomUUID() } },
   deleteSelf: { body: { password: proof.password } },
   updateSelfEmail: { body: { email: 'changed@example.test', password: proof.password } },
   verifySelfEmail: token,

@@ -1,5 +1,6 @@
-import type { Caller } from '../../access/authorize.ts'
-import type { OrgScope } from '../../access/scope.ts'
+import { type Caller, actorOf } from '../../access/authorize.ts'
+import { type OrgScope, actorScope } from '../../access/scope.ts'
+import type { Person } from '../self/person.ts'
 import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
@@ -44,6 +45,28 @@ export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string
       const { email, privileges } = await getOrgAdmin(tx, scope, adminId)
       await deletePrivileges(tx, scope, adminId)
       const message = `Revoke Admin "${email}"`
+      await recordPrivileges(tx, scope, { adminId, message, before: privileges, after: [], at })
+    }),
+  )
+}
+
+/**
+ * Revokes the privileges of somebody who leaves the organization. Nobody can keep a person in it.
+ *
+ * @throws AppError not_found without a privilege in it; invalid for the last admin, and for an account that the
+ *   organization's identity provider keeps.
+ */
+export async function leaveOrg(ctx: Context, caller: Person, orgId: string): Promise<void> {
+  const { adminId, principal } = caller
+  if (principal.ssoId !== null)
+    throw new AppError('invalid', 'The identity provider decides what this account may do; delete the account instead')
+  const scope = actorScope(actorOf(caller), orgId)
+  const at = ctx.clock.now()
+  await inTx(ctx, (tx) =>
+    requireRemainingAdmin(tx, scope, async () => {
+      const { email, privileges } = await getOrgAdmin(tx, scope, adminId)
+      await deletePrivileges(tx, scope, adminId)
+      const message = `Admin "${email}" leaves the organization`
       await recordPrivileges(tx, scope, { adminId, message, before: privileges, after: [], at })
     }),
   )

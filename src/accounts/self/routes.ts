@@ -1,9 +1,10 @@
 import type { Principal } from '../../access/principal.ts'
 import { self } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { Empty } from '../../http/schemas.ts'
+import { Empty, ErrorReply, Uuid } from '../../http/schemas.ts'
 import { coalesceReads } from '../../platform/coalesce.ts'
 import type { Context } from '../../platform/context.ts'
+import { leaveOrg } from '../admins/update-admin.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
 import { clearSessionCookies } from '../sessions/cookies.ts'
 import { DEFAULT_SESSION_MINUTES } from '../sessions/open-session.ts'
@@ -54,6 +55,20 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
       run: async (ctx, { scope: caller, body, reply }) => {
         await deleteSelf(ctx, guard, { caller, password: body.password })
         clearSessionCookies(reply)
+        return {}
+      },
+    }),
+    operation({
+      id: 'leaveOrg',
+      summary: 'Leave an organization',
+      method: 'DELETE',
+      tag,
+      at: person('/self/orgs/:org_id'),
+      params: { org_id: Uuid },
+      reply: Empty,
+      errors: { 404: ErrorReply },
+      run: async (ctx, { scope: caller, params: { org_id: orgId } }) => {
+        await leaveOrg(ctx, caller, orgId)
         return {}
       },
     }),
