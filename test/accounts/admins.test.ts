@@ -77,6 +77,28 @@ describe('admins of an organization', () => {
     expect((await revoke(person.adminId)).status).toBe(404)
   })
 
+  it('revokes the tokens of the organization that the admin created, and lists them, unless they are to be kept', async () => {
+    const tokens = `/orgs/${server.org.orgId}/apitokens`
+    const body = { name: 'of a robot', privileges: [{ scope: 'org', role: 'read' }] }
+    for (const keep of [false, true]) {
+      const person = await addPerson(server, [{ scope: 'org', role: 'admin' }])
+      const { id, key, created_by: creator } = (await server.call('POST', tokens, { as: person, body })).body
+      expect(creator).toBe(person.email)
+      const path = `/orgs/${server.org.orgId}/admins/${person.adminId}${keep ? '?keep_apitokens=true' : ''}`
+      expect((await server.call('DELETE', path)).body).toEqual(keep ? {} : { apitokens: [{ id, name: body.name }] })
+      const asRobot = await server.call('GET', `/orgs/${server.org.orgId}`, { as: { ...person, token: key } })
+      expect(asRobot.status).toBe(keep ? 200 : 401)
+    }
+  })
+
+  it('revokes the tokens that an admin created who leaves', async () => {
+    const person = await addPerson(server, [{ scope: 'org', role: 'admin' }])
+    const body = { name: 'of a robot', privileges: [{ scope: 'org', role: 'read' }] }
+    const { key } = (await server.call('POST', `/orgs/${server.org.orgId}/apitokens`, { as: person, body })).body
+    expect((await server.call('DELETE', `/self/orgs/${server.org.orgId}`, { as: person })).status).toBe(200)
+    expect((await server.call('GET', '/self', { as: { ...person, token: key } })).status).toBe(401)
+  })
+
   it.each(['write', 'read', 'helpdesk', 'installer'] as const)("can't be changed by the role %s", async (role) => {
     const person = await addPerson(server, [{ scope: 'org', role }])
     const more = [{ scope: 'org', role: 'admin' }]

@@ -3,12 +3,19 @@ import { assertKept } from '../../http/documents.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { Empty, Uuid } from '../../http/schemas.ts'
+import { Uuid } from '../../http/schemas.ts'
 import { getOrg } from '../../orgs/store.ts'
 import { parsePrivileges } from '../wire-privileges.ts'
 import { getOrgAdmin, listAdmins } from './store-admins.ts'
 import { revokeAdmin, updateAdmin } from './update-admin.ts'
-import { AdminReply, OWN_ACCOUNT_FIELDS, UpdateAdminBody, presentAdmin } from './wire.ts'
+import {
+  AdminReply,
+  OWN_ACCOUNT_FIELDS,
+  RevokeQuery,
+  RevokedAdminReply,
+  UpdateAdminBody,
+  presentAdmin,
+} from './wire.ts'
 
 const tag = 'Orgs Admins'
 const params = { admin_id: Uuid }
@@ -51,10 +58,12 @@ export const orgAdminOperations: Operation[] = [
     tag,
     at: org('/admins/:admin_id', { needs: 'admin' }),
     params,
-    reply: Empty,
-    run: async (ctx, { scope, params }) => {
-      await revokeAdmin(ctx, scope, params.admin_id)
-      return {}
+    query: RevokeQuery,
+    reply: RevokedAdminReply,
+    run: async (ctx, { scope, params, query }) => {
+      const keepsTokens = query.keep_apitokens ?? false
+      const apitokens = await revokeAdmin(ctx, scope, { adminId: params.admin_id, keepsTokens })
+      return { ...(apitokens.length > 0 && { apitokens }) }
     },
   }),
 ].flat()

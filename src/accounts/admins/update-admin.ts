@@ -10,6 +10,7 @@ import { assertGrantable } from './assert-grantable.ts'
 import { recordPrivileges } from './record-privileges.ts'
 import { type OrgAdmin, countFullAdmins, getOrgAdmin } from './store-admins.ts'
 import { deletePrivileges } from '../../access/store-privileges.ts'
+import { type RevokedToken, revokeTokensOf } from '../tokens/org-tokens.ts'
 import { insertPrivileges } from './store-privileges.ts'
 
 export interface AdminChange {
@@ -37,15 +38,25 @@ export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminCh
   )
 }
 
-/** Revokes all privileges of an admin in the organization, and so what the admin's own tokens could do in it. */
-export async function revokeAdmin(ctx: Context, scope: OrgScope, adminId: string): Promise<void> {
+/**
+ * Revokes all privileges of an admin in the organization, and so what the admin's own tokens could do in it, and the
+ * tokens of the organization that the admin has created, unless these are to be kept.
+ *
+ * @returns The revoked tokens of the organization.
+ */
+export async function revokeAdmin(
+  ctx: Context,
+  scope: OrgScope,
+  { adminId, keepsTokens }: { readonly adminId: string; readonly keepsTokens: boolean },
+): Promise<RevokedToken[]> {
   const at = ctx.clock.now()
-  await inTx(ctx, (tx) =>
+  return inTx(ctx, (tx) =>
     requireRemainingAdmin(tx, scope, async () => {
       const { email, privileges } = await getOrgAdmin(tx, scope, adminId)
       await deletePrivileges(tx, scope, adminId)
       const message = `Revoke Admin "${email}"`
       await recordPrivileges(tx, scope, { adminId, message, before: privileges, after: [], at })
+      return keepsTokens ? [] : revokeTokensOf(tx, scope, { adminId, at })
     }),
   )
 }
@@ -68,6 +79,7 @@ export async function leaveOrg(ctx: Context, caller: Person, orgId: string): Pro
       await deletePrivileges(tx, scope, adminId)
       const message = `Admin "${email}" leaves the organization`
       await recordPrivileges(tx, scope, { adminId, message, before: privileges, after: [], at })
+      await revokeTokensOf(tx, scope, { adminId, at })
     }),
   )
 }

@@ -192,3 +192,21 @@ export function presentInvite(
     expire_time: expiryOf(invite),
   }
 }
+
+/** Ours. */
+export const RevokeQuery = Type.Object({
+  keep_apitokens: Type.Optional(
+    Type.Boolean({ description: 'true: the tokens of the organization that the admin has created stay valid' }),
+  ),
+})
+
+export const RevokedAdminReply = named(
+  'RevokedAdmin',
+  Type.Object({
+    apitokens: Type.Optional(
+      Type.Array(Type.Object({ id: Uuid, name: Type.String() }), {
+        description: 'the revoked tokens of the organization',
+      }),
+    ),
+  }),
+)

@@ -3,12 +3,20 @@ import type { Caller } from '../../access/authorize.ts'
 import { type InOrg, type OrgScope, adminScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import { assertGrantable } from '../admins/assert-grantable.ts'
 import { lockSignIn } from '../sessions/store.ts'
-import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
+import {
+  countTokens,
+  deleteToken,
+  deleteTokensCreatedBy,
+  getToken,
+  insertToken,
+  lockToken,
+  updateToken,
+} from './store.ts'
 import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, generateTokenKey } from './token.ts'
 
 export interface OrgTokenRequest {
@@ -73,6 +81,30 @@ export async function updateOrgToken(
 /** An empty list means the same as none. */
 function addressesOf(srcIps: readonly string[] | null): string {
   return (srcIps ?? []).join()
+}
+
+/**
+ * Revokes the tokens of the organization that a person has created who is no longer an admin of it: the person may still
+ * know their keys.
+ *
+ * @returns The revoked tokens, by name.
+ */
+export async function revokeTokensOf(
+  tx: Tx,
+  scope: InOrg,
+  { adminId, at }: { readonly adminId: string; readonly at: Date },
+): Promise<RevokedToken[]> {
+  const revoked = await deleteTokensCreatedBy(tx, scope, adminId)
+  for (const token of revoked) {
+    const message = `Delete API Token "${token.name}"`
+    await appendAudit(tx, scope, { message, before: auditDocument(token), at })
+  }
+  return revoked.map(({ id, name }) => ({ id, name }))
+}
+
+export interface RevokedToken {
+  readonly id: string
+  readonly name: string
 }
 
 export async function deleteOrgToken(ctx: Context, scope: OrgScope, id: string): Promise<void> {

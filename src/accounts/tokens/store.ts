@@ -83,6 +83,21 @@ export async function deleteToken(tx: Tx, owner: TokenOwner, id: string): Promis
   await tx.deleteFrom('apiToken').where(isOwnedBy(owner)).where('id', '=', id).execute()
 }
 
+/** Deletes the tokens of the organization that the admin has created. @returns Them, by name. */
+export async function deleteTokensCreatedBy(
+  tx: Tx,
+  { orgId }: InOrg,
+  adminId: string,
+): Promise<Pick<Token, 'id' | 'name' | 'privileges' | 'srcIps'>[]> {
+  const deleted = await tx
+    .deleteFrom('apiToken')
+    .where('orgId', '=', orgId)
+    .where('createdBy', '=', adminId)
+    .returning(['id', 'name', 'privileges', 'srcIps'])
+    .execute()
+  return deleted.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
 /**
  * Deletes tokens that were last used before `before`, at most `limit`.
  *
