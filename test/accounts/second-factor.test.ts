@@ -282,8 +282,11 @@ describe('recovery codes', () => {
   })
 
   it('are replaced by new ones', async () => {
-    const { recoveryCodes } = await enrol()
-    const { status, body } = await browser.call('POST', '/self/two_factor/recovery_codes', {})
+    const enrolled = await enrol()
+    const { recoveryCodes } = enrolled
+    const renew = (body: object) => browser.call('POST', '/self/two_factor/recovery_codes', body)
+    expect((await renew({})).status).toBe(403)
+    const { status, body } = await renew({ two_factor: nextCode(enrolled) })
     expect(status).toBe(200)
     expect((await pass(await halfSession(), recoveryCodes[0] ?? '')).status).toBe(401)
     expect((await pass(await halfSession(), body.recovery_codes[0])).status).toBe(200)
@@ -293,16 +296,22 @@ describe('recovery codes', () => {
 describe('disabling it', () => {
   const disable = (who: Browser, body: object) => who.call('POST', '/self/two_factor/disable', body)
 
-  it('needs the password in an older session', async () => {
-    await enrol()
+  it('needs a code, also in a session that has passed it, and the password in an older one', async () => {
+    const enrolled = await enrol()
     clock.advance(6 * MINUTE_MS)
-    expect((await disable(browser, {})).status).toBe(403)
-    expect((await disable(browser, { password: 'wrong' })).status).toBe(400)
-    expect((await disable(browser, { password: org.password })).status).toBe(200)
+    const { password } = org
+    expect((await disable(browser, { two_factor: nextCode(enrolled) })).status).toBe(403)
+    expect((await disable(browser, { password: 'wrong', two_factor: nextCode(enrolled) })).status).toBe(400)
+    expect(await disable(browser, { password })).toMatchObject({
+      status: 403,
+      body: { detail: expect.stringContaining('two_factor') },
+    })
+    expect((await disable(browser, { password, two_factor: wrongCode(enrolled) })).status).toBe(400)
+    expect((await disable(browser, { password, two_factor: nextCode(enrolled) })).status).toBe(200)
     expect(await createBrowser(server).login(org.email, org.password)).toSatisfy(isEmptyAnswer)
   })
 
-  it('also needs a code if the session has not passed it', async () => {
+  it('needs both for a token', async () => {
     const enrolled = await enrol()
     const byToken = (body: object) => server.call('POST', '/self/two_factor/disable', { as: org, body })
     const { password } = org

@@ -182,18 +182,41 @@ describe('the page behind the link', () => {
     expect((await open('?token=x')).headers.get('content-security-policy')).not.toBe(policy)
   })
 
-  it('completes the registration when its button is pressed', async () => {
+  it('completes the registration with its password', async () => {
     const email = newEmail()
-    const token = await register(email, 'a horse of another colour')
-    expect(await press('?token=nope')).toBe('This link is not valid.')
-    expect(await press(`?token=${token}`)).toMatch(/^Your account is ready/)
-    expect(await press(`?token=${token}`)).toMatch(/^This address has an account already/)
+    const password = 'a horse of another colour'
+    const token = await register(email, password)
+    expect(await press('?token=nope', password)).toMatchObject({ said: 'This link is not valid.' })
+    expect((await press(`?token=${token}`, password)).said).toMatch(/^Your account is ready/)
+    expect((await press(`?token=${token}`, password)).said).toMatch(/^This address has an account already/)
     expect(await accountsOf(email)).toHaveLength(1)
   })
 
-  async function press(query: string): Promise<string> {
-    const page = await openPage(`${server.url}/verify/register${query}`)
-    return (await page.press()).said
+  it('creates no account with a password that somebody else has registered for the address', async () => {
+    const email = newEmail()
+    const squatted = await register(email, 'known to the squatter', 1)
+    const own = await register(email, 'known to the owner', 2)
+    expect(await press(`?token=${squatted}`, 'known to the owner')).toEqual({
+      said: expect.stringMatching(/^This is not the password/),
+      again: true,
+    })
+    expect(await accountsOf(email)).toEqual([])
+    expect((await press(`?token=${own}`, 'known to the owner')).said).toMatch(/^Your account is ready/)
+    expect((await login(email, 'known to the squatter')).status).toBe(400)
+    expect((await verify(squatted)).status).toBe(400)
+  })
+
+  it('limits guesses at the password', async () => {
+    const token = await register(newEmail(), 'a horse of another colour')
+    const guess = (password: string) =>
+      server.call('POST', `/register/verify/${token}`, { as: null, body: { password } })
+    for (let tries = 0; tries < 5; tries += 1) expect((await guess(`guess ${tries}`)).status).toBe(400)
+    expect((await guess('a horse of another colour')).status).toBe(429)
+  })
+
+  async function press(query: string, password: string): Promise<{ readonly said: string; readonly again: boolean }> {
+    const page = await openPage(`${server.url}/verify/register${query}`, { password })
+    return page.press()
   }
 
   it("can't be replaced by a form of another site", async () => {

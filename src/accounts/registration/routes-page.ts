@@ -4,17 +4,23 @@ import { page } from '../pages.ts'
 
 /** Sends the token from its own URL. It shows replies as text only. */
 const script = `
+  const form = document.querySelector('form')
   const button = document.querySelector('button')
   const message = document.querySelector('#message')
   const token = new URLSearchParams(location.search).get('token') ?? ''
-  button.addEventListener('click', async () => {
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
     button.disabled = true
     message.textContent = ''
     try {
-      const answer = await fetch('../api/v1/register/verify/' + encodeURIComponent(token), { method: 'POST' })
+      const answer = await fetch('../api/v1/register/verify/' + encodeURIComponent(token), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ password: form.elements.password.value }),
+      })
       const result = await answer.json()
-      // A retry makes sense if the server could not do it now.
-      button.disabled = answer.status < 429
+      // A retry makes sense with another password, or if the server could not do it now.
+      button.disabled = answer.status < 429 && result.detail !== anotherPassword
       if (answer.ok && result.return_to !== undefined) location.replace(result.return_to)
       else if (answer.ok) message.textContent = 'Your account is ready, and you are signed in. ' + (result.detail ? result.detail + '.' : '')
       else message.textContent = messages[result.detail] ?? result.detail
@@ -23,7 +29,9 @@ const script = `
       button.disabled = false
     }
   })
+  const anotherPassword = 'This registration has another password'
   const messages = {
+    [anotherPassword]: 'This is not the password of the registration. If you did not register, ignore the mail.',
     'Not found.': 'This link is not valid.',
     'expired': 'This link is too old. Register again to get a new one.',
     'already registered': 'This address has an account already. Sign in with your password.',
@@ -38,9 +46,14 @@ export const registrationPageRoutes: FastifyPluginAsync = async (http) => {
     const { headers, html: text } = page({
       title: 'Finish your registration',
       body: html`
-        <p>Press the button to make your account and sign in.</p>
-        <p>Only do so if you registered yourself: the account has the password that was given then.</p>
-        <p><button type="button">Finish the registration</button></p>
+        <p>Enter the password with which you registered to make your account and sign in.</p>
+        <form>
+          <label>
+            Password
+            <input name="password" type="password" autocomplete="current-password" required />
+          </label>
+          <button>Finish the registration</button>
+        </form>
         <p id="message" role="status"></p>
         <noscript><p>This page needs JavaScript.</p></noscript>
       `,

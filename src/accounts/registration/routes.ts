@@ -6,11 +6,12 @@ import type { AccountParts, LoginGuard } from '../parts.ts'
 import { setSessionCookies } from '../sessions/cookies.ts'
 import { MailedToken } from '../wire-proof.ts'
 import { register } from './register.ts'
-import { verifyRegistration } from './verify-registration.ts'
+import { proveRegistered, verifyRegistration } from './verify-registration.ts'
 import {
   InfoQuery,
   InfoReply,
   RegisterBody,
+  VerifyBody,
   VerifyReply,
   parseRegistration,
   presentInfo,
@@ -53,8 +54,12 @@ export function registrationOperations(parts: AccountParts, { throttle }: LoginG
       tag,
       at: nobody('/register/verify/:token'),
       params: { token: MailedToken },
+      body: VerifyBody,
       reply: VerifyReply,
-      run: async (ctx, { params, request, reply }) => {
+      run: async (ctx, { params, body, request, reply }) => {
+        const { password } = body
+        const guard = { passwords: parts.passwords, throttle }
+        if (password !== undefined) await proveRegistered(ctx, guard, { token: params.token, password })
         const registration = { token: params.token, from: requesterOf(request) }
         const verified = await verifyRegistration(ctx, parts.settings, registration)
         setSessionCookies(ctx, reply, verified.opened)

@@ -11,6 +11,8 @@ import type { RegistrationDocument, UnfitPassword } from '../tables.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { acceptInvite } from '../admins/accept-invite.ts'
+import type { LoginThrottle } from '../../access/login-throttle.ts'
+import type { Passwords } from '../../access/password.ts'
 import type { AccountSettings } from '../parts.ts'
 import { type OpenedSession, openSession } from '../sessions/open-session.ts'
 import { insertAdmin } from '../store.ts'
@@ -66,6 +68,27 @@ export async function verifyRegistration(
     const trusted = returnTo !== undefined && isTrustedUrl(returnTo, ctx.baseUrl, settings)
     return { opened, returnTo: trusted ? returnTo : null, invite }
   })
+}
+
+/**
+ * Proves that whoever completes a registration has also begun it: anyone could register the address of somebody else with
+ * a password that they know, and wait until its owner presses the button.
+ *
+ * @throws AppError invalid for another password than the registered one; rate_limited.
+ */
+export async function proveRegistered(
+  ctx: Context,
+  { passwords, throttle }: { readonly passwords: Passwords; readonly throttle: LoginThrottle },
+  { token, password }: { readonly token: string; readonly password: string },
+): Promise<void> {
+  const pending = await inTx(ctx, (tx) => lockPending(tx, sha256(token)))
+  // Without one, verifyRegistration() says why.
+  if (pending === undefined || pending.usedAt !== null) return
+  const key = `register ${token}`
+  throttle.take(key)
+  if (!(await passwords.matches(pending.passwordHash, password)))
+    throw new AppError('invalid', 'This registration has another password')
+  throttle.succeed(key)
 }
 
 interface NewAccount {

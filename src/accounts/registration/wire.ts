@@ -56,6 +56,16 @@ export const captchaFields = {
 }
 const CaptchaBody = Type.Object(captchaFields)
 
+/** The page behind the mailed link always sends it; clients of the published interface send no body. */
+export const VerifyBody = named(
+  'RegistrationVerification',
+  Type.Object({
+    password: Type.Optional(
+      Type.String({ maxLength: 1024, format: 'password', description: 'must be the registered one' }),
+    ),
+  }),
+)
+
 /** Source: spec, "Registration request"; the published form uses the `recaptcha` names. */
 export const RegisterBody = named(
   'Registration',

@@ -13,7 +13,6 @@ import { secondFactorKey, consumeCode } from './consume-code.ts'
 export interface SecondFactorChange {
   readonly caller: Person
   readonly password: string | undefined
-  /** Needed unless the second factor was given in the caller's session. */
   readonly code: string | undefined
 }
 
@@ -55,17 +54,17 @@ export async function renewRecoveryCodes(
 }
 
 /**
- * Requires both factors: neither the password alone nor an open session alone may weaken the second factor.
+ * Requires both factors, and the code even in a session that has passed it: a stolen session, with or without the password,
+ * may not weaken the second factor.
  *
- * @throws AppError not_found if no second factor is enrolled; as provePassword(); invalid for a wrong code.
+ * @throws AppError not_found if no second factor is enrolled; as provePassword(); forbidden without a code; invalid for a
+ *   wrong one.
  */
 async function provePasswordAndCode(ctx: Context, guard: LoginGuard, change: SecondFactorChange): Promise<void> {
   const { caller, password, code } = change
   const { adminId } = caller
-  const { hasSecondFactor, secondFactor } = caller.principal
-  if (!hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled')
+  if (!caller.principal.hasSecondFactor) throw new AppError('not_found', 'Two factor authentication is not enabled')
   await provePassword(ctx, guard, { caller, password, field: 'password' })
-  if (secondFactor === 'passed') return
   if (code === undefined) throw new AppError('forbidden', 'This needs a two factor code (two_factor)')
   guard.throttle.take(secondFactorKey(adminId))
   if (!(await inTx(ctx, (tx) => consumeCode(ctx, tx, caller, code))))
