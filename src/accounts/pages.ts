@@ -54,7 +54,6 @@ export function page({ title, body, script, submits = false }: PageContent): Pag
       'content-security-policy': policy.join('; '),
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
     },
   }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { createAuthenticate } from '../access/authenticate.ts'
 import { createCheckPassword } from '../access/check-password.ts'
 import { createLoginThrottle } from '../access/login-throttle.ts'
+import { sessionCookieOf } from '../access/session-cookie.ts'
 import type { LoginGuard } from '../accounts/parts.ts'
 import { registrationOperations } from '../accounts/registration/routes.ts'
 import { registrationPageRoutes } from '../accounts/registration/routes-page.ts'
@@ -91,7 +92,12 @@ export interface BuiltHttp {
 
 /** Builds the HTTP server with every route. */
 export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHttp> {
-  const http = await createHttpServer({ log: ctx.log, tls: parts.tls, trustedProxies: parts.trustedProxies })
+  const http = await createHttpServer({
+    log: ctx.log,
+    tls: parts.tls,
+    trustedProxies: parts.trustedProxies,
+    isSecure: () => ctx.baseUrl.startsWith('https:'),
+  })
   const throttle = createLoginThrottle(ctx.clock)
   const guard = { throttle, checkPassword: createCheckPassword(parts.accounts.passwords, throttle) }
   const authenticate = createAuthenticate(ctx, {
@@ -102,7 +108,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   const oauth = createOauth(ctx, parts.accounts.settings)
   const operations = apiOperations(ctx, parts, { guard, oauth })
   await serveOpenApi(http, { operations, version })
-  await serveApi(http, authenticate, [serveOperations(ctx, operations)])
+  await serveApi(http, { authenticate, sessionCookie: () => sessionCookieOf(ctx) }, [serveOperations(ctx, operations)])
   await http.register(oauthCallbackRoutes(ctx, oauth))
   await http.register(samlRoutes(ctx, { settings: parts.accounts.settings, throttle }))
   await http.register(registrationPageRoutes)

@@ -35,7 +35,6 @@ export function imageRoutes(ctx: Context, files: ImageFiles): FastifyPluginAsync
           'content-length': size,
           'cache-control': `private, max-age=${maxAgeS}, immutable`,
           // These bytes come from users but from our origin: the browser must treat them as an image only.
-          'x-content-type-options': 'nosniff',
           'content-security-policy': "default-src 'none'; sandbox",
         })
         if (request.method === 'HEAD') {

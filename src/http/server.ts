@@ -48,6 +48,9 @@ const JSON_BODY_MS = 30_000
 /** A connection on which nothing moves for this long, such as a stalled upload or download, is closed. */
 const SILENCE_MS = 120_000
 
+/** How long browsers then use HTTPS only. */
+const HTTPS_ONLY_S = 365 * 24 * 3600
+
 export interface HttpOptions {
   readonly log: Logger
   /** PEM texts; plain HTTP without them. */
@@ -56,11 +59,13 @@ export interface HttpOptions {
   readonly trustedProxies?: readonly string[]
   /** Default 30 s. */
   readonly jsonBodyMs?: number
+  /** Whether clients reach the server by HTTPS, its own or that of a proxy; asked at each request. */
+  readonly isSecure?: () => boolean
 }
 
 /** Creates a server with the conventions of the interface and no routes yet. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
-  const { tls, trustedProxies = [], jsonBodyMs = JSON_BODY_MS } = options
+  const { tls, trustedProxies = [], jsonBodyMs = JSON_BODY_MS, isSecure = () => tls !== null } = options
   const loggerInstance: FastifyBaseLogger = options.log.child({ part: 'http' })
   const http = Fastify({
     loggerInstance,
@@ -94,7 +99,9 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   })
   http.removeAllContentTypeParsers()
   takeJson(http)
-  http.addHook('onRequest', ({ raw }, _reply, done) => {
+  http.addHook('onRequest', ({ raw }, reply, done) => {
+    void reply.header('x-content-type-options', 'nosniff')
+    if (isSecure()) void reply.header('strict-transport-security', `max-age=${HTTPS_ONLY_S}`)
     assertOneHost(raw)
     done()
   })
@@ -119,19 +126,27 @@ function destroyUnlessRead(body: Readable, withinMs: number): void {
   body.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
 }
 
+interface ApiCallers {
+  readonly authenticate: Authenticate
+  /** Returns the name of the cookie with a session. */
+  readonly sessionCookie: () => string
+}
+
 /** Adds the routes of the interface under /api/v1. Each needs credentials unless its config says `public`. */
 export async function serveApi(
   http: FastifyInstance,
-  authenticate: Authenticate,
+  { authenticate, sessionCookie }: ApiCallers,
   plugins: readonly FastifyPluginAsync[],
 ): Promise<void> {
   await http.register(
     async (api) => {
       api.decorateRequest('caller')
-      api.addHook('onRequest', async (request) => {
+      api.addHook('onRequest', async (request, reply) => {
+        // No cache may keep what only this caller may read. Pictures say otherwise.
+        void reply.header('cache-control', 'no-store')
         const { config } = request.routeOptions
         if (config.public === true) return
-        request.caller = await identify(request, authenticate)
+        request.caller = await identify(request, authenticate, request.cookies[sessionCookie()])
         if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
           throw new AppError('unauthenticated', 'Two factor authentication is required.')
       })
@@ -143,12 +158,16 @@ export async function serveApi(
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-async function identify(request: FastifyRequest, authenticate: Authenticate): Promise<Caller> {
+async function identify(
+  request: FastifyRequest,
+  authenticate: Authenticate,
+  sessionId: string | undefined,
+): Promise<Caller> {
   const csrf = request.headers['x-csrftoken']
   const from = requesterOf(request)
   const principal = await authenticate({
     authorization: request.headers.authorization,
-    sessionId: request.cookies['sessionid'],
+    sessionId,
     csrfToken: typeof csrf === 'string' ? csrf : undefined,
     ...from,
     unsafe: !SAFE.has(request.method),

@@ -1,3 +1,4 @@
+import { sessionCookieOf } from '../../access/session-cookie.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Context } from '../../platform/context.ts'
 import { sha256 } from '../../platform/secrets.ts'
@@ -22,10 +23,9 @@ export function oauthCallbackRoutes(ctx: Context, oauth: Oauth): FastifyPluginAs
       async ({ params, query, cookies }, reply) => {
         // The URL contains the provider's code, and the reply ours.
         void reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
-        void reply.header('x-content-type-options', 'nosniff')
-        const { sessionid, [FLOW_COOKIE]: flow } = cookies
+        const { [sessionCookieOf(ctx)]: sessionId, [FLOW_COOKIE]: flow } = cookies
         const proven = [
-          ...(sessionid === undefined ? [] : [bindingOfSession(sha256(sessionid))]),
+          ...(sessionId === undefined ? [] : [bindingOfSession(sha256(sessionId))]),
           ...(flow === undefined ? [] : [bindingOfCookie(flow)]),
         ]
         const { code, location } = await receiveCallback(ctx, oauth, { ...params, query, proven })

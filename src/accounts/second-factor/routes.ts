@@ -1,3 +1,4 @@
+import { sessionCookieOf } from '../../access/session-cookie.ts'
 import { toBuffer } from 'qrcode'
 import type { Caller } from '../../access/authorize.ts'
 import { type At, at } from '../../http/at.ts'
@@ -32,7 +33,6 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
       otherReplies: { 'image/png': Binary },
       run: async (ctx, { scope: caller, query, reply }) => {
         const { secret, uri } = await offerSecret(ctx, caller)
-        void reply.header('cache-control', 'no-store')
         if (query.by === undefined) return { two_factor_secret: secret }
         void reply.type('image/png')
         return toBuffer(uri, { type: 'png', errorCorrectionLevel: 'M', margin: 2, scale: 6 })
@@ -49,7 +49,7 @@ export function secondFactorOperations(guard: LoginGuard): Operation[] {
       run: async (ctx, { scope: caller, body, request: { cookies }, reply }) => {
         const factor = { caller, code: body.two_factor, password: body.password }
         const { recoveryCodes, expiresAt } = await enableSecondFactor(ctx, guard, factor)
-        const sessionId = cookies['sessionid']
+        const sessionId = cookies[sessionCookieOf(ctx)]
         if (caller.principal.via === 'session' && sessionId !== undefined)
           setSessionCookies(ctx, reply, sessionOf(ctx, sessionId, expiresAt))
         return { recovery_codes: [...recoveryCodes] }

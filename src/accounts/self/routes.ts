@@ -54,7 +54,7 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
       reply: Empty,
       run: async (ctx, { scope: caller, body, reply }) => {
         await deleteSelf(ctx, guard, { caller, password: body.password })
-        clearSessionCookies(reply)
+        clearSessionCookies(ctx, reply)
         return {}
       },
     }),

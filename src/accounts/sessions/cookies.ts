@@ -1,3 +1,4 @@
+import { sessionCookieOf } from '../../access/session-cookie.ts'
 import type { Context } from '../../platform/context.ts'
 import type { OpenedSession } from './open-session.ts'
 
@@ -25,12 +26,13 @@ export function cookieOptions({ baseUrl }: Context) {
 
 export function setSessionCookies(ctx: Context, reply: CookieReply, opened: OpenedSession): void {
   const shared = { ...cookieOptions(ctx), expires: opened.expiresAt }
-  reply.setCookie('sessionid', opened.sessionId, { ...shared, httpOnly: true })
+  reply.setCookie(sessionCookieOf(ctx), opened.sessionId, { ...shared, httpOnly: true })
   // The page can read it and returns it in the X-CSRFToken header.
   reply.setCookie('csrftoken', opened.csrfToken, shared)
 }
 
-export function clearSessionCookies(reply: CookieReply): void {
-  reply.clearCookie('sessionid', { path: '/' })
-  reply.clearCookie('csrftoken', { path: '/' })
+export function clearSessionCookies(ctx: Context, reply: CookieReply): void {
+  const shared = cookieOptions(ctx)
+  reply.clearCookie(sessionCookieOf(ctx), shared)
+  reply.clearCookie('csrftoken', shared)
 }

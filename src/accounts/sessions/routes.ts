@@ -1,3 +1,4 @@
+import { sessionCookieOf } from '../../access/session-cookie.ts'
 import { nobody, self } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { requesterOf } from '../../http/requester.ts'
@@ -44,7 +45,7 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
       run: async (ctx, { caller, body, request: { cookies }, reply }) => {
         const expiresAt = await passSecondFactor(ctx, guard, { caller, code: body.two_factor })
         // The cookies keep their values and last longer.
-        setSessionCookies(ctx, reply, sessionOf(ctx, cookies['sessionid'] ?? '', expiresAt))
+        setSessionCookies(ctx, reply, sessionOf(ctx, cookies[sessionCookieOf(ctx)] ?? '', expiresAt))
         return {}
       },
     }),
@@ -69,9 +70,9 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
       at: self('/logout', { beforeSecondFactor: true }),
       reply: LogoutReply,
       run: async (ctx, { caller, request: { cookies }, reply }) => {
-        const sessionId = cookies['sessionid']
+        const sessionId = cookies[sessionCookieOf(ctx)]
         const forwardUrl = sessionId === undefined ? null : await logout(ctx, caller, sessionId)
-        clearSessionCookies(reply)
+        clearSessionCookies(ctx, reply)
         return forwardUrl === null ? {} : { forward_url: forwardUrl }
       },
     }),

@@ -41,13 +41,12 @@ export function orgTokenOperations(guard: LoginGuard): Operation[] {
       at: orgSites('/apitokens', { needs: 'admin' }),
       body: CreateOrgTokenBody,
       reply: OrgTokenReply,
-      run: async (ctx, { scope, caller, body, reply }) => {
+      run: async (ctx, { scope, caller, body }) => {
         const request = parseOrgToken(scope.orgId, body)
         // Published clients create them with an API token alone; see decision 15.
         if (caller.principal.via === 'session')
           await proveRecently(ctx, guard, { caller: requirePerson(caller), password: body.password })
         const { token, key } = await createOrgToken(ctx, scope, { caller, request })
-        void reply.header('cache-control', 'no-store')
         return presentOrgToken(scope.orgId, token, key)
       },
     }),

@@ -43,9 +43,8 @@ export function ownTokenOperations(guard: LoginGuard): Operation[] {
       at: own(''),
       body: CreateOwnTokenBody,
       reply: OwnTokenReply,
-      run: async (ctx, { scope: owner, body, reply }) => {
+      run: async (ctx, { scope: owner, body }) => {
         const { token, key } = await createOwnToken(ctx, guard, { caller: owner, ...parseOwnToken(body) })
-        void reply.header('cache-control', 'no-store')
         return presentOwnToken(token, key)
       },
     }),

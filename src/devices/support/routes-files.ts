@@ -87,7 +87,6 @@ function readRoute(ctx: Context, files: SupportFiles, sources: readonly SupportS
           'content-length': bytes,
           'content-disposition': `attachment; filename="support-${machine}-${ticket.commandId}.bin"`,
           'cache-control': 'private, no-store',
-          'x-content-type-options': 'nosniff',
         })
         const body = handle.createReadStream()
         sending.add(body)

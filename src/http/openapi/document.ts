@@ -62,7 +62,8 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'cookie',
     name: 'sessionid',
-    description: 'What changes something also needs the header `X-CSRFToken` with the value of the cookie `csrftoken`',
+    description:
+      '`__Host-sessionid` under HTTPS. What changes something also needs the header `X-CSRFToken` with the value of the cookie `csrftoken`',
   },
   basic: { type: 'http', scheme: 'basic', description: 'Address and password' },
 }
