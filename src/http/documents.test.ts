@@ -19,6 +19,18 @@ describe('mergeDocument', () => {
     expect(mergeDocument({ a: half }, { b: half }, 200 * 1024)).toEqual({ a: half, b: half })
   })
 
+  it('limits the keys of each object, at any depth, unless there were as many before', () => {
+    const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1]))
+    expect(Object.keys(mergeDocument({}, keys(1000)))).toHaveLength(1000)
+    for (const [before, change] of [
+      [keys(1000), { more: 1 }],
+      [{}, { in: [{ it: keys(1001) }] }],
+    ] as const)
+      expect(() => mergeDocument(before, change)).toThrow('may have at most 1000 keys; one of these has 1001')
+    const former = { in: keys(1001) }
+    expect(mergeDocument(former, { name: 'x', '-k1': '' })).toEqual({ ...former, name: 'x' })
+  })
+
   it('lets one that is too long be changed, and become shorter', () => {
     const long = 'x'.repeat(600_000)
     expect(mergeDocument({ a: long }, { b: 1 })).toEqual({ a: long, b: 1 })

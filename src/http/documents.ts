@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError, invalidField } from '../platform/errors.ts'
+import { isObject } from '../platform/is-object.ts'
 
 /** The maximum size of a document as JSON, unless its kind needs more. */
 export const MAX_DOCUMENT_BYTES = 128 * 1024
+/** The maximum number of keys of one object in a document. */
+const MAX_KEYS = 1000
 /** The maximum before that limit existed: larger documents stay editable up to here. */
 const FORMER_MAX_BYTES = 1024 * 1024
 
@@ -11,7 +14,7 @@ const FORMER_MAX_BYTES = 1024 * 1024
  * the others; `"-field": ""` unsets a field, on creation as on update.
  * @param maxBytes Of the document as JSON.
  * @returns A new document; the arguments are unchanged.
- * @throws AppError too_large.
+ * @throws AppError too_large; invalid for an object with too many keys, unless the document already has one as large.
  */
 export function mergeDocument(
   before: Readonly<Record<string, unknown>>,
@@ -27,6 +30,9 @@ export function mergeDocument(
   const limit = bytesBefore > maxBytes ? Math.max(maxBytes, FORMER_MAX_BYTES) : maxBytes
   if (bytes > limit && bytes > bytesBefore)
     throw new AppError('too_large', `All fields together may have at most ${limit} bytes of JSON; these have ${bytes}`)
+  const keys = mostKeysOf(merged)
+  if (keys > MAX_KEYS && keys > mostKeysOf(before))
+    throw new AppError('invalid', `An object of a document may have at most ${MAX_KEYS} keys; one of these has ${keys}`)
   return merged
 }
 
@@ -74,4 +80,12 @@ export function omitFields(
   names: readonly string[],
 ): Record<string, unknown> {
   return Object.fromEntries(Object.entries(document).filter(([key]) => !names.includes(key)))
+}
+
+/** The number of keys of the largest object in a document, at any depth. */
+function mostKeysOf(value: unknown): number {
+  if (Array.isArray(value)) return value.reduce((most: number, item) => Math.max(most, mostKeysOf(item)), 0)
+  if (!isObject(value)) return 0
+  const members = Object.values(value)
+  return members.reduce((most: number, member) => Math.max(most, mostKeysOf(member)), members.length)
 }

@@ -107,7 +107,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   })
   http.addHook('preParsing', (request, _reply, payload, done) => {
     assertPlainBody(request)
-    const isJson = request.headers['content-type']?.startsWith('application/json') === true
+    const isJson = request.headers['content-type']?.toLowerCase().startsWith('application/json') === true
     // A body of zero bytes is never read to its end.
     if (isJson && hasBody(request)) destroyUnlessRead(request.raw, jsonBodyMs)
     done(null, payload)

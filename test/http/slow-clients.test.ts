@@ -17,18 +17,21 @@ async function startServer(jsonBodyMs = JSON_BODY_MS): Promise<number> {
   return (http.server.address() as AddressInfo).port
 }
 
-const head = (path: string, length: number): string =>
-  `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+const head = (path: string, length: number, type = 'application/json'): string =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n`
 
-it('closes the connection of a client that never completes its JSON body, even if it keeps sending', async () => {
-  const socket = connect(await startServer(), '127.0.0.1')
-  socket.on('error', () => {}) // The client writes to a closed connection.
-  socket.write(head('/echo', 1000))
-  const trickle = setInterval(() => socket.write(' '), 20)
-  onTestFinished(() => clearInterval(trickle))
-  expect(await text(socket).catch(() => '')).not.toContain('200 OK')
-  expect(socket.bytesWritten).toBeLessThan(1000)
-})
+it.each(['application/json', 'Application/JSON; charset=utf-8'])(
+  'closes the connection of a client that never completes its body of %s, even if it keeps sending',
+  async (type) => {
+    const socket = connect(await startServer(), '127.0.0.1')
+    socket.on('error', () => {}) // The client writes to a closed connection.
+    socket.write(head('/echo', 1000, type))
+    const trickle = setInterval(() => socket.write(' '), 20)
+    onTestFinished(() => clearInterval(trickle))
+    expect(await text(socket).catch(() => '')).not.toContain('200 OK')
+    expect(socket.bytesWritten).toBeLessThan(1000)
+  },
+)
 
 it('serves a slow client within that time', async () => {
   const socket = connect(await startServer(20_000), '127.0.0.1')
