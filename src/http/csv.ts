@@ -82,7 +82,14 @@ function quote(cell: string): string {
   return /[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
 
-/** Returns a text that no spreadsheet takes for a formula, whoever worded it. */
+/** A text that a spreadsheet takes for a formula, perhaps already behind an apostrophe. */
+const formula = /^'*[=+\-@\t\r\n]/
+
+/** Returns a text that no spreadsheet takes for a formula, whoever worded it; parseNeutralized() gives it back. */
 export function neutralize(text: string): string {
-  return /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text
+  return formula.test(text) ? `'${text}` : text
+}
+
+export function parseNeutralized(text: string): string {
+  return text.startsWith("'") && formula.test(text) ? text.slice(1) : text
 }

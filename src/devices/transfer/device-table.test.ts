@@ -16,6 +16,14 @@ describe('a table of devices', () => {
     )
   })
 
+  it('contains no formula, and is parsed to the names that look like one', () => {
+    const names = ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', "'=1", "''=1", "'quoted'"]
+    const table = encodeTable(names.map((name) => ({ mac: '01', ...facts, name, doc: { x: -1, notes: name } })))
+    expect(table).toContain("01,S1,AP45,ap,'=1+1,,-1,,,,,'=1+1\r\n")
+    expect(table.split(/[,\r\n]+/).filter((cell) => /^"?\s*[=+@]/.test(cell))).toEqual([])
+    expect(read(table).map(({ item }) => [item['name'], item['notes']])).toEqual(names.map((name) => [name, name]))
+  })
+
   it('leaves a cell empty if the value is missing or has another type', () => {
     const doc = { x: null, role: ['a'], notes: {} }
     expect(encodeTable([{ mac: '01', ...facts, name: null, doc }])).toMatch(/\r\n01,S1,AP45,ap,,,,,,,,\r\n$/)

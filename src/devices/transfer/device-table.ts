@@ -1,4 +1,4 @@
-import { type CsvRow, encodeCsvRow } from '../../http/csv.ts'
+import { type CsvRow, encodeCsvRow, neutralize, parseNeutralized } from '../../http/csv.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { DeviceType } from '../device.ts'
 
@@ -20,17 +20,22 @@ const texts = ['map_id', 'role', 'notes'] as const
 export const documentColumns = ['map_id', ...numbers, 'role', 'notes'] as const
 const columns: readonly string[] = ['mac', ...facts, 'name', ...documentColumns]
 
-/** Encodes a CSV with a header line and a row for each device; a missing value is an empty cell. */
+/**
+ * Encodes a CSV with a header line and a row for each device; a missing value is an empty cell. Whoever names a device can
+ * make no spreadsheet of somebody else calculate.
+ */
 export function encodeTable(devices: readonly TableDevice[]): string {
   return [columns, ...devices.map(rowOf)].map(encodeCsvRow).join('')
 }
 
 function rowOf({ mac, serial, model, type, name, doc }: TableDevice): string[] {
-  return [mac, serial, model, type, name ?? '', ...documentColumns.map((column) => cellOf(doc[column]))]
+  const words = [mac, serial, model, type, name ?? ''].map(neutralize)
+  return [...words, ...documentColumns.map((column) => cellOf(doc[column]))]
 }
 
 function cellOf(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  if (typeof value === 'string') return neutralize(value)
+  return typeof value === 'number' ? String(value) : ''
 }
 
 /** A row in the form of a device's document. */
@@ -52,11 +57,12 @@ export function parseTable(rows: readonly CsvRow[]): TableItem[] {
     if (unknown !== undefined)
       throw invalidField('file', `the column ${unknown.slice(0, 100)} means nothing; JSON takes every field`)
     const given = (names: readonly string[]) => names.flatMap((name) => pairOf(name, cells.get(name)))
+    const words = given(['mac', ...facts, 'name', ...texts])
     const values = given(numbers).map(([name, cell]) => [name, numberOf(cell)] as const)
     return {
       line,
       mac: cells.get('mac') ?? '',
-      item: Object.fromEntries([...given(['mac', ...facts, 'name', ...texts]), ...values]),
+      item: Object.fromEntries([...words.map(([name, cell]) => [name, parseNeutralized(cell)] as const), ...values]),
     }
   })
 }
