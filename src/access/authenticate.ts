@@ -24,6 +24,8 @@ export interface Credentials {
   readonly userAgent: string | null
   /** True if the method may change something (not GET, HEAD, OPTIONS). */
   readonly unsafe: boolean
+  /** True if a connection that has been let in is checked again: that is neither a call nor a use of a session. */
+  readonly isRecheck?: boolean
 }
 
 export interface AuthenticateParts {
@@ -84,7 +86,7 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
     if (credentials.unsafe && !ctx.secrets.verify('csrf', sessionId, credentials.csrfToken ?? ''))
       throw new AppError('forbidden', 'CSRF Failed: CSRF token missing or incorrect.')
     const now = ctx.clock.now()
-    const idleOrgIds = await useSession(sessionHash, access, now)
+    const idleOrgIds = await useSession(sessionHash, access, { now, isRecheck: credentials.isRecheck === true })
     const { secondFactorMissing, secondFactorPassed, lastSeenAt: _, closedOrgIds: __, passwordAt, ...rest } = access
     const secondFactor = secondFactorMissing ? 'missing' : secondFactorPassed ? 'passed' : 'none'
     const closedOrgs = listClosedOrgs(
@@ -101,10 +103,15 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
   }
 
   /** @returns The organizations in which the session was idle for too long. @throws AppError unauthenticated. */
-  async function useSession(sessionHash: Buffer, access: SessionAccess, now: Date): Promise<readonly string[]> {
+  async function useSession(
+    sessionHash: Buffer,
+    access: SessionAccess,
+    { now, isRecheck }: { readonly now: Date; readonly isRecheck: boolean },
+  ): Promise<readonly string[]> {
     const orgs = access.privileges.map(({ orgId, policy }) => ({ orgId, idleMinutes: policy?.idleMinutes ?? null }))
     const { kind, closedOrgIds } = decideSession(access, orgs, now)
-    if (kind === 'touch') await inTx(ctx, (tx) => touchSession(tx, sessionHash, { at: now, closedOrgIds }))
+    if (kind === 'touch' && !isRecheck)
+      await inTx(ctx, (tx) => touchSession(tx, sessionHash, { at: now, closedOrgIds }))
     if (kind !== 'ended') return closedOrgIds
     await inTx(ctx, (tx) => deleteSession(tx, sessionHash))
     throw noCredentials()
@@ -127,7 +134,7 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
 
   return async (credentials) => {
     const principal = await identify(credentials)
-    await requestLimits.take(principal)
+    if (credentials.isRecheck !== true) await requestLimits.take(principal)
     return principal
   }
 }

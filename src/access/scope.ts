@@ -87,7 +87,7 @@ export function readScopeOf({ orgId, siteIds }: SitesScope): ReadScope {
   return grant({ orgId, siteIds })
 }
 
-type Worker = 'rollout' | 'gateway' | 'firmware' | 'webhooks' | 'accounts' | 'operator'
+type Worker = 'stream' | 'rollout' | 'gateway' | 'firmware' | 'webhooks' | 'accounts' | 'operator'
 
 function systemActor(worker: Worker): Actor {
   return { adminId: null, name: worker, srcIp: null, userAgent: null }

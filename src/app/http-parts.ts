@@ -9,6 +9,8 @@ export interface HttpParts {
   readonly accounts: AccountParts
   /** Proves that a caller can read the data folder; see routes-operator.ts. */
   readonly operatorKey: string
+  /** What a test wants to be quicker; see serveStream(). */
+  readonly stream?: { readonly checkMs: number }
   readonly tls: { readonly cert: string; readonly key: string } | null
   /** See HttpOptions. */
   readonly trustedProxies: readonly string[]

@@ -29,6 +29,7 @@ import { ownTokenOperations } from '../accounts/tokens/routes-own.ts'
 import { firmwareOperations } from '../firmware/routes.ts'
 import { callHomeOperations } from '../devices/call-home/routes.ts'
 import { deviceOperations } from '../devices/routes.ts'
+import { deviceStream } from '../devices/routes-channels.ts'
 import { deviceCommandOperations } from '../devices/commands/routes.ts'
 import { deviceMaintenanceOperations } from '../devices/commands/routes-maintenance.ts'
 import { deviceConfigOperations } from '../devices/configs/routes.ts'
@@ -50,6 +51,7 @@ import { serveOperations } from '../http/serve-operations.ts'
 import { serveOpenApi } from '../http/openapi/serve-openapi.ts'
 import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
+import { serveStream } from '../http/stream/serve-stream.ts'
 import { installerDeviceOperations } from '../installer/routes-devices.ts'
 import { installerImageOperations } from '../installer/routes-images.ts'
 import { installerSiteOperations } from '../installer/routes-sites.ts'
@@ -70,6 +72,7 @@ import { agentRegistrationOperations } from '../mxedges/registration/routes.ts'
 import { isImageOfRunningMxedgeUpgrade } from '../mxedges/upgrades/store-records.ts'
 import { mxedgeUpgradeOperations } from '../upgrades/mxedges/routes.ts'
 import { mxedgeOperations } from '../mxedges/routes.ts'
+import { mxedgeStream } from '../mxedges/routes-channels.ts'
 import { mxedgeSupport } from '../mxedges/support/store.ts'
 import type { Context } from '../platform/context.ts'
 import { removalOperations } from '../removal/routes.ts'
@@ -109,6 +112,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   const operations = apiOperations(ctx, parts, { guard, oauth })
   await serveOpenApi(http, { operations, version })
   await serveApi(http, { authenticate, sessionCookie: () => sessionCookieOf(ctx) }, [serveOperations(ctx, operations)])
+  serveStream(ctx, http, { authenticate, parts: [deviceStream, mxedgeStream], ...parts.stream })
   await http.register(oauthCallbackRoutes(ctx, oauth))
   await http.register(samlRoutes(ctx, { settings: parts.accounts.settings, throttle }))
   await http.register(registrationPageRoutes)

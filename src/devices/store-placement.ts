@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg, SiteScope } from '../access/scope.ts'
 import { type Tx, anyOf } from '../platform/db.ts'
+import { noteChanges } from '../platform/changes.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { DeviceType } from '../events/device-type.ts'
 
@@ -81,4 +82,9 @@ export async function placeDevices(tx: Tx, scope: InOrg, placements: readonly Pl
     from ${rowsAs('placed', placedColumns, rows)}
     where device.org_id = ${scope.orgId}::uuid and device.id = placed.id
   `.execute(tx)
+  noteChanges(
+    tx,
+    'device',
+    placements.map(({ id }) => ({ orgId: scope.orgId, id })),
+  )
 }

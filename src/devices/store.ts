@@ -4,6 +4,7 @@ import { inSites } from '../access/store-sites.ts'
 import type { EventDevice } from '../events/append.ts'
 import { shareOrg } from '../orgs/store.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { noteChanges } from '../platform/changes.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
 import { deleteBuckets } from './telemetry/store-series.ts'
 import type { DeviceCapabilities, DeviceTable } from './tables.ts'
@@ -154,6 +155,7 @@ export async function updateDeviceRow(tx: Tx, scope: InOrg, { id, name, doc, at 
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
+  noteChanges(tx, 'device', [{ orgId: scope.orgId, id }])
 }
 
 export interface Assignment {
@@ -171,6 +173,7 @@ export async function assignToSite(
   scope: InOrg,
   { deviceIds, siteId, settings, at }: Assignment,
 ): Promise<void> {
+  await noteLeaving(tx, scope, { deviceIds, siteId })
   const offMap = sql`case when site_id is distinct from ${siteId}::uuid then doc - '{map_id,x,y}'::text[] else doc end`
   await tx
     .updateTable('device')
@@ -183,11 +186,36 @@ export async function assignToSite(
     .where('orgId', '=', scope.orgId)
     .where('id', '=', anyOf(deviceIds))
     .execute()
+  const assigned = deviceIds.map((id) => ({ orgId: scope.orgId, id }))
+  noteChanges(tx, 'device', assigned)
+  noteChanges(tx, 'device_stats', assigned)
+}
+
+/** Tells watchers which devices leave their sites for another one, or for none. */
+async function noteLeaving(
+  tx: Tx,
+  { orgId }: InOrg,
+  { deviceIds, siteId }: Pick<Assignment, 'deviceIds' | 'siteId'>,
+): Promise<void> {
+  const leaving = await tx
+    .selectFrom('device')
+    .select(['id', 'siteId'])
+    .where('orgId', '=', orgId)
+    .where('id', '=', anyOf(deviceIds))
+    .where('siteId', 'is not', null)
+    .where(sql<boolean>`site_id is distinct from ${siteId}::uuid`)
+    .execute()
+  noteChanges(
+    tx,
+    'device_left',
+    leaving.map((device) => ({ orgId, id: `${device.siteId}/${device.id}` })),
+  )
 }
 
 /** The rows that belong to the devices (status, reports, commands) are deleted with them; their events are kept. */
 export async function deleteDevices(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
   await deleteBuckets(tx, scope, deviceIds)
+  await noteLeaving(tx, scope, { deviceIds, siteId: null })
   await tx.deleteFrom('device').where('orgId', '=', scope.orgId).where('id', '=', anyOf(deviceIds)).execute()
 }
 

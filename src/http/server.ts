@@ -19,6 +19,7 @@ import { assertOneHost, assertPlainBody, hasBody } from './check-headers.ts'
 import { replyWithError } from './errors.ts'
 import { takeJson } from './json.ts'
 import { requesterOf } from './requester.ts'
+import { opensStream } from './stream/opens-stream.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
 import { compileValidator } from './validate.ts'
 
@@ -42,7 +43,7 @@ const MAX_JSON_BYTES = 1024 * 1024
 /** A client that sends its headers more slowly occupies a socket for nothing. Uploads may take their time. */
 const timeouts = { headersTimeout: 15_000, keepAliveTimeout: 65_000, requestTimeout: 0 }
 /** The parser would refuse a request without `Host` with an empty answer; assertOneHost() says why. */
-const parsing = { requireHostHeader: false }
+const parsing = { requireHostHeader: false, shouldUpgradeCallback: opensStream }
 /** Time limit for a whole JSON body. */
 const JSON_BODY_MS = 30_000
 /** A connection on which nothing moves for this long, such as a stalled upload or download, is closed. */

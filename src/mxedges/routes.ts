@@ -8,6 +8,7 @@ import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, Uuid } from '../http/schemas.ts'
 import { revealTo } from '../orgs/reveal.ts'
+import type { Reveal } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import type { Document } from '../platform/document.ts'
 import type { ImageFiles } from '../platform/images/image-files.ts'
@@ -153,9 +154,16 @@ async function presentOne(ctx: Context, viewer: Viewer, mxedge: Mxedge) {
   return present(mxedge)
 }
 
-/** Reads in one go what the presentation of all `mxedges` needs besides their rows. */
 async function presenterOf(ctx: Context, { caller, scope, written }: Viewer, mxedges: readonly Mxedge[]) {
-  const reveal = await revealTo(ctx, caller, scope, written)
+  return presenterRevealing(ctx, { reveal: await revealTo(ctx, caller, scope, written), scope }, mxedges)
+}
+
+/** Reads in one go what the presentation of all `mxedges` needs besides their rows. */
+export async function presenterRevealing(
+  ctx: Context,
+  { reveal, scope }: { readonly reveal: Reveal; readonly scope: InOrg },
+  mxedges: readonly Mxedge[],
+) {
   const ids = mxedges.map(({ id }) => id)
   const images = await findImages(ctx.db, scope, ids)
   const sessionOf = await sessionsOf(ctx, scope, mxedges)

@@ -5,6 +5,7 @@ import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Reader, type Tx, anyOf, countRows, json } from '../platform/db.ts'
+import { noteChanges } from '../platform/changes.ts'
 import { notFound } from '../platform/errors.ts'
 import type { Mxedge, MxedgeContent } from './mxedge.ts'
 
@@ -37,6 +38,11 @@ export function listMxedges(
   const all = selectMxedges(reader, scope)
   const hits = forSite === null ? all : all.where('siteId', forSite ? 'is not' : 'is', null)
   return pageOf<Mxedge>(reader, { hits, sizes: sizesOf(sql`hit.doc_bytes`) }, page)
+}
+
+/** Lists those of `ids` that exist. */
+export function listMxedgesById(reader: Reader, scope: SitesScope, ids: readonly string[]): Promise<Mxedge[]> {
+  return selectMxedges(reader, scope).where('id', '=', anyOf(ids)).execute()
 }
 
 export async function getMxedge(reader: Reader, scope: SitesScope, id: string): Promise<Mxedge> {
@@ -79,6 +85,7 @@ export interface NewMxedge extends MxedgeContent {
 }
 
 export function insertMxedge(tx: Tx, scope: OrgScope, mxedge: NewMxedge): Promise<Mxedge> {
+  noteMxedges(tx, scope, [mxedge.id])
   const { id, name, model, mxclusterId, doc, mac, serial, registrationCode, at } = mxedge
   const content = { name, model, mxclusterId, doc: json(doc), mac, serial, registrationCode }
   return tx
@@ -93,6 +100,7 @@ export function updateMxedgeRow(
   scope: InOrg,
   { id, name, model, mxclusterId, doc, at }: MxedgeContent & { readonly id: string; readonly at: Date },
 ): Promise<Mxedge> {
+  noteMxedges(tx, scope, [id])
   return tx
     .updateTable('mxedge')
     .set({ name, model, mxclusterId, doc: json(doc), modifiedAt: at })
@@ -108,6 +116,8 @@ export async function moveMxedges(
   scope: OrgScope,
   { ids, siteId, at }: { readonly ids: readonly string[]; readonly siteId: string | null; readonly at: Date },
 ): Promise<void> {
+  await noteLeaving(tx, scope, { ids, siteId })
+  noteMxedges(tx, scope, ids)
   await tx
     .updateTable('mxedge')
     .set({ siteId, modifiedAt: at })
@@ -136,8 +146,35 @@ export async function renewRegistration(
     .execute()
 }
 
+/** Tells watchers that the appliances have changed, once `tx` has committed. */
+function noteMxedges(tx: Tx, { orgId }: InOrg, ids: readonly string[]): void {
+  const changed = ids.map((id) => ({ orgId, id }))
+  noteChanges(tx, 'mxedge', changed)
+  noteChanges(tx, 'mxedge_stats', changed)
+}
+
+/** Tells watchers which appliances leave their sites for another one, or for none. */
+async function noteLeaving(
+  tx: Tx,
+  { orgId }: InOrg,
+  { ids, siteId }: { readonly ids: readonly string[]; readonly siteId: string | null },
+): Promise<void> {
+  const leaving = await tx
+    .selectFrom('mxedge')
+    .select(['id', 'siteId'])
+    .where('orgId', '=', orgId)
+    .where('id', '=', anyOf(ids))
+    .where('siteId', 'is not', null)
+    .where(sql<boolean>`site_id is distinct from ${siteId}::uuid`)
+    .execute()
+  const left = leaving.map((mxedge) => ({ orgId, id: `${mxedge.siteId}/${mxedge.id}` }))
+  noteChanges(tx, 'mxedge_left', left)
+}
+
 /** The rows of its pictures are deleted in cascade; its events stay. */
 export async function deleteMxedgeRow(tx: Tx, scope: InOrg, id: string): Promise<void> {
+  await noteLeaving(tx, scope, { ids: [id], siteId: null })
+  noteChanges(tx, 'mxedge_left', [{ orgId: scope.orgId, id: `/${id}` }])
   await tx.deleteFrom('mxedge').where('orgId', '=', scope.orgId).where('id', '=', id).execute()
 }
 

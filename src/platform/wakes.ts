@@ -10,6 +10,7 @@ export type WakeName =
   | 'mxedge_registrations'
   | 'rollouts'
   | 'thumbnails'
+  | 'changes'
 
 type Listener = (ids: Iterable<string>) => void
 

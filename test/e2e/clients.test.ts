@@ -13,6 +13,8 @@ import { temporaryDir } from '../support/temporary-dir.ts'
 const run = promisify(execFile)
 /** A host that the clients with a list of hosts accept. */
 const host = 'api.mist.com'
+/** Where they expect the live stream. */
+const streamHost = 'api-ws.mist.com'
 
 const python = process.env['SIGNALBOX_TEST_PYTHON'] ?? 'python3'
 /** Only modules that have been downloaded before. */
@@ -41,7 +43,7 @@ interface World {
 async function startWorld(): Promise<World> {
   const folder = await temporaryDir()
   const dataDir = join(folder, 'data')
-  const tls = { SIGNALBOX_TLS: 'self-signed', SIGNALBOX_TLS_NAMES: host }
+  const tls = { SIGNALBOX_TLS: 'self-signed', SIGNALBOX_TLS_NAMES: `${host},${streamHost}` }
   const { url, demo } = await startServerProcess({ dataDir, demo: true, env: tls })
   if (demo === null) throw new Error('unreachable: the demo was started')
   const ca = join(folder, 'ca.pem')
@@ -50,7 +52,7 @@ async function startWorld(): Promise<World> {
   const env = {
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
-    HTTPS_PROXY: await startConnectProxy({ host, url }),
+    HTTPS_PROXY: await startConnectProxy({ hosts: [host, streamHost], url }),
     NO_PROXY: '127.0.0.1',
     API_TOKEN: token,
     MIST_API_TOKEN: token,
@@ -62,9 +64,11 @@ async function startWorld(): Promise<World> {
   return { folder, url, orgId, dataDir, env }
 }
 
-async function exampleIn(language: string): Promise<string> {
+/** @param index Of the examples in that language. */
+async function exampleIn(language: string, index = 0): Promise<string> {
   const text = await readFile(new URL('../../docs/clients.md', import.meta.url), 'utf8')
-  const [, example] = new RegExp(`<!-- tested -->\n\`\`\`${language}\n(.*?)\`\`\``, 's').exec(text) ?? []
+  const found = [...text.matchAll(new RegExp(`<!-- tested -->\n\`\`\`${language}\n(.*?)\`\`\``, 'gs'))]
+  const [, example] = found[index] ?? []
   if (example === undefined) throw new Error(`the page has no tested example in ${language}`)
   return example
 }
@@ -75,7 +79,7 @@ it('every example of the page is one that a test runs', async () => {
     tested,
     language,
   ])
-  expect(examples).toEqual(['sh', 'python', 'go', 'hcl'].map((language) => ['tested', language]))
+  expect(examples).toEqual(['sh', 'python', 'python', 'go', 'hcl'].map((language) => ['tested', language]))
 })
 
 it('runs the commands with curl', options, async () => {
@@ -95,6 +99,12 @@ it.skipIf(!hasPython)('runs the example of the Python SDK', options, async () =>
   const { folder, env } = await startWorld()
   const { stdout } = await run(python, ['-c', await exampleIn('python')], { cwd: folder, env })
   for (const line of ['Berlin Europe/Berlin', 'Tokyo Asia/Tokyo', '39 access points']) expect(stdout).toContain(line)
+})
+
+it.skipIf(!hasPython)('runs the example of the websocket classes of the Python SDK', options, async () => {
+  const { folder, env } = await startWorld()
+  const { stdout } = await run(python, ['-c', await exampleIn('python', 1)], { cwd: folder, env })
+  expect(stdout).toContain('PING 192.0.2.1')
 })
 
 it.skipIf(!hasGo)('runs the example of the Go SDK', options, async () => {

@@ -3,14 +3,14 @@ import { type AddressInfo, type Socket, connect } from 'node:net'
 import { onTestFinished } from 'vitest'
 
 /**
- * Starts an HTTP proxy on loopback for the test. It connects `host` at port 443 to the server at `url`, and nothing else.
+ * Starts an HTTP proxy on loopback for the test. It connects `hosts` at port 443 to the server at `url`, and nothing else.
  * @returns Its address, for `HTTPS_PROXY`.
  */
 export async function startConnectProxy({
-  host,
+  hosts,
   url,
 }: {
-  readonly host: string
+  readonly hosts: readonly string[]
   readonly url: string
 }): Promise<string> {
   const { hostname, port } = new URL(url)
@@ -22,7 +22,7 @@ export async function startConnectProxy({
   }
   proxy.on('connection', track)
   proxy.on('connect', (request, client: Socket, head: Buffer) => {
-    if (request.url !== `${host}:443`) {
+    if (!hosts.some((host) => request.url === `${host}:443`)) {
       client.end('HTTP/1.1 403 Forbidden\r\n\r\n')
       return
     }

@@ -187,6 +187,7 @@ export async function startTestServer(
     }),
     storage: { ...opened, imageFiles },
     localCertificates: false,
+    stream: { checkMs: 50 },
     outbound,
     callHomePlace: () => ({ host: 'signalbox.example.test', port: 4334 }),
   })

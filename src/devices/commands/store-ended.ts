@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { noteChanges } from '../../platform/changes.ts'
 import { type Tx, json } from '../../platform/db.ts'
 import { columnsOf, rowsAs } from '../../platform/rows.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
@@ -7,7 +8,7 @@ import type { CommandOutcome, LossReason } from './command.ts'
 import { inOrder, isUnanswered, lockByKey } from './store.ts'
 
 /** The columns of an EndedCommand, of `command`. */
-const endColumns = sql`command.org_id, command.kind, command.params, command.state, command.outcome,
+const endColumns = sql`command.org_id, command.id, command.kind, command.params, command.state, command.outcome,
   command.site_upgrade_id, command.device_id, exists(
     select from device_command queued where queued.device_id = command.device_id and queued.state = 'queued') as is_followed`
 
@@ -49,7 +50,7 @@ export async function finishCommands(
     from locked where command.org_id = locked.org_id and command.id = locked.id
     returning ${endColumns}
   `.execute(tx)
-  wakeSiteUpgrades(tx, ended.rows)
+  wakeListeners(tx, ended.rows)
   return ended.rows
 }
 
@@ -83,7 +84,7 @@ export async function markCommandsLost(
     from locked where command.org_id = locked.org_id and command.id = locked.id
     returning ${endColumns}
   `.execute(tx)
-  wakeSiteUpgrades(tx, ended.rows)
+  wakeListeners(tx, ended.rows)
   return ended.rows
 }
 
@@ -100,13 +101,14 @@ export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): P
     from locked where command.org_id = locked.org_id and command.id = locked.id
     returning ${endColumns}
   `.execute(tx)
-  wakeSiteUpgrades(tx, ended.rows)
+  wakeListeners(tx, ended.rows)
   return ended.rows
 }
 
 /** A command that has just ended. */
 export interface EndedCommand {
   readonly orgId: string
+  readonly id: string
   readonly kind: CommandKind
   readonly params: Readonly<Record<string, unknown>>
   readonly state: CommandState
@@ -117,7 +119,8 @@ export interface EndedCommand {
   readonly isFollowed: boolean
 }
 
-function wakeSiteUpgrades(tx: Tx, ended: readonly EndedCommand[]): void {
+function wakeListeners(tx: Tx, ended: readonly EndedCommand[]): void {
+  noteChanges(tx, 'command_end', ended)
   // A claim that finds nothing would delay the next one. One that is queued at this moment wakes the dispatcher itself; if it
   // does so before this commits, it waits for the dispatcher's interval.
   if (ended.some(({ isFollowed }) => isFollowed)) wakeAfterCommit(tx, 'commands')

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import type { SiteScope } from '../../access/scope.ts'
+import type { OrgScope, SiteScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import type { Reader } from '../../platform/db.ts'
+import { type Reader, anyOf } from '../../platform/db.ts'
 import type { CommandKind, CommandState } from '../tables.ts'
 
 /** A command of a person or of an upgrade, in its present state. */
@@ -41,6 +41,37 @@ export function listDeviceCommands(
   const outcome = sql`case when command.state = 'done' then command.outcome - 'text' else command.outcome end as outcome`
   const hits = sql`select ${columns}, ${outcome} from ${commandsOf(scope, deviceId)}`
   return pageOf<ListedCommand>(reader, { hits, direction: 'desc', sizes: smallRows }, page)
+}
+
+/** A command that has ended, with the site in which it was requested. */
+export type CommandResult = Pick<ListedCommand, 'id' | 'deviceId' | 'kind' | 'state' | 'outcome'> & {
+  readonly siteId: string
+}
+
+/** Lists the commands of a device of the site that have ended since then. */
+export async function listRecentResults(
+  reader: Reader,
+  scope: SiteScope,
+  { deviceId, since }: { readonly deviceId: string; readonly since: Date },
+): Promise<CommandResult[]> {
+  const { rows } = await sql<CommandResult>`
+    select ${columns}, command.site_id, command.outcome from ${commandsOf(scope, deviceId)}
+      and command.finished_at >= ${since}
+    order by command.id`.execute(reader)
+  return rows
+}
+
+/** Lists those of the commands that have ended, and were requested in a site. */
+export async function listCommandResults(
+  reader: Reader,
+  scope: OrgScope,
+  ids: readonly string[],
+): Promise<CommandResult[]> {
+  const { rows } = await sql<CommandResult>`
+    select id, device_id, site_id, kind, state, outcome from device_command
+    where org_id = ${scope.orgId} and id = ${anyOf(ids)} and site_id is not null and finished_at is not null
+    order by id`.execute(reader)
+  return rows
 }
 
 export async function findDeviceCommand(

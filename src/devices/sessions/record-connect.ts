@@ -20,6 +20,7 @@ import {
   registerDevices,
   updateConnectedStatuses,
 } from './store.ts'
+import { noteStats } from '../stats/note-stats.ts'
 
 /**
  * Opens the sessions of devices that connected at about the same time, in one transaction: after an outage a whole
@@ -119,6 +120,7 @@ export async function applyConnections(tx: Tx, connections: readonly Connection[
     known.map(({ deviceId }) => deviceId),
     at,
   )
+  noteStats(tx, known)
   wakeAfterCommit(tx, 'commands')
   wakeAfterCommit(
     tx,

@@ -16,6 +16,7 @@ import {
   updateDisconnectedStatuses,
 } from './store.ts'
 import { insertOutages, listDueOutages, deleteOutages } from './store-outages.ts'
+import { noteStats } from '../stats/note-stats.ts'
 
 const MINUTE_MS = 60_000
 const OUTAGES_PER_PART = 1000
@@ -69,6 +70,7 @@ export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], 
       .filter(({ dueAt }) => dueAt > at)
       .map(({ status: { orgId, deviceId }, downAt, dueAt }) => ({ orgId, deviceId, downAt, dueAt })),
   )
+  noteStats(tx, down)
   wakeAfterCommit(
     tx,
     'rollouts',

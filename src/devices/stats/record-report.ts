@@ -15,6 +15,7 @@ import { recordTelemetry } from '../telemetry/record-telemetry.ts'
 import { appendCompletedRestores } from '../commands/append-ended.ts'
 import { updateReportedStatuses } from './store-reports.ts'
 import { type ClaimedStatus, listConnectReasons, lockClaimedStatuses } from '../sessions/store.ts'
+import { noteStats } from './note-stats.ts'
 
 /** A report, with the session that carried it. */
 export interface SessionReport extends Report {
@@ -38,6 +39,7 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
     })
     if (changes.length === 0) return
     await updateReportedStatuses(tx, changes, time.at)
+    noteStats(tx, changes)
     await recordHardware(
       tx,
       changes.flatMap(({ hardware, ...key }) => (hardware === null ? [] : [{ ...key, hardware }])),

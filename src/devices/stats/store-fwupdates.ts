@@ -3,6 +3,7 @@ import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { columnsOf, rowsAs } from '../../platform/rows.ts'
 import type { FwUpdate } from '../tables.ts'
+import { noteStats } from './note-stats.ts'
 
 export interface FwUpdateChange {
   readonly deviceId: string
@@ -32,6 +33,7 @@ export async function updateFwUpdates(
       'status_id', coalesce((status.fwupdate->>'status_id')::integer, 0) + 1, 'timestamp', ${at.getTime() / 1000}::float8)
     from change where status.org_id = change.org_id and status.device_id = change.device_id
   `.execute(tx)
+  noteStats(tx, rows)
 }
 
 /** Increases the displayed progress of a device with a running update; it never decreases. */
@@ -46,4 +48,5 @@ export async function raiseProgress(
     where status.org_id = ${scope.orgId} and status.device_id = ${deviceId}
       and status.fwupdate->>'status' = 'inprogress' and (status.fwupdate->>'progress')::integer < ${progress}::integer
   `.execute(tx)
+  noteStats(tx, [{ orgId: scope.orgId, deviceId }])
 }

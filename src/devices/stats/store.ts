@@ -2,13 +2,20 @@ import { type Selectable, sql } from 'kysely'
 import type { SiteScope, SitesScope } from '../../access/scope.ts'
 import type { Conditions } from '../../http/filters.ts'
 import type { Page, Paged } from '../../http/lists.ts'
-import type { Reader } from '../../platform/db.ts'
+import { type Reader, anyOf } from '../../platform/db.ts'
 import type { orgStatsFilters } from '../filters.ts'
 import { deviceFields } from '../store-fields.ts'
 import type { DeviceStatusTable, DeviceTable } from '../tables.ts'
 import type { DeviceReportTable } from '../telemetry/tables.ts'
 import { byMac, pageOfDevices } from '../store-device-pages.ts'
-import { deviceFilterOf, devicesWithStatus, everyDevice, passes, sizesOfStats } from '../store-lists.ts'
+import {
+  type DeviceFilter,
+  deviceFilterOf,
+  devicesWithStatus,
+  everyDevice,
+  passes,
+  sizesOfStats,
+} from '../store-lists.ts'
 
 /** A device with its last report; null for what it never reported. */
 export type DeviceStats = Pick<
@@ -46,16 +53,30 @@ export function listDeviceStats(
   })
 }
 
+/** Lists the statistics of those of the devices that are in one of the scope's sites. */
+export async function listDeviceStatsById(
+  reader: Reader,
+  scope: SitesScope,
+  deviceIds: readonly string[],
+): Promise<DeviceStats[]> {
+  const filter = { ...everyDevice, more: [sql`device.id = ${anyOf(deviceIds)}`] }
+  return (await selectStats(reader, scope, filter)).filter(({ siteId }) => siteId !== null)
+}
+
 export async function findDeviceStats(
   reader: Reader,
   scope: SiteScope,
   deviceId: string,
 ): Promise<DeviceStats | undefined> {
-  const filter = { ...everyDevice, more: [sql`device.id = ${deviceId}`] }
+  const [found] = await selectStats(reader, scope, { ...everyDevice, more: [sql`device.id = ${deviceId}`] })
+  return found
+}
+
+async function selectStats(reader: Reader, scope: SitesScope, filter: DeviceFilter): Promise<DeviceStats[]> {
   const { rows } = await sql<DeviceStats>`
     select device.id, ${columns} from ${devicesWithStatus}
       left join device_report known on known.org_id = device.org_id and known.device_id = device.id
     where ${passes(scope, filter)}
   `.execute(reader)
-  return rows[0]
+  return rows
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg, SiteScope } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { noteChanges } from '../../platform/changes.ts'
 import { columnsOf, updateRows } from '../../platform/rows.ts'
 import { type TableDevice, documentColumns } from './device-table.ts'
 
@@ -36,4 +37,9 @@ export async function updateDevices(
     set: sql`modified_at = ${at}`,
     where: sql`device.org_id = ${scope.orgId}`,
   })
+  noteChanges(
+    tx,
+    'device',
+    devices.map(({ id }) => ({ orgId: scope.orgId, id })),
+  )
 }

@@ -2,6 +2,7 @@ import { systemScope } from '../../access/scope.ts'
 import type { AdvancedCommand } from '../../devices/commands/store.ts'
 import type { FinishedCommand } from '../../devices/commands/store-ended.ts'
 import { type MxedgeEventInput, type PackageUpdate, appendMxedgeEvents } from '../../events/append-mxedge.ts'
+import { noteChanges } from '../../platform/changes.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTxByKeys } from '../../platform/db.ts'
@@ -57,6 +58,11 @@ export async function sweepMxedgeCommands(ctx: Context): Promise<void> {
 /** Locks no appliance: a connect locks it before its commands, which are locked here. */
 async function appendEnds(tx: Tx, ended: readonly EndedCommand[], at: Date): Promise<void> {
   const ids = ended.map(({ mxedgeId }) => mxedgeId)
+  noteChanges(
+    tx,
+    'mxedge_stats',
+    ended.map(({ orgId, mxedgeId: id }) => ({ orgId, id })),
+  )
   const mxedges = new Map((await listMxedgesById(tx, ids)).map((mxedge) => [mxedge.id, mxedge]))
   for (const [orgId, some] of Map.groupBy(ended, (command) => command.orgId)) {
     const events = some.flatMap((command) => {

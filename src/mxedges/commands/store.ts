@@ -7,6 +7,7 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { noteChanges } from '../../platform/changes.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { Mxedge } from '../mxedge.ts'
@@ -277,7 +278,7 @@ const progressColumns = columnsOf('mxedgeCommand', {
 /** Writes the steps that commands have reached. Of several steps of one command, the last one counts. */
 export async function updateProgress(tx: Tx, advanced: readonly AdvancedCommand[], at: Date): Promise<void> {
   const rows = [...new Map(advanced.map((step) => [step.id, step])).values()]
-  await sql`
+  const advancing = await sql<{ orgId: string; id: string }>`
     with locked as materialized (
       select command.org_id, command.id, step.progress
       from ${rowsAs('step', progressColumns, rows)}
@@ -287,7 +288,9 @@ export async function updateProgress(tx: Tx, advanced: readonly AdvancedCommand[
     )
     update mxedge_command command set progress = locked.progress, progressed_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id
+    returning command.org_id, command.mxedge_id as id
   `.execute(tx)
+  noteChanges(tx, 'mxedge_stats', advancing.rows)
 }
 
 /** Ends commands that a failing process sent and then forgot: they were silent for longer than any command is. */

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
+import { noteChanges } from '../../platform/changes.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import { rowsAs, columnsOf } from '../../platform/rows.ts'
 import type { Mxedge } from '../mxedge.ts'
@@ -37,6 +38,7 @@ export async function openSession(
   scope: InOrg,
   { mxedgeId, nodeId, facts, report, at }: NewMxedgeSession,
 ): Promise<string> {
+  noteChanges(tx, 'mxedge_stats', [{ orgId: scope.orgId, id: mxedgeId }])
   const opened = await sql<{ epoch: string }>`
     insert into mxedge_session (org_id, mxedge_id, node_id, epoch, connected, connected_at, last_seen_at, facts, report)
     values (${scope.orgId}, ${mxedgeId}, ${nodeId}, nextval('mxedge_session_epoch'), true, ${at}, ${at},
@@ -74,6 +76,7 @@ export async function closeSessions(tx: Tx, keys: readonly MxedgeSessionKey[], a
     where session.mxedge_id = locked.mxedge_id
     returning ${downed}
   `.execute(tx)
+  noteChanges(tx, 'mxedge_stats', closed.rows)
   return closed.rows
 }
 
@@ -83,7 +86,7 @@ export async function updateReport(
   { mxedgeId, epoch }: MxedgeSessionKey,
   { report, distro, at }: ReportedMxedge & { readonly at: Date },
 ): Promise<void> {
-  await tx
+  const updated = await tx
     .updateTable('mxedgeSession')
     .set({
       report: json(report),
@@ -92,7 +95,9 @@ export async function updateReport(
     })
     .where('mxedgeId', '=', mxedgeId)
     .where('epoch', '=', epoch)
+    .returning(['orgId', 'mxedgeId as id'])
     .execute()
+  noteChanges(tx, 'mxedge_stats', updated)
 }
 
 /** A link that must be closed, with the reason. */

@@ -48,17 +48,18 @@ export const mxedgeStatsOperations: Operation[] = [
     reply: StatsReply,
     run: async (ctx, { scope, params }) => {
       const mxedge = await getMxedge(ctx.db, scope, params.mxedge_id)
-      return (await presenterOf(ctx, scope, [mxedge]))(mxedge)
+      return (await statsPresenterOf(ctx, scope, [mxedge]))(mxedge)
     },
   }),
 ].flat()
 
 /** Presents a page of appliances with the sessions and upgrades of all of them. */
 export async function presentMany(ctx: Context, scope: InOrg, page: Paged<Mxedge>) {
-  return presentPage(page, await presenterOf(ctx, scope, page.rows))
+  return presentPage(page, await statsPresenterOf(ctx, scope, page.rows))
 }
 
-async function presenterOf(ctx: Context, scope: InOrg, mxedges: readonly Mxedge[]) {
+/** Reads in one go what the presentation of all `mxedges` needs besides their rows. */
+export async function statsPresenterOf(ctx: Context, scope: InOrg, mxedges: readonly Mxedge[]) {
   const sessionOf = await sessionsOf(ctx, scope, mxedges)
   const ids = mxedges.map(({ id }) => id)
   const fwUpdates = await listFwUpdates(ctx.db, scope, ids)

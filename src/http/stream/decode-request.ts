@@ -1,0 +1,38 @@
+/** What a client asks of the stream. */
+export type StreamRequest =
+  | { readonly kind: 'subscribe'; readonly channel: string; readonly after: number | null }
+  | { readonly kind: 'unsubscribe'; readonly channel: string }
+  | { readonly kind: 'malformed'; readonly why: string }
+
+const MAX_CHANNEL = 300
+
+/**
+ * Parses `{"subscribe": "/sites/{site_id}/devices", "after": 17}`, where `after` is the `seq` of the last message that the
+ * client has, and `{"unsubscribe": ...}`.
+ */
+export function decodeRequest(text: string): StreamRequest {
+  let message: unknown
+  try {
+    message = JSON.parse(text)
+  } catch {
+    return malformed('A message must be a JSON object')
+  }
+  if (typeof message !== 'object' || message === null || Array.isArray(message))
+    return malformed('A message must be a JSON object')
+  const { subscribe, unsubscribe, after = null, ...others } = message as Readonly<Record<string, unknown>>
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) return malformed(`Unknown member ${unknown.slice(0, 50)}`)
+  if ((subscribe === undefined) === (unsubscribe === undefined))
+    return malformed('A message must have either subscribe or unsubscribe')
+  const channel = subscribe ?? unsubscribe
+  if (typeof channel !== 'string' || channel.length > MAX_CHANNEL)
+    return malformed(`A channel must be a text of at most ${MAX_CHANNEL} characters`)
+  if (subscribe === undefined)
+    return after === null ? { kind: 'unsubscribe', channel } : malformed('Only subscribe takes after')
+  if (after !== null && !Number.isSafeInteger(after)) return malformed('after must be the seq of a message')
+  return { kind: 'subscribe', channel, after: after as number | null }
+}
+
+function malformed(why: string): StreamRequest {
+  return { kind: 'malformed', why }
+}

@@ -1,0 +1,54 @@
+/** A message of a channel, as it is sent. */
+export interface Message {
+  readonly seq: number
+  readonly text: Buffer
+}
+
+const MAX_MESSAGES = 1000
+const MAX_BYTES = 1024 * 1024
+
+/** The last messages of a channel, for clients that were away for a moment. */
+export interface History {
+  /** The number of the last message. */
+  readonly seq: number
+  add(encode: (seq: number) => string): Message
+  /** Lists the messages after number `seq`, oldest first; null where some of them are no longer kept. */
+  after(seq: number): readonly Message[] | null
+  /** Forgets all messages, as if many had been left out. */
+  skip(): number
+}
+
+/** @param start A number above all that any channel of this name has had: clients may name those. */
+export function createHistory(start: number): History {
+  let messages: Message[] = []
+  let bytes = 0
+  let seq = start
+  return {
+    get seq() {
+      return seq
+    },
+    add(encode) {
+      seq += 1
+      const message = { seq, text: Buffer.from(encode(seq)) }
+      messages.push(message)
+      bytes += message.text.length
+      let dropped = 0
+      while (messages.length - dropped > MAX_MESSAGES || bytes > MAX_BYTES) {
+        bytes -= messages[dropped]?.text.length ?? 0
+        dropped += 1
+      }
+      if (dropped > 0) messages = messages.slice(dropped)
+      return message
+    },
+    after(known) {
+      if (known > seq || known < (messages[0]?.seq ?? seq + 1) - 1) return null
+      return messages.filter((message) => message.seq > known)
+    },
+    skip() {
+      messages = []
+      bytes = 0
+      seq += 1
+      return seq
+    },
+  }
+}

@@ -1,0 +1,182 @@
+import { systemScope } from '../../access/scope.ts'
+import { type ChangeKind, parseChange } from '../../platform/changes.ts'
+import type { Context } from '../../platform/context.ts'
+import type { ChangeSource, Told } from './channel.ts'
+import { type History, type Message, createHistory } from './history.ts'
+
+/** Changes of this time share a read, and several changes of one object a message. */
+const GATHER_MS = 100
+/** How many changes one read fetches. */
+const BATCH = 500
+/** Changes of one kind in an organization that may wait; beyond that watchers are told to read again. */
+const MAX_WAITING = 20_000
+/** How long a channel without a listener keeps its messages, for clients that come back. */
+const KEEP_MS = 60_000
+
+export interface Listener {
+  onMessage(channel: string, message: Message): void
+  /** Messages were left out: the client has to read the whole list again. */
+  onMissed(channel: string, seq: number): void
+}
+
+/** A channel that somebody may hear. */
+export interface HeardChannel {
+  readonly name: string
+  readonly orgId: string
+  readonly kinds: readonly ChangeKind[]
+}
+
+/** Reads what has changed, once for all who hear it, and only where somebody does. */
+export interface Hub {
+  /**
+   * Adds a listener; the last messages that it has missed are returned, oldest first.
+   * @param after The number of the last message that it has; null: none.
+   */
+  subscribe(channel: HeardChannel, listener: Listener, after: number | null): Subscribed
+  unsubscribe(name: string, listener: Listener): void
+  /** Resolves when no more is read. */
+  stop(): Promise<void>
+}
+
+export interface Subscribed {
+  /** The number of the channel's last message. */
+  readonly seq: number
+  /** What the listener has missed; null if that is not known any more. */
+  readonly missed: readonly Message[] | null
+}
+
+interface Open extends HeardChannel {
+  readonly listeners: Set<Listener>
+  readonly history: History
+  /** Since when nobody listens. */
+  quietSinceMs: number | null
+}
+
+export function createHub(ctx: Context, sources: readonly ChangeSource[]): Hub {
+  const readers = new Map(sources.map((source) => [source.kind, source]))
+  const open = new Map<string, Open>()
+  /** How many channels tell of a kind in an organization. */
+  const heard = new Map<string, number>()
+  const waiting = new Map<string, Set<string>>()
+  let timer: NodeJS.Timeout | null = null
+  let working: Promise<void> = Promise.resolve()
+  let isStopped = false
+
+  const keyOf = (kind: ChangeKind, orgId: string): string => `${kind} ${orgId}`
+
+  function count({ kinds, orgId }: HeardChannel, change: 1 | -1): void {
+    for (const kind of kinds) {
+      const key = keyOf(kind, orgId)
+      const next = (heard.get(key) ?? 0) + change
+      if (next > 0) heard.set(key, next)
+      else heard.delete(key)
+    }
+  }
+
+  function closeQuiet(): void {
+    const nowMs = ctx.clock.now().getTime()
+    for (const channel of open.values()) {
+      if (channel.quietSinceMs === null || nowMs - channel.quietSinceMs < KEEP_MS) continue
+      open.delete(channel.name)
+      count(channel, -1)
+    }
+  }
+
+  function onHints(hints: Iterable<string>): void {
+    if (open.size === 0) return
+    for (const hint of hints) {
+      const { kind, orgId, id } = parseChange(hint)
+      const key = keyOf(kind, orgId)
+      if (!heard.has(key)) continue
+      const ids = waiting.get(key) ?? new Set()
+      waiting.set(key, ids.add(id))
+      if (ids.size > MAX_WAITING) {
+        waiting.delete(key)
+        tellMissed(kind, orgId)
+      }
+    }
+    if (waiting.size > 0) timer ??= setTimeout(readSoon, GATHER_MS)
+  }
+
+  function readSoon(): void {
+    working = working.then(readAll).finally(() => {
+      timer = waiting.size > 0 && !isStopped ? setTimeout(readSoon, GATHER_MS) : null
+    })
+  }
+
+  async function readAll(): Promise<void> {
+    closeQuiet()
+    const round = [...waiting]
+    waiting.clear()
+    for (const [key, ids] of round) {
+      const [kind, orgId] = key.split(' ') as [ChangeKind, string]
+      const all = [...ids]
+      for (let start = 0; start < all.length; start += BATCH) {
+        if (isStopped) return
+        await readBatch({ kind, orgId }, all.slice(start, start + BATCH))
+      }
+    }
+  }
+
+  async function readBatch(
+    { kind, orgId }: { readonly kind: ChangeKind; readonly orgId: string },
+    ids: string[],
+  ): Promise<void> {
+    try {
+      for (const told of (await readers.get(kind)?.read(ctx, systemScope('stream', orgId), ids)) ?? []) tell(told)
+    } catch (error) {
+      ctx.log.warn(
+        { err: error, kind, orgId },
+        'changes could not be read for the stream; its clients are told to read again',
+      )
+      tellMissed(kind, orgId)
+    }
+  }
+
+  function tell({ channels, data }: Told): void {
+    for (const name of channels) {
+      const channel = open.get(name)
+      if (channel === undefined) continue
+      const message = channel.history.add((seq) => JSON.stringify({ event: 'data', channel: name, data, seq }))
+      for (const listener of channel.listeners) listener.onMessage(name, message)
+    }
+  }
+
+  function tellMissed(kind: ChangeKind, orgId: string): void {
+    for (const channel of open.values()) {
+      if (channel.orgId !== orgId || !channel.kinds.includes(kind)) continue
+      const seq = channel.history.skip()
+      for (const listener of channel.listeners) listener.onMissed(channel.name, seq)
+    }
+  }
+
+  const stopHearing = ctx.wakes.on('changes', onHints)
+  return {
+    subscribe(wanted, listener, after) {
+      let channel = open.get(wanted.name)
+      if (channel === undefined) {
+        closeQuiet()
+        // A thousand messages in a millisecond is more than any channel has.
+        const history = createHistory(ctx.clock.now().getTime() * 1000)
+        channel = { ...wanted, listeners: new Set(), history, quietSinceMs: null }
+        open.set(wanted.name, channel)
+        count(channel, 1)
+      }
+      channel.listeners.add(listener)
+      channel.quietSinceMs = null
+      const { seq } = channel.history
+      return { seq, missed: after === null ? [] : channel.history.after(after) }
+    },
+    unsubscribe(name, listener) {
+      const channel = open.get(name)
+      if (channel === undefined || !channel.listeners.delete(listener)) return
+      if (channel.listeners.size === 0) channel.quietSinceMs = ctx.clock.now().getTime()
+    },
+    async stop() {
+      isStopped = true
+      stopHearing()
+      if (timer !== null) clearTimeout(timer)
+      await working
+    },
+  }
+}

@@ -1,0 +1,286 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { recordCommandOutcomes, recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
+import type { AnyJson } from '../support/any-json.ts'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type StreamClient, openStream } from '../support/stream-client.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+let server: TestServer
+let siteId: string
+let device: MadeDevice
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  siteId = await addSite(server)
+  const [made] = await claimNewDevices(server, 1, { siteId })
+  if (made === undefined) throw new Error('no device')
+  device = made
+})
+
+const open = ({ token }: TestOrg = server.org): Promise<StreamClient> =>
+  openStream(server.url, { authorization: `Token ${token}` })
+
+const isNamed =
+  (name: string) =>
+  ({ data }: AnyJson): boolean =>
+    data?.name === name
+
+/** Connects the device, and returns how it answers a ping, which resolves with the id of the command. */
+async function answerer(): Promise<(text: string) => Promise<string>> {
+  await connectDevice(server.ctx, device.mac)
+  const { nodeId } = await server.ctx.db
+    .selectFrom('deviceSession')
+    .select('nodeId')
+    .where('deviceId', '=', device.id)
+    .executeTakeFirstOrThrow()
+  return async (text) => {
+    const path = `/sites/${siteId}/devices/${device.id}/ping`
+    const { body } = await server.call('POST', path, { body: { host: '192.0.2.1' } })
+    const sent = await recordCommandsSent(server.ctx, nodeId, { limit: 10, rebooting: [] })
+    const outcome = { kind: 'done', text } as const
+    await recordCommandOutcomes(
+      server.ctx,
+      sent.map(({ orgId, id, callId }) => ({ orgId, id, callId, outcome })),
+    )
+    return body.session
+  }
+}
+
+/** Resolves with the status of the refusal to open the stream. */
+async function refusal(headers: Record<string, string>): Promise<number | undefined> {
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/api-ws/v1/stream`, { headers })
+  const [, { statusCode }] = await once(socket, 'unexpected-response')
+  socket.on('error', () => {})
+  socket.terminate()
+  return statusCode
+}
+
+async function login({ email, password }: TestOrg): Promise<string> {
+  const answer = await server.call('POST', '/login', { as: null, body: { email, password } })
+  return (answer.headers.get('set-cookie') ?? '').match(/sessionid=[^;]+/)?.[0] ?? ''
+}
+
+describe('the stream', () => {
+  it('tells what has changed in the statistics of devices, as the API shows them', async () => {
+    const client = await open()
+    const channel = `/sites/${siteId}/stats/devices`
+    expect(await client.subscribe(channel)).toMatchObject({ event: 'channel_subscribed', channel })
+    await connectDevice(server.ctx, device.mac, { firmware: '4.2.0' })
+    const told = await client.next(({ data }) => data.version === '4.2.0')
+    expect(told).toMatchObject({
+      event: 'data',
+      channel,
+      data: { id: device.id, status: 'connected', version: '4.2.0' },
+    })
+    const shown = await server.call('GET', `/sites/${siteId}/stats/devices/${device.id}`)
+    expect(Object.keys(told.data).toSorted()).toEqual(Object.keys(shown.body).toSorted())
+  })
+
+  it('tells of changed, moved and unclaimed devices', async () => {
+    const other = await addSite(server, 'There')
+    const client = await open()
+    for (const id of [siteId, other]) await client.subscribe(`/sites/${id}/devices`)
+    await server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { name: 'Hall' } })
+    expect(await client.next(isNamed('Hall'))).toMatchObject({ channel: `/sites/${siteId}/devices` })
+    const inventory = `/orgs/${server.org.orgId}/inventory`
+    await server.call('PUT', inventory, { body: { op: 'assign', site_id: other, macs: [device.mac] } })
+    const two = [await client.next(), await client.next()]
+    expect(two.toSorted((a) => (a.channel.includes(siteId) ? -1 : 1))).toMatchObject([
+      { channel: `/sites/${siteId}/devices`, data: { id: device.id, site_id: siteId, deleted: true } },
+      { channel: `/sites/${other}/devices`, data: { id: device.id, site_id: other, name: 'Hall' } },
+    ])
+    await server.call('PUT', inventory, { body: { op: 'delete', macs: [device.mac] } })
+    expect(await client.next()).toMatchObject({ channel: `/sites/${other}/devices`, data: { deleted: true } })
+  })
+
+  it('tells what a device answered to a command', async () => {
+    const answer = await answerer()
+    const channel = `/sites/${siteId}/devices/${device.id}/cmd`
+    const client = await open()
+    await client.subscribe(channel)
+    const session = await answer('1 packets received')
+    expect(await client.next()).toMatchObject({ channel, data: { session, raw: '1 packets received' } })
+    const later = await open()
+    await later.subscribe(channel)
+    expect(await later.next()).toMatchObject({ channel, data: { session, raw: '1 packets received' } })
+  })
+
+  it('tells of edge appliances, in the organization and in their site', async () => {
+    const orgs = `/orgs/${server.org.orgId}`
+    const client = await open()
+    const channels = [
+      `${orgs}/mxedges`,
+      `${orgs}/stats/mxedges`,
+      `/sites/${siteId}/mxedges`,
+      `/sites/${siteId}/stats/mxedges`,
+    ]
+    for (const channel of channels)
+      expect(await client.subscribe(channel)).toMatchObject({ event: 'channel_subscribed' })
+    const told = (channel: string, matches: (data: AnyJson) => boolean) =>
+      waitUntil(
+        'what is told',
+        () => client.received.find((message) => message.channel === channel && matches(message.data)) ?? null,
+      )
+    const { body: made } = await server.call('POST', `${orgs}/mxedges`, { body: { name: 'Edge', model: 'ME-X1' } })
+    expect(await told(`${orgs}/mxedges`, ({ id }) => id === made.id)).not.toHaveProperty('data.magic')
+    await server.call('POST', `${orgs}/mxedges/assign`, { body: { site_id: siteId, mxedge_ids: [made.id] } })
+    for (const channel of channels) await told(channel, ({ id, site_id: place }) => id === made.id && place === siteId)
+    await server.call('DELETE', `${orgs}/mxedges/${made.id}`)
+    for (const channel of [`${orgs}/mxedges`, `/sites/${siteId}/mxedges`])
+      await told(channel, ({ id, deleted }) => id === made.id && deleted === true)
+  })
+
+  it('says each change once, however often a device changes meanwhile', async () => {
+    const client = await open()
+    const channel = `/sites/${siteId}/devices`
+    await client.subscribe(channel)
+    await Promise.all(
+      ['A', 'B', 'C'].map((name) => server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { name } })),
+    )
+    await server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { name: 'Last' } })
+    const seqs: number[] = []
+    for (let name = ''; name !== 'Last';) {
+      const { data, seq } = await client.next()
+      name = data.name
+      seqs.push(seq)
+    }
+    expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index))
+  })
+
+  it('sends what a client has missed when it comes back', async () => {
+    const channel = `/sites/${siteId}/devices`
+    const listening = await open()
+    await listening.subscribe(channel)
+    const first = await open()
+    const { seq } = await first.subscribe(channel)
+    first.socket.close()
+    await first.closed
+    await server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { name: 'Missed' } })
+    const missed = await listening.next(isNamed('Missed'))
+    const second = await open()
+    expect(await second.subscribe(channel, seq)).toMatchObject({ seq: missed.seq, resumed: true })
+    expect(await second.next(isNamed('Missed'))).toEqual(missed)
+    const third = await open()
+    expect(await third.subscribe(channel, seq - 1)).toMatchObject({ resumed: false })
+  })
+
+  it('says nothing on a channel after it was unsubscribed', async () => {
+    const channel = `/sites/${siteId}/devices`
+    const [client, other] = [await open(), await open()]
+    for (const each of [client, other]) await each.subscribe(channel)
+    client.send({ unsubscribe: channel })
+    const { event } = await client.next((message) => message.event !== 'data')
+    expect(event).toBe('channel_unsubscribed')
+    await server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { name: 'Quiet' } })
+    await other.next(isNamed('Quiet'))
+    expect(client.received).toEqual([])
+  })
+
+  it('takes two thousand channels, and no more', async () => {
+    const client = await open()
+    const channels = Array.from({ length: 2001 }, (_, index) => {
+      const id = `00000000-0000-0000-1000-${String(index).padStart(12, '0')}`
+      return `/sites/${siteId}/devices/${id}/cmd`
+    })
+    for (const channel of channels) client.send({ subscribe: channel })
+    const last = await client.next(({ channel }) => channel === channels.at(-1))
+    expect(last).toMatchObject({ event: 'subscribe_failed', detail: 'A connection has at most 2000 channels' })
+  })
+})
+
+describe('who may hear', () => {
+  it('is whoever may read the site', async () => {
+    const stranger = await server.addOrg()
+    const client = await open(stranger)
+    const channel = `/sites/${siteId}/devices`
+    expect(await client.subscribe(channel)).toMatchObject({
+      event: 'subscribe_failed',
+      channel,
+      detail: expect.any(String),
+    })
+    expect(await client.subscribe('/sites/x/devices')).toMatchObject({ detail: 'There is no such channel' })
+    expect(await client.subscribe(`/sites/${siteId}/unknown`)).toMatchObject({ event: 'subscribe_failed' })
+    await server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { name: 'Secret' } })
+    const own = await open()
+    await own.subscribe(channel)
+    await server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { name: 'Later' } })
+    await own.next(isNamed('Later'))
+    expect(client.received).toEqual([])
+  })
+
+  it('is checked again: who loses the privilege hears no more', async () => {
+    const org = await server.addOrg()
+    const site = await addSite(server, 'Elsewhere', org)
+    const client = await openStream(server.url, { cookie: await login(org) })
+    const channel = `/sites/${site}/devices`
+    expect(await client.subscribe(channel)).toMatchObject({ event: 'channel_subscribed' })
+    await server.ctx.db.deleteFrom('privilege').where('orgId', '=', org.orgId).execute()
+    expect(await client.next()).toMatchObject({ event: 'subscribe_failed', channel })
+  })
+
+  it('is nobody whose credentials have ended', async () => {
+    const org = await server.addOrg()
+    const cookie = await login(org)
+    const client = await openStream(server.url, { cookie })
+    await server.ctx.db.deleteFrom('session').execute()
+    expect(await client.closed).toBe(1008)
+    expect(await refusal({ cookie })).toBe(401)
+  })
+
+  it('is nobody without a token or a session', async () => {
+    expect(await refusal({})).toBe(401)
+    expect(await refusal({ authorization: 'Token wrong' })).toBe(401)
+    const { email, password } = server.org
+    expect(await refusal({ authorization: `Basic ${btoa(`${email}:${password}`)}` })).toBe(401)
+  })
+
+  it('is no page of another origin', async () => {
+    const cookie = await login(await server.addOrg())
+    expect(await refusal({ cookie, origin: 'https://evil.example.test' })).toBe(403)
+    await openStream(server.url, { cookie, origin: server.url })
+  })
+})
+
+describe('a client that does not keep to the rules', () => {
+  it.each([
+    ['what is no JSON', 'hello', 1008],
+    ['a message without a channel', '{}', 1008],
+    ['a message that is too long', JSON.stringify({ subscribe: 'x'.repeat(2000) }), 1009],
+  ])('is disconnected after %s', async (_what, text, code) => {
+    const client = await open()
+    client.send(text)
+    expect(await client.closed).toBe(code)
+  })
+
+  it('that does not read is told to come back', async () => {
+    const answer = await answerer()
+    const client = await open()
+    await client.subscribe(`/sites/${siteId}/devices/${device.id}/cmd`)
+    client.socket.pause()
+    // The kernel takes some megabytes before anything waits.
+    for (let round = 0; round < 20; round += 1) await answer('x'.repeat(900_000))
+    client.socket.resume()
+    expect(await client.closed).toBe(1013)
+  })
+})
+
+it('answers an ordinary request with the reason', async () => {
+  const answer = await fetch(`${server.url}/api-ws/v1/stream`)
+  expect(answer.status).toBe(400)
+  expect(await answer.json()).toEqual({ detail: 'This path is served by WebSocket alone' })
+})
+
+it('leaves requests that offer another protocol alone', async () => {
+  const { port } = new URL(server.url)
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write('GET /api/v1/const/device_models HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: h2c\r\n\r\n')
+  const [data] = await once(socket, 'data')
+  socket.destroy()
+  expect(String(data)).toMatch(/^HTTP\/1.1 401 /)
+})
