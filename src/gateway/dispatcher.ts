@@ -68,15 +68,19 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   const all = [inFlight, diagnostics]
   /** Until when devices get no command, by their ids: they have agreed to reboot and would lose it. */
   const rebooting = new Map<string, { readonly link: L; readonly untilMs: number }>()
-  const outcomes = gatherFacts<FinishedCommand>(ctx, {
-    name: 'outcomes of commands',
-    write: (items) => rows.finish(items),
-    bytesOf: ({ outcome }) => ('text' in outcome ? (outcome.text?.length ?? 0) : 0),
-    idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
-  })
   const progress = gatherFacts<AdvancedCommand>(ctx, {
     name: 'progress of commands',
     write: async (items) => rows.advance?.(items),
+    idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
+  })
+  const outcomes = gatherFacts<FinishedCommand>(ctx, {
+    name: 'outcomes of commands',
+    async write(items) {
+      // A command that has ended takes no progress any more, so what its device reported before is written first.
+      await progress.flush()
+      await rows.finish(items)
+    },
+    bytesOf: ({ outcome }) => ('text' in outcome ? (outcome.text?.length ?? 0) : 0),
     idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
   })
   const unsent = gatherFacts<C>(ctx, {
