@@ -1,5 +1,6 @@
 import { uuidv7 } from 'uuidv7'
-import { type InOrg, type SitesScope, coversOrg } from '../access/scope.ts'
+import { type InOrg, coversOrg } from '../access/scope.ts'
+import { listGroupsWithPrivileges } from '../accounts/grants/store.ts'
 import { appendAudit } from '../events/append.ts'
 import { auditDocument } from '../orgs/create-site.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
@@ -11,7 +12,7 @@ import {
   updateSiteRow,
 } from '../orgs/installers/store.ts'
 import type { Document } from '../platform/document.ts'
-import { isInSameGroups, mergeSite } from '../orgs/org.ts'
+import { listChangedGroups, mergeSite } from '../orgs/org.ts'
 import { type Site, insertSite } from '../orgs/store-sites.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
@@ -31,7 +32,8 @@ export interface SiteDefinition {
 /**
  * Creates the site of that name, or updates it if it exists.
  * @throws AppError not_found for a site that the installer may not work on, and for a new one whose name differs from
- *   the path; forbidden for an installer of single sites who asks for a new site or other groups; conflict where
+ *   the path; forbidden for an installer of single sites who asks for a new site or other groups, and for one of the
+ *   organization who asks for a group that privileges name, or to leave it; conflict where
  *   several sites have the name; invalid for the name of another site, a name that can't stand in a path, and unknown
  *   groups.
  */
@@ -44,8 +46,8 @@ export async function upsertSite(ctx: Context, installer: Installer, definition:
     if (definition.id !== null && definition.id !== before?.id)
       throw invalidField('id', `${definition.id} is not the id of the site ${definition.siteName}`)
     const body = await withGroups(tx, scope, definition)
-    if (before === null) await addSite(tx, scope, { definition, body, at })
-    else await changeSite(tx, scope, { before, body, at })
+    if (before === null) await addSite(tx, installer, { definition, body, at })
+    else await changeSite(tx, installer, { before, body, at })
   })
 }
 
@@ -81,7 +83,8 @@ interface NewSite {
   readonly at: Date
 }
 
-async function addSite(tx: Tx, scope: SitesScope, { definition, body, at }: NewSite): Promise<void> {
+async function addSite(tx: Tx, installer: Installer, { definition, body, at }: NewSite): Promise<void> {
+  const { scope } = installer
   const {
     siteName,
     body: { name },
@@ -90,7 +93,9 @@ async function addSite(tx: Tx, scope: SitesScope, { definition, body, at }: NewS
   // The request renames a site that does not exist.
   if (name.replaceAll('+', ' ') !== siteName.replaceAll('+', ' ')) throw notFound(siteName)
   assertPathName(name)
-  const site = await insertSite(tx, scope, { id: uuidv7(), ...mergeSite(null, body), at })
+  const content = mergeSite(null, body)
+  await assertMayRegroup(tx, installer, listChangedGroups(null, content))
+  const site = await insertSite(tx, scope, { id: uuidv7(), ...content, at })
   await appendAudit(tx, scope, { message: `Add Site "${name}"`, siteId: site.id, after: auditDocument(site), at })
 }
 
@@ -100,11 +105,10 @@ interface ChangedSite {
   readonly at: Date
 }
 
-async function changeSite(tx: Tx, scope: SitesScope, { before, body, at }: ChangedSite): Promise<void> {
+async function changeSite(tx: Tx, installer: Installer, { before, body, at }: ChangedSite): Promise<void> {
+  const { scope } = installer
   const content = mergeSite(before, body)
-  // Groups carry privileges: an installer of single sites could otherwise gain other roles.
-  if (!coversOrg(scope) && !isInSameGroups(before, content))
-    throw new AppError('forbidden', "Installers of single sites can't change their sitegroup_names")
+  await assertMayRegroup(tx, installer, listChangedGroups(before, content))
   if (content.name !== before.name) {
     assertPathName(content.name)
     const taken = await lockSitesNamed(tx, scope, content.name)
@@ -118,6 +122,19 @@ async function changeSite(tx: Tx, scope: SitesScope, { before, body, at }: Chang
     after: auditDocument(after),
     at,
   })
+}
+
+/** Refuses changes that would give installers, or take from others, what the privileges of a group give. */
+async function assertMayRegroup(tx: Tx, { scope, mayWrite }: Installer, groupIds: readonly string[]): Promise<void> {
+  if (mayWrite || groupIds.length === 0) return
+  if (!coversOrg(scope))
+    throw new AppError('forbidden', "Installers of single sites can't change their sitegroup_names")
+  const [name] = await listGroupsWithPrivileges(tx, scope, groupIds)
+  if (name === undefined) return
+  throw new AppError(
+    'forbidden',
+    `sitegroup_names: privileges name the group "${name}", so installers can't change its sites`,
+  )
 }
 
 /**

@@ -45,15 +45,18 @@ export function auditDocumentOfOrg({ name, doc }: OrgDocument): Record<string, u
   return { ...omitSecrets(doc), name }
 }
 
-/** True if both documents of a site name the same groups, in any order. */
-export function isInSameGroups(before: Pick<SiteDocument, 'doc'>, after: Pick<SiteDocument, 'doc'>): boolean {
-  const [was, is] = [groupsOf(before), groupsOf(after)]
-  return was.size === is.size && [...was].every((id) => is.has(id))
+/** Lists the ids of the groups that one of the documents of a site names and the other does not. */
+export function listChangedGroups(
+  before: Pick<SiteDocument, 'doc'> | null,
+  after: Pick<SiteDocument, 'doc'>,
+): string[] {
+  const was = before === null ? new Set<string>() : groupsOf(before)
+  return [...was.symmetricDifference(groupsOf(after))]
 }
 
-function groupsOf({ doc }: Pick<SiteDocument, 'doc'>): Set<unknown> {
+function groupsOf({ doc }: Pick<SiteDocument, 'doc'>): Set<string> {
   const groups = doc['sitegroup_ids']
-  return new Set(Array.isArray(groups) ? groups : [])
+  return new Set(Array.isArray(groups) ? groups.map(String) : [])
 }
 
 function requireName(document: Document): string {

@@ -5,7 +5,7 @@ import { inTx } from '../platform/db.ts'
 import { auditDocument } from './create-site.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Document } from '../platform/document.ts'
-import { isInSameGroups, mergeSite } from './org.ts'
+import { listChangedGroups, mergeSite } from './org.ts'
 import { type Site, lockSite, updateSite as writeSite } from './store-sites.ts'
 
 export interface SiteUpdate {
@@ -23,7 +23,7 @@ export async function updateSite(ctx: Context, scope: SiteScope, { body, mayRegr
   return inTx(ctx, async (tx) => {
     const before = await lockSite(tx, scope)
     const content = mergeSite(before, body)
-    if (!mayRegroup && !isInSameGroups(before, content))
+    if (!mayRegroup && listChangedGroups(before, content).length > 0)
       throw new AppError('forbidden', "Writers of single sites can't change their sitegroup_ids")
     const after = await writeSite(tx, scope, { ...content, at })
     await appendAudit(tx, scope, {

@@ -40,6 +40,13 @@ async function addGroup(name: string, as = server.org): Promise<string> {
   return body.id
 }
 
+/** Creates something of the organization that has a privilege for the group. */
+async function grant(list: string, body: object, groupId: string): Promise<void> {
+  const privileges = [{ scope: 'sitegroup', role: 'read', sitegroup_id: groupId }]
+  const answer = await server.call('POST', `/orgs/${server.org.orgId}/${list}`, { body: { ...body, privileges } })
+  expect(answer.status).toBe(200)
+}
+
 async function siteNamed(name: string) {
   const { body } = await server.call('GET', `/orgs/${server.org.orgId}/sites?limit=1000`)
   return body.find((site: { name: string }) => site.name === name)
@@ -212,6 +219,24 @@ describe('the sites of installers', () => {
       { id: expect.any(String), name: 'Bare', ...none },
       { id: expect.any(String), name: 'Full', ...place, timezone: 'UTC', sitegroup_names: ['East'] },
     ])
+  })
+
+  it.each([
+    ['an admin', (group: string) => addPerson(server, [{ scope: 'sitegroup', role: 'read', sitegroup_id: group }])],
+    ['a token', (group: string) => grant('apitokens', { name: 'Robot' }, group)],
+    ['a role', (group: string) => grant('ssoroles', { name: 'Role' }, group)],
+    ['an invitation', (group: string) => grant('invites', { email: 'new@example.test', hours: 1 }, group)],
+  ])('keep the groups that the privileges of %s name', async (holder, give) => {
+    const name = `Of ${holder}`
+    await give(await addGroup(name))
+    const inGroup = { name, ...place, sitegroup_names: [name] }
+    const refused = { status: 403, body: { detail: expect.stringContaining(`"${name}"`) } }
+    expect(await put(name, inGroup)).toMatchObject(refused)
+    expect(await siteNamed(name)).toBeUndefined()
+    expect((await put(name, inGroup, server.org)).status).toBe(200)
+    expect((await put(name, inGroup)).status).toBe(200)
+    expect(await put(name, { ...inGroup, sitegroup_names: [] })).toMatchObject(refused)
+    expect((await siteNamed(name)).sitegroup_ids).toHaveLength(1)
   })
 })
 

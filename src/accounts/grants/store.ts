@@ -1,5 +1,6 @@
+import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Tx, anyOf, json } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import type { InviteDocument } from '../tables.ts'
@@ -118,4 +119,26 @@ export async function listMemberIds(tx: Tx, scope: InOrg): Promise<string[]> {
     .orderBy('adminId')
     .execute()
   return rows.map(({ adminId }) => adminId)
+}
+
+/** Lists the names of those site groups that a privilege names: of an admin, a token, a role or an invitation. */
+export async function listGroupsWithPrivileges(
+  reader: Reader,
+  { orgId }: InOrg,
+  groupIds: readonly string[],
+): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    with granted (privileges) as (
+      select privileges from api_token where org_id = ${orgId}
+      union all select privileges from sso_role where org_id = ${orgId}
+      union all select doc -> 'privileges' from invite where org_id = ${orgId}
+    ), named (group_id) as (
+      select sitegroup_id from privilege where org_id = ${orgId}
+      -- Clients write ids in any case, and documents keep it.
+      union all select (one ->> 'sitegroup_id')::uuid from granted, jsonb_array_elements(privileges) one
+    )
+    select name from site_group
+    where org_id = ${orgId} and id = ${anyOf(groupIds)} and id in (select group_id from named)
+    order by name, id`.execute(reader)
+  return rows.map(({ name }) => name)
 }

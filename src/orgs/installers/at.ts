@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { type Caller, authorizeSiteNamed, authorizeSites, may } from '../../access/authorize.ts'
-import { type SiteScope, type SitesScope, coversOrg } from '../../access/scope.ts'
+import { type SiteScope, coversOrg } from '../../access/scope.ts'
 import { type At, at } from '../../http/at.ts'
 import { Uuid } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
@@ -49,11 +49,8 @@ export function installerSite(path: string): At<InstallerAtSite> {
  */
 async function authorizeInstaller(ctx: Context, caller: Caller, orgId: string): Promise<Installer> {
   const scope = authorizeSites(caller, { orgId, needs: 'install' })
-  return { scope, reach: await findReach(ctx, caller, scope) }
-}
-
-async function findReach(ctx: Context, caller: Caller, scope: SitesScope): Promise<Reach> {
   const setting = await findInstallerSetting(ctx.db, scope)
-  const unlimited = !coversOrg(scope) || may(caller, scope, 'write')
-  return reachOf(setting, { unlimited, now: ctx.clock.now() })
+  const mayWrite = may(caller, scope, 'write')
+  const reach = reachOf(setting, { unlimited: !coversOrg(scope) || mayWrite, now: ctx.clock.now() })
+  return { scope, reach, mayWrite }
 }

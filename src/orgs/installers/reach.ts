@@ -7,6 +7,8 @@ const DAY_MS = 86_400_000
 export interface Installer {
   readonly scope: SitesScope
   readonly reach: Reach
+  /** True for a caller who may write everything in the organization. */
+  readonly mayWrite: boolean
 }
 
 /** The part of an installer's scope that they may work on under /installer. */
