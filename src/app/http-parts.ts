@@ -2,6 +2,7 @@ import type { AccountParts } from '../accounts/parts.ts'
 import type { CallHomePlace } from '../devices/call-home/junos-commands.ts'
 import type { AgentGateway } from '../devices/routers/certificates.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
+import type { ConsoleFiles } from '../http/console/console-files.ts'
 import type { Storage } from './storage.ts'
 
 /** Dependencies of the routes besides the context. */
@@ -21,6 +22,8 @@ export interface HttpParts {
   /** See SupportOptions. */
   readonly localCertificates: boolean
   readonly outbound: OutboundHttp
+  /** The web console; null where it has not been built. */
+  readonly console: ConsoleFiles | null
   /** Where Junos devices call home; null while the service takes no such connections. */
   readonly callHomePlace: () => CallHomePlace | null
 }

@@ -49,6 +49,7 @@ import { firmwareDownloadRoutes } from '../firmware/routes-download.ts'
 import type { Operation } from '../http/operation.ts'
 import { serveOperations } from '../http/serve-operations.ts'
 import { serveOpenApi } from '../http/openapi/serve-openapi.ts'
+import { serveConsole } from '../http/console/serve-console.ts'
 import { imageRoutes } from '../http/routes-images.ts'
 import { createHttpServer, serveApi } from '../http/server.ts'
 import { serveStream } from '../http/stream/serve-stream.ts'
@@ -125,6 +126,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   await http.register(imageRoutes(ctx, parts.storage.imageFiles))
   await http.register(invitePageRoutes)
   await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
+  if (parts.console !== null) serveConsole(http, parts.console)
   return { http, operations }
 }
 

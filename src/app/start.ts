@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { createPasswords } from '../access/password.ts'
 import { createRequestLimits } from '../access/request-limits.ts'
@@ -12,6 +13,7 @@ import { openDataDir } from '../platform/data-dir.ts'
 import { sweepImages } from '../platform/images/image-files.ts'
 import { type LogOutput, type Logger, createLog, openLogOutput } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
+import { type ConsoleFiles, readConsoleFiles } from '../http/console/console-files.ts'
 import { createMailer } from '../platform/mail.ts'
 import { migrate } from '../platform/migrate.ts'
 import { warnOfOpenFilesLimit } from '../platform/open-files.ts'
@@ -33,6 +35,9 @@ import { certificatesOf } from './system-conditions.ts'
 import { gatewayNameOf, openTls } from './tls.ts'
 import { isWildcard } from './wildcard.ts'
 import { startWorkers } from './workers.ts'
+
+/** Where the runner builds the console (scripts/console.mjs). */
+const CONSOLE_DIR = fileURLToPath(new URL('../../dist/console', import.meta.url))
 
 export interface Running {
   /** Address of the service, without a trailing slash. */
@@ -136,6 +141,7 @@ async function startParts(
     storage,
     localCertificates: tls.localCertificates,
     outbound,
+    console: await readConsole(log),
     callHomePlace: () => (listening.netconfPort === null ? null : { host: callHomeHost, port: listening.netconfPort }),
   })
   closing.add('http', () => http.close())
@@ -174,6 +180,12 @@ async function startParts(
   closing.add('server file', () => removeServerFile(dataDir.path))
   await dataDir.giveToOwner()
   return { url, ...ports, operatorKey, failed: Promise.race([database.lost, failed]) }
+}
+
+async function readConsole(log: Logger): Promise<ConsoleFiles | null> {
+  const files = await readConsoleFiles(CONSOLE_DIR)
+  if (files === null) log.warn('the web console is not built, which npm start does: / is not served')
+  return files
 }
 
 async function listen(http: FastifyInstance, { host, port }: Config, scheme: string): Promise<number> {

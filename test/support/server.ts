@@ -17,6 +17,7 @@ import { type ContextOptions, type OpenContext, openContext } from '../../src/ap
 import { sweepSupportFiles } from '../../src/devices/support/support-files.ts'
 import { openStorage } from '../../src/app/storage.ts'
 import { DEFAULT_DOWNLOAD_LIMITS } from '../../src/firmware/download-limits.ts'
+import type { ConsoleFiles } from '../../src/http/console/console-files.ts'
 import type { Operation } from '../../src/http/operation.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
@@ -135,6 +136,11 @@ export interface UploadBounds extends StorageSettings {
   readonly decode: DecodeLimits
 }
 
+/** The web console, which a server of tests has only where one asks for it. */
+interface ServedConsole {
+  readonly console: ConsoleFiles | null
+}
+
 const roomy = { orgMaxBytes: 1024 ** 3, totalMaxBytes: 1024 ** 3 }
 const uploadBounds: UploadBounds = {
   firmwareMaxBytes: 16 * 1024 * 1024,
@@ -152,7 +158,7 @@ export async function startTestServer(
   clock: Clock = systemClock,
   settings: Partial<AccountSettings> = {},
   smtpUrl: string | null = null,
-  bounds: Partial<UploadBounds> = {},
+  { console: consoleFiles = null, ...bounds }: Partial<UploadBounds & ServedConsole> = {},
 ): Promise<TestServer> {
   const context = await createTestContext(clock, { baseUrl: null })
   const { ctx } = context
@@ -189,6 +195,7 @@ export async function startTestServer(
     localCertificates: false,
     stream: { checkMs: 50 },
     outbound,
+    console: consoleFiles,
     callHomePlace: () => ({ host: 'signalbox.example.test', port: 4334 }),
   })
   await http.listen({ host: '127.0.0.1', port: 0 })
