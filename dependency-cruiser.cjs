@@ -1,5 +1,5 @@
 // The import rules of ARCHITECTURE.md. Imports point down; nouns at the top never import each other.
-const { layers, over, roofs, tops } = require('./scripts/layers.cjs')
+const { layers, over, roofs, tops, webLayers } = require('./scripts/layers.cjs')
 
 const within = (names) => `^src/(${names.join('|')})/`
 const rule = (name, from, to) => ({ name, severity: 'error', from, to })
@@ -86,6 +86,27 @@ module.exports = {
         dependencyTypesNot: ['type-only'],
       },
     ),
+    // The console: a program of its own, which knows the server by its published document alone.
+    rule('server-knows-no-console', { path: '^(src|bench|soak)/' }, { path: '^web/' }),
+    rule('console-speaks-http-only', { path: '^web/', pathNot: '\\.test\\.tsx?$' }, { path: '^src/' }),
+    ...webLayers.map((layer, index) =>
+      rule(
+        `console-${layer}-imports-only-lower`,
+        { path: `^web/src/${layer}/` },
+        { path: `^web/src/(${[...webLayers.slice(index + 1), 'app'].join('|')})/` },
+      ),
+    ),
+    // A page is a folder of a noun, or a noun of its own; only the router opens it.
+    rule(
+      'page-knows-no-other',
+      { path: '^web/src/([^/]+)/([^/]+)/' },
+      { path: '^web/src/[^/]+/[^/]+/', pathNot: '^web/src/$1/$2/' },
+    ),
+    rule(
+      'page-is-opened-by-the-router',
+      { path: '^web/src/', pathNot: '^web/src/app/router\\.tsx$' },
+      { path: '^web/src/.*-page\\.tsx$' },
+    ),
   ],
   options: {
     // TypeScript 7 has no API that dependency-cruiser could use.
@@ -93,6 +114,6 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
-    enhancedResolveOptions: { extensions: ['.ts'] },
+    enhancedResolveOptions: { extensions: ['.ts', '.tsx'] },
   },
 }

@@ -17,6 +17,9 @@ const tops = ['placement', 'upgrades', 'installer', 'webhooks', 'gateway']
 const over = ['removal']
 const roofs = ['app', 'bin', 'cli', 'simulator', 'agent']
 
+// The folders of web/src/ from the lowest to the highest; above them only app, which has the router.
+const webLayers = ['api', 'display', 'accounts', 'orgs', 'devices', 'upgrades', 'dashboard']
+
 /** Returns the folders that a folder of src/ may import from, including itself. */
 function below(folder) {
   if (layers.includes(folder)) return layers.slice(0, layers.indexOf(folder) + 1)
@@ -24,4 +27,4 @@ function below(folder) {
   return [...layers, ...tops, ...over, ...(roofs.includes(folder) ? roofs : [])]
 }
 
-module.exports = { layers, tops, over, roofs, below }
+module.exports = { layers, tops, over, roofs, webLayers, below }

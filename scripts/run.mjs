@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ensureConsole } from './console.mjs'
 import { ensureInstalled } from './install.mjs'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -27,7 +28,10 @@ const PROGRAMS = {
   bench: 'bench/run.ts',
   soak: 'soak/run.ts',
   contract: 'scripts/contract/contract.ts',
+  screenshots: 'scripts/screenshots.ts',
 }
+
+const OTHERS = ['build-console', 'test', 'check', 'format']
 
 /** The project's programs trade some speed for memory. The tools that check and test them do not: they need the time. */
 const SMALL_HEAP = {
@@ -53,11 +57,12 @@ const CHECKS = [
   // The tools after it read the types.
   { name: 'client types', args: () => [join(ROOT, 'scripts', 'generate-client-types.mjs')] },
   { name: 'tsc', args: () => [tool('typescript', 'tsc'), '--noEmit', '-p', 'tsconfig.json'] },
+  { name: 'tsc of the console', args: () => [tool('typescript', 'tsc'), '--noEmit', '-p', 'web/tsconfig.json'] },
   { name: 'oxlint', args: () => [tool('oxlint', 'oxlint'), '--type-aware', '--deny-warnings'] },
   { name: 'oxfmt', args: () => [tool('oxfmt', 'oxfmt'), '--check'] },
   {
     name: 'depcruise',
-    args: () => [tool('dependency-cruiser', 'depcruise'), 'src', '--config', 'dependency-cruiser.cjs'],
+    args: () => [tool('dependency-cruiser', 'depcruise'), 'src', 'web', '--config', 'dependency-cruiser.cjs'],
   },
   { name: 'redocly', args: () => [tool('@redocly/cli', 'redocly'), 'lint', 'docs/openapi.json'], env: QUIET_REDOCLY },
   { name: 'client', args: () => [tool('typescript', 'tsc'), '--noEmit', '-p', 'test/client/tsconfig.json'] },
@@ -75,16 +80,21 @@ try {
 
 async function runCommand() {
   const program = Object.hasOwn(PROGRAMS, command) ? PROGRAMS[command] : undefined
-  if (program === undefined && !['test', 'check', 'format'].includes(command)) {
-    throw new Error(
-      `usage: node scripts/run.mjs ${[...Object.keys(PROGRAMS), 'test', 'check', 'format'].join('|')} [arguments]`,
-    )
-  }
+  if (program === undefined && !OTHERS.includes(command))
+    throw new Error(`usage: node scripts/run.mjs ${[...Object.keys(PROGRAMS), ...OTHERS].join('|')} [arguments]`)
   await ensureInstalled(ROOT)
+  if (command === 'build-console') return { code: (await ensureConsole(ROOT, buildConsole)) ? 0 : 1, signal: null }
+  if (command === 'start' && !(await ensureConsole(ROOT, buildConsole)))
+    process.stderr.write('signalbox: the console could not be built; the service starts with its last build, if any\n')
   if (program !== undefined) return runNode([join(ROOT, program), ...args], { ipc: true, cwd: process.cwd() })
   if (command === 'check') return runChecks()
   const own = command === 'test' ? [tool('vitest', 'vitest'), 'run'] : [tool('oxfmt', 'oxfmt')]
   return runNode([...own, ...args], { ipc: false, cwd: ROOT })
+}
+
+async function buildConsole(folder) {
+  const { code } = await runNode([join(ROOT, 'scripts/build-console.ts'), folder], { ipc: false, cwd: ROOT })
+  return code === 0
 }
 
 /** Runs all of them, even if the first ones fail. */

@@ -125,3 +125,39 @@ test('an unknown command ends with the usage in one line', async () => {
   const [complaint] = await Promise.all([child.stderr === null ? '' : text(child.stderr), once(child, 'exit')])
   expect(complaint).toMatch(/^signalbox: usage: [^\n]+\n$/)
 })
+
+/** Builds by copying the one source; fails for a source that says so. */
+const BUILD = `
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+appendFileSync('builds.log', 'built\\n')
+const source = readFileSync('web/index.html', 'utf8')
+if (source === 'broken') process.exit(1)
+writeFileSync(process.argv[2] + '/index.html', source)
+`
+
+test('builds the console at the first start and when its sources have changed, and starts without a new one', async () => {
+  const root = await makeTree()
+  await mkdir(join(root, 'web'))
+  await writeFile(join(root, 'scripts/build-console.ts'), BUILD)
+  const built = () => readFile(join(root, 'dist/console/index.html'), 'utf8')
+  const builds = async () => (await readFile(join(root, 'builds.log'), 'utf8')).trim().split('\n').length
+  const startOnce = async (source: string): Promise<string> => {
+    await writeFile(join(root, 'web/index.html'), source)
+    const runner = run(root, ['start', '0'])
+    const { stderr } = runner
+    if (stderr === null) throw new Error('no pipe')
+    const [said] = await Promise.all([text(stderr), once(runner, 'exit')])
+    expect(runner.exitCode).toBe(0)
+    return said
+  }
+
+  await startOnce('first')
+  expect(await built()).toBe('first')
+  await startOnce('first')
+  expect(await builds()).toBe(1)
+  await startOnce('second')
+  expect([await built(), await builds()]).toEqual(['second', 2])
+  expect(await startOnce('broken')).toContain('the console could not be built')
+  expect(await built()).toBe('second')
+  expect(await readdir(join(root, 'dist'))).toEqual(['console'])
+})

@@ -1,0 +1,34 @@
+/** What an operation needs of a role. The server decides by the same table; a page only leaves out what it would refuse. */
+export type Need = 'read' | 'operate' | 'write'
+
+export interface Privilege {
+  readonly scope: string
+  readonly role: string
+  readonly org_id: string
+  readonly site_id?: string
+}
+
+const rolesThatMay: Readonly<Record<Need, ReadonlySet<string>>> = {
+  read: new Set(['admin', 'write', 'read', 'helpdesk']),
+  operate: new Set(['admin', 'write', 'helpdesk']),
+  write: new Set(['admin', 'write']),
+}
+
+export interface Place {
+  readonly orgId: string
+  /** Absent for the whole organization. */
+  readonly siteId?: string
+}
+
+/**
+ * Returns true if one of the privileges allows `need` at a place. Which sites a privilege for site groups covers is known
+ * to the server alone: there, the answer for a site is true, and the server may still refuse.
+ */
+export function may(privileges: readonly Privilege[], need: Need, { orgId, siteId }: Place): boolean {
+  return privileges.some((privilege) => {
+    if (privilege.org_id !== orgId || !rolesThatMay[need].has(privilege.role)) return false
+    if (privilege.scope === 'org') return true
+    if (siteId === undefined) return false
+    return privilege.scope !== 'site' || privilege.site_id === siteId
+  })
+}

@@ -1,0 +1,74 @@
+import createClient, { type Client } from 'openapi-fetch'
+import { createContext, use } from 'react'
+import type { components, paths } from '#openapi'
+import { csrfTokenIn } from './csrf.ts'
+import { Problem, detailOf, isAwayStatus } from './problem.ts'
+import type { Reachability } from './reachability.ts'
+import type { LiveStream } from './stream.ts'
+
+export type Schemas = components['schemas']
+export type Api = Client<paths>
+
+/** What pages call: operations of the published document, and the live stream. */
+export interface Server {
+  readonly api: Api
+  readonly stream: LiveStream
+  readonly reachability: Reachability
+}
+
+export const ServerContext = createContext<Server | null>(null)
+
+export function useServer(): Server {
+  const server = use(ServerContext)
+  if (server === null) throw new Error('useServer() is outside of <ServerContext>')
+  return server
+}
+
+const SAFE = new Set(['GET', 'HEAD'])
+
+/** Creates a client with the session of the browser. */
+export function createApi(reachability: Reachability): Api {
+  const api = createClient<paths>({ baseUrl: globalThis.location.origin, credentials: 'same-origin' })
+  api.use({
+    onRequest({ request }) {
+      const token = SAFE.has(request.method) ? null : csrfTokenIn(document.cookie)
+      if (token !== null) request.headers.set('x-csrftoken', token)
+      return request
+    },
+    onResponse({ response }) {
+      reachability.note(!isAwayStatus(response.status))
+    },
+    onError() {
+      reachability.note(false)
+      return new Problem(0, detailOf(null, 0))
+    },
+  })
+  return api
+}
+
+interface Answer<Data> {
+  readonly data?: Data
+  readonly error?: unknown
+  readonly response: Response
+}
+
+/** @throws Problem for any answer but a success. */
+export async function answerOf<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
+  const { data, error, response } = await call
+  if (!response.ok || data === undefined || data === null)
+    throw new Problem(response.status, detailOf(error, response.status))
+  return data
+}
+
+/** Rows of one page, and how many there are on all. */
+export interface Page<Row> {
+  readonly rows: readonly Row[]
+  readonly total: number
+}
+
+/** Returns a page of a list whose total is in a header. @throws Problem as answerOf(). */
+export async function pageOf<Row>(call: Promise<Answer<readonly Row[]>>): Promise<Page<Row>> {
+  const { response } = await call
+  const rows = await answerOf(call)
+  return { rows, total: Number(response.headers.get('x-page-total') ?? rows.length) }
+}

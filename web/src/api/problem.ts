@@ -1,0 +1,27 @@
+/** Why a call failed: a refusal of the server, or no answer at all. */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  /** 0 where the server did not answer. */
+  readonly status: number
+
+  constructor(status: number, detail: string) {
+    super(detail)
+    this.status = status
+  }
+
+  get isAway(): boolean {
+    return isAwayStatus(this.status)
+  }
+}
+
+/** A reverse proxy answers for a server that is away. */
+export function isAwayStatus(status: number): boolean {
+  return status === 0 || status === 502 || status === 503 || status === 504
+}
+
+/** Returns the words of the server; its `detail` is written for people, and names the field. */
+export function detailOf(body: unknown, status: number): string {
+  if (typeof body === 'object' && body !== null && 'detail' in body && typeof body.detail === 'string')
+    return body.detail
+  return status === 0 ? 'The server does not answer.' : `The server answered ${status}.`
+}

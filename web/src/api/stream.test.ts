@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest'
+import { createStream, parseMessage, reconnectDelayMs } from './stream.ts'
+
+/** Plays the socket of a browser. */
+class Socket extends EventTarget {
+  readyState: number = WebSocket.OPEN
+  readonly sent: unknown[] = []
+
+  send(text: string): void {
+    this.sent.push(JSON.parse(text))
+  }
+
+  close(): void {
+    this.readyState = WebSocket.CLOSED
+    this.dispatchEvent(new Event('close'))
+  }
+
+  say(message: unknown): void {
+    this.dispatchEvent(new MessageEvent('message', { data: JSON.stringify(message) }))
+  }
+}
+
+function setUp() {
+  const sockets: Socket[] = []
+  const scheduled: (() => void)[] = []
+  const stream = createStream({
+    connect: () => {
+      const socket = new Socket()
+      sockets.push(socket)
+      return socket as unknown as WebSocket
+    },
+    random: () => 0,
+    schedule: (run) => scheduled.push(run),
+  })
+  const heard: unknown[] = []
+  const listener = { onData: (data: unknown) => heard.push(data), onGap: () => heard.push('gap') }
+  const latest = (): Socket => sockets.at(-1) ?? expect.fail('not connected')
+  const open = (): boolean => latest().dispatchEvent(new Event('open'))
+  return { stream, sockets, scheduled, heard, listener, latest, open }
+}
+
+it('resumes after the last message that it has heard', () => {
+  const { stream, scheduled, heard, listener, latest, open } = setUp()
+  stream.subscribe('/a', listener)
+  open()
+  expect(latest().sent).toEqual([{ subscribe: '/a' }])
+  latest().say({ event: 'channel_subscribed', channel: '/a', seq: 7 })
+  latest().say({ event: 'data', channel: '/a', seq: 8, data: 'first' })
+  latest().close()
+  scheduled.shift()?.()
+  open()
+  expect(latest().sent).toEqual([{ subscribe: '/a', after: 8 }])
+  latest().say({ event: 'channel_subscribed', channel: '/a', seq: 8, resumed: true })
+  latest().say({ event: 'data', channel: '/a', seq: 9, data: 'second' })
+  expect(heard).toEqual(['first', 'second'])
+})
+
+it('says where changes were lost', () => {
+  const { stream, heard, listener, latest, open } = setUp()
+  stream.subscribe('/a', listener)
+  open()
+  latest().say({ event: 'channel_subscribed', channel: '/a', seq: 7, resumed: false })
+  latest().say({ event: 'missed', channel: '/a', seq: 9 })
+  expect(heard).toEqual(['gap', 'gap'])
+})
+
+it('shares a channel, and disconnects when nobody listens', () => {
+  const { stream, scheduled, sockets, listener, latest, open } = setUp()
+  const ends = [stream.subscribe('/a', listener), stream.subscribe('/a', { onData: () => {}, onGap: () => {} })]
+  open()
+  expect(latest().sent).toEqual([{ subscribe: '/a' }])
+  for (const end of ends) end()
+  expect(latest().sent.at(-1)).toEqual({ unsubscribe: '/a' })
+  expect(latest().readyState).toBe(WebSocket.CLOSED)
+  expect(scheduled).toEqual([])
+  stream.subscribe('/b', listener)
+  expect(sockets).toHaveLength(2)
+})
+
+it('ignores what is no message of a channel', () => {
+  expect(parseMessage('7')).toBeNull()
+  expect(parseMessage('{"event": "data"}')).toBeNull()
+})
+
+it('waits longer after each failure, up to 15 seconds', () => {
+  expect([0, 1, 2, 10].map((attempt) => reconnectDelayMs(attempt, 1))).toEqual([500, 1000, 2000, 15_000])
+  expect(reconnectDelayMs(0, 0)).toBe(250)
+})

@@ -1,0 +1,126 @@
+/** Hears the changes of one channel. */
+export interface StreamListener {
+  onData(data: unknown): void
+  /** Changes may have been lost: what the page shows is to be read again. */
+  onGap(): void
+}
+
+/** The live stream of the server. It connects while anybody listens, and comes back after every loss. */
+export interface LiveStream {
+  /** @returns A function that ends the subscription. */
+  subscribe(channel: string, listener: StreamListener): () => void
+}
+
+interface Subscription {
+  readonly listeners: Set<StreamListener>
+  /** The number of the last message; null before the first subscription is confirmed. */
+  seq: number | null
+}
+
+/** What the stream needs of a browser. */
+export interface StreamParts {
+  readonly connect: () => WebSocket
+  readonly random: () => number
+  readonly schedule: (run: () => void, ms: number) => void
+}
+
+const FIRST_DELAY_MS = 500
+const MAX_DELAY_MS = 15_000
+
+/** Returns the time until the next attempt. It is spread, so that pages don't come back in the same instant. */
+export function reconnectDelayMs(attempt: number, random: number): number {
+  return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + random / 2)
+}
+
+export function createStream({ connect, random, schedule }: StreamParts): LiveStream {
+  const subscriptions = new Map<string, Subscription>()
+  let socket: WebSocket | null = null
+  let attempt = 0
+  let isWaiting = false
+
+  function send(message: Readonly<Record<string, unknown>>): void {
+    if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
+  }
+
+  function request(channel: string, { seq }: Subscription): void {
+    send({ subscribe: channel, ...(seq !== null && { after: seq }) })
+  }
+
+  function open(): void {
+    isWaiting = false
+    if (socket !== null || subscriptions.size === 0) return
+    const opened = connect()
+    socket = opened
+    opened.addEventListener('open', () => {
+      attempt = 0
+      for (const [channel, subscription] of subscriptions) request(channel, subscription)
+    })
+    opened.addEventListener('message', ({ data }: MessageEvent<string>) => receive(data))
+    opened.addEventListener('close', () => {
+      socket = null
+      if (subscriptions.size === 0 || isWaiting) return
+      isWaiting = true
+      schedule(open, reconnectDelayMs(attempt, random()))
+      attempt += 1
+    })
+  }
+
+  function receive(text: string): void {
+    const message = parseMessage(text)
+    const subscription = message === null ? undefined : subscriptions.get(message.channel)
+    if (message === null || subscription === undefined) return
+    if (message.seq !== null) subscription.seq = message.seq
+    for (const listener of subscription.listeners) {
+      if (message.event === 'data') listener.onData(message.data)
+      else if (message.isGap) listener.onGap()
+    }
+  }
+
+  return {
+    subscribe(channel, listener) {
+      const known = subscriptions.get(channel)
+      const subscription = known ?? { listeners: new Set(), seq: null }
+      subscription.listeners.add(listener)
+      if (known === undefined) {
+        subscriptions.set(channel, subscription)
+        if (socket === null && !isWaiting) open()
+        else request(channel, subscription)
+      }
+      return () => {
+        subscription.listeners.delete(listener)
+        if (subscription.listeners.size > 0 || subscriptions.get(channel) !== subscription) return
+        subscriptions.delete(channel)
+        send({ unsubscribe: channel })
+        if (subscriptions.size === 0) socket?.close()
+      }
+    },
+  }
+}
+
+interface StreamMessage {
+  readonly event: string
+  readonly channel: string
+  readonly seq: number | null
+  readonly isGap: boolean
+  readonly data: unknown
+}
+
+/** Returns null for what is no message of a channel. */
+export function parseMessage(text: string): StreamMessage | null {
+  const message: unknown = JSON.parse(text)
+  if (typeof message !== 'object' || message === null) return null
+  const { event, channel, seq, resumed, data } = message as Readonly<Record<string, unknown>>
+  if (typeof event !== 'string' || typeof channel !== 'string') return null
+  const isGap = event === 'missed' || (event === 'channel_subscribed' && resumed === false)
+  return { event, channel, seq: typeof seq === 'number' ? seq : null, isGap, data }
+}
+
+/** Connects to the stream of the server that served the page. */
+export function browserStream(): LiveStream {
+  const { protocol, host } = globalThis.location
+  return createStream({
+    connect: () => new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}/api-ws/v1/stream`),
+    random: Math.random,
+    schedule: (run, ms) => setTimeout(run, ms),
+  })
+}

@@ -1,0 +1,56 @@
+import '@mantine/core/styles/default-css-variables.css'
+import '@mantine/core/styles/baseline.css'
+import '@mantine/core/styles/global.css'
+import '@mantine/core/styles/UnstyledButton.css'
+import '@mantine/core/styles/VisuallyHidden.css'
+import '@mantine/core/styles/Paper.css'
+import '@mantine/core/styles/CloseButton.css'
+import '@mantine/core/styles/ActionIcon.css'
+import '@mantine/core/styles/Overlay.css'
+import '@mantine/core/styles/ModalBase.css'
+import '@mantine/core/styles/Loader.css'
+import '@mantine/core/styles/Button.css'
+import '@mantine/core/styles/Input.css'
+import '@mantine/core/styles/PasswordInput.css'
+import '@mantine/core/styles/Modal.css'
+import './colors.css'
+import './app.css'
+import { MantineProvider } from '@mantine/core'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { createRoot } from 'react-dom/client'
+import { ServerContext, createApi } from '../api/client.ts'
+import { createReachability } from '../api/reachability.ts'
+import { browserStream } from '../api/stream.ts'
+import { createQueries } from './queries.ts'
+import { createConsoleRouter } from './router.tsx'
+import { theme } from './theme.ts'
+
+const reachability = createReachability()
+const api = createApi(reachability)
+const server = { api, reachability, stream: browserStream() }
+const queries = createQueries(() => {
+  const { pathname, href } = router.state.location
+  if (pathname !== '/sign-in') void router.navigate({ to: '/sign-in', search: { return: href, expired: true } })
+})
+const router = createConsoleRouter({ api, queries })
+
+const root = document.querySelector('#root')
+if (root !== null) {
+  createRoot(root).render(
+    // The policy of the page forbids style elements: the variables are those of the style sheets.
+    <MantineProvider
+      theme={theme}
+      defaultColorScheme="auto"
+      withCssVariables={false}
+      withGlobalClasses={false}
+      deduplicateCssVariables={false}
+    >
+      <ServerContext value={server}>
+        <QueryClientProvider client={queries}>
+          <RouterProvider router={router} />
+        </QueryClientProvider>
+      </ServerContext>
+    </MantineProvider>,
+  )
+}

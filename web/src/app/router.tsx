@@ -1,0 +1,131 @@
+import type { QueryClient } from '@tanstack/react-query'
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router'
+import { selfQuery } from '../accounts/self.ts'
+import type { Api } from '../api/client.ts'
+import { Problem } from '../api/problem.ts'
+import { parseDeviceSearch } from '../devices/list/device-search.ts'
+import { parseTargetSearch } from '../upgrades/rollout/target-search.ts'
+import { ErrorPage, NotFoundPage } from './error-pages.tsx'
+import { Root } from './root.tsx'
+import { Shell } from './shell.tsx'
+
+interface RouterParts {
+  readonly api: Api
+  readonly queries: QueryClient
+}
+
+/**
+ * The pages and their addresses; src/http/console/serve-console.ts serves the document at the same ones. Each page is
+ * loaded when it is first opened.
+ */
+const rootRoute = createRootRouteWithContext<RouterParts>()({
+  component: Root,
+  notFoundComponent: NotFoundPage,
+})
+
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/sign-in',
+  validateSearch: (
+    search: Readonly<Record<string, unknown>>,
+  ): { readonly return?: string; readonly expired?: boolean } => ({
+    ...(typeof search['return'] === 'string' && { return: search['return'] }),
+    ...(search['expired'] === true && { expired: true }),
+  }),
+  component: lazyRouteComponent(() => import('../accounts/sign-in/sign-in-page.tsx'), 'SignInPage'),
+})
+
+/** Every page but the sign-in. */
+const signedInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'signed-in',
+  async beforeLoad({ context: { api, queries }, location }) {
+    try {
+      return { self: await queries.ensureQueryData(selfQuery(api)) }
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401)
+        throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { return: location.href } })
+      throw error
+    }
+  },
+})
+
+const homeRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/',
+  beforeLoad({ context: { self } }) {
+    const orgIds = new Set(self.privileges.map(({ org_id }) => org_id))
+    const [orgId] = orgIds
+    if (orgId !== undefined && orgIds.size === 1)
+      throw redirect({ to: '/orgs/$orgId', params: { orgId }, replace: true })
+  },
+  component: lazyRouteComponent(() => import('../orgs/home/home-page.tsx'), 'HomePage'),
+})
+
+const orgRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/orgs/$orgId',
+  component: Shell,
+})
+
+const dashboardRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/',
+  component: lazyRouteComponent(() => import('../dashboard/dashboard-page.tsx'), 'DashboardPage'),
+})
+
+const devicesRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/devices',
+  validateSearch: parseDeviceSearch,
+  component: lazyRouteComponent(() => import('../devices/list/device-list-page.tsx'), 'DeviceListPage'),
+})
+
+const deviceRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/sites/$siteId/devices/$mac',
+  component: lazyRouteComponent(() => import('../devices/device/device-page.tsx'), 'DevicePage'),
+})
+
+const upgradesRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/upgrades',
+  component: lazyRouteComponent(() => import('../upgrades/list/upgrade-list-page.tsx'), 'UpgradeListPage'),
+})
+
+const rolloutRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/upgrades/$upgradeId',
+  validateSearch: parseTargetSearch,
+  component: lazyRouteComponent(() => import('../upgrades/rollout/rollout-page.tsx'), 'RolloutPage'),
+})
+
+const routeTree = rootRoute.addChildren([
+  signInRoute,
+  signedInRoute.addChildren([
+    homeRoute,
+    orgRoute.addChildren([dashboardRoute, devicesRoute, deviceRoute, upgradesRoute, rolloutRoute]),
+  ]),
+])
+
+export function createConsoleRouter(context: RouterParts) {
+  return createRouter({
+    routeTree,
+    context,
+    defaultErrorComponent: ErrorPage,
+    defaultNotFoundComponent: NotFoundPage,
+    scrollRestoration: true,
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>
+  }
+}

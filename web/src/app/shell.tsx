@@ -1,0 +1,96 @@
+import { NativeSelect, useMantineColorScheme } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Link, Outlet, getRouteApi, useNavigate } from '@tanstack/react-router'
+import { useSelf } from '../accounts/self.ts'
+import { answerOf, useServer } from '../api/client.ts'
+import logo from './signalbox.svg'
+
+const route = getRouteApi('/signed-in/orgs/$orgId')
+
+/** What surrounds every page of an organization. */
+export function Shell() {
+  const { orgId } = route.useParams()
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        Skip to the content
+      </a>
+      <header className="rail">
+        <Link to="/orgs/$orgId" params={{ orgId }} className="brand">
+          <img src={logo} alt="" width="22" height="22" /> Signalbox
+        </Link>
+        <OrgChoice orgId={orgId} />
+        <nav aria-label="Pages">
+          <Link to="/orgs/$orgId" params={{ orgId }} activeOptions={{ exact: true, includeSearch: false }}>
+            Overview
+          </Link>
+          <Link to="/orgs/$orgId/devices" params={{ orgId }} activeOptions={{ includeSearch: false }}>
+            Devices
+          </Link>
+          <Link to="/orgs/$orgId/upgrades" params={{ orgId }} activeOptions={{ includeSearch: false }}>
+            Upgrades
+          </Link>
+        </nav>
+        <Account />
+      </header>
+      <main id="content" tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  )
+}
+
+function OrgChoice({ orgId }: { readonly orgId: string }) {
+  const self = useSelf()
+  const navigate = useNavigate()
+  const names = new Map(self?.privileges.map(({ org_id, org_name }) => [org_id, org_name]))
+  if (names.size < 2) return <p className="org-name">{names.get(orgId) ?? ''}</p>
+  return (
+    <NativeSelect
+      size="xs"
+      aria-label="Organization"
+      value={orgId}
+      data={[...names].map(([value, label]) => ({ value, label }))}
+      onChange={({ currentTarget: { value } }) => void navigate({ to: '/orgs/$orgId', params: { orgId: value } })}
+    />
+  )
+}
+
+function Account() {
+  const { api } = useServer()
+  const self = useSelf()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const signOut = useMutation({
+    mutationFn: () => answerOf(api.POST('/api/v1/logout')),
+    async onSuccess({ forward_url: forwardUrl }) {
+      // The identity provider ends its own session.
+      if (forwardUrl !== undefined) return globalThis.location.assign(forwardUrl)
+      queries.clear()
+      return navigate({ to: '/sign-in' })
+    },
+  })
+  return (
+    <div className="account">
+      <span className="account-email" title={self?.email}>
+        {self?.email}
+      </span>
+      <SchemeChoice />
+      <button type="button" className="quiet" onClick={() => signOut.mutate()}>
+        Sign out
+      </button>
+    </div>
+  )
+}
+
+const schemes = ['auto', 'light', 'dark'] as const
+
+function SchemeChoice() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme()
+  const next = schemes[(schemes.indexOf(colorScheme) + 1) % schemes.length] ?? 'auto'
+  return (
+    <button type="button" className="quiet" title={`Change to ${next}`} onClick={() => setColorScheme(next)}>
+      Colours: {colorScheme}
+    </button>
+  )
+}

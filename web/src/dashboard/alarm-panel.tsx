@@ -1,0 +1,55 @@
+import { useQuery } from '@tanstack/react-query'
+import { type Schemas, answerOf, useServer } from '../api/client.ts'
+import { EmptyState } from '../display/notices.tsx'
+import { Panel } from '../display/panel.tsx'
+import { QueryView } from '../display/query-view.tsx'
+import { StateMark } from '../display/state-mark.tsx'
+import { Ago } from '../display/time.tsx'
+import type { Tone } from '../display/tone.ts'
+import { OVERVIEW_MS } from './use-counts.ts'
+
+const SHOWN = 6
+
+type Alarm = Schemas['Alarm']
+
+const tones: Readonly<Record<Alarm['severity'], Tone>> = { critical: 'bad', warn: 'warn', info: 'idle' }
+
+/** The latest alarms of a week. */
+export function AlarmPanel({ orgId }: { readonly orgId: string }) {
+  const { api } = useServer()
+  const query = useQuery({
+    queryKey: ['alarms', orgId],
+    queryFn: () =>
+      answerOf(
+        api.GET('/api/v1/orgs/{org_id}/alarms/search', {
+          params: { path: { org_id: orgId }, query: { duration: '7d', limit: SHOWN } },
+        }),
+      ),
+    refetchInterval: OVERVIEW_MS,
+  })
+  return (
+    <Panel title="Alarms" aside="7 days">
+      <QueryView query={query}>
+        {({ results }) =>
+          results.length === 0 ? (
+            <EmptyState title="No alarms in a week" />
+          ) : (
+            <ol className="log">
+              {results.map((alarm) => (
+                <li key={alarm.id}>
+                  <div className="log-head">
+                    <StateMark tone={alarm.status === 'open' ? tones[alarm.severity] : 'good'}>
+                      {alarm.status === 'open' ? alarm.severity : 'resolved'}
+                    </StateMark>
+                    <Ago at={alarm.last_seen} />
+                  </div>
+                  <p>{alarm.text}</p>
+                </li>
+              ))}
+            </ol>
+          )
+        }
+      </QueryView>
+    </Panel>
+  )
+}

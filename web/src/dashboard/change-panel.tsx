@@ -1,0 +1,47 @@
+import { useQuery } from '@tanstack/react-query'
+import { answerOf, useServer } from '../api/client.ts'
+import { EmptyState } from '../display/notices.tsx'
+import { Panel } from '../display/panel.tsx'
+import { QueryView } from '../display/query-view.tsx'
+import { Ago } from '../display/time.tsx'
+import { OVERVIEW_MS } from './use-counts.ts'
+
+const SHOWN = 8
+
+/** The latest entries of the audit log. */
+export function ChangePanel({ orgId }: { readonly orgId: string }) {
+  const { api } = useServer()
+  const query = useQuery({
+    queryKey: ['changes', orgId],
+    queryFn: () =>
+      answerOf(
+        api.GET('/api/v1/orgs/{org_id}/logs', {
+          params: { path: { org_id: orgId }, query: { duration: '7d', limit: SHOWN } },
+        }),
+      ),
+    refetchInterval: OVERVIEW_MS,
+  })
+  return (
+    <Panel title="Changes" aside="7 days">
+      <QueryView query={query}>
+        {({ results }) =>
+          results.length === 0 ? (
+            <EmptyState title="No changes in a week" />
+          ) : (
+            <ol className="log">
+              {results.map((change) => (
+                <li key={change.id}>
+                  <div className="log-head">
+                    <span className="log-what">{change.message}</span>
+                    <Ago at={change.timestamp} />
+                  </div>
+                  <p>{change.admin_name ?? ''}</p>
+                </li>
+              ))}
+            </ol>
+          )
+        }
+      </QueryView>
+    </Panel>
+  )
+}

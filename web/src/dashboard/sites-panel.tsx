@@ -1,0 +1,93 @@
+import { Link } from '@tanstack/react-router'
+import { EmptyState } from '../display/notices.tsx'
+import { Panel } from '../display/panel.tsx'
+import { QueryView } from '../display/query-view.tsx'
+import { ShareBar } from '../display/share-bar.tsx'
+import { StateMark } from '../display/state-mark.tsx'
+import { timeOfDay } from '../display/times.ts'
+import { useNow } from '../display/use-now.ts'
+import { useSites } from '../orgs/sites.ts'
+import { type SiteRow, orderSites } from './order-sites.ts'
+import { useCounts } from './use-counts.ts'
+
+const SHOWN = 50
+
+/** The sites, those with devices away first. */
+export function SitesPanel({ orgId }: { readonly orgId: string }) {
+  const sites = useSites(orgId)
+  const all = useCounts(orgId, 'site_id').data
+  const away = useCounts(orgId, 'site_id', { status: 'disconnected' }).data
+  return (
+    <Panel title="Sites" aside={sites.data?.size}>
+      <QueryView query={sites}>
+        {(known) => {
+          const rows = orderSites([...known.values()], all ?? new Map(), away ?? new Map())
+          if (rows.length === 0) return <NoSites />
+          return (
+            <div className="table-scroller">
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">Site</th>
+                    <th scope="col">State</th>
+                    <th scope="col">Devices</th>
+                    <th scope="col" className="wide">
+                      Local time
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {rows.slice(0, SHOWN).map((row) => (
+                    <SiteLine key={row.site.id} orgId={orgId} row={row} />
+                  ))}
+                </tbody>
+              </table>
+              {rows.length > SHOWN && <p className="muted">and {rows.length - SHOWN} more without a device away</p>}
+            </div>
+          )
+        }}
+      </QueryView>
+    </Panel>
+  )
+}
+
+function SiteLine({ orgId, row: { site, total, away } }: { readonly orgId: string; readonly row: SiteRow }) {
+  const now = useNow(10_000)
+  return (
+    <tr>
+      <th scope="row">
+        <Link to="/orgs/$orgId/devices" params={{ orgId }} search={{ site: site.id }}>
+          {site.name}
+        </Link>
+      </th>
+      <td>
+        {total === 0 ? (
+          <StateMark tone="idle">Empty</StateMark>
+        ) : away === 0 ? (
+          <StateMark tone="good">All connected</StateMark>
+        ) : (
+          <StateMark tone="bad">{`${away} away`}</StateMark>
+        )}
+      </td>
+      <td className="bar-cell">
+        <span>{total}</span>
+        <ShareBar
+          label={site.name}
+          shares={[
+            { name: 'connected', tone: 'good', count: total - away },
+            { name: 'disconnected', tone: 'bad', count: away },
+          ]}
+        />
+      </td>
+      <td className="wide muted number">{timeOfDay(now, site.timezone)}</td>
+    </tr>
+  )
+}
+
+function NoSites() {
+  return (
+    <EmptyState title="No sites yet">
+      Create one with <code>POST /api/v1/orgs/…/sites</code>, then assign devices to it.
+    </EmptyState>
+  )
+}

@@ -1,0 +1,34 @@
+import { Link } from '@tanstack/react-router'
+import { EmptyState, ProblemNote, Skeleton } from '../display/notices.tsx'
+import { Panel } from '../display/panel.tsx'
+import { UpgradeRow } from '../upgrades/upgrade-row.tsx'
+import { useUpgrades } from '../upgrades/use-upgrades.ts'
+
+const SHOWN = 3
+
+/** The latest upgrades; those that run move. */
+export function UpgradePanel({ orgId }: { readonly orgId: string }) {
+  const { data, error } = useUpgrades(orgId, SHOWN)
+  const rows = data?.pages[0]?.rows
+  return (
+    <Panel
+      title="Upgrades"
+      aside={
+        <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
+          All upgrades
+        </Link>
+      }
+    >
+      {rows === undefined && error === null && <Skeleton rows={2} />}
+      {rows === undefined && <ProblemNote problem={error} />}
+      {rows?.length === 0 && <EmptyState title="No upgrades yet" />}
+      {rows !== undefined && rows.length > 0 && (
+        <ol className="upgrade-list">
+          {rows.map(({ id }) => (
+            <UpgradeRow key={id} orgId={orgId} upgradeId={id} />
+          ))}
+        </ol>
+      )}
+    </Panel>
+  )
+}

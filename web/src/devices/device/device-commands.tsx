@@ -1,0 +1,92 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { type Schemas, pageOf, useServer } from '../../api/client.ts'
+import { EmptyState } from '../../display/notices.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { QueryView } from '../../display/query-view.tsx'
+import { StateMark } from '../../display/state-mark.tsx'
+import { SiteTime } from '../../display/time.tsx'
+import type { Tone } from '../../display/tone.ts'
+
+type Command = Schemas['DeviceCommand']
+
+const states: Readonly<Record<Command['status'], { readonly tone: Tone; readonly text: string }>> = {
+  queued: { tone: 'idle', text: 'Queued' },
+  sent: { tone: 'busy', text: 'Sent' },
+  done: { tone: 'good', text: 'Done' },
+  rejected: { tone: 'bad', text: 'Rejected' },
+  unknown: { tone: 'warn', text: 'Unknown end' },
+  expired: { tone: 'warn', text: 'Expired' },
+  cancelled: { tone: 'idle', text: 'Cancelled' },
+}
+
+/** While a command is under way, its steps are read so often; the stream only says how it ended. */
+const OPEN_MS = 1000
+const SHOWN = 10
+
+interface DeviceCommandsProps {
+  readonly siteId: string
+  readonly deviceId: string
+  readonly zone: string | undefined
+}
+
+/** The commands of people and upgrades, with their life. */
+export function DeviceCommands({ siteId, deviceId, zone }: DeviceCommandsProps) {
+  const query = useCommands(siteId, deviceId)
+  return (
+    <Panel title="Commands" aside={query.data === undefined ? undefined : query.data.total}>
+      <QueryView query={query}>
+        {({ rows }) =>
+          rows.length === 0 ? (
+            <EmptyState title="No commands yet">Restarts and the steps of upgrades appear here.</EmptyState>
+          ) : (
+            <ol className="log">
+              {rows.map((command) => (
+                <CommandLine key={command.id} command={command} zone={zone} />
+              ))}
+            </ol>
+          )
+        }
+      </QueryView>
+    </Panel>
+  )
+}
+
+function CommandLine({ command, zone }: { readonly command: Command; readonly zone: string | undefined }) {
+  const { tone, text } = states[command.status]
+  return (
+    <li>
+      <div className="log-head">
+        <span className="log-what">{command.kind.replaceAll('_', ' ')}</span>
+        <StateMark tone={tone}>{text}</StateMark>
+      </div>
+      {command.reason !== undefined && <p>{command.reason}</p>}
+      <p className="log-when">
+        <SiteTime at={command.created_time} zone={zone} />
+        {command.upgrade_id !== undefined && ' · by an upgrade'}
+        {command.finished_time !== undefined &&
+          ` · took ${Math.max(0, command.finished_time - command.created_time).toFixed(1)} s`}
+      </p>
+    </li>
+  )
+}
+
+function useCommands(siteId: string, deviceId: string) {
+  const { api, stream } = useServer()
+  const queries = useQueryClient()
+  useEffect(() => {
+    const refresh = (): void => void queries.invalidateQueries({ queryKey: ['device commands', deviceId] })
+    return stream.subscribe(`/sites/${siteId}/devices/${deviceId}/cmd`, { onData: refresh, onGap: refresh })
+  }, [deviceId, queries, siteId, stream])
+  return useQuery({
+    queryKey: ['device commands', deviceId],
+    queryFn: () =>
+      pageOf(
+        api.GET('/api/v1/sites/{site_id}/devices/{device_id}/commands', {
+          params: { path: { site_id: siteId, device_id: deviceId }, query: { limit: SHOWN } },
+        }),
+      ),
+    refetchInterval: ({ state: { data } }) =>
+      data?.rows.some(({ status }) => status === 'queued' || status === 'sent') === true ? OPEN_MS : false,
+  })
+}

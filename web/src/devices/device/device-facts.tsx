@@ -1,0 +1,52 @@
+import type { ReactNode } from 'react'
+import { Panel } from '../../display/panel.tsx'
+import { SiteTime } from '../../display/time.tsx'
+import { duration } from '../../display/times.ts'
+import { macText } from '../device.ts'
+import type { Report } from '../report.ts'
+import type { DeviceStats } from '../use-live-devices.ts'
+
+interface DeviceFactsProps {
+  readonly stats: DeviceStats
+  readonly report: Report
+  readonly zone: string | undefined
+}
+
+/** What the device is and what it reported last; what it does not report has no line. */
+export function DeviceFacts({ stats, report, zone }: DeviceFactsProps) {
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    ['MAC', macText(stats.mac)],
+    ['Serial', stats.serial],
+    ['Address', stats.ip],
+    ['Seen from', stats.ext_ip],
+    ['Up for', stats.uptime === undefined ? undefined : duration(stats.uptime)],
+    ['Last seen', stats.last_seen === undefined ? undefined : <SiteTime at={stats.last_seen} zone={zone} />],
+    ['Clients', report.clients ?? undefined],
+    ['Processor', report.cpuPercent === null ? undefined : `${report.cpuPercent} %`],
+    ['Memory', memoryText(report)],
+    ['Uplink', report.uplink === null ? undefined : uplinkText(report.uplink)],
+  ]
+  return (
+    <Panel title="Facts">
+      <dl className="facts">
+        {facts.map(([name, value]) =>
+          value === undefined || value === '' ? null : (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+        )}
+      </dl>
+    </Panel>
+  )
+}
+
+function memoryText({ memory }: Report): string | undefined {
+  if (memory === null) return undefined
+  return `${Math.round((100 * memory.usedKb) / memory.totalKb)} % of ${Math.round(memory.totalKb / 1024)} MiB`
+}
+
+function uplinkText({ system, port }: NonNullable<Report['uplink']>): string {
+  return port === null ? system : `${system}, port ${port}`
+}

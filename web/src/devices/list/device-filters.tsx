@@ -1,0 +1,132 @@
+import { NativeSelect, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { answerOf, useServer } from '../../api/client.ts'
+import type { Site } from '../../orgs/sites.ts'
+import { deviceTypes } from '../device.ts'
+import type { DeviceSearch } from './device-search.ts'
+
+interface DeviceFiltersProps {
+  readonly orgId: string
+  readonly search: DeviceSearch
+  readonly sites: ReadonlyMap<string, Site> | undefined
+}
+
+interface Choice {
+  readonly value: string
+  readonly label: string
+}
+
+const TYPING_MS = 250
+
+/** Filters are in the address, so that a list can be linked to, and comes back with the browser's own buttons. */
+export function DeviceFilters({ orgId, search, sites }: DeviceFiltersProps) {
+  const navigate = useNavigate({ from: '/orgs/$orgId/devices' })
+  const change = (changed: DeviceSearch | Record<string, undefined>): void =>
+    void navigate({ search: (current) => withoutEmpty({ ...current, ...changed }), replace: true })
+  const selects: readonly (readonly [keyof DeviceSearch, string, readonly Choice[]])[] = [
+    ['type', 'All types', Object.entries(deviceTypes).map(([value, { many }]) => ({ value, label: capital(many) }))],
+    [
+      'status',
+      'Any state',
+      [
+        { value: 'connected', label: 'Connected' },
+        { value: 'disconnected', label: 'Disconnected' },
+      ],
+    ],
+    ['site', 'All sites', [...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name }))],
+    ['model', 'All models', useValues(orgId, 'model')],
+    ['version', 'All versions', useValues(orgId, 'version')],
+  ]
+  const isFiltered = Object.keys(search).some((name) => name !== 'sort')
+  return (
+    <div className="filters" role="search" aria-label="Devices">
+      <SearchField text={search.text ?? ''} onChange={(text) => change({ text })} />
+      {selects.map(([name, all, choices]) => (
+        <NativeSelect
+          key={name}
+          size="xs"
+          aria-label={capital(name)}
+          data-active={search[name] !== undefined || undefined}
+          value={search[name] ?? ''}
+          data={[{ value: '', label: all }, ...withCurrent(choices, search[name])]}
+          onChange={({ currentTarget: { value } }) => change({ [name]: value })}
+        />
+      ))}
+      {isFiltered && (
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => change(Object.fromEntries(Object.keys(search).map((name) => [name, undefined])))}
+        >
+          Clear
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** Searches when the typing pauses. */
+function SearchField({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
+  const [typed, setTyped] = useState(text)
+  const [known, setKnown] = useState(text)
+  // The address has changed by other means, such as the browser's back button.
+  if (known !== text) {
+    setKnown(text)
+    setTyped(text)
+  }
+  // The function is another one at each rendering, which must not begin the pause anew.
+  const latest = useRef(onChange)
+  useEffect(() => {
+    latest.current = onChange
+  })
+  useEffect(() => {
+    if (typed === text) return undefined
+    const timer = setTimeout(() => latest.current(typed), TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [typed, text])
+  return (
+    <TextInput
+      size="xs"
+      type="search"
+      aria-label="Search name, MAC, serial or model"
+      placeholder="Name, MAC, serial or model"
+      value={typed}
+      onChange={({ currentTarget: { value } }) => setTyped(value)}
+    />
+  )
+}
+
+/** Returns the values that devices have, with the number of devices. */
+function useValues(orgId: string, distinct: 'model' | 'version'): readonly Choice[] {
+  const { api } = useServer()
+  const { data } = useQuery({
+    queryKey: ['device values', orgId, distinct],
+    queryFn: () =>
+      answerOf(
+        api.GET('/api/v1/orgs/{org_id}/inventory/count', {
+          params: { path: { org_id: orgId }, query: { distinct, type: 'all' } },
+        }),
+      ),
+    staleTime: 60_000,
+  })
+  return (data?.results ?? []).flatMap((result) => {
+    const value: unknown = result[distinct]
+    return typeof value === 'string' && value !== '' ? [{ value, label: `${value} (${result.count})` }] : []
+  })
+}
+
+/** A value from the address is shown even if no device has it. */
+function withCurrent(choices: readonly Choice[], current: string | undefined): readonly Choice[] {
+  if (current === undefined || choices.some(({ value }) => value === current)) return choices
+  return [...choices, { value: current, label: current }]
+}
+
+function withoutEmpty(search: Readonly<Record<string, unknown>>): DeviceSearch {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== ''))
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,87 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { type Schemas, answerOf, useServer } from '../../api/client.ts'
+import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
+import { PageTitle } from '../../display/page-title.tsx'
+import { useSites } from '../../orgs/sites.ts'
+import { counted } from '../device.ts'
+import { useLiveDevices } from '../use-live-devices.ts'
+import { DeviceFilters } from './device-filters.tsx'
+import { type DeviceSearch, inventoryQuery } from './device-search.ts'
+import { DeviceTable } from './device-table.tsx'
+
+const route = getRouteApi('/signed-in/orgs/$orgId/devices')
+
+/** All devices of the organization. Pages of rows are read as they come into view, and states change by the stream. */
+export function DeviceListPage() {
+  const { orgId } = route.useParams()
+  const search = route.useSearch()
+  const devices = useDevices(orgId, search)
+  const rows = useMemo(() => devices.data?.pages.flatMap(({ results }) => results) ?? [], [devices.data])
+  const siteIds = useMemo(() => [...new Set(rows.flatMap(({ site_id: siteId }) => siteId ?? []))].toSorted(), [rows])
+  const live = useLiveDevices(siteIds, { onGap: () => void devices.refetch() })
+  const sites = useSites(orgId)
+  const total = devices.data?.pages[0]?.total
+  return (
+    <div className="page-fill">
+      <PageTitle title="Devices" actions={<CsvLink siteId={search.site} />}>
+        <span aria-live="polite">{total === undefined ? ' ' : counted(total, 'device')}</span>
+      </PageTitle>
+      <DeviceFilters orgId={orgId} search={search} sites={sites.data} />
+      {devices.data === undefined && devices.error === null && <Skeleton rows={12} />}
+      {devices.data === undefined && <ProblemNote problem={devices.error} />}
+      {total === 0 && <NoDevices isFiltered={Object.keys(search).some((name) => name !== 'sort')} />}
+      {rows.length > 0 && (
+        <DeviceTable
+          orgId={orgId}
+          rows={rows}
+          total={total ?? rows.length}
+          live={live}
+          sites={sites.data}
+          sort={search.sort ?? 'name'}
+          onNearEnd={() => {
+            if (devices.hasNextPage && !devices.isFetchingNextPage) void devices.fetchNextPage()
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+function useDevices(orgId: string, search: DeviceSearch) {
+  const { api } = useServer()
+  return useInfiniteQuery({
+    queryKey: ['devices', orgId, search],
+    queryFn: ({ pageParam }): Promise<Schemas['InventorySearchResult']> =>
+      answerOf(
+        api.GET('/api/v1/orgs/{org_id}/inventory/search', {
+          params: { path: { org_id: orgId }, query: inventoryQuery(search, pageParam) },
+        }),
+      ),
+    initialPageParam: 1,
+    getNextPageParam: (last, _pages, page) => (last.next === undefined ? undefined : page + 1),
+    // The former rows stay while the next filter is being applied.
+    placeholderData: (former) => former,
+  })
+}
+
+/** The service exports the devices of one site. */
+function CsvLink({ siteId }: { readonly siteId: string | undefined }) {
+  if (siteId === undefined) return null
+  return (
+    <a className="link-button" href={`/api/v1/sites/${siteId}/devices/export`} download>
+      Download the site as CSV
+    </a>
+  )
+}
+
+function NoDevices({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered) return <EmptyState title="No device matches">Change or clear the filters.</EmptyState>
+  return (
+    <EmptyState title="No devices yet">
+      Claim devices by their claim codes: <code>POST /api/v1/orgs/…/inventory</code>. To look around first, start the
+      service with <code>npm start -- --demo</code>.
+    </EmptyState>
+  )
+}

@@ -1,0 +1,40 @@
+/** The filters of the device list, as they are in the address of the page. */
+export interface DeviceSearch {
+  readonly text?: string
+  readonly type?: string
+  readonly status?: string
+  readonly site?: string
+  readonly model?: string
+  readonly version?: string
+  readonly sort?: DeviceSort
+}
+
+/** Fields to sort by; with a minus, in descending order. */
+export const deviceSorts = ['name', '-name', 'model', '-model', 'mac', '-mac'] as const
+export type DeviceSort = (typeof deviceSorts)[number]
+
+const texts = ['text', 'type', 'status', 'site', 'model', 'version'] as const
+
+/** Keeps what the list knows; an address that was typed by hand may contain anything. */
+export function parseDeviceSearch(search: Readonly<Record<string, unknown>>): DeviceSearch {
+  const filters = texts.flatMap((name) => {
+    const value = search[name]
+    // The router reads a text of digits as a number.
+    const text = typeof value === 'number' ? String(value) : value
+    return typeof text === 'string' && text !== '' ? [[name, text] as const] : []
+  })
+  const sort = deviceSorts.find((name) => name === search['sort'])
+  return { ...Object.fromEntries(filters), ...(sort !== undefined && { sort }) }
+}
+
+/** Returns the query of the inventory search. */
+export function inventoryQuery({ site, type = 'all', sort = 'name', ...others }: DeviceSearch, page: number) {
+  return {
+    ...others,
+    type: (type === 'ap' || type === 'switch' || type === 'gateway' ? type : 'all') satisfies string,
+    ...(site !== undefined && { site_id: site }),
+    sort,
+    limit: 100,
+    page,
+  } as const
+}

@@ -1,0 +1,22 @@
+import { type ReactNode, useId } from 'react'
+
+interface PanelProps {
+  readonly title: string
+  /** Beside the title: a count, a link. */
+  readonly aside?: ReactNode
+  readonly children: ReactNode
+}
+
+/** A part of a page with a heading of its own. */
+export function Panel({ title, aside, children }: PanelProps) {
+  const id = useId()
+  return (
+    <section className="panel" aria-labelledby={id}>
+      <header className="panel-head">
+        <h2 id={id}>{title}</h2>
+        {aside !== undefined && <span className="panel-aside">{aside}</span>}
+      </header>
+      {children}
+    </section>
+  )
+}

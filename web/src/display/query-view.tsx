@@ -1,0 +1,16 @@
+import type { UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { ProblemNote, Skeleton } from './notices.tsx'
+
+interface QueryViewProps<Data> {
+  readonly query: UseQueryResult<Data>
+  readonly rows?: number
+  readonly children: (data: Data) => ReactNode
+}
+
+/** Shows what a query has, and until then that it is on its way, or why it failed. */
+export function QueryView<Data>({ query, rows = 4, children }: QueryViewProps<Data>) {
+  if (query.data !== undefined) return <>{children(query.data)}</>
+  if (query.error !== null) return <ProblemNote problem={query.error} />
+  return <Skeleton rows={rows} />
+}

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { ago, clockTime, duration, timeOfDay } from './times.ts'
+
+it.each([
+  [0, 'now'],
+  [30, '30 sec. ago'],
+  [61, '1 min. ago'],
+  [7300, '2 hr. ago'],
+  [90_000, 'yesterday'],
+  [-5, 'now'],
+])('says what was %i seconds ago', (past, text) => {
+  expect(ago(1000, 1000 + past)).toBe(text)
+})
+
+it.each([
+  [0, '0 s'],
+  [59.6, '1 min'],
+  [3725, '1 h 2 min'],
+  [90_061, '1 d 1 h'],
+  [86_400, '1 d'],
+  [86_405, '1 d'],
+])('says how long %d seconds are', (seconds, text) => {
+  expect(duration(seconds)).toBe(text)
+})
+
+it('shows a time in the zone of a site', () => {
+  expect(clockTime(1_790_000_000, 'Asia/Tokyo')).toBe('21 Sept, 23:13:20 GMT+9')
+  expect(timeOfDay(1_790_000_000, 'Asia/Tokyo')).toBe('23:13 GMT+9')
+})

@@ -1,0 +1,54 @@
+const units = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+/** Returns how long ago an instant was, such as "5 min. ago". Both are seconds. */
+export function ago(instantS: number, nowS: number): string {
+  const past = Math.max(0, nowS - instantS)
+  const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
+  for (const [unit, seconds] of units) if (past >= seconds) return format.format(-Math.floor(past / seconds), unit)
+  return past < 5 ? 'now' : format.format(-Math.floor(past), 'second')
+}
+
+/** Returns a time as clocks show it in a zone, or in that of the viewer. */
+export function clockTime(instantS: number, zone?: string): string {
+  return new Intl.DateTimeFormat('en-GB', {
+    day: '2-digit',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'short',
+    ...(zone !== undefined && { timeZone: zone }),
+  }).format(new Date(instantS * 1000))
+}
+
+/** Returns the time of day in a zone, or in that of the viewer. */
+export function timeOfDay(instantS: number, zone?: string): string {
+  return new Intl.DateTimeFormat('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZoneName: 'short',
+    ...(zone !== undefined && { timeZone: zone }),
+  }).format(new Date(instantS * 1000))
+}
+
+/** Returns a length of time by its two largest units, such as "3 d 4 h". */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds))
+  const parts: readonly (readonly [number, string])[] = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor((whole % 86_400) / 3600), 'h'],
+    [Math.floor((whole % 3600) / 60), 'min'],
+    [whole % 60, 's'],
+  ]
+  const first = parts.findIndex(([count]) => count > 0)
+  if (first === -1) return '0 s'
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ')
+}

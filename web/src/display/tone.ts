@@ -1,0 +1,2 @@
+/** The meaning of a colour. */
+export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle'

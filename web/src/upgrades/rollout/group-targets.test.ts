@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import type { Target, TargetStatus } from '../upgrade.ts'
+import { groupTargets, selectTargets } from './group-targets.ts'
+
+const target = (mac: string, status: TargetStatus, reason?: string): Target => ({
+  mac,
+  site_id: 's',
+  status,
+  ...(reason !== undefined && { reason }),
+})
+
+const targets = [
+  target('1', 'upgraded'),
+  target('2', 'failed', 'unresponsive'),
+  target('3', 'scheduled', 'waits for its phase'),
+  target('4', 'failed', 'not applied'),
+  target('5', 'failed', 'not applied'),
+]
+
+it('puts failures first, the most frequent cause before the others', () => {
+  expect(groupTargets(targets)).toEqual([
+    { status: 'failed', cause: 'not applied', count: 2 },
+    { status: 'failed', cause: 'unresponsive', count: 1 },
+    { status: 'scheduled', cause: '', count: 1 },
+    { status: 'upgraded', cause: '', count: 1 },
+  ])
+})
+
+it('selects by state and cause', () => {
+  const macs = (search: Parameters<typeof selectTargets>[1]) => selectTargets(targets, search).map(({ mac }) => mac)
+  expect(macs({})).toEqual(['2', '4', '5', '3', '1'])
+  expect(macs({ state: 'failed' })).toEqual(['2', '4', '5'])
+  expect(macs({ state: 'failed', cause: 'unresponsive' })).toEqual(['2'])
+})

@@ -1,0 +1,59 @@
+import { Link, getRouteApi } from '@tanstack/react-router'
+import { useMay } from '../../accounts/self.ts'
+import { ProblemNote, Skeleton } from '../../display/notices.tsx'
+import { PageTitle } from '../../display/page-title.tsx'
+import { StateMark } from '../../display/state-mark.tsx'
+import { useSites } from '../../orgs/sites.ts'
+import { type Upgrade, holdOf, upgradeStates } from '../upgrade.ts'
+import { PhasePanel } from './phase-panel.tsx'
+import { RolloutActions } from './rollout-actions.tsx'
+import { SitePanel } from './site-panel.tsx'
+import { TargetPanel } from './target-panel.tsx'
+import { TimelinePanel } from './timeline-panel.tsx'
+import { useRollout } from './use-rollout.ts'
+import { verdictOf } from './verdict.ts'
+
+const route = getRouteApi('/signed-in/orgs/$orgId/upgrades/$upgradeId')
+
+/** One upgrade, while it runs and afterwards. */
+export function RolloutPage() {
+  const { orgId, upgradeId } = route.useParams()
+  const search = route.useSearch()
+  const { report, upgrade, problem, refresh } = useRollout(orgId, upgradeId)
+  const mayWrite = useMay('write', { orgId })
+  const sites = useSites(orgId).data
+  if (report === undefined || upgrade === undefined)
+    return problem === null ? <Skeleton rows={12} /> : <ProblemNote problem={problem} />
+  const hold = holdOf(upgrade)
+  const { tone, text } = hold === null ? upgradeStates[report.status] : ({ tone: 'warn', text: 'Waiting' } as const)
+  const place = { orgId, upgradeId }
+  return (
+    <>
+      <PageTitle
+        title={`Upgrade to ${report.target_version === '' ? 'versions by model' : report.target_version}`}
+        above={
+          <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
+            Upgrades
+          </Link>
+        }
+        actions={
+          mayWrite && <RolloutActions place={place} report={report} hold={hold} counts={upgrade} onDone={refresh} />
+        }
+      >
+        <StateMark tone={tone}>{text}</StateMark>
+        <span aria-live="polite">{verdictOf({ report, hold, stopReason: stopReasonOf(upgrade) })}</span>
+      </PageTitle>
+      {hold !== null && <p className="note">{hold.reason}</p>}
+      <PhasePanel report={report} hold={hold} />
+      <TargetPanel place={place} report={report} search={search} />
+      <div className="columns">
+        <SitePanel report={report} upgrade={upgrade} sites={sites} />
+        <TimelinePanel report={report} />
+      </div>
+    </>
+  )
+}
+
+function stopReasonOf({ upgrades }: Upgrade): string | null {
+  return upgrades.find(({ upgrade }) => upgrade.stop_reason !== undefined)?.upgrade.stop_reason ?? null
+}

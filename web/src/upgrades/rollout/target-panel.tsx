@@ -1,0 +1,152 @@
+import { Link } from '@tanstack/react-router'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useMemo, useRef, useState } from 'react'
+import { deviceIdOf, macText } from '../../devices/device.ts'
+import { EmptyState } from '../../display/notices.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { StateMark } from '../../display/state-mark.tsx'
+import { type Report, type Target, targetStates } from '../upgrade.ts'
+import { groupTargets, selectTargets } from './group-targets.ts'
+import type { UpgradePlace } from './rollout-actions.tsx'
+import { TargetTimeline } from './target-timeline.tsx'
+import type { TargetSearch } from './target-search.ts'
+
+interface TargetPanelProps {
+  readonly place: UpgradePlace
+  readonly report: Report
+  readonly search: TargetSearch
+}
+
+/** The devices by state, failures first and by cause; a choice of them, and the timeline of one. */
+export function TargetPanel({ place, report, search }: TargetPanelProps) {
+  const [opened, setOpened] = useState<Target | null>(null)
+  const groups = useMemo(() => groupTargets(report.devices), [report.devices])
+  const targets = useMemo(() => selectTargets(report.devices, search), [report.devices, search])
+  return (
+    <Panel title="Devices" aside={report.total}>
+      <nav className="chips" aria-label="Devices by state">
+        <GroupLink place={place} isCurrent={search.state === undefined} search={{}}>
+          All
+        </GroupLink>
+        {groups.map(({ status, cause, count }) => (
+          <GroupLink
+            key={`${status} ${cause}`}
+            place={place}
+            isCurrent={search.state === status && (search.cause ?? '') === cause}
+            search={{ state: status, ...(cause !== '' && { cause }) }}
+          >
+            <StateMark tone={targetStates[status].tone}>{targetStates[status].text}</StateMark>
+            {cause !== '' && <span className="chip-cause">{cause}</span>}
+            <span className="chip-count">{count}</span>
+          </GroupLink>
+        ))}
+      </nav>
+      {targets.length === 0 ? (
+        <EmptyState title="No device is in this state">
+          It was a moment ago, perhaps. Choose another one above.
+        </EmptyState>
+      ) : (
+        <TargetRows targets={targets} onOpen={setOpened} />
+      )}
+      {opened !== null && (
+        <TargetTimeline
+          place={place}
+          mac={opened.mac}
+          title={macText(opened.mac)}
+          onClose={() => setOpened(null)}
+          device={
+            <Link
+              to="/orgs/$orgId/sites/$siteId/devices/$mac"
+              params={{ orgId: place.orgId, siteId: opened.site_id, mac: opened.mac }}
+            >
+              Open the device
+            </Link>
+          }
+        />
+      )}
+    </Panel>
+  )
+}
+
+interface GroupLinkProps {
+  readonly place: UpgradePlace
+  readonly isCurrent: boolean
+  readonly search: TargetSearch
+  readonly children: React.ReactNode
+}
+
+function GroupLink({ place, isCurrent, search, children }: GroupLinkProps) {
+  return (
+    <Link
+      to="/orgs/$orgId/upgrades/$upgradeId"
+      params={place}
+      search={search}
+      replace
+      resetScroll={false}
+      className="chip"
+      data-current={isCurrent || undefined}
+      aria-current={isCurrent ? 'true' : undefined}
+    >
+      {children}
+    </Link>
+  )
+}
+
+const ROW_PX = 34
+const MAX_HEIGHT_PX = 380
+
+interface TargetRowsProps {
+  readonly targets: readonly Target[]
+  readonly onOpen: (target: Target) => void
+}
+
+function TargetRows({ targets, onOpen }: TargetRowsProps) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const virtual = useVirtualizer({
+    count: targets.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 10,
+    getItemKey: (index) => targets[index]?.mac ?? index,
+  })
+  return (
+    <div
+      className="target-scroller"
+      ref={scroller}
+      style={{ height: Math.min(MAX_HEIGHT_PX, targets.length * ROW_PX) }}
+      tabIndex={0}
+      role="region"
+      aria-label="Device rows"
+    >
+      <ol className="targets" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, key, start }) => {
+          const target = targets[index]
+          if (target === undefined) return null
+          return (
+            <li key={key} className="target-row" style={{ transform: `translateY(${start}px)` }}>
+              <TargetButton target={target} onOpen={onOpen} />
+              <StateMark tone={targetStates[target.status].tone}>{targetStates[target.status].text}</StateMark>
+              <span className="wide muted">{target.model}</span>
+              <span className="wide muted">{(target.phase ?? 0) > 0 ? `Phase ${target.phase}` : ''}</span>
+              <span className="target-reason">{target.reason ?? versionsOf(target)}</span>
+            </li>
+          )
+        })}
+      </ol>
+    </div>
+  )
+}
+
+/** Devices that were left out have no timeline in the upgrade. */
+function TargetButton({ target, onOpen }: { readonly target: Target; readonly onOpen: (target: Target) => void }) {
+  if (target.status === 'left_out') return <span className="mono">{macText(target.mac)}</span>
+  return (
+    <button type="button" className="row-button mono" onClick={() => onOpen(target)} title={deviceIdOf(target.mac)}>
+      {macText(target.mac)}
+    </button>
+  )
+}
+
+function versionsOf({ from_version: from, version }: Target): string {
+  return from === undefined || version === undefined ? '' : `${from} → ${version}`
+}

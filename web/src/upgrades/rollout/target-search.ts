@@ -1,0 +1,13 @@
+import { type TargetStatus, targetStatuses } from '../upgrade.ts'
+
+/** Which devices of an upgrade are shown, as in the address of the page. */
+export interface TargetSearch {
+  readonly state?: TargetStatus
+  readonly cause?: string
+}
+
+export function parseTargetSearch(search: Readonly<Record<string, unknown>>): TargetSearch {
+  const state = targetStatuses.find((status) => status === search['state'])
+  const { cause } = search
+  return { ...(state !== undefined && { state }), ...(typeof cause === 'string' && cause !== '' && { cause }) }
+}

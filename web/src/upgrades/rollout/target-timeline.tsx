@@ -1,0 +1,62 @@
+import { Modal } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { answerOf, useServer } from '../../api/client.ts'
+import { QueryView } from '../../display/query-view.tsx'
+import { SiteTime } from '../../display/time.tsx'
+import type { UpgradePlace } from './rollout-actions.tsx'
+
+interface TargetTimelineProps {
+  readonly place: UpgradePlace
+  readonly mac: string
+  readonly title: string
+  /** A link to the page of the device. */
+  readonly device: ReactNode
+  readonly onClose: () => void
+}
+
+const POLL_MS = 2000
+
+/** What happened to one device: its states, its commands and its events, by time. */
+export function TargetTimeline({ place, mac, title, device, onClose }: TargetTimelineProps) {
+  const { api } = useServer()
+  const query = useQuery({
+    queryKey: ['upgrade target', place.upgradeId, mac],
+    queryFn: () =>
+      answerOf(
+        api.GET('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/targets/{device_mac}', {
+          params: { path: { org_id: place.orgId, upgrade_id: place.upgradeId, device_mac: mac } },
+        }),
+      ),
+    refetchInterval: POLL_MS,
+  })
+  return (
+    <Modal opened onClose={onClose} title={title} lockScroll={false} size="lg">
+      <QueryView query={query} rows={6}>
+        {({ timeline, model, from_version: from, version, attempts }) => (
+          <>
+            <p className="muted">
+              {[model, from !== undefined && `${from} → ${version}`, `${attempts} commands`]
+                .filter((part) => typeof part === 'string')
+                .join(' · ')}{' '}
+              · {device}
+            </p>
+            <ol className="log">
+              {timeline.map((step) => (
+                <li key={`${step.timestamp} ${step.kind} ${step.what}`}>
+                  <div className="log-head">
+                    <span className="log-what" data-kind={step.kind}>
+                      {step.what.replaceAll('_', ' ').toLowerCase()}
+                    </span>
+                    <SiteTime at={step.timestamp} />
+                  </div>
+                  {step.cause !== '' && <p>{step.cause}</p>}
+                </li>
+              ))}
+            </ol>
+          </>
+        )}
+      </QueryView>
+    </Modal>
+  )
+}

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest'
+import type { Hold, Report } from '../upgrade.ts'
+import { actionsOf, openPhaseOf, verdictOf } from './verdict.ts'
+
+const phases = [
+  { phase: 1, total: 1, upgraded: 1, failed: 0, opened_at: 10, ended_at: 20 },
+  { phase: 2, total: 9, upgraded: 2, failed: 1, opened_at: 20 },
+  { phase: 3, total: 90, upgraded: 0, failed: 0 },
+]
+
+function reportOf(changes: Partial<Report>): Report {
+  const report: Partial<Report> = { status: 'running', total: 100, upgraded: 3, failed: 1, phases, ...changes }
+  return report as Report
+}
+
+const holdBy = (by: Hold['by']): Hold => ({ by, reason: 'too many failures', timestamp: 30 })
+
+it.each([
+  [reportOf({}), null, 'Phase 2 of 3: 3 of 100 upgraded, 1 failed'],
+  [reportOf({ failed: 0 }), holdBy('user'), 'Paused in phase 2 of 3: 3 of 100 upgraded'],
+  [reportOf({}), holdBy('gate'), 'Waits in phase 2 of 3: 3 of 100 upgraded, 1 failed'],
+  [reportOf({ phases: phases.slice(2), upgraded: 0, failed: 0 }), null, 'Not begun: 0 of 100 upgraded'],
+])('says how it stands', (report, hold, verdict) => {
+  expect(verdictOf({ report, hold, stopReason: null })).toBe(verdict)
+})
+
+it('says why it was stopped', () => {
+  const report = reportOf({ status: 'failed' })
+  expect(verdictOf({ report, hold: null, stopReason: 'More than 5 % failed' })).toBe(
+    '3 of 100 upgraded, 1 failed. More than 5 % failed',
+  )
+})
+
+it('offers what makes sense', () => {
+  expect(actionsOf({ report: reportOf({}), hold: null })).toEqual(['pause', 'cancel'])
+  expect(actionsOf({ report: reportOf({}), hold: holdBy('user') })).toEqual(['resume', 'cancel'])
+  expect(actionsOf({ report: reportOf({}), hold: holdBy('approval') })).toEqual(['approve', 'cancel'])
+  expect(actionsOf({ report: reportOf({ status: 'failed' }), hold: null })).toEqual(['retry'])
+  expect(actionsOf({ report: reportOf({ status: 'completed', failed: 0 }), hold: null })).toEqual([])
+})
+
+it('knows the open phase', () => {
+  expect(openPhaseOf({ phases })).toBe(2)
+  expect(openPhaseOf({ phases: [] })).toBeNull()
+})

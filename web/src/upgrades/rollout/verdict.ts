@@ -1,0 +1,35 @@
+import { type Hold, type Report, isRunning } from '../upgrade.ts'
+
+interface State {
+  readonly report: Report
+  readonly hold: Hold | null
+  /** Why the upgrade was stopped; null where it was not. */
+  readonly stopReason: string | null
+}
+
+/** Returns in a sentence how an upgrade stands. */
+export function verdictOf({ report, hold, stopReason }: State): string {
+  const { total, upgraded, failed, status } = report
+  const failures = failed === 0 ? '' : `, ${failed} failed`
+  const progress = `${upgraded} of ${total} upgraded${failures}`
+  if (!isRunning(status)) return [progress, stopReason].filter((part) => part !== null).join('. ')
+  const open = openPhaseOf(report)
+  const phase = open === null ? 'Not begun' : `Phase ${open} of ${report.phases.length}`
+  if (hold === null) return `${phase}: ${progress}`
+  return `${hold.by === 'user' ? 'Paused' : 'Waits'} in phase ${open ?? 1} of ${report.phases.length}: ${progress}`
+}
+
+/** Returns the number of the last phase that has opened; null before the first. */
+export function openPhaseOf({ phases }: Pick<Report, 'phases'>): number | null {
+  return phases.findLast(({ opened_at: openedAt }) => openedAt !== undefined)?.phase ?? null
+}
+
+/** What a person may ask of an upgrade as it stands. */
+export type Action = 'pause' | 'resume' | 'approve' | 'cancel' | 'retry'
+
+/** Returns what makes sense now; the server refuses the rest. */
+export function actionsOf({ report, hold }: Pick<State, 'report' | 'hold'>): readonly Action[] {
+  if (!isRunning(report.status)) return report.failed > 0 ? ['retry'] : []
+  if (hold === null) return ['pause', 'cancel']
+  return [hold.by === 'approval' ? 'approve' : 'resume', 'cancel']
+}

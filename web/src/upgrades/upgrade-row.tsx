@@ -1,0 +1,48 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useServer } from '../api/client.ts'
+import { counted } from '../devices/device.ts'
+import { StateMark } from '../display/state-mark.tsx'
+import { countsOf, holdOf } from './upgrade.ts'
+import { UpgradeProgress } from './upgrade-progress.tsx'
+import { isUpgradeRunning, upgradeQuery } from './use-upgrade.ts'
+
+/** An upgrade in a list. It reads its own record, because lists of the interface contain ids alone. */
+export function UpgradeRow({ orgId, upgradeId }: { readonly orgId: string; readonly upgradeId: string }) {
+  const { api } = useServer()
+  const upgrade = useQuery(upgradeQuery(api, orgId, upgradeId)).data?.value
+  if (upgrade === undefined) return <li className="upgrade-row" aria-busy="true" />
+  const counts = countsOf(upgrade)
+  const total = upgrade.upgrades.reduce((sum, { upgrade: { targets } }) => sum + targets.total, 0)
+  const failed = counts.get('failed') ?? 0
+  return (
+    <li className="upgrade-row">
+      <div>
+        <Link to="/orgs/$orgId/upgrades/$upgradeId" params={{ orgId, upgradeId }}>
+          To {upgrade.target_version === '' ? 'versions by model' : upgrade.target_version}
+        </Link>
+        <span className="muted">
+          {upgrade.strategy.replaceAll('_', ' ')} · {counted(upgrade.upgrades.length, 'site')} ·{' '}
+          {counted(total, 'device')}
+        </span>
+      </div>
+      <UpgradeProgress counts={counts} />
+      <span className="upgrade-figures">
+        {counts.get('upgraded') ?? 0} upgraded{failed > 0 && <strong>, {failed} failed</strong>}
+      </span>
+      <UpgradeState isOver={!isUpgradeRunning(upgrade)} isHeld={holdOf(upgrade) !== null} failed={failed} />
+    </li>
+  )
+}
+
+interface UpgradeStateProps {
+  readonly isOver: boolean
+  readonly isHeld: boolean
+  readonly failed: number
+}
+
+function UpgradeState({ isOver, isHeld, failed }: UpgradeStateProps) {
+  if (isHeld) return <StateMark tone="warn">Waiting</StateMark>
+  if (!isOver) return <StateMark tone="busy">Running</StateMark>
+  return failed > 0 ? <StateMark tone="bad">Ended</StateMark> : <StateMark tone="good">Ended</StateMark>
+}

@@ -1,0 +1,69 @@
+import type { Schemas } from '../api/client.ts'
+import type { Tone } from '../display/tone.ts'
+
+export type Upgrade = Schemas['OrgUpgrade']
+export type Report = Schemas['UpgradeReport']
+export type Target = Report['devices'][number]
+export type TargetStatus = Target['status']
+
+interface Words {
+  readonly tone: Tone
+  readonly text: string
+}
+
+/** The states of targets in the order in which a device passes them; failures come first. */
+export const targetStates: Readonly<Record<TargetStatus, Words>> = {
+  failed: { tone: 'bad', text: 'Failed' },
+  reboot_in_progress: { tone: 'busy', text: 'Rebooting' },
+  rebooted: { tone: 'busy', text: 'Verifying' },
+  downloading: { tone: 'busy', text: 'Downloading' },
+  download_requested: { tone: 'busy', text: 'Download requested' },
+  downloaded: { tone: 'busy', text: 'Firmware ready' },
+  scheduled: { tone: 'idle', text: 'Waiting' },
+  upgraded: { tone: 'good', text: 'Upgraded' },
+  skipped: { tone: 'idle', text: 'Skipped' },
+  cancelled: { tone: 'warn', text: 'Cancelled' },
+  left_out: { tone: 'idle', text: 'Left out' },
+}
+
+export const targetStatuses = Object.keys(targetStates) as readonly TargetStatus[]
+
+/** The states of upgrades, of all sites and of one. */
+export const upgradeStates: Readonly<Record<Report['status'], Words>> = {
+  created: { tone: 'idle', text: 'Created' },
+  queued: { tone: 'idle', text: 'Queued' },
+  downloading: { tone: 'busy', text: 'Downloading' },
+  downloaded: { tone: 'busy', text: 'Downloaded' },
+  upgrading: { tone: 'busy', text: 'Upgrading' },
+  running: { tone: 'busy', text: 'Running' },
+  completed: { tone: 'good', text: 'Completed' },
+  failed: { tone: 'bad', text: 'Failed' },
+  cancelled: { tone: 'warn', text: 'Cancelled' },
+}
+
+/** Returns true until nothing of an upgrade, or of its part at a site, can change any more. */
+export function isRunning(status: string): boolean {
+  return !['completed', 'failed', 'cancelled'].includes(status)
+}
+
+export type Hold = NonNullable<Upgrade['upgrades'][number]['upgrade']['held']>
+
+/** Returns why an upgrade waits; null while it goes on. All its sites wait for the same. */
+export function holdOf({ upgrades }: Upgrade): Hold | null {
+  for (const { upgrade } of upgrades) if (upgrade.held !== undefined && isRunning(upgrade.status)) return upgrade.held
+  return null
+}
+
+/** The number of devices in each state. */
+export type Counts = ReadonlyMap<TargetStatus, number>
+
+/** Returns the states that devices are in, in their order, with the number of devices. */
+export function countsOf({ upgrades }: Upgrade): Counts {
+  const counts = new Map<TargetStatus, number>()
+  for (const status of targetStatuses) {
+    if (status === 'left_out') continue
+    const count = upgrades.reduce((sum, { upgrade }) => sum + upgrade.targets[status].length, 0)
+    if (count > 0) counts.set(status, count)
+  }
+  return counts
+}
