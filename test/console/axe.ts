@@ -1,0 +1,24 @@
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+/** Expects that a page passes every rule of WCAG 2.2 A and AA that axe can decide, in light and dark colours. */
+export async function expectAccessible(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor()
+    // Not a script of the page, so its policy does not forbid it.
+    await page.evaluate(axe.source)
+    const violations = await page.evaluate(async () => {
+      const checker = (globalThis as unknown as { readonly axe: typeof axe }).axe
+      const found = await checker.run({
+        runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] },
+        resultTypes: ['violations'],
+      })
+      return found.violations.map(
+        ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
+      )
+    })
+    expect(violations, `${page.url()} ${colorScheme}`).toEqual([])
+  }
+}

@@ -1,0 +1,130 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it, describe } from 'vitest'
+import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+import { expectAccessible } from './axe.ts'
+
+/** Pages wait for the service, and the service for the processor. */
+const WITHIN_MS = 60_000
+
+describe.skipIf(noChromium !== null)(
+  `the console with a simulated fleet${noChromium === null ? '' : `: ${noChromium}`}`,
+  () => {
+    let server: ServerProcess
+    let browser: Browser
+    let view: BrowserContext
+    let page: Page
+    let org: string
+    let siteId: string
+    let upgradeId: string
+    const complaints: string[] = []
+
+    beforeAll(async () => {
+      await buildConsole()
+      const dataDir = join(await temporaryDir(afterAll), 'data')
+      server = await startServerProcess({ dataDir, demo: true, env: { SIGNALBOX_ROLLOUT_SOAK_S: '0' } }, afterAll)
+      if (server.demo === null) throw new Error('no demo')
+      org = `/orgs/${server.demo.org_id}`
+      siteId = server.demo.site_ids[0] ?? ''
+      browser = await launchChromium()
+      view = await openView(browser, server.url)
+      view.setDefaultTimeout(WITHIN_MS)
+      page = await view.newPage()
+      page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+      page.on('pageerror', (error) => complaints.push(String(error)))
+      const { email, password } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'))
+      await signIn(page, { email, password })
+      await page.waitForURL(`**${org}`)
+    }, 240_000)
+    afterAll(async () => browser?.close())
+
+    /** Upgrades the seven EAP102 of Tokyo: four of them, and the others when a person says so. */
+    async function startUpgrade(): Promise<string> {
+      const answer = await fetch(`${server.url}/api/v1${org}/devices/upgrade`, {
+        method: 'POST',
+        headers: { authorization: `Token ${server.demo?.api_token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          site_ids: [server.demo?.site_ids[2]],
+          models: ['EAP102'],
+          version: '3.2.0',
+          strategy: 'canary',
+          canary_phases: [50, 100],
+          phase_gates: [{ phase: 1, wait_for: 'pause' }],
+        }),
+      })
+      const started = (await answer.json()) as { readonly id: string }
+      expect({ status: answer.status, started }).toMatchObject({ status: 200 })
+      return started.id
+    }
+
+    it('shows the fleet on the overview, and leads to the devices of a site', { timeout: WITHIN_MS }, async () => {
+      await page.getByText('39 connected').waitFor()
+      // It runs while the next tests do, and the last one watches its end.
+      upgradeId = await startUpgrade()
+      await page.getByRole('link', { name: 'Berlin' }).waitFor()
+      await expectAccessible(page)
+      await page.getByRole('link', { name: 'Berlin' }).click()
+      await page.getByText('21 devices').waitFor()
+      expect(await page.getByLabel('Site', { exact: true }).inputValue()).toBe(siteId)
+    })
+
+    it('searches devices by the address, and opens one', { timeout: WITHIN_MS }, async () => {
+      await page.goto(`${org}/devices?type=switch`)
+      await page.getByText('18 devices').waitFor()
+      await page.getByRole('searchbox').fill('tokyo-switch-ex')
+      await page.getByText('2 devices').waitFor()
+      expect(new URL(page.url()).searchParams.get('text')).toBe('tokyo-switch-ex')
+      await expectAccessible(page)
+      await page.getByRole('link', { name: 'tokyo-switch-ex4100-48p-1' }).click()
+      await page.getByRole('heading', { name: 'tokyo-switch-ex4100-48p-1' }).waitFor()
+      await page.getByRole('heading', { name: 'Members' }).waitFor()
+    })
+
+    it(
+      'restarts a device after stating the effect, and follows the command to its end',
+      { timeout: WITHIN_MS },
+      async () => {
+        await page.goto(`${org}/sites/${siteId}/devices/02516e000003`)
+        await page.getByRole('button', { name: 'Restart…' }).click()
+        const dialog = page.getByRole('dialog')
+        await dialog.getByText('disconnects its 6 clients').waitFor()
+        await expectAccessible(page)
+        await dialog.getByRole('button', { name: 'Restart', exact: true }).click()
+        const command = page.getByRole('region', { name: 'Commands' }).getByRole('listitem').first()
+        await command.getByText('restart').waitFor()
+        await command.getByText('Done').waitFor()
+        // The stream tells that the device has gone and come back.
+        await page.getByRole('region', { name: 'Events' }).getByText('AP disconnected').waitFor()
+        await expectAccessible(page)
+      },
+    )
+
+    it('watches an upgrade to its end, paused and resumed on the way', { timeout: 2 * WITHIN_MS }, async () => {
+      await page.goto(`${org}/upgrades/${upgradeId}`)
+      await page.getByRole('heading', { name: 'Upgrade to 3.2.0' }).waitFor()
+      // The gate after the first phase waits for a person.
+      await page.getByText('Waits in phase 1 of 2: 4 of 7 upgraded').waitFor()
+      await expectAccessible(page)
+      await page.getByRole('button', { name: 'Resume…' }).click()
+      await page.getByRole('dialog').getByText('up to 3 devices').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click()
+      await page.getByText('7 of 7 upgraded').waitFor()
+      await page.getByText('Completed').first().waitFor()
+      expect(await page.getByRole('button', { name: 'Cancel the upgrade…' }).count()).toBe(0)
+      await page.getByRole('button', { name: '02:51:6e:00:00:c9' }).click()
+      await page.getByRole('dialog').getByText('3.1.0 → 3.2.0').waitFor()
+      await page.getByRole('dialog').getByText('upgraded', { exact: true }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('link', { name: 'Upgrades' }).first().click()
+      await page.getByText('7 upgraded').waitFor()
+      await expectAccessible(page)
+    })
+
+    it('has met no defect, and nothing that its policy forbids', () => {
+      expect(complaints).toEqual([])
+    })
+  },
+)

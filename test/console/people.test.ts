@@ -1,0 +1,145 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { codeAt, createBrowser } from '../support/browser.ts'
+import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
+import { MODEL, NEW, seedOrg } from '../support/fleet.ts'
+import { addPerson } from '../support/people.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { expectAccessible } from './axe.ts'
+
+/** Pages wait for the service, and the service for the processor. */
+const WITHIN_MS = 60_000
+
+describe.skipIf(noChromium !== null)(
+  `the console and who uses it${noChromium === null ? '' : `: ${noChromium}`}`,
+  () => {
+    let server: TestServer
+    let browser: Browser
+    let org: string
+    let upgradeId: string
+
+    beforeAll(async () => {
+      server = await startTestServer(undefined, {}, null, { console: await buildConsole() })
+      org = `/orgs/${server.org.orgId}`
+      const seeded = await seedOrg(server.ctx, [{ devices: 3, name: 'Oslo' }], server.org.orgId)
+      const upgrade = {
+        site_ids: seeded.sites.map(({ id }) => id),
+        models: [MODEL],
+        version: NEW,
+        strategy: 'big_bang',
+      }
+      const created = await server.call('POST', `${org}/devices/upgrade`, { body: upgrade })
+      upgradeId = created.body.id
+      browser = await launchChromium()
+    }, 240_000)
+    afterAll(async () => {
+      await browser?.close()
+      await server.close()
+    })
+
+    async function openPage(view = {}): Promise<{ readonly page: Page; readonly context: BrowserContext }> {
+      const context = await openView(browser, server.url, view)
+      context.setDefaultTimeout(WITHIN_MS)
+      return { context, page: await context.newPage() }
+    }
+
+    async function enter(
+      person: TestOrg,
+      path: string,
+    ): Promise<{ readonly page: Page; readonly context: BrowserContext }> {
+      const opened = await openPage()
+      await signIn(opened.page, person)
+      await opened.page.waitForURL(`**${org}`)
+      await opened.page.goto(path)
+      return opened
+    }
+
+    it('leads through sign-in to where one wanted to be', { timeout: WITHIN_MS }, async () => {
+      const { page, context } = await openPage()
+      await page.goto(`${org}/devices?type=ap`)
+      await page.waitForURL('**/sign-in?**')
+      await expectAccessible(page)
+      await page.getByLabel('Email').fill(server.org.email)
+      await page.getByLabel('Password', { exact: true }).fill('not the password')
+      await page.keyboard.press('Enter')
+      // The words of the server appear at the field.
+      const field = page.getByLabel('Password', { exact: true })
+      await page.getByText('Invalid email or password').waitFor()
+      expect(await field.getAttribute('aria-invalid')).toBe('true')
+      await field.fill(server.org.password)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(`**${org}/devices?type=ap`)
+      await page.getByText('3 devices').waitFor()
+
+      await context.clearCookies()
+      await page.reload()
+      await page.waitForURL('**/sign-in?**')
+      await context.close()
+    })
+
+    it('asks for the second factor', { timeout: WITHIN_MS }, async () => {
+      const person = await addPerson(server, [{ scope: 'org', role: 'admin' }])
+      const secret = await enableSecondFactor(person)
+      const { page, context } = await openPage()
+      await signIn(page, person)
+      await page.getByRole('heading', { name: 'Second factor' }).waitFor()
+      await expectAccessible(page)
+      await page.getByLabel('Code').fill('000000')
+      await page.keyboard.press('Enter')
+      await page.locator('[aria-invalid="true"]').waitFor()
+      // The next code: one that has been used counts no more.
+      await page.getByLabel('Code').fill(codeAt(secret, new Date(Date.now() + 30_000)))
+      await page.keyboard.press('Enter')
+      await page.waitForURL(`**${org}`)
+      await context.close()
+    })
+
+    async function enableSecondFactor(person: TestOrg): Promise<string> {
+      const own = createBrowser(server)
+      await own.login(person.email, person.password)
+      const { body } = await own.call('GET', '/self/two_factor/token')
+      const secret: string = body.two_factor_secret
+      const verified = await own.call('POST', '/self/two_factor/verify', { two_factor: codeAt(secret, new Date()) })
+      expect(verified.status).toBe(200)
+      return secret
+    }
+
+    it('does not offer what a role may not do', { timeout: WITHIN_MS }, async () => {
+      const admin = await enter(server.org, `${org}/upgrades/${upgradeId}`)
+      await admin.page.getByRole('button', { name: 'Cancel the upgrade…' }).waitFor()
+      await admin.context.close()
+
+      const reader = await addPerson(server, [{ scope: 'org', role: 'read' }])
+      const { page, context } = await enter(reader, `${org}/upgrades/${upgradeId}`)
+      await page.getByText('0 of 3 upgraded').waitFor()
+      for (const name of ['Pause…', 'Cancel the upgrade…'])
+        expect(await page.getByRole('button', { name }).count()).toBe(0)
+      await context.close()
+    })
+
+    it('says when the server is away, and goes on when it is back', { timeout: WITHIN_MS }, async () => {
+      const { page, context } = await enter(server.org, `${org}/devices`)
+      await page.getByText('3 devices').waitFor()
+      await context.setOffline(true)
+      await page.getByRole('searchbox').fill('oslo')
+      await page.getByText('The server does not answer. What you see').waitFor()
+      await context.setOffline(false)
+      await page.getByText('The server does not answer. What you see').waitFor({ state: 'detached' })
+      expect(await page.getByRole('searchbox').inputValue()).toBe('oslo')
+      await page.getByText('No device matches').waitFor()
+      await context.close()
+    })
+
+    it('fits narrow windows', { timeout: WITHIN_MS }, async () => {
+      const { page, context } = await openPage({ width: 390, height: 844 })
+      await signIn(page, server.org)
+      await page.waitForURL(`**${org}`)
+      for (const path of [org, `${org}/devices`, `${org}/upgrades`, `${org}/upgrades/${upgradeId}`]) {
+        await page.goto(path)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+      }
+      await context.close()
+    })
+  },
+)
