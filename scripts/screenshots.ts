@@ -54,7 +54,7 @@ async function takeAll(url: string, demo: Demo, upgradeId: string): Promise<void
   const [siteId = ''] = demo.site_ids
   /** The address of each page, and a text that it shows when it is complete. */
   const pages = [
-    ['overview', org, 'Changes'],
+    ['overview', org, '3 sites'],
     ['devices', `${org}/devices`, 'berlin-ap-eap102-1'],
     ['access-point', `${org}/sites/${siteId}/devices/02516e000001`, 'AP connected'],
     ['switch', `${org}/sites/${siteId}/devices/02516e000013`, 'Switch connected'],

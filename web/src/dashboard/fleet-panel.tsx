@@ -47,7 +47,7 @@ function Tile({ orgId, type, title }: TileProps) {
         ]}
       />
       <p className="tile-note">
-        {connected} connected
+        {data === undefined ? '\u00A0' : `${connected} connected`}
         {away > 0 && (
           <>
             ,{' '}
