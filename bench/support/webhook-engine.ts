@@ -17,6 +17,7 @@ import { migrate } from '../../src/platform/migrate.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { createWebhook } from '../../src/webhooks/create-webhook.ts'
+import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
 import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
 import type { Child } from './child.ts'
 import type { ReceiverCommand, ReceiverReport } from './receiver.ts'
@@ -75,7 +76,7 @@ async function addOrg(ctx: Context, outbound: OutboundHttp, urls: readonly strin
   const scope = systemScope('webhooks', id)
   for (const [index, url] of urls.entries()) {
     const body = { url: `${url}/${index}`, topics: ['audits'], secret: 's', single_event_per_message: true }
-    await createWebhook(ctx, scope, { body, outbound })
+    await createWebhook(ctx, scope, { body, outbound, limits: defaultWebhookLimits })
   }
   return scope
 }

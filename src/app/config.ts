@@ -9,7 +9,9 @@ import { AppError } from '../platform/errors.ts'
 import type { LogLevel } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { accountEnvironment, isProviderSetting, parseAccountSettings } from './config-accounts.ts'
+import { parseWebhookLimits, webhookEnvironment } from './config-webhooks.ts'
 import { type StorageSettings, parseStorageSettings, storageEnvironment } from './config-storage.ts'
+import type { WebhookLimits } from '../webhooks/limits.ts'
 import type { Retention } from './retention.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
@@ -64,6 +66,7 @@ const Environment = Type.Object({
   SIGNALBOX_UPGRADE_RETENTION_DAYS: integer(1, 36_500, 'days that upgrades are kept once they have ended; default 400'),
   ...accountEnvironment,
   SIGNALBOX_TRUSTED_PROXIES: text('ranges of reverse proxies whose X-Forwarded-For is believed, separated by commas'),
+  ...webhookEnvironment,
   SIGNALBOX_WEBHOOK_ALLOW_CIDRS: text('private ranges that webhooks may call, separated by commas'),
   SIGNALBOX_EGRESS_PROXY: text('http:// or https:// address of a proxy for calls to addresses that users choose'),
 })
@@ -94,6 +97,7 @@ export interface Config {
   readonly rolloutSoakMs: number
   readonly retention: Retention
   readonly webhookAllowCidrs: readonly string[]
+  readonly webhookLimits: WebhookLimits
   /** May contain credentials; null = no proxy. */
   readonly egressProxy: string | null
   /** Ranges of reverse proxies whose X-Forwarded-For is trusted. */
@@ -136,6 +140,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
       upgradeDays: env.SIGNALBOX_UPGRADE_RETENTION_DAYS ?? 400,
     },
     webhookAllowCidrs: parseCidrs('SIGNALBOX_WEBHOOK_ALLOW_CIDRS', env.SIGNALBOX_WEBHOOK_ALLOW_CIDRS),
+    webhookLimits: parseWebhookLimits(env),
     egressProxy: parseUrl('SIGNALBOX_EGRESS_PROXY', env.SIGNALBOX_EGRESS_PROXY, ['http:', 'https:']),
     trustedProxies: parseCidrs('SIGNALBOX_TRUSTED_PROXIES', env.SIGNALBOX_TRUSTED_PROXIES),
     accounts: parseAccountSettings(env, environment, servesLoopbackOnly(host, baseUrl)),

@@ -3,6 +3,7 @@ import type { CallHomePlace } from '../devices/call-home/junos-commands.ts'
 import type { AgentGateway } from '../devices/routers/certificates.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { ConsoleFiles } from '../http/console/console-files.ts'
+import type { WebhookLimits } from '../webhooks/limits.ts'
 import type { Storage } from './storage.ts'
 
 /** Dependencies of the routes besides the context. */
@@ -24,6 +25,7 @@ export interface HttpParts {
   readonly outbound: OutboundHttp
   /** The web console; null where it has not been built. */
   readonly console: ConsoleFiles | null
+  readonly webhookLimits: WebhookLimits
   /** Where Junos devices call home; null while the service takes no such connections. */
   readonly callHomePlace: () => CallHomePlace | null
 }

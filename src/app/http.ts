@@ -197,6 +197,6 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...mxedgeUpgradeOperations,
     ...mxedgeOperations(parts.agents, storage.imageFiles, storage.supportFiles),
     ...agentRegistrationOperations(ctx.clock, parts.agents),
-    ...webhookOperations(outbound),
+    ...webhookOperations(outbound, parts.webhookLimits),
   ]
 }

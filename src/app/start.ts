@@ -142,6 +142,7 @@ async function startParts(
     localCertificates: tls.localCertificates,
     outbound,
     console: await readConsole(log),
+    webhookLimits: config.webhookLimits,
     callHomePlace: () => (listening.netconfPort === null ? null : { host: callHomeHost, port: listening.netconfPort }),
   })
   closing.add('http', () => http.close())

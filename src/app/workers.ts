@@ -81,7 +81,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
   })
   closing.add('jobs', () => jobs.stop())
   closing.add('wish for thumbnails', wishForThumbnails(ctx, jobs))
-  const webhooks = await startWebhookWorkers(ctx, { outbound: parts.outbound })
+  const webhooks = await startWebhookWorkers(ctx, { outbound: parts.outbound, limits: config.webhookLimits })
   closing.add('webhooks', () => webhooks.stop())
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: config.rolloutSoakMs })
   closing.add('rollouts', () => rollouts.stop())

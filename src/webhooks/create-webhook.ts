@@ -5,7 +5,9 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { assertCallable } from '../platform/assert-callable.ts'
+import { type WebhookLimits, assertRoomForWebhook } from './limits.ts'
 import { planSigningKeys } from './signing-keys.ts'
+import { lockWebhookCounts } from './store-limits.ts'
 import { updateLaneModes } from './store-modes.ts'
 import { insertWebhook } from './store.ts'
 import type { Document } from '../platform/document.ts'
@@ -16,9 +18,15 @@ export interface NewWebhook {
   readonly body: Document
   /** Decides whether the address may be called. */
   readonly outbound: OutboundHttp
+  readonly limits: WebhookLimits
 }
 
-export async function createWebhook(ctx: Context, scope: PlaceScope, { body, outbound }: NewWebhook): Promise<Webhook> {
+/** @throws AppError invalid naming the field, or if the place has as many webhooks as it may have. */
+export async function createWebhook(
+  ctx: Context,
+  scope: PlaceScope,
+  { body, outbound, limits }: NewWebhook,
+): Promise<Webhook> {
   const at = ctx.clock.now()
   const siteId = siteIdOf(scope)
   const { urls, ...content } = mergeWebhook(null, body, siteId)
@@ -30,6 +38,7 @@ export async function createWebhook(ctx: Context, scope: PlaceScope, { body, out
     signingKeys: planSigningKeys(content.doc, [], at),
   })
   return inTx(ctx, async (tx) => {
+    assertRoomForWebhook(limits, await lockWebhookCounts(tx, scope))
     const row = await insertWebhook(tx, scope, { id, ...content, secrets, at })
     await updateLaneModes(tx, { orgId: scope.orgId, webhookId: id }, content.doc)
     const message = `Add Webhook "${webhookName(content.doc)}"`

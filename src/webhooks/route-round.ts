@@ -7,6 +7,8 @@ import type { DirectDelivery } from './deliver.worker.ts'
 import { createEventFilter } from './event-filter.ts'
 import { type RoutedEvent, planMessages } from './plan-messages.ts'
 import { MAX_EVENT_BYTES, type RoundPlan, type RoundStep, type WaitingQueue, planRound } from './plan-round.ts'
+import { admitMessages } from './admit-messages.ts'
+import type { OrgRoom } from './org-room.ts'
 import { setAsideAndReport } from './set-aside-events.ts'
 import type { NewMessage } from './store.ts'
 import { type FoundQueues, listEventTexts } from './store-route.ts'
@@ -23,6 +25,9 @@ export interface Round {
   /** Increases with each round, so that each queue comes first at times: a large event may need a whole round. */
   readonly turn: number
   readonly direct: DirectDelivery | null
+  readonly room: OrgRoom
+  /** How many messages may wait for a webhook. */
+  readonly maxPending: number
   /** Ids of the events that are being routed; they remain known when the round fails. */
   routing: readonly string[]
 }
@@ -74,9 +79,11 @@ async function removeUnroutable(
   })
 }
 
-async function routeSteps(ctx: Context, steps: readonly RoundStep[], { now, direct }: Round): Promise<RoundResult> {
-  const routed = await readTexts(ctx, steps)
-  const messages = planMessages(routed, uuidv7)
+async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Round): Promise<RoundResult> {
+  const { now, direct, room, maxPending } = round
+  const planned = planMessages(await readTexts(ctx, steps), uuidv7)
+  const rooms = await room.find(ctx.db, countPerOrg(planned))
+  const admitted = admitMessages(planned, (orgId) => rooms.get(orgId) ?? 0)
   const lease = direct?.lease() ?? null
   const rows = steps.map(({ event: { orgId, id, routedTo: routedBefore }, routedTo }) => ({
     orgId,
@@ -84,13 +91,20 @@ async function routeSteps(ctx: Context, steps: readonly RoundStep[], { now, dire
     routedBefore,
     routedTo,
   }))
-  const options = { at: now, lease, vtimeFloor: direct?.vtimeFloor() ?? 0 }
-  const { direct: lanes, toClaim, orgIds } = await routeMessages(ctx.db, { steps: rows, messages }, options)
-  if (toClaim) ctx.wakes.wake('deliveries')
-  const isRouted = ({ orgId }: { readonly orgId: string }): boolean => orgIds.has(orgId)
+  const options = { at: now, lease, vtimeFloor: direct?.vtimeFloor() ?? 0, maxPending }
+  const { direct: lanes, ...written } = await routeMessages(ctx.db, { steps: rows, ...admitted }, options)
+  room.subtract(countPerOrg(written.inserted))
+  if (written.toClaim) ctx.wakes.wake('deliveries')
+  const isRouted = ({ orgId }: { readonly orgId: string }): boolean => !written.busyOrgIds.has(orgId)
   const gone = rows.filter((step) => isRouted(step) && step.routedTo === null).map(({ id }) => id)
   const againAt = rows.every(isRouted) ? null : addMs(now, LOCKED_PAUSE_MS)
-  return { ...nothing, messages: messages.filter(isRouted), lanes, gone, againAt }
+  return { ...nothing, messages: written.inserted, lanes, gone, againAt }
+}
+
+function countPerOrg(messages: readonly { readonly orgId: string }[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { orgId } of messages) counts.set(orgId, (counts.get(orgId) ?? 0) + 1)
+  return counts
 }
 
 async function readTexts(ctx: Context, steps: readonly RoundStep[]): Promise<RoutedEvent[]> {

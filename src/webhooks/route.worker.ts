@@ -4,6 +4,8 @@ import { inTx, isPassingError } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import type { WebhookCounters } from './counters.ts'
 import type { DirectDelivery } from './deliver.worker.ts'
+import { type WebhookLimits, defaultWebhookLimits } from './limits.ts'
+import { createOrgRoom } from './org-room.ts'
 import { type Round, type RoundResult, routeFound } from './route-round.ts'
 import { setAsideAndReport } from './set-aside-events.ts'
 import { type QueueKey, findQueues, findQueuesOf, firstKey } from './store-route.ts'
@@ -16,19 +18,20 @@ const MAX_QUEUES = 200
 /** A search of the whole outbox reads the rows that an open transaction keeps from being removed, so it must be rare. */
 const SEARCH_PAUSE_FACTOR = 200
 
-/** @param direct Sends what has been routed; null if all messages have to be claimed. */
-export function startRouteWorker(
-  ctx: Context,
-  counters: WebhookCounters,
-  direct: DirectDelivery | null = null,
-): Poller {
+export interface RouterOptions {
+  /** Sends what has been routed; null if all messages have to be claimed. */
+  readonly direct?: DirectDelivery | null
+  readonly limits?: WebhookLimits
+}
+
+export function startRouteWorker(ctx: Context, counters: WebhookCounters, options: RouterOptions = {}): Poller {
   return startPoller({
     name: 'webhook-route',
     ctx,
     wake: 'outbox',
     intervalMs: INTERVAL_MS,
     minGapMs: MIN_GAP_MS,
-    work: createRouter(ctx, counters, direct),
+    work: createRouter(ctx, counters, options),
   })
 }
 
@@ -70,9 +73,11 @@ interface Knowledge {
 function createRouter(
   ctx: Context,
   counters: WebhookCounters,
-  direct: DirectDelivery | null,
+  { direct = null, limits = defaultWebhookLimits }: RouterOptions,
 ): (signal: AbortSignal, ids: ReadonlySet<string>) => Promise<boolean | Date | null> {
   const knowledge: Knowledge = { ids: new Set(), pass: firstPass, mustSearch: true, searchAt: null, nextSearchMs: 0 }
+  const room = createOrgRoom(limits.pendingPerOrg)
+  const maxPending = limits.pendingPerWebhook
   let rounds = 0
 
   function report(events: readonly SetAsideEvent[]): void {
@@ -92,7 +97,8 @@ function createRouter(
     addIds(knowledge, ids)
     let maxEvents = MAX_EVENTS
     for (;;) {
-      const round: Round = { now: ctx.clock.now(), maxEvents, turn: (rounds += 1), direct, routing: [] }
+      rounds += 1
+      const round: Round = { now: ctx.clock.now(), maxEvents, turn: rounds, direct, room, maxPending, routing: [] }
       try {
         const { result, next } = await (isSearchDue(knowledge, round.now)
           ? searchAndRoute(ctx, knowledge, round)

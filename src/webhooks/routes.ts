@@ -8,6 +8,7 @@ import { revealTo } from '../orgs/reveal.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import { createWebhook } from './create-webhook.ts'
 import { deleteWebhook } from './delete-webhook.ts'
+import type { WebhookLimits } from './limits.ts'
 import { pingWebhook } from './ping-webhook.ts'
 import { deliveryOperations } from './routes-deliveries.ts'
 import { keyOperations } from './routes-keys.ts'
@@ -31,14 +32,14 @@ const single = '/webhooks/:webhook_id'
 const params = { webhook_id: Uuid }
 
 /** Webhooks of organizations and of sites, and their topics. Source: spec, "Webhooks", 16 to 18. */
-export function webhookOperations(outbound: OutboundHttp): Operation[] {
+export function webhookOperations(outbound: OutboundHttp, limits: WebhookLimits): Operation[] {
   return [
     ...topicOperations,
-    ...collectionOperations(outbound),
+    ...collectionOperations(outbound, limits),
     ...singleOperations(outbound),
     ...deliveryOperations,
     ...keyOperations,
-    ...replayOperations,
+    ...replayOperations(limits),
     ...pullOperations,
   ]
 }
@@ -66,7 +67,7 @@ const topicOperations: Operation[] = [
   }),
 ].flat()
 
-function collectionOperations(outbound: OutboundHttp): Operation[] {
+function collectionOperations(outbound: OutboundHttp, limits: WebhookLimits): Operation[] {
   return [
     listOperation({
       id: { org: 'listOrgWebhooks', site: 'listSiteWebhooks' },
@@ -95,7 +96,7 @@ function collectionOperations(outbound: OutboundHttp): Operation[] {
       body: CreateWebhookBody,
       reply: WebhookReply,
       run: async (ctx, { scope, caller, body }) => {
-        const webhook = await createWebhook(ctx, scope, { body, outbound })
+        const webhook = await createWebhook(ctx, scope, { body, outbound, limits })
         return presentWebhook(webhook, await revealTo(ctx, caller, scope, body))
       },
     }),

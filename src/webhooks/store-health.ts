@@ -6,6 +6,9 @@ import type { Db } from '../platform/db.ts'
 export interface WebhookActivity {
   readonly pending: number
   readonly oldestPendingAt: Date | null
+  /** Messages that were dropped because too many waited, and when the last one was. */
+  readonly overflowed: number
+  readonly overflowedAt: Date | null
   readonly parked: number
   readonly failures: number
   readonly openUntil: Date | null
@@ -33,7 +36,7 @@ export async function findActivity(
 ): Promise<WebhookActivity | undefined> {
   const { orgId } = scope
   const { rows } = await sql<WebhookActivity>`
-    select l.pending, l.failures, l.open_until, l.next_at, recent.*,
+    select l.pending, l.overflowed::float8 as overflowed, l.overflowed_at, l.failures, l.open_until, l.next_at, recent.*,
       (select min(m.created_at) from (
         select created_at from webhook_message
         where org_id = ${orgId} and webhook_id = ${webhookId} order by due_at, id limit ${MAX_ATTEMPTS}) m) as oldest_pending_at,

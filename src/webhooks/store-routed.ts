@@ -4,7 +4,7 @@ import type { Db } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { LaneHealth } from './decide-lane.ts'
 import type { LaneWebhook } from './store-deliver.ts'
-import { type LaneKey, countPerLane, laneChangeColumns } from './store-lanes.ts'
+import { type LaneKey, countPerLane } from './store-lanes.ts'
 import type { NewMessage } from './store.ts'
 
 /** Leases lanes that are idle, so that their new messages can be sent without a claim. */
@@ -28,6 +28,8 @@ export interface RouteOptions {
   readonly lease: DirectLease | null
   /** The least time that an idle lane starts with, so that idling earns no priority. */
   readonly vtimeFloor: number
+  /** How many messages may wait for a webhook. */
+  readonly maxPending: number
 }
 
 export interface RoutedRows {
@@ -35,21 +37,38 @@ export interface RoutedRows {
   readonly direct: readonly DirectLane[]
   /** True if some lanes have to be claimed. */
   readonly toClaim: boolean
-  /** The organizations whose messages were inserted. */
-  readonly orgIds: ReadonlySet<string>
+  /** The messages that were inserted: none of a webhook that has no room. */
+  readonly inserted: readonly NewMessage[]
+  /** The organizations that were left for later. */
+  readonly busyOrgIds: ReadonlySet<string>
 }
 
 const newColumns = columnsOf(
   'webhookMessage',
   { orgId: 'uuid', id: 'uuid', webhookId: 'uuid', topic: 'text', eventCount: 'integer', orderKey: 'text' },
-  { bodyPlace: 'integer' },
+  { bodyPlace: 'integer', lanePlace: 'integer' },
 )
 const bodyColumns = columnsOf('webhookMessage', { body: 'bytea' })
+const laneColumns = columnsOf(
+  'webhookLane',
+  { orgId: 'uuid', webhookId: 'uuid' },
+  { messages: 'integer', dropped: 'integer' },
+)
+
+/** What a round writes. */
+export interface RoutedMessages {
+  readonly steps: readonly RoutingStep[]
+  readonly messages: readonly NewMessage[]
+  /** Messages that their organization has no room for; they are only counted. */
+  readonly dropped: readonly LaneKey[]
+}
 
 /**
  * Takes events out of the outbox, or notes how far they are routed, and inserts their messages, in one statement that
  * waits for nobody: an organization with an event, a webhook or a lane that somebody has locked is left for later. A
  * message for a webhook that is disabled or deleted by now is dropped.
+ *
+ * Messages beyond what may wait for a webhook are counted and not inserted.
  *
  * A lane is leased if it is idle: not held by anybody, its breaker closed, and no message due. The others are made due, and
  * so are lanes with keyed messages, because only a claim knows which of those wait for others. A lane that is pulled is
@@ -57,28 +76,33 @@ const bodyColumns = columnsOf('webhookMessage', { body: 'bytea' })
  */
 export async function routeMessages(
   db: Db,
-  { steps, messages }: { readonly steps: readonly RoutingStep[]; readonly messages: readonly NewMessage[] },
-  { at, lease, vtimeFloor }: RouteOptions,
+  { steps, messages, dropped }: RoutedMessages,
+  { at, lease, vtimeFloor, maxPending }: RouteOptions,
 ): Promise<RoutedRows> {
   const runId = lease?.runId ?? null
   const routing = routingParts(steps, sql`org_id not in (select org_id from busy)`)
   const bodies = [...new Set(messages.map(({ body }) => body))]
   const placeOf = new Map(bodies.map((body, index) => [body, index + 1]))
-  const placed = messages.map((message) => Object.assign(message, { bodyPlace: placeOf.get(message.body) ?? 0 }))
-  const { rows } = await sql<Omit<DirectLane, 'webhook'> & LaneWebhook & { isNew: boolean; isHeld: boolean }>`
+  const lanePlaces = placesInLanes(messages)
+  const placed = messages.map((message, index) =>
+    Object.assign({}, message, { bodyPlace: placeOf.get(message.body) ?? 0, lanePlace: lanePlaces[index] ?? 0 }),
+  )
+  const lanes = laneCounts(messages, dropped)
+  const { rows } = await sql<RoutedRow>`
     with ${routing.locked}, lane as materialized (
-      select k.*, w.site_id, w.doc, w.secrets,
+      select k.*, w.site_id, w.doc, w.secrets, l.pulled,
+        greatest(least(k.messages, ${maxPending}::integer - l.pending), 0) as accepted,
         ${runId}::uuid is not null and not (l.keyed or l.pulled) and l.lease_until is null and l.open_until is null
-          and (l.next_at is null or l.next_at > ${at}) as is_new,
+          and (l.next_at is null or l.next_at > ${at}) and l.pending < ${maxPending}::integer and k.messages > 0 as is_new,
         not (l.keyed or l.pulled) and coalesce(l.leased_by = ${runId}::uuid and l.lease_until > ${at}, false) as is_held
-      from ${rowsAs('k', laneChangeColumns, countPerLane(messages))}
+      from ${rowsAs('k', laneColumns, lanes)}
         join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
         join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
       for key share of w skip locked for update of l skip locked
     ), busy as materialized (
       select org_id from step where id not in (select id from locked_step)
       union
-      select k.org_id from ${rowsAs('k', laneChangeColumns, countPerLane(messages))}
+      select k.org_id from ${rowsAs('k', laneColumns, lanes)}
         join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
       where k.webhook_id not in (select webhook_id from lane)
     ), ${routing.removed}, message as (
@@ -91,29 +115,72 @@ export async function routeMessages(
           bodies.map((body) => ({ body })),
           'place',
         )} on b.place = m.body_place
-      where m.org_id not in (select org_id from busy)
+      where m.lane_place <= k.accepted and m.org_id not in (select org_id from busy)
     ), changed as (
       update webhook_lane l
-      set pending = l.pending + k.messages,
+      set pending = l.pending + k.accepted,
+        overflowed = l.overflowed + k.messages + k.dropped - k.accepted,
+        overflowed_at = case when k.messages + k.dropped > k.accepted then ${at}::timestamptz else l.overflowed_at end,
         vtime = case when l.pending > 0 then l.vtime else greatest(l.vtime, ${vtimeFloor}::float8) end,
-        next_at = case when k.is_new or k.is_held or l.pulled then l.next_at
+        next_at = case when k.is_new or k.is_held or l.pulled or k.accepted = 0 then l.next_at
           else least(l.next_at, greatest(l.open_until, ${at}::timestamptz)) end,
         lease_until = case when k.is_new then ${lease?.until ?? null}::timestamptz else l.lease_until end,
         leased_by = case when k.is_new then ${runId}::uuid else l.leased_by end,
         epoch = case when k.is_new then l.epoch + 1 else l.epoch end
       from lane k
       where l.org_id = k.org_id and l.webhook_id = k.webhook_id and k.org_id not in (select org_id from busy)
-      returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since, k.is_new, k.is_held)
-    select c.*, k.site_id, case when c.is_new then k.doc end as doc, case when c.is_new then k.secrets end as secrets
-    from changed c join lane k on k.webhook_id = c.webhook_id
+      returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since,
+        k.is_new, k.is_held, k.pulled, k.accepted)
+    select b.busy_org_ids, c.*, k.site_id, case when c.is_new then k.doc end as doc, case when c.is_new then k.secrets end as secrets
+    from (select coalesce(array_agg(org_id), '{}') as busy_org_ids from busy) b
+      left join (changed c join lane k on k.webhook_id = c.webhook_id) on true
   `.execute(db)
+  const accepted = new Map(rows.map((row) => [row.webhookId, row.accepted ?? 0]))
   return {
-    direct: rows
-      .filter(({ isNew, isHeld }) => isNew || isHeld)
-      .map(({ siteId, doc, secrets, isNew, isHeld: _, ...lane }) =>
-        Object.assign(lane, { webhook: isNew ? { siteId, doc, secrets } : null }),
-      ),
-    toClaim: rows.some(({ isNew, isHeld }) => !isNew && !isHeld),
-    orgIds: new Set(rows.map(({ orgId }) => orgId)),
+    direct: rows.flatMap(directLane),
+    toClaim: rows.some(({ isNew, isHeld, pulled, accepted }) => !isNew && !isHeld && !pulled && (accepted ?? 0) > 0),
+    inserted: messages.filter(({ webhookId }, index) => (lanePlaces[index] ?? 0) <= (accepted.get(webhookId) ?? 0)),
+    busyOrgIds: new Set(rows[0]?.busyOrgIds),
   }
+}
+
+/** The lane is missing where no message was routed. */
+type RoutedRow = Omit<DirectLane, 'webhook'> &
+  LaneWebhook & {
+    readonly busyOrgIds: readonly string[]
+    readonly isNew: boolean
+    readonly isHeld: boolean
+    readonly pulled: boolean
+    readonly accepted: number | null
+  }
+
+function directLane({ siteId, doc, secrets, ...row }: RoutedRow): DirectLane[] {
+  const { busyOrgIds: _, isNew, isHeld, pulled: __, accepted, ...lane } = row
+  if ((accepted ?? 0) === 0 || !(isNew || isHeld)) return []
+  return [{ ...lane, webhook: isNew ? { siteId, doc, secrets } : null }]
+}
+
+/** Returns the place of each message among those of its webhook, from 1. */
+function placesInLanes(messages: readonly LaneKey[]): number[] {
+  const counts = new Map<string, number>()
+  return messages.map(({ webhookId }) => {
+    const place = (counts.get(webhookId) ?? 0) + 1
+    counts.set(webhookId, place)
+    return place
+  })
+}
+
+interface LaneCounts extends LaneKey {
+  readonly messages: number
+  readonly dropped: number
+}
+
+function laneCounts(messages: readonly LaneKey[], dropped: readonly LaneKey[]): LaneCounts[] {
+  const droppedOf = new Map(countPerLane(dropped).map((lane) => [lane.webhookId, lane]))
+  const counted = countPerLane(messages).map((lane) =>
+    Object.assign(lane, { dropped: droppedOf.get(lane.webhookId)?.messages ?? 0 }),
+  )
+  const withMessages = new Set(counted.map(({ webhookId }) => webhookId))
+  const others = [...droppedOf.values()].filter(({ webhookId }) => !withMessages.has(webhookId))
+  return [...counted, ...others.map(({ messages: dropped, ...lane }) => Object.assign(lane, { messages: 0, dropped }))]
 }

@@ -54,6 +54,8 @@ export interface WebhookLaneTable {
   keyed: Generated<boolean>
   pulled: Generated<boolean>
   pullSeq: Generated<string>
+  overflowed: Generated<string>
+  overflowedAt: Date | null
 }
 
 export interface WebhookDeliveryTable {

@@ -68,6 +68,8 @@ export const WebhookHealthReply = named(
     pending: Type.Integer(),
     oldest_pending: Type.Optional(Timestamp),
     parked: Type.Integer({ description: 'at most 10,000' }),
+    overflowed: Type.Integer({ description: 'messages that were dropped because too many waited' }),
+    last_overflow: Type.Optional(Timestamp),
     breaker: Type.Object({
       open: Type.Boolean(),
       failures: Type.Integer(),
@@ -117,7 +119,8 @@ export function presentHealth(
   { now, ...webhook }: { readonly enabled: boolean; readonly isLimited: boolean; readonly now: Date },
   activity: WebhookActivity,
 ): Static<typeof WebhookHealthReply> {
-  const { pending, oldestPendingAt, parked, failures, attempts, successes, p50Ms, p99Ms } = activity
+  const { pending, oldestPendingAt, parked, overflowed, overflowedAt, failures, attempts, successes, p50Ms, p99Ms } =
+    activity
   const { state, reason } = decideState({ ...webhook, ...activity }, now)
   const openUntil = openUntilOf(activity, now)
   return {
@@ -126,6 +129,8 @@ export function presentHealth(
     pending,
     ...(oldestPendingAt !== null && { oldest_pending: epochS(oldestPendingAt) }),
     parked,
+    overflowed,
+    ...(overflowedAt !== null && { last_overflow: epochS(overflowedAt) }),
     breaker: { open: openUntil !== null, failures, ...(openUntil !== null && { open_until: epochS(openUntil) }) },
     last_hour: {
       attempts,

@@ -9,6 +9,7 @@ import { createAccessTokens } from './access-tokens.ts'
 import { createWebhookCounters } from './counters.ts'
 import { startDeliverWorker } from './deliver.worker.ts'
 import { keptDays } from './partitions.ts'
+import { type WebhookLimits, defaultWebhookLimits } from './limits.ts'
 import { releaseStrayLeases } from './store-lanes.ts'
 import { defaultMaxUnwritten } from './flush.ts'
 import { startRouteWorker } from './route.worker.ts'
@@ -22,6 +23,7 @@ export interface WebhookWorkerOptions {
   readonly caps?: Caps
   /** Limits for results that wait for the database. */
   readonly maxUnwritten?: PartLimits
+  readonly limits?: WebhookLimits
 }
 
 const defaults = { timeoutMs: 15_000, random: Math.random, caps: defaultCaps, maxUnwritten: defaultMaxUnwritten }
@@ -39,7 +41,7 @@ export async function startWebhookWorkers(
   const counters = createWebhookCounters()
   const tokens = createAccessTokens(ctx.clock, options.outbound)
   const deliverer = startDeliverWorker(ctx, { ...defaults, ...options, tokens, runId, counters })
-  const router = startRouteWorker(ctx, counters, deliverer)
+  const router = startRouteWorker(ctx, counters, { limits: options.limits ?? defaultWebhookLimits, direct: deliverer })
   return {
     async stop() {
       await router.stop()

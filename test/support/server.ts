@@ -27,6 +27,7 @@ import { createMailer } from '../../src/platform/mail.ts'
 import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import type { ServiceClock } from '../../src/platform/service-clock.ts'
+import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
 import type { AnyJson } from './any-json.ts'
 import { type TestDatabase, createTestDatabase } from './database.ts'
 
@@ -196,6 +197,7 @@ export async function startTestServer(
     stream: { checkMs: 50 },
     outbound,
     console: consoleFiles,
+    webhookLimits: defaultWebhookLimits,
     callHomePlace: () => ({ host: 'signalbox.example.test', port: 4334 }),
   })
   await http.listen({ host: '127.0.0.1', port: 0 })

@@ -9,6 +9,7 @@ import { inTx } from '../../src/platform/db.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import type { Secrets } from '../../src/platform/secrets.ts'
 import { createWebhook } from '../../src/webhooks/create-webhook.ts'
+import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
 import { type WebhookWorkerOptions, startWebhookWorkers } from '../../src/webhooks/workers.ts'
 import type { TestConnection } from '../support/database.ts'
@@ -71,6 +72,7 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
       const webhook = await createWebhook(ctx, systemScopeOf('operator', { orgId: of.orgId, siteId }), {
         body,
         outbound,
+        limits: defaultWebhookLimits,
       })
       // Otherwise the audit record of the creation would be the first event of every test.
       await clearOutbox()

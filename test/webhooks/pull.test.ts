@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { inTx } from '../../src/platform/db.ts'
 import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { type HandedMessage, acknowledgeMessages, pullMessages } from '../../src/webhooks/pull-messages.ts'
+import { defaultWebhookLimits as limits } from '../../src/webhooks/limits.ts'
 import { replayMessages } from '../../src/webhooks/replay-messages.ts'
 import { enqueueMessages } from '../../src/webhooks/store-enqueue.ts'
 import { sweepLanes } from '../../src/webhooks/tasks.ts'
@@ -62,7 +63,7 @@ it('hands out messages with the same ids and bytes until they are acknowledged, 
   // They are records like deliveries, and can be handed out again.
   const status = 'delivered'
   const filter = { ids: [String(first.messages[1]?.id)], topic: null, reason: null, start: null, end: null }
-  expect((await replayMessages(harness.ctx, harness.scope, { id, status, filter })).replayed).toBe(1)
+  expect((await replayMessages(harness.ctx, harness.scope, { id, limits, status, filter })).replayed).toBe(1)
   const replayed = (await pull(id)).messages.find((message) => eventOf(message).message === 'two')
   expect(replayed).toMatchObject({ id: first.messages[1]?.id, body: first.messages[1]?.body })
 })

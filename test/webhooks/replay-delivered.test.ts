@@ -1,3 +1,4 @@
+import { defaultWebhookLimits as limits } from '../../src/webhooks/limits.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type ReplayRequest, replayMessages } from '../../src/webhooks/replay-messages.ts'
 import { type ReplayFilter, replayPace } from '../../src/webhooks/store-parked.ts'
@@ -25,7 +26,7 @@ afterEach(async () => {
 
 const all: ReplayFilter = { ids: null, topic: null, reason: null, start: null, end: null }
 const replay = (id: string, filter: Partial<ReplayFilter> = {}, status: ReplayRequest['status'] = 'delivered') =>
-  replayMessages(harness.ctx, harness.scope, { id, status, filter: { ...all, ...filter } })
+  replayMessages(harness.ctx, harness.scope, { id, limits, status, filter: { ...all, ...filter } })
 const idOf = ({ headers }: Received) => String(headers['webhook-id'])
 
 /** Commits events one after the other, a second apart, and waits until each is delivered and recorded. */

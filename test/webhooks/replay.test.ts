@@ -1,5 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { defaultWebhookLimits as limits } from '../../src/webhooks/limits.ts'
 import { replayMessages } from '../../src/webhooks/replay-messages.ts'
 import { type ReplayFilter, replayPace } from '../../src/webhooks/store-parked.ts'
 import { MAX_ATTEMPTS } from '../../src/webhooks/decide-retry.ts'
@@ -24,7 +25,8 @@ afterEach(async () => {
 const all: ReplayFilter = { ids: null, topic: null, reason: null, start: null, end: null }
 const parked = () => harness.ctx.db.selectFrom('webhookParkedMessage').selectAll().orderBy('parkedAt').execute()
 const replay = async (id: string, filter: Partial<ReplayFilter> = {}) =>
-  (await replayMessages(harness.ctx, harness.scope, { id, status: 'parked', filter: { ...all, ...filter } })).replayed
+  (await replayMessages(harness.ctx, harness.scope, { id, limits, status: 'parked', filter: { ...all, ...filter } }))
+    .replayed
 
 it('parks a message after its last attempt, and sends it again with the same id and bytes', async () => {
   const secret = 'again'

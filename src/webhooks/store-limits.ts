@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import { type InOrg, type PlaceScope, siteIdOf } from '../access/scope.ts'
+import { type Reader, type Tx, anyOf } from '../platform/db.ts'
+import type { LaneKey } from './store-lanes.ts'
+
+/** Counts the webhooks of the place until `tx` ends: nobody else can add one. */
+export async function lockWebhookCounts(
+  tx: Tx,
+  scope: PlaceScope,
+): Promise<{ readonly org: number; readonly site: number | null }> {
+  const siteId = siteIdOf(scope)
+  await tx.selectFrom('org').select('id').where('id', '=', scope.orgId).forNoKeyUpdate().execute()
+  const { org, site } = await tx
+    .selectFrom('webhook')
+    .select([
+      sql<number>`count(*)::int`.as('org'),
+      sql<number>`(count(*) filter (where site_id = ${siteId}::uuid))::int`.as('site'),
+    ])
+    .where('orgId', '=', scope.orgId)
+    .executeTakeFirstOrThrow()
+  return { org, site: siteId === null ? null : site }
+}
+
+/** Returns the number of messages that wait for each organization; one without lanes is missing. */
+export async function countPendingOf(reader: Reader, orgIds: readonly string[]): Promise<Map<string, number>> {
+  const rows = await reader
+    .selectFrom('webhookLane')
+    .select(['orgId', sql<number>`sum(pending)::float8`.as('pending')])
+    .where('orgId', '=', anyOf(orgIds))
+    .groupBy('orgId')
+    .execute()
+  return new Map(rows.map(({ orgId, pending }) => [orgId, pending]))
+}
+
+/** Locks the lane until `tx` ends. @returns How many messages wait for it, and for all lanes of its organization. */
+export async function lockPending(
+  tx: Tx,
+  { orgId }: InOrg,
+  { webhookId }: Pick<LaneKey, 'webhookId'>,
+): Promise<{ readonly ofWebhook: number; readonly ofOrg: number }> {
+  const lane = await tx
+    .selectFrom('webhookLane')
+    .select('pending')
+    .where('orgId', '=', orgId)
+    .where('webhookId', '=', webhookId)
+    .forUpdate()
+    .executeTakeFirst()
+  const ofOrg = await countPendingOf(tx, [orgId])
+  return { ofWebhook: lane?.pending ?? 0, ofOrg: ofOrg.get(orgId) ?? 0 }
+}
