@@ -1,5 +1,6 @@
 import type { Condition } from '../events/store-system.ts'
-import type { FailingWebhook } from '../webhooks/store-failing.ts'
+import type { ExpiringCertificate } from '../webhooks/client-certificate.ts'
+import type { NamedWebhook } from '../webhooks/store-failing.ts'
 
 /** A condition of the server, or of the organization that `Condition` names besides. */
 export type Finding = Omit<Condition, 'orgId' | 'siteId'>
@@ -11,17 +12,16 @@ export interface Certificate {
 }
 
 const DAY_MS = 24 * 3600e3
-const EXPIRES_WITHIN_MS = 30 * DAY_MS
+export const EXPIRES_WITHIN_MS = 30 * DAY_MS
 
 export function decideCertificates(certificates: readonly Certificate[], now: Date): Finding[] {
   return certificates
     .filter(({ notAfter }) => notAfter.getTime() - now.getTime() < EXPIRES_WITHIN_MS)
     .map(({ of, notAfter }) => {
-      const day = notAfter.toISOString().slice(0, 10)
       return {
         type: 'CERTIFICATE_EXPIRING',
         subject: of,
-        text: `The certificate of ${of} ${notAfter <= now ? 'has expired' : 'expires'} on ${day}`,
+        text: `The certificate of ${of} ${expiry(notAfter, now)}`,
         endedText: `The certificate of ${of} has been replaced`,
       }
     })
@@ -67,7 +67,7 @@ export function decideDisk({ freeBytes, reserveBytes, isOpen }: Disk): Finding |
   }
 }
 
-export function failingCondition({ orgId, id, siteId, name }: FailingWebhook): Condition {
+export function failingCondition({ orgId, id, siteId, name }: NamedWebhook): Condition {
   return {
     orgId,
     type: 'WEBHOOK_FAILING',
@@ -76,6 +76,35 @@ export function failingCondition({ orgId, id, siteId, name }: FailingWebhook): C
     text: `The receiver of webhook "${name}" has not taken messages for an hour`,
     endedText: `No message of webhook "${name}" waits for more than an hour any more`,
   }
+}
+
+export function overflowingCondition({ orgId, id, siteId, name }: NamedWebhook): Condition {
+  return {
+    orgId,
+    type: 'WEBHOOK_OVERFLOWING',
+    subject: id,
+    siteId,
+    text: `Messages of webhook "${name}" are dropped, because too many wait`,
+    endedText: `No message of webhook "${name}" has been dropped for an hour`,
+  }
+}
+
+export function clientCertificateCondition(
+  { orgId, id, siteId, name, notAfter }: ExpiringCertificate,
+  now: Date,
+): Condition {
+  return {
+    orgId,
+    type: 'WEBHOOK_CERTIFICATE_EXPIRING',
+    subject: id,
+    siteId,
+    text: `The client certificate of webhook "${name}" ${expiry(notAfter, now)}`,
+    endedText: `The client certificate of webhook "${name}" no longer expires soon`,
+  }
+}
+
+function expiry(notAfter: Date, now: Date): string {
+  return `${notAfter <= now ? 'has expired' : 'expires'} on ${notAfter.toISOString().slice(0, 10)}`
 }
 
 export function missingCondition({ orgId, id }: { readonly orgId: string; readonly id: string }): Condition {

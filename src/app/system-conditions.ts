@@ -5,15 +5,19 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { Task } from '../platform/jobs.ts'
 import type { StorageKind } from '../platform/schema.ts'
-import { listFailingWebhooks } from '../webhooks/store-failing.ts'
+import { findExpiringCertificates } from '../webhooks/client-certificate.ts'
+import { listFailingWebhooks, listOverflowingWebhooks } from '../webhooks/store-failing.ts'
 import {
   type Certificate,
+  EXPIRES_WITHIN_MS,
   type Finding,
   decideCertificates,
   decideDisk,
+  clientCertificateCondition,
   decideUsage,
   failingCondition,
   missingCondition,
+  overflowingCondition,
 } from './decide-conditions.ts'
 import type { Storage } from './storage.ts'
 import { listConcernedOrgs, listUsage } from './store-conditions.ts'
@@ -51,6 +55,7 @@ export function certificatesOf({ http, gateway, edge }: Pick<TlsMaterial, 'http'
 }
 
 const FAILING_MS = 3600e3
+const OVERFLOWING_MS = 3600e3
 
 /** Compares the conditions that hold now with those that organizations know of. */
 export async function watchConditions(ctx: Context, { storage, certificates }: WatchedParts): Promise<void> {
@@ -59,6 +64,8 @@ export async function watchConditions(ctx: Context, { storage, certificates }: W
   const disk = await storage.disk.getState()
   const missing = await listMissingImages(ctx.db, storage.firmwareFiles)
   const failing = await listFailingWebhooks(ctx.db, addMs(now, -FAILING_MS))
+  const overflowing = await listOverflowingWebhooks(ctx.db, addMs(now, -OVERFLOWING_MS))
+  const expiring = await findExpiringCertificates(ctx.db, addMs(now, EXPIRES_WITHIN_MS))
   const { ofOrgs, ofServer } = await findFullQuotas(ctx, storage, open)
   const isDiskLow = open.some(({ type }) => type === 'DISK_SPACE_LOW')
   const low = decideDisk({ ...disk, isOpen: isDiskLow })
@@ -67,6 +74,8 @@ export async function watchConditions(ctx: Context, { storage, certificates }: W
     ...ofOrgs,
     ...missing.map(missingCondition),
     ...failing.map(failingCondition),
+    ...overflowing.map(overflowingCondition),
+    ...expiring.map((webhook) => clientCertificateCondition(webhook, now)),
     ...(await Promise.all(server.map((finding) => forConcerned(ctx, finding)))).flat(),
   ]
   await inTx(ctx, (tx) => updateConditions(tx, present, now))

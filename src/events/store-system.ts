@@ -144,8 +144,15 @@ export async function updateConditions(tx: Tx, present: readonly Condition[], at
   await endAlarms(tx, ended.map(alarmKeyOf), at)
 }
 
+/** Conditions whose subject is the id of a webhook. */
+const ofWebhooks: ReadonlySet<ConditionType> = new Set([
+  'WEBHOOK_FAILING',
+  'WEBHOOK_OVERFLOWING',
+  'WEBHOOK_CERTIFICATE_EXPIRING',
+])
+
 function detailsOf({ type, subject }: ConditionKey): AlarmDetails {
-  return type === 'WEBHOOK_FAILING' ? { webhook_id: subject } : {}
+  return ofWebhooks.has(type) ? { webhook_id: subject } : {}
 }
 
 /** Several conditions may raise alarms of one type, so the subject names the condition, too. */

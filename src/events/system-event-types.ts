@@ -107,6 +107,36 @@ export const systemEvents = {
       '12 messages of webhook "Alerts" have not been taken by its receiver for a week, and can be replayed for another one',
     alarm: 'webhook_messages_dropped',
   },
+  WEBHOOK_OVERFLOWING: {
+    severity: 'critical',
+    category: 'webhook',
+    display: 'Webhook drops messages',
+    description: 'So many messages of a webhook, or of its organization, wait that new ones are dropped',
+    example: 'Messages of webhook "Alerts" are dropped, because too many wait',
+    alarm: 'webhook_overflowing',
+  },
+  WEBHOOK_OVERFLOW_ENDED: {
+    severity: 'info',
+    category: 'webhook',
+    display: 'Webhook drops no messages any more',
+    description: 'No message of the webhook has been dropped for an hour, or it has been deleted',
+    example: 'No message of webhook "Alerts" has been dropped for an hour',
+  },
+  WEBHOOK_CERTIFICATE_EXPIRING: {
+    severity: 'warn',
+    category: 'webhook',
+    display: 'Client certificate of a webhook expires soon',
+    description: 'The certificate that an enabled webhook shows its receiver expires within 30 days',
+    example: 'The client certificate of webhook "Alerts" expires on 2026-12-01',
+    alarm: 'webhook_certificate_expiring',
+  },
+  WEBHOOK_CERTIFICATE_RENEWED: {
+    severity: 'info',
+    category: 'webhook',
+    display: 'Client certificate of a webhook renewed',
+    description: 'The certificate that was about to expire has been replaced, or its webhook disabled or deleted',
+    example: 'The client certificate of webhook "Alerts" no longer expires soon',
+  },
   WEBHOOK_EVENT_SET_ASIDE: {
     severity: 'critical',
     category: 'webhook',
@@ -154,6 +184,8 @@ export const conditionEnds = {
   STORAGE_QUOTA_NEARLY_FULL: 'STORAGE_QUOTA_RECOVERED',
   FIRMWARE_IMAGE_MISSING: 'FIRMWARE_IMAGE_RESTORED',
   WEBHOOK_FAILING: 'WEBHOOK_RECOVERED',
+  WEBHOOK_OVERFLOWING: 'WEBHOOK_OVERFLOW_ENDED',
+  WEBHOOK_CERTIFICATE_EXPIRING: 'WEBHOOK_CERTIFICATE_RENEWED',
 } as const satisfies Partial<Record<SystemEventType, SystemEventType>>
 
 export type ConditionType = keyof typeof conditionEnds

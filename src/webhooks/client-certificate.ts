@@ -1,7 +1,9 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import type { Document } from '../platform/document.ts'
 import { invalidField } from '../platform/errors.ts'
+import type { Reader } from '../platform/db.ts'
 import type { ClientIdentity } from '../platform/outbound-agents.ts'
+import { type NamedWebhook, listClientCertificates } from './store-failing.ts'
 
 /**
  * Returns how deliveries prove who they are where the receiver asks for a certificate; null without one.
@@ -25,6 +27,19 @@ export function parseClientIdentity(fields: Document): ClientIdentity | null {
 export function clientCertificateEnd(fields: Document): Date | null {
   const cert = textOf(fields, 'client_cert')
   return cert === null ? null : new Date(new X509Certificate(cert).validTo)
+}
+
+export interface ExpiringCertificate extends NamedWebhook {
+  readonly notAfter: Date
+}
+
+/** Finds the certificates of enabled webhooks that expire before `before`. */
+export async function findExpiringCertificates(reader: Reader, before: Date): Promise<ExpiringCertificate[]> {
+  const webhooks = await listClientCertificates(reader)
+  return webhooks.flatMap(({ cert, ...webhook }) => {
+    const notAfter = clientCertificateEnd({ client_cert: cert })
+    return notAfter === null || notAfter >= before ? [] : [{ ...webhook, notAfter }]
+  })
 }
 
 /** Null and an empty text stand for a field that is not set. */

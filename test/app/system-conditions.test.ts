@@ -11,6 +11,7 @@ import { type GatewayTls, makeCa, issueGatewayTls } from '../../src/gateway/devi
 import { addMs } from '../../src/platform/clock.ts'
 import { type SeededOrg, seedOrg } from '../support/fleet.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
+import { selfSigned } from '../webhooks/self-signed.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 const GIB = 1024 ** 3
@@ -67,6 +68,19 @@ async function typesOf({ scope: { orgId } }: SeededOrg): Promise<string[]> {
     .orderBy('id')
     .execute()
   return rows.map(({ type }) => type)
+}
+
+/** Adds an enabled webhook of `org`, with an idle lane. @returns Its id. */
+async function addWebhook(doc: Record<string, string>, siteId: string | null = null): Promise<string> {
+  const { orgId } = org.scope
+  const [id, at] = ['0193a1c0-0000-7000-8000-0000000000aa', clock.now()]
+  const row = { orgId, id, siteId, enabled: true, topics: [], doc: JSON.stringify(doc), secrets: null }
+  await context.ctx.db
+    .insertInto('webhook')
+    .values({ ...row, createdAt: at, modifiedAt: at })
+    .execute()
+  await context.ctx.db.insertInto('webhookLane').values({ orgId, webhookId: id }).execute()
+  return id
 }
 
 async function lastTextOf({ scope: { orgId } }: SeededOrg): Promise<string | undefined> {
@@ -209,18 +223,9 @@ describe('a condition of one organization', () => {
     const { orgId } = org.scope
     const { db } = context.ctx
     const siteId = org.sites[0]?.id ?? ''
-    const id = '0193a1c0-0000-7000-8000-0000000000aa'
     const at = clock.now()
-    const doc = JSON.stringify({ name: 'Alerts' })
-    await db
-      .insertInto('webhook')
-      .values({ orgId, id, siteId, enabled: true, topics: [], doc, secrets: null, createdAt: at, modifiedAt: at })
-      .execute()
-    const lane = { orgId, webhookId: id, pending: 1, failures: 3, nextAt: at, leaseUntil: null, leasedBy: null }
-    await db
-      .insertInto('webhookLane')
-      .values({ ...lane, openUntil: null })
-      .execute()
+    const id = await addWebhook({ name: 'Alerts' }, siteId)
+    await db.updateTable('webhookLane').set({ pending: 1, failures: 3, nextAt: at }).execute()
     const message = { orgId, id, webhookId: id, topic: 'audits', body: Buffer.from('{}'), eventCount: 1 }
     await db
       .insertInto('webhookMessage')
@@ -237,5 +242,35 @@ describe('a condition of one organization', () => {
     await db.updateTable('webhookLane').set({ failures: 0 }).execute()
     await watch()
     expect(await typesOf(org)).toEqual(['WEBHOOK_FAILING', 'WEBHOOK_RECOVERED'])
+  })
+
+  it('reports a webhook that drops messages, and its end after an hour without', async () => {
+    const id = await addWebhook({ name: 'Alerts' })
+    await context.ctx.db.updateTable('webhookLane').set({ overflowed: '3', overflowedAt: clock.now() }).execute()
+    await watch()
+    expect(await typesOf(org)).toEqual(['WEBHOOK_OVERFLOWING'])
+    const alarms = await context.ctx.db.selectFrom('alarm').selectAll().execute()
+    expect(alarms).toMatchObject([{ type: 'webhook_overflowing', details: { webhook_id: id } }])
+    clock.advance(HOUR_MS + 1)
+    await watch()
+    expect(await typesOf(org)).toEqual(['WEBHOOK_OVERFLOWING', 'WEBHOOK_OVERFLOW_ENDED'])
+  })
+
+  it('is that the client certificate of an enabled webhook expires, until it is disabled', async () => {
+    const { cert } = await selfSigned('10.0.0.1')
+    const id = await addWebhook({ name: 'Alerts', client_cert: cert })
+    clock.advance(new X509Certificate(cert).validToDate.getTime() - 31 * 24 * HOUR_MS - clock.now().getTime())
+    await watch()
+    expect(await typesOf(org)).toEqual([])
+    clock.advance(2 * 24 * HOUR_MS)
+    await watch()
+    expect(await typesOf(org)).toEqual(['WEBHOOK_CERTIFICATE_EXPIRING'])
+    expect(await lastTextOf(org)).toMatch(/^The client certificate of webhook "Alerts" expires on /)
+    const alarms = await context.ctx.db.selectFrom('alarm').selectAll().execute()
+    expect(alarms).toMatchObject([{ type: 'webhook_certificate_expiring', details: { webhook_id: id } }])
+    clock.advance(1000)
+    await context.ctx.db.updateTable('webhook').set({ enabled: false }).execute()
+    await watch()
+    expect(await typesOf(org)).toEqual(['WEBHOOK_CERTIFICATE_EXPIRING', 'WEBHOOK_CERTIFICATE_RENEWED'])
   })
 })

@@ -82,6 +82,22 @@ export const alarms = {
     example: '12 messages of webhook "Alerts" have not been taken by its receiver for a week',
     fields: ['webhook_id'],
   },
+  webhook_overflowing: {
+    group: 'webhook',
+    severity: 'critical',
+    display: 'Webhook drops messages',
+    lasts: true,
+    example: 'Messages of webhook "Alerts" are dropped, because too many wait',
+    fields: ['webhook_id'],
+  },
+  webhook_certificate_expiring: {
+    group: 'webhook',
+    severity: 'warn',
+    display: 'Client certificate of a webhook expires soon',
+    lasts: true,
+    example: 'The client certificate of webhook "Alerts" expires on 2026-12-01',
+    fields: ['webhook_id'],
+  },
   storage_low: {
     group: 'storage',
     severity: 'critical',
