@@ -35,10 +35,17 @@ export const defaultCaps: Caps = {
   slowBytes: quartered(16 * MIB),
 }
 
+/** The lanes of an organization that this process has claimed. */
+export interface HeldCount {
+  readonly orgId: string
+  readonly lanes: number
+}
+
 /** The limits of a claim of lanes. */
 export interface Vacancy {
   readonly lanes: number
   readonly bytes: number
+  readonly held: readonly HeldCount[]
   readonly busyOrgIds: readonly string[]
   /** How many lanes of the organization may be claimed. */
   readonly lanesOf: (orgId: string) => number
@@ -121,6 +128,12 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
     to.add(request.turn.orgId, 1)
   }
 
+  function heldCounts(): HeldCount[] {
+    const counts = new Map<string, number>()
+    for (const { orgId } of claimed.values()) counts.set(orgId, (counts.get(orgId) ?? 0) + 1)
+    return [...counts].map(([orgId, lanes]) => ({ orgId, lanes }))
+  }
+
   function markSlow(webhookId: string): void {
     const [oldest] = slowWebhookIds
     if (slowWebhookIds.size >= MAX_SLOW_LANES && oldest !== undefined) slowWebhookIds.delete(oldest)
@@ -169,6 +182,7 @@ export function createAdmission({ caps, nowMs, onVacancy }: AdmissionOptions): A
         lanes: slots.left(),
         bytes: bytes.left(),
         lanesOf: (orgId) => slots.leftOf(orgId),
+        held: heldCounts(),
         busyOrgIds: [...slots.fullOrgIds(), ...bytes.fullOrgIds()],
         onlyWebhookIds: isFast ? null : [...slowWebhookIds],
         exceptWebhookIds: isFast ? [...claimed.keys(), ...slowWebhookIds] : [...claimed.keys()],

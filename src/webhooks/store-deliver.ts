@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import { columnsOf, insertRows, rowsAs, updateRows } from '../platform/rows.ts'
 import type { WebhookBodyTable, WebhookDeliveryTable } from './tables.ts'
+import type { HeldCount } from './admission.ts'
 import { delayFollowers } from './store-order.ts'
 import { BREAKER_FAILURES, type LaneHealth } from './decide-lane.ts'
 import { type LaneKey, laneKeyColumns } from './store-lanes.ts'
@@ -44,12 +45,16 @@ export interface LaneClaim {
   readonly maxBytes: number
   /** How many lanes of the organization may be claimed. */
   readonly lanesOf: (orgId: string) => number
+  /** How many lanes the caller holds of each organization, where it holds any. */
+  readonly held: readonly HeldCount[]
   /** Organizations that have used up their share for now. */
   readonly busyOrgIds: readonly string[]
   /** The webhooks whose lanes may be claimed; null for all. */
   readonly onlyWebhookIds: readonly string[] | null
   readonly exceptWebhookIds: readonly string[]
 }
+
+const heldColumns = columnsOf('webhookLane', { orgId: 'uuid' }, { lanes: 'integer' })
 
 export interface Claimed {
   readonly lanes: readonly ClaimedLane[]
@@ -61,7 +66,7 @@ const MAX_MESSAGES = 64
 /** Limits the messages of one lane in bytes; the first message is claimed whatever its size. */
 const MAX_LANE_BYTES = 512 * 1024
 
-/** Leases due lanes, the least served first, with their webhooks and due messages. */
+/** Leases due lanes with their webhooks and due messages: of the organization that holds the fewest first, then the least served. */
 export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   const { now, runId, leaseUntil, limit, maxBytes } = claim
   const due = await lockDueLanes(tx, claim)
@@ -99,14 +104,25 @@ interface DueLane extends LaneKey {
 
 const none: LaneMessages = { messages: [], hasAll: false }
 
+/**
+ * Organizations take turns, so that one with a thousand lanes delays one with a single lane by one lane. The lanes that an
+ * organization holds already count as its first turns.
+ */
 async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<DueLane[]> {
-  const { now, limit, busyOrgIds, onlyWebhookIds, exceptWebhookIds } = claim
+  const { now, limit, held, busyOrgIds, onlyWebhookIds, exceptWebhookIds } = claim
   const { rows } = await sql<DueLane>`
-    select org_id, webhook_id, keyed from webhook_lane
-    where next_at <= ${now} and (lease_until is null or lease_until <= ${now})
-      and not org_id = any(${busyOrgIds}::uuid[]) and not webhook_id = any(${exceptWebhookIds}::uuid[])
-      and (${onlyWebhookIds}::uuid[] is null or webhook_id = any(${onlyWebhookIds}::uuid[]))
-    order by vtime, next_at limit ${limit} for update skip locked
+    with due as (
+      select d.org_id, d.webhook_id,
+        coalesce(h.lanes, 0) + row_number() over (partition by d.org_id order by d.vtime, d.next_at) as turn
+      from webhook_lane d left join ${rowsAs('h', heldColumns, held)} on h.org_id = d.org_id
+      where d.next_at <= ${now} and (d.lease_until is null or d.lease_until <= ${now})
+        and not d.org_id = any(${busyOrgIds}::uuid[]) and not d.webhook_id = any(${exceptWebhookIds}::uuid[])
+        and (${onlyWebhookIds}::uuid[] is null or d.webhook_id = any(${onlyWebhookIds}::uuid[]))
+    )
+    select l.org_id, l.webhook_id, l.keyed
+    from due join webhook_lane l on l.org_id = due.org_id and l.webhook_id = due.webhook_id
+    where l.next_at <= ${now} and (l.lease_until is null or l.lease_until <= ${now})
+    order by due.turn, l.vtime, l.next_at limit ${limit} for update of l skip locked
   `.execute(tx)
   return rows
 }

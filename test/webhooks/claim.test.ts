@@ -1,5 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { OrgScope } from '../../src/access/scope.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { type Claimed, type LaneClaim, claimLanes } from '../../src/webhooks/store-deliver.ts'
 import { enqueueMessages } from '../../src/webhooks/store-enqueue.ts'
@@ -14,9 +15,11 @@ beforeEach(async () => {
 afterEach(() => harness.close())
 
 /** Creates a webhook with due messages of these sizes. */
-async function addLane(...sizes: readonly number[]): Promise<string> {
-  const { orgId } = harness.scope
-  const { id: webhookId } = await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'] })
+const addLane = (...sizes: readonly number[]): Promise<string> => addLaneOf(harness.scope, ...sizes)
+
+async function addLaneOf(scope: OrgScope, ...sizes: readonly number[]): Promise<string> {
+  const { orgId } = scope
+  const { id: webhookId } = await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'] }, null, scope)
   const messages = sizes.map((size) => ({
     orgId,
     id: uuidv7(),
@@ -40,6 +43,7 @@ const all: LaneClaim = {
   limit: 32,
   maxBytes: 4 * 1024 * 1024,
   lanesOf: () => 32,
+  held: [],
   busyOrgIds: [],
   onlyWebhookIds: null,
   exceptWebhookIds: [],
@@ -98,4 +102,22 @@ it('claims no more lanes of an organization than its limit, and no excluded lane
   expect(other.hasMore).toBe(true)
   expect((await claim({ busyOrgIds: [harness.scope.orgId] })).lanes).toEqual([])
   expect((await claim()).lanes).toHaveLength(3)
+})
+
+it('lets organizations take turns, whatever their numbers of lanes, and counts the lanes that they hold', async () => {
+  const [small, held] = [await harness.addOrg(), await harness.addOrg()]
+  for (let lane = 0; lane < 6; lane += 1) await addLane(1)
+  const ofSmall = await addLaneOf(small, 1)
+  const ofHeld = [await addLaneOf(held, 1), await addLaneOf(held, 1)]
+  // It has been served most.
+  await harness.ctx.db.updateTable('webhookLane').set({ vtime: 1000 }).where('webhookId', '=', ofSmall).execute()
+  const holds = { held: [{ orgId: held.orgId, lanes: 3 }] }
+  const idsOf = ({ lanes }: Claimed) => lanes.map(({ webhookId }) => webhookId)
+  const first = idsOf(await claim({ limit: 2, ...holds }))
+  expect(first).toContain(ofSmall)
+  expect(first).toHaveLength(2)
+  const second = idsOf(await claim({ limit: 2, ...holds }))
+  const third = idsOf(await claim({ limit: 4, ...holds }))
+  expect([...second, ...third].filter((id) => ofHeld.includes(id)).length).toBeGreaterThan(0)
+  expect(second.filter((id) => ofHeld.includes(id))).toEqual([])
 })

@@ -30,6 +30,7 @@ async function claimed(messages: number): Promise<ClaimedLane> {
     limit: 10,
     maxBytes: 1e6,
     lanesOf: () => 1,
+    held: [],
     busyOrgIds: [],
     onlyWebhookIds: null,
     exceptWebhookIds: [],
