@@ -2,6 +2,7 @@ import { type PlaceScope, siteIdOf } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
+import { wakeAfterCommit } from '../platform/wakes.ts'
 import { deleteWebhookRow, lockWebhookAndLane } from './store.ts'
 import { auditDocument, webhookName, webhookOf } from './webhook.ts'
 
@@ -13,5 +14,7 @@ export async function deleteWebhook(ctx: Context, scope: PlaceScope, id: string)
     await deleteWebhookRow(tx, scope, id)
     const message = `Delete Webhook "${webhookName(before.doc)}"`
     await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), before: auditDocument(before), at })
+    // A process that holds the lane has messages of it in memory.
+    wakeAfterCommit(tx, 'deliveries', [id])
   })
 }

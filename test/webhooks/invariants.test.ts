@@ -7,6 +7,7 @@ import { sweepLanes } from '../../src/webhooks/tasks.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { countBrokenLanes } from './broken-lanes.ts'
 import { type Harness, createHarness } from './harness.ts'
 import { type Received, type Receiver, allValid, signaturesOf, startReceiver, status } from './receiver.ts'
 
@@ -29,16 +30,6 @@ async function storedEvents(webhookId: string, table: 'webhook_message' | 'webho
   return rows.flatMap(({ body }) =>
     JSON.parse(body.toString()).events.map((event: { message: string }) => event.message),
   )
-}
-
-/** Counts lanes whose number of messages is wrong, or that nothing would ever serve. */
-async function countBrokenLanes(): Promise<number> {
-  const { rows } = await sql<{ broken: number }>`
-    select count(*)::int as broken from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
-    where l.pending <> (select count(*) from webhook_message m where m.org_id = l.org_id and m.webhook_id = l.webhook_id)
-      or (l.pending > 0 and w.enabled and l.next_at is null and l.lease_until is null)
-  `.execute(harness.ctx.db)
-  return rows[0]?.broken ?? -1
 }
 
 /** Moves the clock on until nothing waits. */
@@ -127,7 +118,7 @@ it('whatever happens, each committed event reaches each webhook of its place, si
         }
         harness.wake()
         // Nothing is in two places or in none that knows of it, at any time between two transactions.
-        expect(await countBrokenLanes()).toBe(0)
+        expect(await countBrokenLanes(harness)).toBe(0)
       }
       for (const receiver of [ofOrg, ofSite]) receiver.answer(status(200))
       await drain()
@@ -155,7 +146,7 @@ it('whatever happens, each committed event reaches each webhook of its place, si
         select count(*)::int as taken from webhook_delivery where status = 'success' group by message_id having count(*) > 1
       `.execute(harness.ctx.db)
       expect(rows).toEqual([])
-      expect([await countBrokenLanes(), await sweepLanes(harness.ctx)]).toEqual([0, 0])
+      expect([await countBrokenLanes(harness), await sweepLanes(harness.ctx)]).toEqual([0, 0])
       await harness.ctx.db.deleteFrom('webhook').execute()
       for (const receiver of receivers.splice(0)) await receiver.kill()
     }),

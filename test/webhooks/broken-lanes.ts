@@ -1,0 +1,12 @@
+import { sql } from 'kysely'
+import type { Harness } from './harness.ts'
+
+/** Counts lanes whose number of messages is wrong, or that nothing would ever serve. */
+export async function countBrokenLanes({ ctx }: Harness): Promise<number> {
+  const { rows } = await sql<{ broken: number }>`
+    select count(*)::int as broken from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
+    where l.pending <> (select count(*) from webhook_message m where m.org_id = l.org_id and m.webhook_id = l.webhook_id)
+      or (l.pending > 0 and w.enabled and l.next_at is null and l.lease_until is null)
+  `.execute(ctx.db)
+  return rows[0]?.broken ?? -1
+}
