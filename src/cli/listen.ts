@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type KeyObject, createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
 import {
   type IncomingHttpHeaders,
   type IncomingMessage,
@@ -14,8 +14,10 @@ export interface ListenOptions {
   readonly host: string
   /** 0: any free one. */
   readonly port: number
-  /** Null: signatures are not checked. */
+  /** Null: signatures by a secret are not checked. */
   readonly secret: string | null
+  /** The public key of the webhook, `whpk_...`. Null: signatures by its key are not checked. */
+  readonly publicKey: KeyObject | null
   readonly fault: Fault
   readonly now: () => Date
   readonly onMessage: (message: HeardMessage) => void
@@ -23,9 +25,10 @@ export interface ListenOptions {
 
 /** How the receiver misbehaves. */
 export interface Fault {
-  /** The status of the answers. */
+  /** What messages get: an answer with `status`, none at all, or the end of their connection. */
+  readonly reply: 'answer' | 'hang' | 'reset'
   readonly status: number
-  /** Only so many messages get that status, and the others 200. */
+  /** Only so many messages get that, and the others 200. */
   readonly times: number
   readonly delayMs: number
 }
@@ -38,7 +41,8 @@ export interface HeardMessage {
   readonly repeated: boolean
   /** Why it is not from the service; null if it is, or if there is no secret to check it by. */
   readonly fault: string | null
-  readonly status: number
+  /** That of the answer; null if there is none. */
+  readonly status: number | null
   /** The document, or the text that is none. */
   readonly message: unknown
 }
@@ -53,6 +57,14 @@ const MAX_BYTES = 8 * 1024 * 1024
 /** Bounds the memory of a receiver that runs for days. */
 const REMEMBERED = 10_000
 const MAX_AGE_MS = 5 * 60_000
+const noFault = { reply: 'answer', status: 200 } as const
+
+/** @returns The key of `whpk_...`, or undefined if it is none. */
+export function parsePublicKey(text: string): KeyObject | undefined {
+  const raw = Buffer.from(text.replace(/^whpk_/, ''), 'base64')
+  if (raw.length !== 32) return undefined
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') }, format: 'jwk' })
+}
 
 /** Receives webhooks until `close`, and tells of each. */
 export async function listenForWebhooks(options: ListenOptions): Promise<Listener> {
@@ -67,15 +79,17 @@ export async function listenForWebhooks(options: ListenOptions): Promise<Listene
     const body = await readBody(request)
     if (body === null) return void response.writeHead(413).end()
     const id = headerOf(request.headers, 'webhook-id')
-    const status = failures < options.fault.times ? options.fault.status : 200
+    const { reply, ...fault } = failures < options.fault.times ? options.fault : noFault
+    const status = reply === 'answer' ? fault.status : null
     failures += 1
     if (options.fault.delayMs > 0) await pause(options.fault.delayMs)
-    response.writeHead(status).end()
+    if (status !== null) response.writeHead(status).end()
+    if (reply === 'reset') request.socket.resetAndDestroy()
     options.onMessage({
       at: options.now().toISOString(),
       id,
       repeated: id !== null && remember(seen, id),
-      fault: options.secret === null ? null : findFault(options.secret, request.headers, body, options.now()),
+      fault: findFault(options, request.headers, body),
       status,
       message: parse(body),
     })
@@ -115,21 +129,37 @@ function remember(seen: Set<string>, id: string): boolean {
   return false
 }
 
-/** Checks the signature of Standard Webhooks, like the receivers of docs/webhooks.md. */
-function findFault(secret: string, headers: IncomingHttpHeaders, body: Buffer, now: Date): string | null {
+/** Checks the signatures of Standard Webhooks, like the receivers of docs/webhooks.md. */
+function findFault(
+  { secret, publicKey, now }: Pick<ListenOptions, 'secret' | 'publicKey' | 'now'>,
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+): string | null {
+  if (secret === null && publicKey === null) return null
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
     headerOf(headers, name),
   )
   if (id == null || timestamp == null || signatures == null) return 'it has no signature'
-  const ageMs = Math.abs(now.getTime() - Number(timestamp) * 1000)
+  const ageMs = Math.abs(now().getTime() - Number(timestamp) * 1000)
   if (!(ageMs <= MAX_AGE_MS)) return 'its time is not that of this machine'
+  const signed = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body])
+  const given = signatures.split(' ')
+  if (secret !== null && !given.some((signature) => isBySecret(secret, signed, signature)))
+    return 'its signature is wrong'
+  if (publicKey !== null && !given.some((signature) => isByKey(publicKey, signed, signature)))
+    return 'its signature by the key is wrong'
+  return null
+}
+
+function isBySecret(secret: string, signed: Buffer, signature: string): boolean {
   const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : Buffer.from(secret)
-  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest()
-  const isSigned = signatures.split(' ').some((signature) => {
-    const given = Buffer.from(signature.replace('v1,', ''), 'base64')
-    return given.length === expected.length && timingSafeEqual(given, expected)
-  })
-  return isSigned ? null : 'its signature is wrong'
+  const expected = createHmac('sha256', key).update(signed).digest()
+  const given = Buffer.from(signature.replace('v1,', ''), 'base64')
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+function isByKey(publicKey: KeyObject, signed: Buffer, signature: string): boolean {
+  return signature.startsWith('v1a,') && verify(null, signed, publicKey, Buffer.from(signature.slice(4), 'base64'))
 }
 
 function headerOf(headers: IncomingHttpHeaders, name: string): string | null {

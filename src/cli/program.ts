@@ -9,7 +9,7 @@ import { readServerFile } from '../platform/server-file.ts'
 import { version } from '../platform/version.ts'
 import { type Client, createClient } from './client.ts'
 import { addFirmwareCommands } from './firmware.ts'
-import { listenForWebhooks } from './listen.ts'
+import { listenForWebhooks, parsePublicKey } from './listen.ts'
 
 /** Runs one command. @throws AppError with one line for the operator. */
 export async function runCli(args: readonly string[]): Promise<void> {
@@ -88,8 +88,11 @@ export async function runCli(args: readonly string[]): Promise<void> {
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--port <number>', 'where to listen; 0: any free port', wholeNumber, 9000)
     .option('--secret <text>', 'that of the webhook; without it nothing is verified')
+    .option('--public-key <key>', 'that of a webhook with ed25519_signatures, whpk_...; verifies v1a')
     .option('--status <number>', 'answer with this status', wholeNumber, 200)
-    .option('--times <number>', 'only so many messages get it, the others 200', wholeNumber)
+    .option('--hang', 'take messages and never answer')
+    .option('--reset', 'reset the connection instead of an answer')
+    .option('--times <number>', 'only so many messages get that, the others 200', wholeNumber)
     .option('--delay <ms>', 'wait before each answer', wholeNumber, 0)
     .action(listen)
 
@@ -100,21 +103,30 @@ interface ListenArguments {
   readonly host: string
   readonly port: number
   readonly secret?: string
+  readonly publicKey?: string
   readonly status: number
+  readonly hang?: true
+  readonly reset?: true
   readonly times?: number
   readonly delay: number
 }
 
 /** Runs until it is interrupted. */
 async function listen(given: ListenArguments): Promise<void> {
-  const { host, port, status, delay, secret = null, times = Infinity } = given
+  const { host, port, status, delay, hang, reset, secret = null, times = Infinity } = given
   if (port > 65_535) throw new AppError('invalid', `--port: ${port} is no port`)
   if (status < 200 || status > 599) throw new AppError('invalid', `--status: ${status} is no status from 200 to 599`)
+  if (hang === true && reset === true) throw new AppError('invalid', '--hang and --reset exclude each other')
+  const publicKey = given.publicKey === undefined ? null : parsePublicKey(given.publicKey)
+  if (publicKey === undefined)
+    throw new AppError('invalid', `--public-key: ${given.publicKey} is no key such as whpk_...`)
+  const reply = hang === true ? 'hang' : reset === true ? 'reset' : 'answer'
   const listener = await listenForWebhooks({
     host,
     port,
     secret,
-    fault: { status, times, delayMs: delay },
+    publicKey,
+    fault: { reply, status, times, delayMs: delay },
     now: () => new Date(),
     onMessage: (message) => write(JSON.stringify(message)),
   }).catch((error: unknown) => {

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { type HeardMessage, listenForWebhooks } from '../../src/cli/listen.ts'
+import { type HeardMessage, listenForWebhooks, parsePublicKey } from '../../src/cli/listen.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type Harness, createHarness } from '../webhooks/harness.ts'
@@ -21,7 +22,8 @@ it('verifies what the service sends, fails as often as it is told, and sees the 
     host: '127.0.0.1',
     port: 0,
     secret: 'the secret',
-    fault: { status: 503, times: 1, delayMs: 0 },
+    publicKey: null,
+    fault: { reply: 'answer', status: 503, times: 1, delayMs: 0 },
     now: () => clock.now(),
     onMessage: (message) => heard.push(message),
   })
@@ -45,6 +47,41 @@ it('verifies what the service sends, fails as often as it is told, and sees the 
   await harness.audit('second')
   await waitUntil('the message with another secret', () => heard.length === 3)
   expect(heard[2]).toMatchObject({ fault: 'its signature is wrong', repeated: false })
+})
+
+it.each(['reset', 'hang'] as const)('can %s, and verifies signatures by the key of the webhook', async (reply) => {
+  const heard: HeardMessage[] = []
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const { x = '' } = publicKey.export({ format: 'jwk' })
+  const listener = await listenForWebhooks({
+    host: '127.0.0.1',
+    port: 0,
+    secret: null,
+    publicKey: parsePublicKey(`whpk_${Buffer.from(x, 'base64url').toString('base64')}`) ?? null,
+    fault: { reply, status: 200, times: 1, delayMs: 0 },
+    now: () => clock.now(),
+    onMessage: (message) => heard.push(message),
+  })
+  onTestFinished(() => listener.close())
+  const timestamp = String(Math.floor(clock.now().getTime() / 1000))
+  const signature = sign(null, Buffer.from(`one.${timestamp}.body`), privateKey).toString('base64')
+  const post = (body: string, signal?: AbortSignal) =>
+    fetch(listener.url, {
+      method: 'POST',
+      body,
+      headers: { 'webhook-id': 'one', 'webhook-timestamp': timestamp, 'webhook-signature': `v1,AA== v1a,${signature}` },
+      ...(signal && { signal }),
+    })
+  const leaving = new AbortController()
+  const refused = expect(post('body', leaving.signal)).rejects.toThrow()
+  await waitUntil('the message', () => heard.length === 1)
+  if (reply === 'hang') leaving.abort()
+  await refused
+  expect((await post('another body')).status).toBe(200)
+  expect(heard).toMatchObject([
+    { status: null, fault: null, repeated: false },
+    { status: 200, fault: 'its signature by the key is wrong', repeated: true },
+  ])
 })
 
 it('is a command that says where it listens, prints a line for each message, and ends on Ctrl-C', async () => {
