@@ -4,16 +4,18 @@ import { ROUNDS, measureSearches } from './support/measure.ts'
 import { searchesOf } from './support/searches.ts'
 import { startSignalbox } from './support/signalbox.ts'
 
-export const options = { rounds: { type: 'string' } } as const
+export const options = { devices: { type: 'string' }, rounds: { type: 'string' } } as const
 
-/** Measures how long the server takes for a page of a hundred thousand devices, one request at a time. */
+/** Measures how long the server takes for a page of many devices, one request at a time. */
 export async function run(values: OptionValues): Promise<Figures> {
+  const devices = parseCount(values, 'devices', DEVICES)
+  if (devices > DEVICES) throw new Error(`--devices is ${devices}, but must be at most ${DEVICES}`)
   const rounds = parseCount(values, 'rounds', ROUNDS)
   const signalbox = await startSignalbox()
   try {
-    const { siteId, macs } = await fillOrg(signalbox)
-    const searches = searchesOf({ orgId: signalbox.orgId, siteId, macs })
-    return { devices: DEVICES, sites: SITES, rounds, ...(await measureSearches(signalbox, searches, rounds)) }
+    const { siteId, macs } = await fillOrg(signalbox, devices)
+    const searches = searchesOf({ devices, orgId: signalbox.orgId, siteId, macs })
+    return { devices, sites: SITES, rounds, ...(await measureSearches(signalbox, searches, rounds)) }
   } finally {
     await signalbox.stop()
   }

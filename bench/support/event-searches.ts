@@ -1,3 +1,5 @@
+import type { Searches } from './measure.ts'
+
 interface Filled {
   readonly orgId: string
   readonly siteId: string
@@ -6,15 +8,15 @@ interface Filled {
   readonly mac: string
 }
 
-/** The measured requests, by the names of their figures. */
-export function eventSearchesOf({ orgId, siteId, webhookId, adminId, mac }: Filled): Readonly<Record<string, string>> {
+/** The measured requests. */
+export function eventSearchesOf({ orgId, siteId, webhookId, adminId, mac }: Filled): Searches {
   const org = `/api/v1/orgs/${orgId}`
   const site = `/api/v1/sites/${siteId}`
   return {
-    ...deviceEvents(org, site, mac),
-    ...systemEvents(org, site),
-    ...auditRecords(org, { siteId, adminId }),
-    ...deliveries(`${org}/webhooks/${webhookId}/events`),
+    device_events: deviceEvents(org, site, mac),
+    system_events: systemEvents(org, site),
+    audit_records: auditRecords(org, { siteId, adminId }),
+    deliveries: deliveries(`${org}/webhooks/${webhookId}/events`),
   }
 }
 

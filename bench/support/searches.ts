@@ -1,27 +1,31 @@
 import { summaryFields } from '../../src/devices/search/filters.ts'
-import { DEVICES } from './filled-org.ts'
+import type { Searches } from './measure.ts'
 
 interface Filled {
+  readonly devices: number
   readonly orgId: string
   readonly siteId: string
   /** MAC addresses of some of the devices. */
   readonly macs: readonly string[]
 }
 
-/** The measured requests, by the names of their figures. */
-export function searchesOf({ orgId, siteId, macs }: Filled): Readonly<Record<string, string>> {
+/** The measured requests. */
+export function searchesOf({ devices, orgId, siteId, macs }: Filled): Searches {
   const org = `/api/v1/orgs/${orgId}`
-  const site = `/api/v1/sites/${siteId}`
-  const anHourAgo = Math.floor(Date.now() / 1000) - 3600
   return {
-    ...lists(org),
-    ...textSearches(org, macs),
-    ...reportSearches(org),
-    ...inventorySearches(org),
-    inventory_search_disconnected_before: `${org}/inventory/search?disconnected_before=${anHourAgo - 3600}&limit=100`,
-    ...severalFilters(org),
-    ...sorts(org),
-    ...counts(org),
+    lists: lists(org, devices),
+    texts: textSearches(org, macs),
+    reports: reportSearches(org),
+    inventory: inventorySearches(org),
+    several_filters: severalFilters(org),
+    sorts: sorts(org),
+    counts: counts(org),
+    sites: siteSearches(org, `/api/v1/sites/${siteId}`),
+  }
+}
+
+function siteSearches(org: string, site: string): Record<string, string> {
+  return {
     site_devices_by_ip: `${site}/devices/search?ip=10.0.*&limit=100`,
     site_devices_by_name: `${site}/devices/search?hostname=*0a*&limit=100`,
     site_devices_by_version: `${site}/devices/search?version=1.*&sort=name&limit=100`,
@@ -32,19 +36,19 @@ export function searchesOf({ orgId, siteId, macs }: Filled): Readonly<Record<str
   }
 }
 
-function lists(org: string): Record<string, string> {
+function lists(org: string, devices: number): Record<string, string> {
   return {
     inventory_first_page: `${org}/inventory?limit=100`,
-    inventory_middle_page: `${org}/inventory?limit=100&page=${DEVICES / 200}`,
-    inventory_last_page: `${org}/inventory?limit=100&page=${DEVICES / 100}`,
+    inventory_middle_page: `${org}/inventory?limit=100&page=${Math.ceil(devices / 200)}`,
+    inventory_last_page: `${org}/inventory?limit=100&page=${Math.ceil(devices / 100)}`,
     // The request of the Terraform provider.
     inventory_with_members: `${org}/inventory?limit=100&vc=true&unassigned=false&modified_after=0`,
     stats_first_page: `${org}/stats/devices?type=all&limit=100`,
-    stats_last_page: `${org}/stats/devices?type=all&limit=100&page=${DEVICES / 100}`,
+    stats_last_page: `${org}/stats/devices?type=all&limit=100&page=${Math.ceil(devices / 100)}`,
     search_by_model: `${org}/devices/search?model=AP34&limit=100`,
-    search_by_model_last_page: `${org}/devices/search?model=AP34&limit=100&page=${DEVICES / 400}`,
+    search_by_model_last_page: `${org}/devices/search?model=AP34&limit=100&page=${Math.ceil(devices / 400)}`,
     search_all_types: `${org}/devices/search?type=all&limit=100`,
-    search_middle_page: `${org}/devices/search?limit=100&page=${DEVICES / 250}`,
+    search_middle_page: `${org}/devices/search?limit=100&page=${Math.ceil(devices / 250)}`,
     inventory_search_by_model: `${org}/inventory/search?model=AP34&limit=100`,
     count_distinct_model: `${org}/devices/count?distinct=model`,
     inventory_count_distinct_model: `${org}/inventory/count?distinct=model`,
@@ -92,11 +96,13 @@ function reportSearches(org: string): Record<string, string> {
 }
 
 function inventorySearches(org: string): Record<string, string> {
+  const twoHoursAgo = Math.floor(Date.now() / 1000) - 7200
   return {
     inventory_search_by_claim_code: `${org}/inventory/search?magic=BEN0A*&limit=100`,
     inventory_search_by_part_of_claim_code: `${org}/inventory/search?magic=*0A1B*&limit=100`,
     inventory_search_connected: `${org}/inventory/search?status=connected&limit=100`,
     inventory_search_disconnected: `${org}/inventory/search?status=disconnected&limit=100`,
+    inventory_search_disconnected_before: `${org}/inventory/search?disconnected_before=${twoHoursAgo}&limit=100`,
   }
 }
 
