@@ -78,5 +78,7 @@ function ownCa(dataDir: string): string[] {
 function explain(body: unknown): string {
   if (typeof body !== 'object' || body === null) return String(body)
   const { detail, reason } = body as { detail?: unknown; reason?: unknown }
-  return [detail, reason].filter((part) => typeof part === 'string').join(': ') || JSON.stringify(body)
+  if (typeof detail !== 'string') return typeof reason === 'string' ? reason : JSON.stringify(body)
+  // Most errors have the reason in their detail too.
+  return typeof reason !== 'string' || detail.endsWith(reason) ? detail : `${detail}: ${reason}`
 }
