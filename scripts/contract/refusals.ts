@@ -75,24 +75,10 @@ export const refusedValues: readonly RefusedValue[] = [
   },
   {
     kinds: ['SSO'],
-    fields: ['idp_type'],
-    values: '`ldap`, `mxedge_proxy`, `oauth`, `openroaming`',
-    words: 'is not supported: only saml is',
-    why: 'They authenticate devices in a network, which Signalbox does not do; their fields are stored and answered',
-  },
-  {
-    kinds: ['SSO'],
     fields: ['scim_enabled'],
     values: '`true`',
     words: 'is not supported',
     why: 'There is no SCIM server; whoever relies on it to remove people must know',
-  },
-  {
-    kinds: ['SSO'],
-    fields: ['idp_sign_algo'],
-    values: '`sha384`',
-    words: 'sha384 is not supported',
-    why: 'The library that verifies XML signatures does not know it',
   },
   {
     kinds: ['edge appliance', 'edge appliance of a site'],

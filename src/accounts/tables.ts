@@ -157,7 +157,7 @@ export interface OauthCodeTable {
 /** The fields of an SSO that clients set, in wire shape. An empty text counts as unset. */
 export interface SsoDocument {
   readonly name: string
-  readonly idp_type?: string
+  readonly idp_type?: 'saml' | 'ldap' | 'mxedge_proxy' | 'oauth' | 'openroaming'
   /** The identity provider's name for itself. */
   readonly issuer?: string
   /** One or several certificates in PEM (several while the provider replaces its key), or the base64 of one in DER. */

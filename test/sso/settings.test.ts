@@ -54,10 +54,7 @@ describe('an SSO', () => {
   })
 
   it.each([
-    ['idp_type', { idp_type: 'ldap' }],
-    ['idp_type', { idp_type: 'oauth' }],
     ['idp_type', { idp_type: 'carrier pigeon' }],
-    ['idp_sign_algo', { idp_sign_algo: 'sha384' }],
     ['idp_sign_algo', { idp_sign_algo: 'md5' }],
     ['idp_sso_url', { idp_sso_url: 'javascript:alert(1)' }],
     ['idp_sso_url', { idp_sso_url: 'not an address' }],
@@ -120,6 +117,33 @@ describe('an SSO', () => {
       expect(login.status).toBe(warning === undefined ? 302 : 400)
       await server.call('DELETE', `${path}/${sso.id}`)
     }
+  })
+
+  it.each(['ldap', 'mxedge_proxy', 'oauth', 'openroaming'])(
+    'stores type %s, and admits nobody with it',
+    async (type) => {
+      const usable = { issuer: 'https://idp.example/id', idp_sso_url: 'https://idp.example/sso', idp_cert: keys.cert }
+      const { body: sso } = await create({ ...usable, idp_type: type })
+      expect(sso.idp_type).toBe(type)
+      const one = `${path}/${sso.id}`
+      expect((await server.call('GET', one)).body).toEqual(sso)
+      const warnings = async (): Promise<unknown> => (await server.call('GET', `${one}/metadata`)).body.warnings
+      expect(await warnings()).toEqual([`idp_type is ${type}, but people can sign in with saml only`])
+      const login = () => fetch(`${server.url}/saml/${sso.domain}/login`, { redirect: 'manual' })
+      expect((await login()).status).toBe(400)
+      expect((await server.call('PUT', one, { body: { '-idp_type': '' } })).body.idp_type).toBe('saml')
+      expect(await warnings()).toBeUndefined()
+      expect((await login()).status).toBe(302)
+      await server.call('DELETE', one)
+    },
+  )
+
+  it('stores sha384 as the weakest hash, and warns that no signature has it', async () => {
+    const { body: sso } = await create({ idp_sign_algo: 'sha384' })
+    expect(sso.idp_sign_algo).toBe('sha384')
+    const { body } = await server.call('GET', `${path}/${sso.id}/metadata`)
+    expect(body.warnings).toEqual([expect.stringMatching(/^idp_sign_algo is sha384, .* sign with sha512$/)])
+    await server.call('DELETE', `${path}/${sso.id}`)
   })
 
   it('accepts a certificate in PEM or bare base64', async () => {

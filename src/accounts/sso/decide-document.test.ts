@@ -37,6 +37,8 @@ describe('a document', () => {
     expect(documentFault(signed(sha[1]), 'sha1')).toBeNull()
     expect(documentFault(signed(sha[256]), 'sha1')).toBeNull()
     expect(documentFault(signed(sha[256]), 'sha512')).toMatch(/weaker/)
+    expect(documentFault(signed(sha[256]), 'sha384')).toMatch(/weaker/)
+    expect(documentFault(signed(sha[512]), 'sha384')).toBeNull()
     expect(documentFault(signed(['http://www.w3.org/2000/09/xmldsig#hmac-sha1', sha[256][1]]))).toMatch(/not supported/)
   })
 

@@ -7,7 +7,8 @@ const MAX_ATTRIBUTES = 4000
 /** The signatures of the assertion and of the response. */
 const MAX_SIGNATURES = 2
 
-const strength = ['sha1', 'sha256', 'sha512'] as const
+/** No algorithm with sha384 is among those below, because the library can't verify them. */
+const strength = ['sha1', 'sha256', 'sha384', 'sha512'] as const
 type Strength = (typeof strength)[number]
 
 const signatureMethods: Readonly<Record<string, Strength>> = {

@@ -13,7 +13,7 @@ import type { Context } from '../../platform/context.ts'
 import type { Document } from '../../platform/document.ts'
 import { deleteAdminsOfSso } from './delete-sso-admins.ts'
 import { metadataOf } from './saml-client.ts'
-import { certificateFault, samlUrls } from './sso.ts'
+import { loginWarnings, samlUrls } from './sso.ts'
 import { createSso, deleteSso, updateSso } from './ssos.ts'
 import { getSso, listSsos } from './store.ts'
 import { listFailures } from './store-failures.ts'
@@ -128,7 +128,7 @@ export const ssoInsightOperations: Operation[] = [
     run: async (ctx, { scope, params }) => {
       const sso = await getSso(ctx.db, scope, params.sso_id)
       const metadata = await metadataOf(ctx, sso)
-      return presentMetadata(samlUrls(ctx.baseUrl, sso.domain), { metadata, fault: certificateFault(sso) })
+      return presentMetadata(samlUrls(ctx.baseUrl, sso.domain), { metadata, warnings: loginWarnings(sso) })
     },
   }),
   operation({

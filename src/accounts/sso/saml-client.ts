@@ -1,7 +1,7 @@
 import type { SAML } from '@node-saml/node-saml'
 import type { Context } from '../../platform/context.ts'
 import { SsoRefusal } from './refusal.ts'
-import { type Sso, certificateFault, identityProviderOf, samlUrls } from './sso.ts'
+import { type Sso, identityProviderOf, loginFault, samlUrls } from './sso.ts'
 
 const nameIdFormats = {
   email: 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
@@ -39,7 +39,7 @@ function identityOf(ctx: Context, { domain, doc }: Sso) {
 export async function createSamlClient(ctx: Context, sso: Sso, requestId?: string): Promise<SAML> {
   const provider = identityProviderOf(sso)
   if (provider === null)
-    throw new SsoRefusal(certificateFault(sso) ?? 'The issuer, idp_cert and idp_sso_url of the SSO have not been set')
+    throw new SsoRefusal(loginFault(sso) ?? 'The issuer, idp_cert and idp_sso_url of the SSO have not been set')
   const identity = identityOf(ctx, sso)
   const { SAML, ValidateInResponseTo } = await loadSaml()
   return new SAML({

@@ -24,10 +24,8 @@ export function mergeSso(before: SsoDocument | null, body: Readonly<Record<strin
 }
 
 function assertSso(doc: SsoDocument): void {
-  const { name, idp_type: type = 'saml', role_attr_extraction: extraction = '' } = doc
+  const { name, role_attr_extraction: extraction = '' } = doc
   if (name === undefined || name.trim() === '') throw invalidField('name', 'is required')
-  if (type !== 'saml') throw invalidField('idp_type', `${type} is not supported: only saml is`)
-  if (doc.idp_sign_algo === 'sha384') throw invalidField('idp_sign_algo', 'sha384 is not supported')
   if (extraction !== '' && extraction.toUpperCase() !== 'CN')
     throw invalidField('role_attr_extraction', 'must be CN where it is set')
   assertAddress('idp_sso_url', doc.idp_sso_url)
@@ -44,11 +42,28 @@ function assertAddress(field: string, value: string | undefined): void {
 const MIN_KEY_BITS = 2048
 const MAX_CERTIFICATES = 4
 
+/** Says why nobody can sign in by the SSO, null if nothing that has been set prevents it. */
+export function loginFault({ doc }: Pick<Sso, 'doc'>): string | null {
+  const { idp_type: type = 'saml' } = doc
+  if (type !== 'saml') return `idp_type is ${type}, but people can sign in with saml only`
+  return certificateFault(doc)
+}
+
+/** Lists what the administrator of the SSO has to change before people can sign in. */
+export function loginWarnings(sso: Pick<Sso, 'doc'>): string[] {
+  const fault = loginFault(sso)
+  const algorithm =
+    sso.doc.idp_sign_algo === 'sha384'
+      ? 'idp_sign_algo is sha384, which is not supported in signatures: let the identity provider sign with sha512'
+      : null
+  return [fault, algorithm].filter((warning) => warning !== null)
+}
+
 /**
  * Says why the certificates can't verify messages, null if they can. They are checked where they are used: a record may
  * contain others, as clients store records before they have the certificate.
  */
-export function certificateFault({ doc: { idp_cert: text } }: Pick<Sso, 'doc'>): string | null {
+function certificateFault({ idp_cert: text }: SsoDocument): string | null {
   if (!isSet(text)) return null
   const certificates = parseCertificates(text)
   if (certificates === null || certificates.length > MAX_CERTIFICATES)
@@ -86,12 +101,12 @@ export interface IdentityProvider {
 }
 
 /**
- * Returns null until everything has been set, and the certificates are good: the administrator of the identity provider
+ * Returns null unless everything has been set for SAML, and the certificates are good: the administrator of the identity provider
  * needs our URLs first.
  */
 export function identityProviderOf(sso: Pick<Sso, 'doc'>): IdentityProvider | null {
   const { issuer, idp_cert: cert, idp_sso_url: ssoUrl } = sso.doc
-  if (!isSet(issuer) || !isSet(cert) || !isSet(ssoUrl) || certificateFault(sso) !== null) return null
+  if (!isSet(issuer) || !isSet(cert) || !isSet(ssoUrl) || loginFault(sso) !== null) return null
   const certificates = parseCertificates(cert)
   return certificates && { issuer, certs: certificates.map(String), ssoUrl }
 }

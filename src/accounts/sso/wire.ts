@@ -11,11 +11,18 @@ import { storedFields } from './wire-fields.ts'
 const Text = Type.Optional(Type.String({ maxLength: 1000 }))
 
 const settable = {
-  idp_type: Type.Optional(Type.Enum(['saml', 'ldap', 'mxedge_proxy', 'oauth', 'openroaming'], { default: 'saml' })),
+  idp_type: Type.Optional(
+    Type.Enum(['saml', 'ldap', 'mxedge_proxy', 'oauth', 'openroaming'], {
+      default: 'saml',
+      description: 'people sign in with `saml` only; the fields of the other types are stored',
+    }),
+  ),
   issuer: Text,
   idp_cert: Type.Optional(Type.String({ maxLength: 20_000, description: 'certificate of the identity provider, PEM' })),
   idp_sign_algo: Type.Optional(
-    Type.Enum(['sha1', 'sha256', 'sha384', 'sha512'], { description: 'the weakest that is accepted; default sha256' }),
+    Type.Enum(['sha1', 'sha256', 'sha384', 'sha512'], {
+      description: 'the weakest that is accepted; default sha256. Signatures with sha384 itself are never accepted',
+    }),
   ),
   idp_sso_url: Text,
   nameid_format: Type.Optional(Type.Enum(['email', 'unspecified'], { default: 'email' })),
@@ -62,7 +69,7 @@ export function presentSso(
   return {
     name: doc.name,
     ...presentSecrets({ ...doc }, reveal),
-    idp_type: 'saml',
+    idp_type: doc.idp_type ?? 'saml',
     id,
     org_id: orgId,
     domain,
@@ -78,21 +85,21 @@ export const MetadataReply = named(
     entity_id: Type.String(),
     logout_url: Type.String(),
     metadata: Type.String({ description: 'XML' }),
-    warnings: Type.Optional(Type.Array(Type.String(), { description: 'why nobody can sign in yet' })),
+    warnings: Type.Optional(Type.Array(Type.String(), { description: 'what keeps people from signing in' })),
   }),
 )
 
-/** @param fault From certificateFault(). */
+/** @param warnings From loginWarnings(). */
 export function presentMetadata(
   urls: SamlUrls,
-  { metadata, fault }: { readonly metadata: string; readonly fault: string | null },
+  { metadata, warnings }: { readonly metadata: string; readonly warnings: readonly string[] },
 ): Static<typeof MetadataReply> {
   return {
     acs_url: urls.acsUrl,
     entity_id: urls.entityId,
     logout_url: urls.logoutUrl,
     metadata,
-    ...(fault !== null && { warnings: [fault] }),
+    ...(warnings.length > 0 && { warnings: [...warnings] }),
   }
 }
 
