@@ -50,7 +50,7 @@ const answers: Readonly<Record<string, Answerer>> = {
   'get-virtual-chassis-information': (device) =>
     say(device.form === 'cluster' ? rpcError('syntax error') : virtualChassis(device)),
   'get-system-uptime-information': (device, _, { nowMs }) =>
-    say(device.form === 'single' ? uptime(device, nowMs) : perEngine(device, () => uptime(device, nowMs))),
+    say(device.form === 'single' ? uptime(masterOf(device), nowMs) : perEngine(device, (each) => uptime(each, nowMs))),
   'get-software-sets-information': (device, rpc) => {
     if (device.form === 'cluster') return say(rpcError('syntax error'))
     const isAboutAll = childOf(rpc, 'all-members') !== undefined
@@ -141,7 +141,7 @@ function virtualChassis(device: JunosDevice): string {
   return `<virtual-chassis-information>${id}<member-list junos:style="single-slot">${members.join('')}</member-list></virtual-chassis-information>`
 }
 
-function uptime({ bootedAtMs }: JunosDevice, nowMs: number): string {
+function uptime({ bootedAtMs }: Chassis, nowMs: number): string {
   const seconds = Math.floor((nowMs - bootedAtMs) / 1000)
   const date = (ms: number): string =>
     `<date-time junos:seconds="${Math.floor(ms / 1000)}">${new Date(ms).toISOString()}</date-time>`

@@ -7,12 +7,13 @@ export interface Chassis {
   /** What a rollback returns to. */
   backup: string | null
   isPresent: boolean
+  bootedAtMs: number
 }
 
 export type JunosForm = 'single' | 'virtual_chassis' | 'cluster'
 
 /**
- * What a simulated device does wrong. `never_returns`: it does not boot after a reboot; `old_version`: an installed
+ * What a simulated device does wrong. `never_returns`: it does not boot after a reboot, and no chassis does; `old_version`: an installed
  * version never boots; `partial_chassis`: the last member does not boot; `bad_image`: it stores another file than it
  * downloaded; `install_fails`: it refuses packages on its last member; `silent_reboot`: it reboots without a reply;
  * `snapshot_fails`: its last member has no room for a recovery snapshot.
@@ -40,7 +41,6 @@ export interface JunosDevice {
   /** The version in an image, by its SHA-256. */
   readonly versions: Map<string, string>
   readonly faults: ReadonlySet<JunosFault>
-  bootedAtMs: number
   /** Master of the Virtual Chassis. */
   master: number
   /** The chassis that are about to boot, by their index. */
@@ -85,11 +85,11 @@ export function createJunosDevice(options: JunosDeviceOptions): JunosDevice {
       pending: null,
       backup,
       isPresent: true,
+      bootedAtMs: nowMs - 86_400_000,
     })),
     files: new Map(),
     versions: new Map(),
     faults: new Set(faults),
-    bootedAtMs: nowMs - 86_400_000,
     master: 0,
     booting: [],
     journal: [],
@@ -115,6 +115,8 @@ export function bootChassis(device: JunosDevice, indexes: readonly number[], now
       chassis.active = chassis.pending
     }
     chassis.pending = null
+    chassis.isPresent = true
+    chassis.bootedAtMs = nowMs
   }
-  if (indexes.includes(device.master)) device.bootedAtMs = nowMs
+  device.booting = device.booting.filter((index) => !indexes.includes(index))
 }

@@ -8,11 +8,18 @@ const Text = Type.String()
 const Version = Type.Union([Text, Type.Null()])
 const Saved = Type.Object({
   hostKey: Text,
-  bootedAtMs: Type.Number(),
-  chassis: Type.Array(Type.Object({ active: Text, pending: Version, backup: Version, isPresent: Type.Boolean() })),
+  chassis: Type.Array(
+    Type.Object({
+      active: Text,
+      pending: Version,
+      backup: Version,
+      isPresent: Type.Boolean(),
+      // Files of earlier versions lack it.
+      bootedAtMs: Type.Optional(Type.Number()),
+    }),
+  ),
   files: Type.Array(Type.Tuple([Text, Text])),
   versions: Type.Array(Type.Tuple([Text, Text])),
-  // Files of earlier versions lack it.
   booting: Type.Optional(Type.Array(Type.Integer())),
   journal: Type.Array(Text),
 })
@@ -47,7 +54,6 @@ export function openJunosFile(stateDir: string | null, mac: string): JunosFile {
 }
 
 function restoreDevice(device: JunosDevice, saved: Saved): void {
-  device.bootedAtMs = saved.bootedAtMs
   for (const [index, chassis] of device.chassis.entries()) Object.assign(chassis, saved.chassis[index])
   for (const [path, sha256] of saved.files) device.files.set(path, sha256)
   for (const [sha256, version] of saved.versions) device.versions.set(sha256, version)
@@ -58,8 +64,13 @@ function restoreDevice(device: JunosDevice, saved: Saved): void {
 function savedOf(device: JunosDevice, hostKey: string): Saved {
   return {
     hostKey,
-    bootedAtMs: device.bootedAtMs,
-    chassis: device.chassis.map(({ active, pending, backup, isPresent }) => ({ active, pending, backup, isPresent })),
+    chassis: device.chassis.map(({ active, pending, backup, isPresent, bootedAtMs }) => ({
+      active,
+      pending,
+      backup,
+      isPresent,
+      bootedAtMs,
+    })),
     files: [...device.files],
     versions: [...device.versions],
     booting: [...device.booting],

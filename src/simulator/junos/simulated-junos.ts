@@ -21,6 +21,8 @@ export interface SimulatedJunosOptions extends Omit<CallHomeOptions, 'onRpc'> {
   readonly downloadCa?: string | null
   /** Called when a request arrives, with the name of the operation. The device works on it when this resolves. */
   readonly onRequest?: (name: string) => Promise<void> | void
+  /** Called when chassis boot. They are back when this has resolved, too. */
+  readonly onBoot?: () => Promise<void> | void
   /** Called after each change of the device. */
   readonly onChange?: () => void
 }
@@ -74,8 +76,8 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
     if (ending.signal.aborted) return null
     const { body, boots } = await answerRpc(device, rpc, { nowMs: now(), download })
     const isOver = boots.includes(device.master)
-    if (isOver) device.booting = boots
-    else bootChassis(device, boots, now())
+    device.booting = [...new Set([...device.booting, ...boots])]
+    if (!isOver) bootParts(boots)
     if (isWork(rpc.name)) onChange()
     if (!isOver) return body
     if (body === null) call?.end()
@@ -84,19 +86,37 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
     return body
   }
 
+  async function boot(indexes: () => readonly number[]): Promise<void> {
+    await pause(bootMs, ending.signal)
+    if (!ending.signal.aborted) await options.onBoot?.()
+    if (ending.signal.aborted) return
+    bootChassis(device, indexes(), now())
+    onChange()
+  }
+
+  /** Boots chassis while the others keep the connection. */
+  function bootParts(boots: readonly number[]): void {
+    for (const index of boots) {
+      const chassis = device.chassis[index]
+      if (chassis !== undefined) chassis.isPresent = false
+    }
+    if (device.faults.has('never_returns')) return
+    const booted = boot(() => boots).finally(() => working.delete(booted))
+    working.add(booted)
+  }
+
+  const isBooting = (): boolean => device.booting.includes(device.master)
+
   async function run(): Promise<void> {
+    if (!isBooting() && device.booting.length > 0) bootParts(device.booting)
     while (!ending.signal.aborted) {
-      if (device.booting.length === 0) {
+      if (!isBooting()) {
         call = callHome({ ...options, onRpc })
         await call.closed
       }
-      if (device.booting.length > 0) {
+      if (isBooting()) {
         if (device.faults.has('never_returns')) return
-        await pause(bootMs, ending.signal)
-        if (ending.signal.aborted) return
-        bootChassis(device, device.booting, now())
-        device.booting = []
-        onChange()
+        await boot(() => device.booting)
       } else await pause(retryMs, ending.signal)
     }
   }
