@@ -200,9 +200,25 @@ export type CommandKind =
 
 /** The step that a command of several calls has reached. A document. */
 export interface CommandProgress {
-  readonly step: 'check' | 'clean' | 'download' | 'verify' | 'install' | 'reboot' | 'roll_back' | 'snapshot'
+  /**
+   * `restart`: one member or node is asked to restart. `return`: it has agreed, and is expected back; other commands may be
+   * sent meanwhile.
+   */
+  readonly step:
+    | 'check'
+    | 'clean'
+    | 'download'
+    | 'verify'
+    | 'install'
+    | 'reboot'
+    | 'restart'
+    | 'return'
+    | 'roll_back'
+    | 'snapshot'
   /** The member of a Virtual Chassis that the step concerns. */
   readonly member?: number
+  /** How long the member or node that restarts had been up before, if it said so. */
+  readonly uptime_s?: number
   /** How much of the step is done. */
   readonly percent?: number
 }

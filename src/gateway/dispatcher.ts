@@ -90,15 +90,18 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   })
   const lateReplies = createLateReplies(ctx, rows, batchSize)
 
-  function end(command: C, outcome: CommandOutcome): void {
+  function release(command: C, reboots = false): void {
     // When a late reply ends an older command, the device may already have a newer one in flight.
     for (const each of all) {
       const entry = each.get(command.deviceId)
       if (entry?.command !== command) continue
       each.delete(command.deviceId)
-      if (outcome.kind === 'done' && rows.isReboot?.(command) === true)
-        rebooting.set(command.deviceId, { link: entry.link, untilMs: now() + REBOOT_MS })
+      if (reboots) rebooting.set(command.deviceId, { link: entry.link, untilMs: now() + REBOOT_MS })
     }
+  }
+
+  function end(command: C, outcome: CommandOutcome): void {
+    release(command, outcome.kind === 'done' && rows.isReboot?.(command) === true)
     void outcomes.add({ orgId: command.orgId, id: command.id, callId: command.callId, outcome })
   }
 
@@ -118,7 +121,9 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   }
 
   function settle(command: C, outcome: Outcome | null): void {
-    if (outcome !== null && outcome.kind !== 'accepted') end(command, outcome)
+    if (outcome === null || outcome.kind === 'accepted') return
+    if (outcome.kind === 'returning') release(command)
+    else end(command, outcome)
   }
 
   /** A device replies on its current connection, perhaps not that of the call, so only the id identifies the call. */

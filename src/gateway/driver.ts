@@ -66,6 +66,8 @@ export type UpgradeStep = 'download' | 'install'
 export type Outcome =
   /** The device is executing the command and reports the end by an event. `step` is present where the device names it. */
   | { readonly kind: 'accepted'; readonly step?: UpgradeStep }
+  /** A part of the device restarts. The command ends when the link sees it return: other commands may be sent meanwhile. */
+  | { readonly kind: 'returning' }
   | { readonly kind: 'done'; readonly text: string | null }
   | Rejection
 

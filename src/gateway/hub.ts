@@ -1,6 +1,7 @@
 import { type DeviceTrouble, recordDeviceTroubles } from '../devices/events/record-trouble.ts'
 import type { Context } from '../platform/context.ts'
 import type { Appliances } from './appliances.ts'
+import { createAwaitedRestarts } from './awaited-restarts.ts'
 import { deviceSessions } from './device-sessions.ts'
 import { type GatewayCounters, createGatewayCounters } from './counters.ts'
 import { deviceCommands } from './device-commands.ts'
@@ -61,6 +62,7 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
     onShared: (deviceId) => void troubles.add({ deviceId, type: 'DEVICE_CERTIFICATE_CLONED' }),
   })
   const { links, dispatcher } = devices
+  const awaited = createAwaitedRestarts(ctx, batchSize)
   return {
     counters,
     links,
@@ -72,13 +74,14 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
       counters,
       now,
       report: (report) => reports.add(report),
+      listAwaitedRestarts: (deviceId) => awaited.list(deviceId),
       onTrouble: ({ deviceId }, type) => void troubles.add({ deviceId, type }),
     },
     async prepareStop() {
       await Promise.all([devices.prepareStop(), appliances.prepareStop()])
     },
     async stop() {
-      await Promise.all([devices.stop(), appliances.stop(), reports.idle(), troubles.stop()])
+      await Promise.all([devices.stop(), appliances.stop(), awaited.idle(), reports.idle(), troubles.stop()])
     },
   }
 }

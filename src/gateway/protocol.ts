@@ -1,3 +1,4 @@
+import type { AwaitedRestart } from '../devices/commands/store-awaited.ts'
 import type { DeviceTrouble } from '../devices/events/record-trouble.ts'
 import type { DeviceFacts } from '../devices/device.ts'
 import type { SessionReport } from '../devices/stats/record-report.ts'
@@ -56,6 +57,8 @@ export interface LinkHost extends LinkSide<DeviceLink, DeviceFacts, SentCommand>
   readonly now: () => number
   /** Records a device's report. If it returns a promise, the link must handle nothing else before it resolves. */
   report(report: SessionReport): Promise<void> | undefined
+  /** Lists the restarts of parts of the device that earlier links may have left unfinished. Never rejects. */
+  listAwaitedRestarts(deviceId: string): Promise<readonly AwaitedRestart[]>
   /** Reports what the gateway observes of the link's device to its organization. */
   onTrouble(link: DeviceLink, type: DeviceTrouble['type']): void
   readonly appliances: ApplianceSide

@@ -14,6 +14,7 @@ const member = (number: number, isPresent = true): ChassisMember => ({
   member: number,
   isPresent,
   isMaster: number === 0,
+  isAnswering: number === 0,
   serial: `S${number}`,
   model: 'EX4100-48P',
   mac: '',
@@ -28,6 +29,7 @@ const facts = (more: Partial<JunosFacts> = {}): JunosFacts => ({
   members: [member(0)],
   nodes: [],
   uptimeS: 60,
+  partUptimes: new Map(),
   backup: { version: '21.4R3.15' },
   ...more,
 })

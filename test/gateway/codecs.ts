@@ -177,9 +177,18 @@ const preamble: Codec = {
 
 const image = { version: '2.0.0', sha256: 'ab'.repeat(32), sizeBytes: 1000, signature: null }
 const facts = { mac, model: 'EX4100-48P', serial: 'S', version: '1.0.0', type: 'switch', uptimeS: null } as const
-const base = { ...facts, members: [], nodes: [], backup: null }
+const base = { ...facts, members: [], nodes: [], partUptimes: new Map<number, number>(), backup: null }
 
-const member = { member: 0, isPresent: true, isMaster: true, serial: 'S', model: 'EX4100-48P', mac: '', version: '1' }
+const member = {
+  member: 0,
+  isPresent: true,
+  isMaster: true,
+  isAnswering: true,
+  serial: 'S',
+  model: 'EX4100-48P',
+  mac: '',
+  version: '1',
+}
 
 /** Answers every request of a task with the same reply. No task may ask for ever. */
 function runTask(task: Task<unknown>, reply: RpcReply): unknown {
@@ -201,6 +210,7 @@ export const junosReplies: Codec = {
       readFacts(),
       readHardware({ ...base, members: [member] }),
       startTask({ kind: 'restart' }, base),
+      startTask({ kind: 'restart', node: 'node1' }, base),
       startTask({ kind: 'stage', ...image, uri: 'https://example.test/a', localCertificates: false }, base),
       startTask({ kind: 'activate', ...image }, base),
       startTask({ kind: 'restore_backup' }, base),

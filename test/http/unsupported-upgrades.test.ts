@@ -15,6 +15,7 @@ const capabilities: DeviceCapabilities = junosDriver.capabilitiesOf({
   members: [],
   nodes: (['node0', 'node1'] as const).map((node) => ({ node, isPresent: true, serial: node, version: '1.0.0' })),
   uptimeS: null,
+  partUptimes: new Map(),
   backup: null,
 })
 

@@ -192,6 +192,7 @@ test('a cluster restarts its nodes one by one, or both', async () => {
     },
   })
   expect(session.facts.members?.map(({ member }) => member)).toEqual([0, 1])
-  await harness.untilCommand(await harness.queue(mac, { kind: 'restart', params: { node: 'node1' } }), 'done')
+  await harness.queue(mac, { kind: 'restart', params: { node: 'node1' } })
+  await waitUntil('its request', () => device.journal.length > 0)
   expect(device.journal).toEqual(['reboot 1'])
 })

@@ -9,7 +9,7 @@ import { deviceIdOf } from '../../src/devices/device.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
 import { type JunosConfig, parseJunosConfig } from '../../src/simulator/junos/junos-config.ts'
 import { type JunosDevice, createJunosDevice } from '../../src/simulator/junos/junos-device.ts'
-import { startSimulatedJunos } from '../../src/simulator/junos/simulated-junos.ts'
+import { type SimulatedJunosOptions, startSimulatedJunos } from '../../src/simulator/junos/simulated-junos.ts'
 import { newMac } from '../gateway/harness.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -53,7 +53,7 @@ afterAll(async () => {
 })
 
 /** Claims a Virtual Chassis of three that calls home until the test ends. */
-async function addChassis(onRequest: (name: string) => Promise<void>): Promise<JunosDevice> {
+async function addChassis(hooks: Pick<SimulatedJunosOptions, 'onRequest' | 'onBoot'>): Promise<JunosDevice> {
   const { operator, client, org, siteId, config } = world
   const mac = newMac()
   const line = { mac, serial: mac, model: MODEL, type: 'switch', claim_code: `COD${mac.toUpperCase()}` }
@@ -71,7 +71,7 @@ async function addChassis(onRequest: (name: string) => Promise<void>): Promise<J
     bootMs: 20,
     retryMs: 100,
     now,
-    onRequest,
+    ...hooks,
   })
   onTestFinished(() => running.stop())
   const path = `/api/v1/sites/${siteId}/stats/devices/${deviceIdOf(mac)}`
@@ -94,7 +94,7 @@ const points = [
 ] as const
 
 test(
-  'a kill during the download, its verification, each installation, the reboot or the snapshot repeats nothing',
+  'a kill during a download, its verification, an installation, a reboot, a snapshot or a restart repeats nothing',
   { timeout: 2 * WITHIN_MS },
   async () => {
     const { service, client } = world
@@ -103,14 +103,17 @@ test(
     const chassis = await Promise.all(
       points.map(([operation, nth]) => {
         let count = 0
-        return addChassis(async (name) => {
+        const onRequest = async (name: string): Promise<void> => {
           if (name === operation) count += 1
           if (name !== operation || count !== nth) return
           held += 1
           await killed.promise
-        })
+        }
+        return addChassis({ onRequest })
       }),
     )
+    const restarting = await addChassis({ onBoot: () => killed.promise })
+    await client.call('POST', `${devices()}/${deviceIdOf(restarting.mac)}/restart`, { member: 2 })
     const body = {
       device_ids: chassis.map(({ mac }) => deviceIdOf(mac)),
       version: VERSION,
@@ -119,6 +122,7 @@ test(
     }
     const upgrade = (await client.call('POST', `${devices()}/upgrade`, body)) as AnyJson
     await waitUntil('all of them to work on their requests', () => held === points.length, WITHIN_MS)
+    await waitUntil('the member to be away', () => restarting.chassis[2]?.isPresent === false, WITHIN_MS)
     await service.end('SIGKILL')
     killed.resolve()
     service.start()
@@ -131,6 +135,11 @@ test(
       },
       WITHIN_MS,
     )
+    await waitUntil('the end of the restart', async () => {
+      const list = (await client.call('GET', `${devices()}/${deviceIdOf(restarting.mac)}/commands`)) as AnyJson
+      return list[0].status === 'done'
+    })
+    expect(restarting.journal).toEqual(['reboot 2'])
     // Nobody knows whether the last one has taken its snapshot: it is not asked again.
     const notes = [{ mac: chassis.at(-1)?.mac, reason: 'no recovery snapshot: gateway_lost' }]
     expect(ended).toMatchObject({ status: 'completed', targets: { failed: [] }, notes })

@@ -226,6 +226,24 @@ describe('a restore', () => {
   })
 })
 
+describe('a restart of one part', () => {
+  test.each([
+    ['virtual_chassis', { member: 2 }, 'reboot 2'],
+    ['cluster', { node: 'node1' }, 'reboot 1'],
+  ] as const)('of a %s: %j is not done yet, and knows how long the part had been up', async (form, part, entry) => {
+    const device = deviceOf({ form })
+    expect(await command(device, { kind: 'restart', ...part })).toEqual({ kind: 'returning', part, uptimeS: 86_400 })
+    expect(device.journal).toEqual([entry])
+  })
+
+  test('that the device refuses did not begin', async () => {
+    const device = deviceOf()
+    const order: JunosCommand = { kind: 'restart', node: 'node1' }
+    expect(await command(device, order)).toMatchObject({ kind: 'rejected', code: 'refused' })
+    expect(device.journal).toEqual([])
+  })
+})
+
 test('a restart of a cluster restarts both nodes', async () => {
   const device = deviceOf({ form: 'cluster', model: 'srx345' })
   expect(await command(device, { kind: 'restart' })).toMatchObject({ kind: 'done' })

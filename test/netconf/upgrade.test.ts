@@ -286,7 +286,10 @@ describe('a Junos switch', () => {
   test('restarts one member, and none that it does not have', async () => {
     const { device } = await start('virtual_chassis')
     expect(await call('POST', path('restart'), { member: 2 })).toMatchObject({ status: 200 })
-    expect(await ended('restart')).toMatchObject({ state: 'done' })
+    await waitUntil('its return', async () => {
+      clock.advance(5000)
+      return (await commands()).some(({ kind, state }) => kind === 'restart' && state === 'done')
+    })
     expect(device.journal).toEqual(['reboot 2'])
     expect(await call('POST', path('restart'), { member: 5 })).toMatchObject({
       status: 400,

@@ -38,14 +38,22 @@ function eventOf({
     const what = state === 'done' ? 'RECOVERY_SNAPSHOT_SUCCEEDED' : 'RECOVERY_SNAPSHOT_FAILED'
     return { what, ...(text !== undefined && { text }) }
   }
-  if (kind === 'restart') return restartEvent(partOf(params), state, text)
+  if (kind === 'restart') return restartEvent({ part: partOf(params), state, text })
   if (kind !== 'restore_backup' || state === 'done' || state === 'unknown') return null
   return { what: 'UPGRADE_FAILED', text: `Restore of the backup version: ${text ?? 'it was not executed'}` }
 }
 
-/** An unknown outcome has no event: whether the device has restarted shows itself. */
-function restartEvent(part: string | null, state: CommandState, text: string | undefined): EventOf | null {
+interface EndedRestart {
+  readonly part: string | null
+  readonly state: CommandState
+  readonly text: string | undefined
+}
+
+/** Whether a whole device has restarted shows itself, so an unknown outcome has no event. A part is waited for. */
+function restartEvent({ part, state, text }: EndedRestart): EventOf | null {
   if (state === 'done') return part === null ? null : { what: 'PART_RESTARTED', text: part }
+  if (state === 'unknown' && part !== null && text === 'timeout')
+    return { what: 'RESTART_FAILED', text: `${part}: it was not seen to restart in time` }
   if (state !== 'rejected' && state !== 'expired') return null
   const why = text ?? 'it was not executed'
   return { what: 'RESTART_FAILED', text: part === null ? why : `${part}: ${why}` }

@@ -6,6 +6,11 @@ export interface RestartParams {
   readonly node?: 'node0' | 'node1'
 }
 
+/** Returns the number of the member or node; -1 for the whole device. */
+export function numberOfPart({ member, node }: RestartParams): number {
+  return node === undefined ? (member ?? -1) : Number(node.slice(-1))
+}
+
 /** In wire shape, as the row stores it. */
 export interface UpgradeParams {
   readonly image_id: string

@@ -48,6 +48,9 @@ export async function recordCommandsUnsent(
 /** Longer than any device may take for a command, or for one step of it. */
 const FORGOTTEN_AFTER_MS = 3_700_000
 
+/** Longer than a member of a Virtual Chassis or a node of a cluster takes to restart. */
+const AWAY_MS = 30 * 60_000
+
 /** Each expired command gets an audit record of its own; the next sweep continues. */
 const EXPIRED_PER_SWEEP = 500
 
@@ -57,7 +60,8 @@ export async function sweepCommands(ctx: Context): Promise<void> {
   await inTxByKeys(ctx, async (tx) => {
     await recordExpired(tx, at)
     const nowMs = ctx.serviceClock.nowMs()
-    await appendEndedCommands(tx, await timeOutCommands(tx, nowMs - FORGOTTEN_AFTER_MS, at), at)
+    const limits = { sentBeforeMs: nowMs - FORGOTTEN_AFTER_MS, awayBeforeMs: nowMs - AWAY_MS }
+    await appendEndedCommands(tx, await timeOutCommands(tx, limits, at), at)
     await appendFailedRestores(tx, nowMs, at)
   })
 }

@@ -5,6 +5,7 @@ import { columnsOf, rowsAs } from '../../platform/rows.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { CommandKind, CommandState } from '../tables.ts'
 import type { CommandOutcome, LossReason } from './command.ts'
+import { awaitsPart } from './store-awaited.ts'
 import { inOrder, isUnanswered, lockByKey } from './store.ts'
 
 /** The columns of an EndedCommand, of `command`. */
@@ -58,7 +59,7 @@ const sessionColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bi
 
 /**
  * Ends the commands in flight on the sessions, and on older ones of their devices, with an unknown outcome: they may
- * have been executed, but no reply can arrive any more. A session that has just been opened has nothing in flight yet.
+ * have been executed, but no reply can arrive any more. A part that restarts is awaited on the next session. A session that has just been opened has nothing in flight yet.
  * A command may be sent while its session ends, after `at`.
  */
 export async function markCommandsLost(
@@ -74,10 +75,11 @@ export async function markCommandsLost(
         from ${rowsAs('session', sessionColumns, sessions)}
         cross join lateral (
           select org_id, id from device_command
-          where device_id = session.device_id and state = 'sent' and epoch <= session.epoch offset 0) sent
+          where device_id = session.device_id and state = 'sent' and epoch <= session.epoch
+            and not ${awaitsPart(sql`device_command`)} offset 0) sent
         order by sent.id) sent
       cross join lateral ${lockByKey(sql`sent`)} command
-      where command.state = 'sent' and command.epoch <= sent.last_epoch
+      where command.state = 'sent' and command.epoch <= sent.last_epoch and not ${awaitsPart(sql`command`)}
     )
     update device_command command
     set state = 'unknown', outcome = ${json({ why })}::jsonb, finished_at = greatest(${at}, command.sent_at)
@@ -88,13 +90,21 @@ export async function markCommandsLost(
   return ended.rows
 }
 
-/** Ends commands in flight since before `sentBeforeMs` of service time, which is longer than any command takes. */
-export async function timeOutCommands(tx: Tx, sentBeforeMs: number, at: Date): Promise<readonly EndedCommand[]> {
+/**
+ * Ends commands in flight since before `sentBeforeMs` of service time, which is longer than any command takes, and restarts
+ * of parts that are away since before `awayBeforeMs`, which is later.
+ */
+export async function timeOutCommands(
+  tx: Tx,
+  { sentBeforeMs, awayBeforeMs }: { readonly sentBeforeMs: number; readonly awayBeforeMs: number },
+  at: Date,
+): Promise<readonly EndedCommand[]> {
   const ended = await sql<EndedCommand>`
     with locked as materialized (
       select command.org_id, command.id from device_command command
-      where command.state = 'sent' and command.sent_ms < ${sentBeforeMs}
-        and coalesce(command.progress_ms, command.sent_ms) < ${sentBeforeMs} ${inOrder}
+      where command.state = 'sent' and command.sent_ms < ${awayBeforeMs}
+        and (coalesce(command.progress_ms, command.sent_ms) < ${sentBeforeMs}
+          or command.progress_ms < ${awayBeforeMs} and ${awaitsPart(sql`command`)}) ${inOrder}
     )
     update device_command command
     set state = 'unknown', outcome = ${json({ why: 'timeout' })}::jsonb, finished_at = ${at}

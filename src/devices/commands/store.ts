@@ -84,8 +84,8 @@ function isDiagnosticKind(kind: RawBuilder<unknown>): RawBuilder<boolean> {
 
 /**
  * Marks the oldest queued command of each device as sent, if the device has a session on the node and nothing in
- * flight, and returns these commands. Nothing waits for a diagnostic command, which itself waits for all others. A
- * restart waits while an upgrade runs on its device. The caller writes to the sockets once this has committed.
+ * flight, and returns these commands. Nothing waits for a diagnostic command, which itself waits for all others, nor for
+ * a part of the device to return. A restart waits while an upgrade runs on its device. The caller writes to the sockets once this has committed.
  */
 export async function claimQueuedCommands(
   tx: Tx,
@@ -108,7 +108,8 @@ export async function claimQueuedCommands(
       order by command.id limit 1) oldest
     left join lateral (
       select id from device_command other
-      where other.device_id = queued.device_id and other.state = 'sent' and ${delays(sql`other.kind`)} limit 1) sent on true
+      where other.device_id = queued.device_id and other.state = 'sent' and ${delays(sql`other.kind`)}
+        and (other.progress ->> 'step' = 'return') is not true limit 1) sent on true
     where queued.state = 'queued' and queued.id = oldest.id and sent.id is null
       and session.connected and session.node_id = ${nodeId} and queued.device_id <> all(${rebooting}::uuid[])
     limit ${limit}

@@ -71,6 +71,7 @@ function encode(_: DriverDevice, command: DriverCommand): EncodedCommand<JunosCo
 
 function decodeReply(_: SentCommand, { kind, code, text, final }: JunosMessages['reply']): Outcome | null {
   const words = typeof text === 'string' ? deviceText(text) : null
+  if (kind === 'returning') return { kind }
   if (kind === 'done') return { kind, text: words }
   if (kind !== 'rejected' || typeof code !== 'string') return null
   return { kind, code, text: words ?? '', final: final === true }

@@ -3,7 +3,7 @@ import { typeOfModel } from '../../devices/registry/models.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { textOf as boundedText } from '../report-values.ts'
 import { type RpcReply, partsOf, rpcs } from './rpc.ts'
-import { type Backup, type SoftwareSet, decideBackup, readSoftwareSets } from './software-sets.ts'
+import { type Backup, type SoftwareSet, decideBackup, memberOf, readSoftwareSets } from './software-sets.ts'
 import { type Task, waits } from './task.ts'
 import { type XmlElement, findAll, textOf } from './xml.ts'
 
@@ -12,6 +12,8 @@ export interface ChassisMember {
   readonly isPresent: boolean
   /** True for the master, whether or not it is the member that the gateway talks to. */
   readonly isMaster: boolean
+  /** True for the member that the gateway talks to. */
+  readonly isAnswering: boolean
   readonly serial: string
   readonly model: string
   /** Empty where the device doesn't name it. */
@@ -33,6 +35,8 @@ export interface JunosFacts {
   readonly nodes: readonly ClusterNode[]
   /** The node or member that the gateway talks to reports this uptime. */
   readonly uptimeS: number | null
+  /** How long members and nodes have been up, in seconds, by their number, as far as the device says so. */
+  readonly partUptimes: ReadonlyMap<number, number>
   /** Null where the device doesn't report its sets of software. */
   readonly backup: Backup | null
 }
@@ -70,7 +74,8 @@ export function* readChanges(before: JunosFacts, isThorough: boolean): Task<Juno
   const members = chassis?.kind === 'ok' ? membersOf(chassis.root, sets ?? [], before) : before.members
   const backup = sets === null ? before.backup : decideBackup(sets)
   const nodes = system?.kind === 'ok' ? nodesOf(system.root) : before.nodes
-  return { ...before, members, nodes, uptimeS: uptimeOf(uptime), backup }
+  const seen = { uptimeS: uptimeOf(uptime), partUptimes: partUptimes(uptime, { members }) }
+  return { ...before, ...seen, members, nodes, backup }
 }
 
 interface Replies {
@@ -100,6 +105,7 @@ function composeFacts({ system, macs, chassis, uptime, sets }: Replies): JunosFa
     members,
     nodes: nodesOf(system),
     uptimeS: uptimeOf(uptime),
+    partUptimes: partUptimes(uptime, { members }),
     backup: sets === null ? null : decideBackup(sets),
   }
 }
@@ -158,6 +164,7 @@ function membersOf(
         member,
         isPresent,
         isMaster,
+        isAnswering: role.endsWith('*'),
         serial: word(textOf(element, 'member-serial-number')),
         model: word((textOf(element, 'member-model') ?? device.model).toUpperCase()),
         mac: parseMac(textOf(element, 'member-mac-address') ?? '') ?? '',
@@ -173,6 +180,20 @@ function uptimeOf(reply: RpcReply): number | null {
   if (reply.kind !== 'ok') return null
   const [part] = partsOf(reply.root).toSorted((a, b) => Number(b.engine === 'localre') - Number(a.engine === 'localre'))
   return part === undefined ? null : uptimeIn(part.element)
+}
+
+/** Returns how long the members and nodes have been up, by their number. A part without a name is the one that answers. */
+export function partUptimes(reply: RpcReply, { members }: Pick<JunosFacts, 'members'>): ReadonlyMap<number, number> {
+  if (reply.kind !== 'ok') return new Map()
+  const answering = members.find(({ isAnswering }) => isAnswering) ?? (members.length === 1 ? members[0] : undefined)
+  return new Map(
+    partsOf(reply.root).flatMap(({ engine, element }): [number, number][] => {
+      const node = /^node([01])$/.exec(engine ?? '')?.[1]
+      const part = node === undefined ? (memberOf(engine) ?? answering?.member) : Number(node)
+      const uptimeS = uptimeIn(element)
+      return part === undefined || uptimeS === null ? [] : [[part, uptimeS]]
+    }),
+  )
 }
 
 /** The device gives both in seconds: how long it has been up, or when it booted by its own clock. */

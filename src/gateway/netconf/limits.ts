@@ -10,6 +10,8 @@ export interface NetconfLimits {
   readonly helloMs: number
   /** How often an idle device is asked for its uptime and members. */
   readonly pollMs: number
+  /** The same, of a device of which a member or node restarts. */
+  readonly returnPollMs: number
 }
 
 export const defaultLimits: NetconfLimits = {
@@ -19,4 +21,5 @@ export const defaultLimits: NetconfLimits = {
   preambleMs: 15_000,
   helloMs: 60_000,
   pollMs: 60_000,
+  returnPollMs: 5000,
 }

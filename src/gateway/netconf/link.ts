@@ -1,4 +1,5 @@
 import type { Hardware } from '../../devices/hardware/hardware.ts'
+import { numberOfPart } from '../../devices/commands/command.ts'
 import type { DeviceFacts } from '../../devices/device.ts'
 import { deviceIdOf } from '../../devices/device.ts'
 import { type CloseReason, type DeviceLink, type LinkCommand, NO_EPOCH, type SendResult } from '../device-link.ts'
@@ -6,9 +7,11 @@ import type { LinkHost } from '../protocol.ts'
 import { FAMILY, junosDriver } from './driver.ts'
 import { type JunosFacts, readChanges } from './facts.ts'
 import { readHardware } from './hardware.ts'
+import type { NetconfLimits } from './limits.ts'
 import type { NetconfSession } from './session.ts'
-import type { Task, TaskCall } from './task.ts'
-import { startTask } from './tasks.ts'
+import { type AwaitedPart, hasReturned, isPresent } from './returns.ts'
+import { type Task, type TaskCall, type TaskResult, waits } from './task.ts'
+import { startTask, stepOfPart } from './tasks.ts'
 
 export interface LinkOptions {
   readonly session: NetconfSession
@@ -40,6 +43,7 @@ export class JunosLink implements DeviceLink {
   #tasks = 0
   #polledAtMs: number
   #polls = 0
+  #awaited: AwaitedPart[] = []
   /** True once we have closed the link: a broken connection then says nothing about the device. */
   #isEnded = false
 
@@ -83,10 +87,11 @@ export class JunosLink implements DeviceLink {
   }
 
   /** Must be called at intervals: ends a session whose device does not reply, and looks for changes. */
-  look(pollMs: number): void {
+  look({ pollMs, returnPollMs }: Pick<NetconfLimits, 'pollMs' | 'returnPollMs'>): void {
     const nowMs = this.#host.now()
     if (this.#session.isLate(nowMs)) return this.close('try_again')
-    if (this.epoch === NO_EPOCH || this.#tasks > 0 || nowMs - this.#polledAtMs < pollMs) return
+    const everyMs = this.#awaited.length > 0 ? Math.min(pollMs, returnPollMs) : pollMs
+    if (this.epoch === NO_EPOCH || this.#tasks > 0 || nowMs - this.#polledAtMs < everyMs) return
     this.#polledAtMs = nowMs
     this.#enqueue(() => this.#poll())
   }
@@ -95,6 +100,7 @@ export class JunosLink implements DeviceLink {
   reportFirst(): void {
     this.#report(this.#facts.uptimeS, { members: null, capabilities: null, hardware: null })
     this.#enqueue(() => this.#pollHardware())
+    this.#enqueue(() => this.#awaitParts())
   }
 
   /** Called when the session has ended; resolves when everything that the device has sent is handled. */
@@ -124,11 +130,39 @@ export class JunosLink implements DeviceLink {
       return (!mayBreak && step.step !== 'reboot') || (await recorded)
     })
     if (result === LOST) return
+    if (result.kind === 'returning') await this.#awaitPart(callId, result)
     await this.#host.onReply(this, callId, (sent) => junosDriver.decodeReply(sent, result))
+  }
+
+  /** Until the step is on record, a lost connection leaves the command at `restart`, which is awaited as well. */
+  async #awaitPart(callId: number, { part, uptimeS }: Extract<TaskResult, { kind: 'returning' }>): Promise<void> {
+    const progress = stepOfPart('return', part, uptimeS)
+    const sinceMs = this.#host.ctx.serviceClock.nowMs()
+    this.#awaited.push({ callId, number: numberOfPart(part), uptimeS, sinceMs, wasAbsent: false })
+    await this.#host.onProgress(this, callId, { progress, timeoutMs: waits.reboot })
+  }
+
+  /** Continues to wait for the parts that restart since an earlier connection. */
+  async #awaitParts(): Promise<void> {
+    const restarts = await this.#host.listAwaitedRestarts(this.deviceId)
+    for (const { callId, params, uptimeS, progressMs } of restarts)
+      if (!this.#awaited.some((one) => one.callId === callId))
+        this.#awaited.push({ callId, number: numberOfPart(params), uptimeS, sinceMs: progressMs, wasAbsent: false })
+  }
+
+  /** @param askedAtMs Service time before the device was asked for its facts. */
+  async #settleReturns(askedAtMs: number): Promise<void> {
+    const facts = this.#facts
+    const returned = this.#awaited.filter((one) => hasReturned(one, facts, askedAtMs))
+    this.#awaited = this.#awaited.filter((one) => !returned.includes(one))
+    for (const one of this.#awaited) one.wasAbsent ||= !isPresent(one.number, facts)
+    for (const { callId } of returned)
+      await this.#host.onReply(this, callId, (sent) => junosDriver.decodeReply(sent, { kind: 'done' }))
   }
 
   async #poll(): Promise<void> {
     const before = this.#facts
+    const askedAtMs = this.#host.ctx.serviceClock.nowMs()
     this.#polls += 1
     const isThorough = this.#polls % POLLS_PER_THOROUGH === 0
     const after = await this.#run(readChanges(before, isThorough))
@@ -139,6 +173,7 @@ export class JunosLink implements DeviceLink {
       capabilities: changed(junosDriver.capabilitiesOf(before), junosDriver.capabilitiesOf(after)),
       hardware: null,
     })
+    await this.#settleReturns(askedAtMs)
     // A changed member has another version, uptime or place.
     if (isThorough || changed(before.members, after.members) !== null) await this.#pollHardware()
   }

@@ -99,7 +99,7 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
     port,
     look() {
       callers.dropLate()
-      for (const link of links) link.look(limits.pollMs)
+      for (const link of links) link.look(limits)
       allowances.sweep(now())
     },
     close: () =>

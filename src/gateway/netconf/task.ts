@@ -1,3 +1,4 @@
+import type { RestartParams } from '../../devices/commands/command.ts'
 import type { CommandProgress } from '../../devices/tables.ts'
 import type { Rejection } from '../driver.ts'
 import type { Rpc, RpcReply } from './rpc.ts'
@@ -12,7 +13,11 @@ export interface TaskCall {
 }
 
 /** How a task ended: as an outcome, so that a later reply and this one are interpreted alike. */
-export type TaskResult = { readonly kind: 'done'; readonly text: string | null } | Rejection
+export type TaskResult =
+  | { readonly kind: 'done'; readonly text: string | null }
+  /** One part of the device restarts; `uptimeS` is how long it had been up before, if it said so. */
+  | { readonly kind: 'returning'; readonly part: RestartParams; readonly uptimeS: number | null }
+  | Rejection
 
 /**
  * A sequence of requests that depend on each other's replies. It performs no I/O: it yields a request and is resumed

@@ -1,8 +1,8 @@
-import { BUSY } from '../../devices/commands/command.ts'
+import { BUSY, type RestartParams, numberOfPart } from '../../devices/commands/command.ts'
 import type { CommandProgress } from '../../devices/tables.ts'
 import type { DriverCommand, Rejection } from '../driver.ts'
 import { refuseClusterVersion, upgradeCluster } from './cluster.ts'
-import type { JunosFacts } from './facts.ts'
+import { type JunosFacts, partUptimes } from './facts.ts'
 import { isBusy, packageFailure, refusesContent } from './packages.ts'
 import { type RpcReply, errorsIn, oneLine, partsOf, rpcs } from './rpc.ts'
 import { type Backup, type SoftwareSet, decideBackup, readSoftwareSets } from './software-sets.ts'
@@ -36,21 +36,42 @@ export function imagePath(sha256: string): string {
 }
 
 function* restart({ member, node }: Command<'restart'>, facts: JunosFacts): Task {
-  if (member !== undefined) return yield* reboot(rpcs.reboot({ member }), { step: 'reboot', member })
-  if (node !== undefined) return yield* rebootNode(node)
+  if (member !== undefined) return yield* restartPart({ member }, facts)
+  if (node !== undefined) return yield* restartPart({ node }, facts)
   if (facts.nodes.length === 0) return yield* reboot(rpcs.reboot({}))
   // With the delay, the answering node takes the request for the other one before it ends the connection.
   for (const { node: each } of facts.nodes.filter(({ isPresent }) => isPresent)) {
-    const result = yield* rebootNode(each, 1)
+    const result = yield* rebootNode(each, { inMinutes: 1 })
     if (result.kind === 'rejected') return result
   }
   return { kind: 'done', text: null }
 }
 
+/** A part that has agreed to restart is still to go and to return: see hasReturned(). */
+function* restartPart(part: { member: number } | { node: 'node0' | 'node1' }, facts: JunosFacts): Task {
+  const reply = yield { rpc: rpcs.uptime, timeoutMs: waits.read, step: { step: 'check' } }
+  const uptimeS = partUptimes(reply, facts).get(numberOfPart(part)) ?? null
+  const step = stepOfPart('restart', part, uptimeS)
+  const result = 'node' in part ? yield* rebootNode(part.node, { step }) : yield* reboot(rpcs.reboot(part), step)
+  return result.kind === 'rejected' ? result : { kind: 'returning', part, uptimeS }
+}
+
+/** What is recorded of a part that restarts. */
+export function stepOfPart(
+  step: 'restart' | 'return',
+  { member }: RestartParams,
+  uptimeS: number | null,
+): CommandProgress {
+  return { step, ...(member !== undefined && { member }), ...(uptimeS !== null && { uptime_s: uptimeS }) }
+}
+
 /** Platforms differ in how they name a node. A request that is refused was certainly not executed. */
-function* rebootNode(node: 'node0' | 'node1', inMinutes = 0): Task {
-  const result = yield* reboot(rpcs.reboot({ node }, inMinutes))
-  return result.kind === 'rejected' ? yield* reboot(rpcs.reboot({ node: node.slice(-1) }, inMinutes)) : result
+function* rebootNode(
+  node: 'node0' | 'node1',
+  { inMinutes = 0, step }: { readonly inMinutes?: number; readonly step?: CommandProgress } = {},
+): Task {
+  const result = yield* reboot(rpcs.reboot({ node }, inMinutes), step)
+  return result.kind === 'rejected' ? yield* reboot(rpcs.reboot({ node: node.slice(-1) }, inMinutes), step) : result
 }
 
 function* reboot(rpc: TaskCall['rpc'], step: CommandProgress = { step: 'reboot' }): Task {
