@@ -1,7 +1,11 @@
+import { X509Certificate } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { bootstrap } from '../accounts/bootstrap.ts'
+import { type DeviceCertificate, plainSerial } from '../devices/certificates/certificate.ts'
+import { recordIssuedCertificate, revokeCertificates } from '../devices/certificates/revoke-certificates.ts'
+import { listRevokedCertificates } from '../devices/certificates/store.ts'
 import { parseMac } from '../devices/device.ts'
 import { listUnclaimed } from '../devices/registry/store.ts'
 import { listUnclaimedMxedges } from '../mxedges/registry/store.ts'
@@ -26,6 +30,11 @@ const BootstrapBody = Type.Object({
 })
 
 const text = Type.String({ minLength: 1, maxLength: 100 })
+
+const RevokeBody = Type.Object({
+  mac: text,
+  serial: Type.Optional(Type.String({ pattern: '^[0-9A-Fa-f:]+$', maxLength: 100, description: 'hexadecimal' })),
+})
 
 /**
  * Operations of the operator, who proves to be able to read `operator.key` in the data folder by `Authorization:
@@ -57,8 +66,13 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
     http.post(
       '/device-certificates',
       { schema: { hide: true, body: Type.Object({ mac: text }) } },
-      async ({ body: { mac } }) => issueCertificate(parts.deviceCaDir, mac),
+      async ({ body: { mac } }) => issueCertificate(ctx, parts.deviceCaDir, mac),
     )
+    http.post('/device-certificates/revoke', { schema: { hide: true, body: RevokeBody } }, async ({ body }) => {
+      const certificate = { mac: macOf(body.mac), serial: body.serial === undefined ? '' : plainSerial(body.serial) }
+      await revokeCertificates(ctx, certificate)
+      return presentCertificate(certificate)
+    })
   }
 }
 
@@ -93,6 +107,10 @@ const lists = [
     type: 'mxedge',
     claim_code: claimCode,
   })),
+  listOf('/revoked-certificates', listRevokedCertificates, ({ revokedAt, ...certificate }) => ({
+    ...presentCertificate(certificate),
+    revoked_time: epochS(revokedAt),
+  })),
   listOf('/set-aside-events', listSetAsideEvents, presentSetAsideEvent),
 ]
 
@@ -110,16 +128,27 @@ function registerList(http: FastifyInstance, ctx: Context, { path, read }: Opera
   )
 }
 
-async function issueCertificate(deviceCaDir: string | null, text: string) {
+function macOf(text: string): string {
   const mac = parseMac(text)
   if (mac === null) throw invalidField('mac', 'must be twelve hexadecimal digits')
+  return mac
+}
+
+function presentCertificate({ mac, serial }: DeviceCertificate) {
+  return { mac, ...(serial !== '' && { serial }) }
+}
+
+async function issueCertificate(ctx: Context, deviceCaDir: string | null, text: string) {
+  const mac = macOf(text)
   if (deviceCaDir === null)
     throw new AppError('invalid', 'The device CA is your own (SIGNALBOX_UCENTRAL_CA): issue certificates with it')
   // Rarely needed, and its library takes several megabytes.
   const { issueDeviceCertificate, loadDeviceCa } = await import('../gateway/device-ca.ts')
   const ca = await loadDeviceCa(deviceCaDir)
   const { certificatePem, keyPem } = await issueDeviceCertificate(ca, mac)
-  return { certificate: certificatePem, key: keyPem, ca: ca.certificatePem }
+  const serial = plainSerial(new X509Certificate(certificatePem).serialNumber)
+  await recordIssuedCertificate(ctx, { mac, serial })
+  return { certificate: certificatePem, key: keyPem, ca: ca.certificatePem, serial }
 }
 
 function presentSetAsideEvent(event: SetAsideEvent) {

@@ -78,6 +78,20 @@ export async function runCli(args: readonly string[]): Promise<void> {
       await writeCertificate(out, await (await operator()).call('POST', '/operator/v1/device-certificates', { mac }))
     })
 
+  program
+    .command('revoke-device-certificate <mac>')
+    .description('disconnect a device, and admit it no more with the certificates that it has')
+    .option('--serial <hex>', 'serial number of one certificate; without it, all that were issued by now')
+    .action(async (mac: string, { serial }: { serial?: string }) => {
+      const body = { mac, ...(serial !== undefined && { serial }) }
+      print(await (await operator()).call('POST', '/operator/v1/device-certificates/revoke', body), true)
+    })
+
+  program
+    .command('revoked-device-certificates')
+    .description('list the revoked certificates of devices')
+    .action(async () => print(await (await operator()).call('GET', '/operator/v1/revoked-certificates'), true))
+
   addFirmwareCommands(program, operator)
 
   program

@@ -14,6 +14,7 @@ export const closeCodes = {
 export const closeFrames = {
   replaced: { code: closeCodes.replaced, text: 'a newer connection of the device is open' },
   unregistered: { code: closeCodes.unregistered, text: 'the registration has ended' },
+  revoked: { code: closeCodes.policy, text: 'the certificate of the device is revoked' },
   restart: { code: closeCodes.restart, text: 'the service restarts' },
   try_again: { code: closeCodes.tryAgain, text: 'try again later' },
 } as const satisfies Record<CloseReason, { code: number; text: string }>

@@ -6,9 +6,9 @@ export const NO_EPOCH = '0'
 
 /**
  * Why the gateway closes a link. `replaced`: the device has a newer one. `restart`: the service stops. `try_again`: the
- * gateway lost its lease, so the device must connect again. `unregistered`: another edge appliance may register in its place.
+ * gateway lost its lease, so the device must connect again. `revoked`: its certificate was revoked. `unregistered`: another edge appliance may register in its place.
  */
-export type CloseReason = 'replaced' | 'unregistered' | 'restart' | 'try_again'
+export type CloseReason = 'replaced' | 'unregistered' | 'restart' | 'try_again' | 'revoked'
 
 /** One connection of a device or an edge appliance that has proved its identity, whatever protocol it speaks. */
 export interface Link {
@@ -31,6 +31,8 @@ export interface DeviceLink extends Link {
   readonly orgId: string | null
   /** SHA-256 of the key that an SSR router has proved; absent for other devices. */
   readonly routerKey?: string
+  /** Of the client certificate that may be revoked: see plainSerial(). Absent for devices that prove a key. */
+  readonly certificateSerial?: string
   send(command: LinkCommand): SendResult
 }
 

@@ -14,7 +14,7 @@ export function deviceSessions(
   ctx: Context,
   nodeId: string,
   batchSize: number,
-): SessionRows<Pick<DeviceLink, 'mac' | 'family' | 'orgId' | 'routerKey'>, DeviceFacts> {
+): SessionRows<Pick<DeviceLink, 'mac' | 'family' | 'orgId' | 'routerKey' | 'certificateSerial'>, DeviceFacts> {
   const connects = gatherAnswers<string, SessionOpening, OpenedSession | null>({
     name: 'connections of devices',
     log: ctx.log,
@@ -30,8 +30,11 @@ export function deviceSessions(
     },
   })
   return {
-    async open({ mac, family, orgId, routerKey }, facts) {
-      const proof = routerKey === undefined ? {} : { routerKey }
+    async open({ mac, family, orgId, routerKey, certificateSerial }, facts) {
+      const proof = {
+        ...(routerKey !== undefined && { routerKey }),
+        ...(certificateSerial !== undefined && { certificateSerial }),
+      }
       const opened = await connects.add({ mac, family, orgId, ...proof, facts })
       return opened?.epoch ?? null
     },

@@ -6,7 +6,7 @@ import { startHub } from './hub.ts'
 import { type Limits, defaultLimits } from './limits.ts'
 import { startPoller } from '../platform/poller.ts'
 import type { LinkHost, Listener, Protocol } from './protocol.ts'
-import { sweepDatabase } from './sweep.ts'
+import { closeRevoked, sweepDatabase } from './sweep.ts'
 
 export interface GatewayOptions {
   /** The protocols that devices may use; see createProtocols. */
@@ -64,6 +64,17 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
       return null
     },
   })
+  const revoker = startPoller({
+    name: 'gateway-revocations',
+    ctx,
+    wake: 'revocations',
+    intervalMs: sweepMs,
+    first: 'after the interval',
+    async work() {
+      await closeRevoked(ctx, links)
+      return null
+    },
+  })
   return {
     portOf(family) {
       const listener = listeners.get(family)
@@ -72,7 +83,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     },
     counters,
     async stop() {
-      await Promise.all([ticker.stop(), sweeper.stop(), hub.prepareStop()])
+      await Promise.all([ticker.stop(), sweeper.stop(), revoker.stop(), hub.prepareStop()])
       await closeAll(listeners)
       await hub.stop()
       await recordNodeStopped(ctx, nodeId)

@@ -1,14 +1,19 @@
 import { recordNodeAlive, recordNodeStarted, sweepDeadNodes } from '../devices/sessions/record-node.ts'
 import { appendDueOutages } from '../devices/sessions/record-disconnect.ts'
 import { sweepCommands } from '../devices/commands/record-commands.ts'
+import { listMacsRevokedSince, listRevokedMacs } from '../devices/certificates/store.ts'
 import { listRouterKeys } from '../devices/routers/store.ts'
 import { findSuperseded } from '../devices/sessions/store.ts'
+import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import type { ApplianceLink } from './appliance-link.ts'
 import { sweepAppliances } from './appliances.ts'
 import type { GatewayCounters } from './counters.ts'
 import type { DeviceLink } from './device-link.ts'
 import type { LinkRegistry } from './link-registry.ts'
+
+/** Far longer than it takes to close the links of a revoked certificate; a new link is checked as it is recorded. */
+const RECENT_MS = 3_600_000
 
 export interface SweepOptions {
   readonly nodeId: string
@@ -56,6 +61,18 @@ async function closeSuperseded(ctx: Context, { links }: SweepOptions): Promise<v
     const link = links.find(deviceId)
     if (link?.epoch === epoch) link.close('replaced')
   }
+}
+
+/** Closes links whose certificates have been revoked since they connected. */
+export async function closeRevoked(ctx: Context, links: LinkRegistry<DeviceLink>): Promise<void> {
+  const macs = new Set(await listMacsRevokedSince(ctx.db, addMs(ctx.clock.now(), -RECENT_MS)))
+  if (macs.size === 0) return
+  const concerned = [...links.all()].filter(({ mac }) => macs.has(mac))
+  const shown = concerned.flatMap(({ mac, certificateSerial: serial }) =>
+    serial === undefined ? [] : [{ mac, serial }],
+  )
+  const revoked = await listRevokedMacs(ctx.db, shown)
+  for (const link of concerned) if (link.certificateSerial !== undefined && revoked.has(link.mac)) link.close('revoked')
 }
 
 /** Closes links of routers that the organization has given up since: they have to register anew. */

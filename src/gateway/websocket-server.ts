@@ -5,6 +5,7 @@ import { type AddressInfo, type Server, type Socket, createServer } from 'node:n
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
+import { plainSerial } from '../devices/certificates/certificate.ts'
 import type { AdmissionLimits } from './admission.ts'
 import type { GatewayTls } from './device-ca.ts'
 import { type ArrivalTimes, type Arrivals, createArrivals } from './arrivals.ts'
@@ -20,6 +21,8 @@ const BACKLOG = 4096
 export interface Peer<I> {
   /** From the client certificate. */
   readonly identity: I
+  /** Of the client certificate: see plainSerial(). */
+  readonly certificateSerial: string
   readonly address: string | null
   /** The stream beneath the WebSocket. */
   readonly stream: Duplex
@@ -143,9 +146,9 @@ function upgrade<I>({ sockets, options, arrivals }: UpgradeHost<I>, { request, s
     socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`)
   }
   if (request.url?.split('?')[0] !== '/') return refuse('404 Not Found', 'request')
-  const identity = identityOf(request.socket, options.identify)
-  if (identity === null) return refuse('403 Forbidden', 'identity')
-  if (!options.mayOpen(identity)) {
+  const peer = identityOf(request.socket, options.identify)
+  if (peer === null) return refuse('403 Forbidden', 'identity')
+  if (!options.mayOpen(peer.identity)) {
     options.onRefused('flooding', address)
     socket.on('error', () => socket.destroy())
     arrivals.hold(request.socket)
@@ -153,16 +156,21 @@ function upgrade<I>({ sockets, options, arrivals }: UpgradeHost<I>, { request, s
   }
   sockets.handleUpgrade(request, socket, head, (webSocket) => {
     arrivals.remove(request.socket)
-    options.onSession(webSocket, { identity, address, stream: socket })
+    options.onSession(webSocket, { ...peer, address, stream: socket })
   })
 }
 
 /** Only the certificate identifies the peer; TLS has verified that our CA issued it. */
-function identityOf<I>(socket: Socket, identify: WebSocketServerOptions<I>['identify']): I | null {
+function identityOf<I>(
+  socket: Socket,
+  identify: WebSocketServerOptions<I>['identify'],
+): Pick<Peer<I>, 'identity' | 'certificateSerial'> | null {
   if (!(socket instanceof TLSSocket)) return null
   // Despite its type, this is an array when the subject has several common names.
-  const name: unknown = socket.getPeerCertificate().subject?.CN
-  return typeof name === 'string' ? identify(name, socket) : null
+  const { subject, serialNumber } = socket.getPeerCertificate()
+  const name: unknown = subject?.CN
+  const identity = typeof name === 'string' ? identify(name, socket) : null
+  return identity === null ? null : { identity, certificateSerial: plainSerial(serialNumber) }
 }
 
 function addressOf(socket: Socket): string | null {

@@ -9,6 +9,7 @@ export type WakeName =
   | 'mxedges'
   | 'mxedge_registrations'
   | 'rollouts'
+  | 'revocations'
   | 'thumbnails'
   | 'changes'
 

@@ -17,50 +17,58 @@ async function cli(dataDir: string, ...args: string[]): Promise<string> {
   return (await run(process.execPath, [program, ...args], { env })).stdout
 }
 
-it('bootstraps, imports a large manifest, lists unclaimed devices and issues certificates', async () => {
-  const dataDir = await temporaryDir()
-  const server = await startServerProcess({ dataDir })
-  const account = ['--email', 'a@b.test', '--password', 'correct horse battery', '--org', 'Mine', '--json']
-  const made = JSON.parse(await cli(dataDir, 'bootstrap', ...account)) as Record<string, string>
-  expect(Object.keys(made).sort()).toEqual(['admin_id', 'api_token', 'org_id'])
-  const headers = { authorization: `Token ${made['api_token']}` }
-  expect((await fetch(`${server.url}/api/v1/orgs/${made['org_id']}`, { headers })).status).toBe(200)
-  await expect(cli(dataDir, 'bootstrap', ...account)).rejects.toMatchObject({
-    stderr: expect.stringMatching(/a@b\.test has an account already\n$/),
-  })
+it(
+  'bootstraps, imports a large manifest, lists unclaimed devices, issues and revokes certificates',
+  { timeout: 120_000 },
+  async () => {
+    const dataDir = await temporaryDir()
+    const server = await startServerProcess({ dataDir })
+    const account = ['--email', 'a@b.test', '--password', 'correct horse battery', '--org', 'Mine', '--json']
+    const made = JSON.parse(await cli(dataDir, 'bootstrap', ...account)) as Record<string, string>
+    expect(Object.keys(made).sort()).toEqual(['admin_id', 'api_token', 'org_id'])
+    const headers = { authorization: `Token ${made['api_token']}` }
+    expect((await fetch(`${server.url}/api/v1/orgs/${made['org_id']}`, { headers })).status).toBe(200)
+    await expect(cli(dataDir, 'bootstrap', ...account)).rejects.toMatchObject({
+      stderr: expect.stringMatching(/a@b\.test has an account already\n$/),
+    })
 
-  const rows = Array.from({ length: 4500 }, (_, index) => {
-    const mac = `02${index.toString(16).padStart(10, '0')}`
-    return `${mac},S${index},EAP102,CODE-${String(index).padStart(11, '0')}`
-  })
-  const manifest = join(dataDir, 'manifest.csv')
-  await writeFile(manifest, ['mac,serial,model,claim_code', ...rows, 'nonsense,S,EAP102,CODE-X'].join('\n'))
-  expect(JSON.parse(await cli(dataDir, 'import-manifest', manifest, '--json'))).toEqual({
-    imported: 4500,
-    unchanged: 0,
-    conflicts: [{ row: 4500, line: 4502, mac: 'nonsense', column: 'mac', reason: 'invalid mac' }],
-  })
-  expect(JSON.parse(await cli(dataDir, 'unclaimed'))).toHaveLength(100)
+    const rows = Array.from({ length: 4500 }, (_, index) => {
+      const mac = `02${index.toString(16).padStart(10, '0')}`
+      return `${mac},S${index},EAP102,CODE-${String(index).padStart(11, '0')}`
+    })
+    const manifest = join(dataDir, 'manifest.csv')
+    await writeFile(manifest, ['mac,serial,model,claim_code', ...rows, 'nonsense,S,EAP102,CODE-X'].join('\n'))
+    expect(JSON.parse(await cli(dataDir, 'import-manifest', manifest, '--json'))).toEqual({
+      imported: 4500,
+      unchanged: 0,
+      conflicts: [{ row: 4500, line: 4502, mac: 'nonsense', column: 'mac', reason: 'invalid mac' }],
+    })
+    expect(JSON.parse(await cli(dataDir, 'unclaimed'))).toHaveLength(100)
 
-  const storage = JSON.parse(await cli(dataDir, 'storage', '--json')) as Record<string, unknown>
-  expect(storage).toMatchObject({ firmware: { used_bytes: 0, org_max_bytes: 100 * 1024 ** 3 }, orgs: [] })
+    const storage = JSON.parse(await cli(dataDir, 'storage', '--json')) as Record<string, unknown>
+    expect(storage).toMatchObject({ firmware: { used_bytes: 0, org_max_bytes: 100 * 1024 ** 3 }, orgs: [] })
 
-  const out = join(dataDir, 'certificate')
-  await cli(dataDir, 'device-certificate', '02:00:00:00:00:01', '--out', out)
-  expect((await stat(join(out, 'key.pem'))).mode & 0o777).toBe(0o600)
-  const key = createPrivateKey(await readFile(join(out, 'key.pem')))
-  // The formats of current access point firmware, then of switches and older access point firmware.
-  for (const [name, caName] of [
-    ['operational.pem', 'operational.ca'],
-    ['cert.pem', 'cas.pem'],
-  ] as const) {
-    const pem = await readFile(join(out, name), 'utf8')
-    const certificate = new X509Certificate(pem)
-    expect(certificate.verify(new X509Certificate(await readFile(join(out, caName))).publicKey)).toBe(true)
-    expect(certificate.checkPrivateKey(key)).toBe(true)
-    expect(switchSerial(pem)).toBe('020000000001')
-  }
-})
+    const out = join(dataDir, 'certificate')
+    await cli(dataDir, 'device-certificate', '02:00:00:00:00:01', '--out', out)
+    expect((await stat(join(out, 'key.pem'))).mode & 0o777).toBe(0o600)
+    const { serialNumber } = new X509Certificate(await readFile(join(out, 'cert.pem')))
+    const revoked = await cli(dataDir, 'revoke-device-certificate', '02:00:00:00:00:01', '--serial', serialNumber)
+    const serial = serialNumber.toLowerCase().replace(/^0+/, '')
+    expect(JSON.parse(revoked)).toEqual({ mac: '020000000001', serial })
+    const key = createPrivateKey(await readFile(join(out, 'key.pem')))
+    // The formats of current access point firmware, then of switches and older access point firmware.
+    for (const [name, caName] of [
+      ['operational.pem', 'operational.ca'],
+      ['cert.pem', 'cas.pem'],
+    ] as const) {
+      const pem = await readFile(join(out, name), 'utf8')
+      const certificate = new X509Certificate(pem)
+      expect(certificate.verify(new X509Certificate(await readFile(join(out, caName))).publicKey)).toBe(true)
+      expect(certificate.checkPrivateKey(key)).toBe(true)
+      expect(switchSerial(pem)).toBe('020000000001')
+    }
+  },
+)
 
 it('prints one line if no server runs', async () => {
   const dataDir = await temporaryDir()

@@ -6,6 +6,7 @@ import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
 import { eventDevice, groupByOrg } from './event-device.ts'
+import { listRevokedMacs } from '../certificates/store.ts'
 import { listRouterKeys } from '../routers/store.ts'
 import { appendCompletedRestores, recordCommandsLost } from '../commands/append-ended.ts'
 import { deleteOutages } from './store-outages.ts'
@@ -26,7 +27,8 @@ import { noteStats } from '../stats/note-stats.ts'
  * Opens the sessions of devices that connected at about the same time, in one transaction: after an outage a whole
  * fleet connects within seconds.
  * @param openings Distinct devices, in any order.
- * @returns One session per device, in any order; none for a device of another organization than its link has proved.
+ * @returns One session per device, in any order; none for a device of another organization than its link has proved, or
+ *   with a revoked certificate.
  */
 export async function recordConnects(
   ctx: Context,
@@ -38,7 +40,8 @@ export async function recordConnects(
   const atMs = ctx.serviceClock.nowMs()
   return inTxByKeys(ctx, async (tx) => {
     await registerDevices(tx, ordered, at)
-    const allowed = await withoutImpostors(tx, await withoutForeign(tx, ordered))
+    const proven = await withoutRevoked(tx, await withoutForeign(tx, ordered))
+    const allowed = await withoutImpostors(tx, proven)
     const opened = await openSessions(tx, nodeId, { openings: allowed, at, atMs })
     await recordCommandsLost(tx, opened, { at, why: 'connection_lost' })
     const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
@@ -65,6 +68,15 @@ async function withoutForeign(tx: Tx, openings: readonly SessionOpening[]): Prom
     const owner = owners.get(deviceIdOf(mac)) ?? null
     return orgId === null || owner === null || owner === orgId
   })
+}
+
+/** Drops the openings by certificates that are revoked. */
+async function withoutRevoked(tx: Tx, openings: readonly SessionOpening[]): Promise<readonly SessionOpening[]> {
+  const shown = openings.flatMap(({ mac, certificateSerial: serial }) =>
+    serial === undefined ? [] : [{ mac, serial }],
+  )
+  const revoked = await listRevokedMacs(tx, shown)
+  return openings.filter(({ mac }) => !revoked.has(mac))
 }
 
 /**

@@ -15,6 +15,8 @@ export interface SessionOpening {
   readonly orgId?: string | null
   /** SHA-256 of the key that an SSR router has proved; absent for other devices. */
   readonly routerKey?: string
+  /** Of its client certificate: see plainSerial(). Absent for devices that prove a key. */
+  readonly certificateSerial?: string
   readonly facts: DeviceFacts
 }
 

@@ -29,6 +29,7 @@ export interface SessionHost extends FrameHost {
 export interface SessionPeer extends FramePeer {
   /** From the client certificate: twelve lower-case hex digits. */
   readonly identity: string
+  readonly certificateSerial: string
 }
 
 /** One connection of a device, which its certificate identifies. */
@@ -36,6 +37,7 @@ export class Session extends FrameSession implements DeviceLink {
   readonly family = FAMILY
   readonly mac: string
   readonly deviceId: string
+  readonly certificateSerial: string
   readonly orgId = null
   epoch: string = NO_EPOCH
   /** Until then, reports may come from the queue that the device filled while it was offline. */
@@ -48,6 +50,7 @@ export class Session extends FrameSession implements DeviceLink {
     super(socket, peer, host)
     this.#sessions = host
     this.mac = peer.identity
+    this.certificateSerial = peer.certificateSerial
     this.deviceId = deviceIdOf(peer.identity)
   }
 
