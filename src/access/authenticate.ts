@@ -5,6 +5,7 @@ import { limitConcurrency } from '../platform/limit-concurrency.ts'
 import { sha256 } from '../platform/secrets.ts'
 import { createAuthenticateToken } from './authenticate-token.ts'
 import type { CheckPassword } from './check-password.ts'
+import { guesserAt } from './login-throttle.ts'
 import { listClosedOrgs } from './closed-orgs.ts'
 import { decideSession } from './decide-session.ts'
 import type { Principal } from './principal.ts'
@@ -66,7 +67,8 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
     const email = plain.slice(0, colon).trim().toLowerCase()
     const access = await findAccessByEmail(ctx.db, email)
     const passwordHash = access?.passwordHash ?? null
-    const ok = await checkPassword({ email, passwordHash, password: plain.slice(colon + 1), srcIp })
+    const password = plain.slice(colon + 1)
+    const ok = await checkPassword({ email, passwordHash, password, guesser: guesserAt(srcIp), srcIp })
     if (!ok && access !== undefined) onWrongPassword(access, { srcIp, userAgent })
     // Basic has no room for a second factor, so a password alone must not be enough.
     if (!ok || access === undefined || access.hasSecondFactor) throw wrongCredentials()

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../platform/errors.ts'
 import { createCheckPassword } from './check-password.ts'
-import { createLoginThrottle } from './login-throttle.ts'
+import { createLoginThrottle, guesserAt } from './login-throttle.ts'
 import { createPasswords, isOutdatedHash } from './password.ts'
 
 const email = 'ada@example.test'
+const guesser = guesserAt('192.0.2.1')
 
 async function setUp() {
   const passwords = createPasswords()
@@ -18,14 +19,14 @@ const isLimited = (error: unknown) => error instanceof AppError && error.code ==
 describe('checkPassword', () => {
   it('counts a correct password once, however many concurrent calls use it', async () => {
     const { check, passwordHash } = await setUp()
-    const attempt = { email, passwordHash, password: 'right password' }
+    const attempt = { email, passwordHash, password: 'right password', guesser }
     expect(await Promise.all(Array.from({ length: 20 }, () => check(attempt)))).not.toContain(false)
   })
 
   it.each(['an account', 'no account'])('stops guesses at %s after five', async (what) => {
     const known = await setUp()
     const passwordHash = what === 'an account' ? known.passwordHash : null
-    const guess = (i: number) => known.check({ email, passwordHash, password: `guess ${i}` })
+    const guess = (i: number) => known.check({ email, passwordHash, password: `guess ${i}`, guesser })
     expect(await Promise.all([0, 1, 2, 3, 4].map(guess))).toEqual([false, false, false, false, false])
     await expect(guess(5)).rejects.toSatisfy(isLimited)
   })
@@ -33,9 +34,9 @@ describe('checkPassword', () => {
   it('does not count attempts that were refused because too many waited', async () => {
     const { check, passwordHash } = await setUp()
     const crowd = Array.from({ length: 150 }, (_, i) =>
-      check({ email: `${i}@example.test`, passwordHash: null, password: 'x' }).catch(() => 'refused'),
+      check({ email: `${i}@example.test`, passwordHash: null, password: 'x', guesser }).catch(() => 'refused'),
     )
-    const right = { email, passwordHash, password: 'right password' }
+    const right = { email, passwordHash, password: 'right password', guesser }
     for (let i = 0; i < 6; i += 1)
       await expect(check(right)).rejects.toMatchObject({ message: expect.stringContaining('at once') })
     expect(await Promise.all(crowd)).toContain('refused')
@@ -44,10 +45,10 @@ describe('checkPassword', () => {
 
   it('accepts a password that was correct a moment ago, while another caller guesses', async () => {
     const { check, passwordHash } = await setUp()
-    const right = { email, passwordHash, password: 'right password' }
+    const right = { email, passwordHash, password: 'right password', guesser }
     expect(await check(right)).toBe(true)
-    for (let i = 0; i < 5; i += 1) await check({ email, passwordHash, password: `guess ${i}` })
-    await expect(check({ email, passwordHash, password: 'guess 6' })).rejects.toSatisfy(isLimited)
+    for (let i = 0; i < 5; i += 1) await check({ email, passwordHash, password: `guess ${i}`, guesser })
+    await expect(check({ email, passwordHash, password: 'guess 6', guesser })).rejects.toSatisfy(isLimited)
     expect(await check(right)).toBe(true)
   })
 })

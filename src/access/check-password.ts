@@ -1,5 +1,5 @@
 import { sha256Hex } from '../platform/secrets.ts'
-import type { LoginThrottle } from './login-throttle.ts'
+import type { Guesser, LoginThrottle } from './login-throttle.ts'
 import type { Passwords } from './password.ts'
 
 export interface PasswordAttempt {
@@ -7,6 +7,7 @@ export interface PasswordAttempt {
   readonly email: string
   readonly passwordHash: string | null
   readonly password: string
+  readonly guesser: Guesser
   /** Source address of the attempt, unless the caller has already counted it. */
   readonly srcIp?: string
 }
@@ -31,16 +32,16 @@ export function createCheckPassword(passwords: Passwords, throttle: LoginThrottl
     }
   }
 
-  async function check({ email, passwordHash, password, srcIp }: PasswordAttempt): Promise<boolean> {
+  async function check({ email, passwordHash, password, guesser, srcIp }: PasswordAttempt): Promise<boolean> {
     if (srcIp !== undefined) await takeFrom(srcIp, password)
-    throttle.take(email)
+    throttle.takeGuess(email, guesser)
     const ok = await passwords.matches(passwordHash, password).catch((refusal: unknown) => {
       // The queue was full: the attempt taught its sender nothing, so it must not count against the owner.
-      throttle.giveBack(email)
+      throttle.giveBackGuess(email, guesser)
       throw refusal
     })
     if (!ok) return false
-    throttle.succeed(email)
+    throttle.succeedGuess(email, guesser)
     if (srcIp !== undefined) throttle.giveBackTo(srcIp)
     return true
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../platform/errors.ts'
-import { createLoginThrottle, decideWaitMs } from './login-throttle.ts'
+import { type Guesser, createLoginThrottle, decideWaitMs, guesserAt } from './login-throttle.ts'
 
 function setUp() {
   let nowMs = Date.parse('2026-11-20T12:00:00Z')
@@ -21,6 +21,8 @@ function setUp() {
     from: (srcIp: string) => tryAt(() => throttle.takeFrom(srcIp)),
     giveBack: (srcIp: string) => throttle.giveBackTo(srcIp),
     succeed: (key = 'dorothea@example.test') => throttle.succeed(key),
+    guess: (guesser: Guesser) => tryAt(() => throttle.takeGuess('dorothea@example.test', guesser)),
+    signIn: (guesser: Guesser) => throttle.succeedGuess('dorothea@example.test', guesser),
     passS: (seconds: number) => {
       nowMs += seconds * 1000
     },
@@ -73,6 +75,40 @@ describe('attempts at one account', () => {
         expect(waitMs).toBeLessThanOrEqual(15 * 60_000)
       }),
     )
+  })
+})
+
+describe('guesses at the password of one account', () => {
+  const attacker = guesserAt('192.0.2.1')
+  const owner = guesserAt('198.51.100.7')
+  const browser = { id: 'device 1', isKnown: true }
+
+  it('delay the guesser, and nobody else', () => {
+    const { guess } = setUp()
+    for (let i = 0; i < 5; i += 1) expect(guess(attacker)).toBe(0)
+    expect(guess(attacker)).toBe(30)
+    expect(guess(owner)).toBe(0)
+    expect(guess(browser)).toBe(0)
+  })
+
+  it('from many networks delay strangers, but no network or browser from which somebody has signed in', () => {
+    const { guess, signIn, passS } = setUp()
+    expect(guess(owner)).toBe(0)
+    signIn(owner)
+    for (let i = 0; i < 100; i += 1) expect(guess(guesserAt(`203.0.113.${i}`))).toBe(0)
+    expect(guess(guesserAt('203.0.113.200'))).toBe(30)
+    expect(guess(owner)).toBe(0)
+    expect(guess(browser)).toBe(0)
+    passS(30)
+    expect(guess(guesserAt('203.0.113.200'))).toBe(0)
+    expect(guess(guesserAt('203.0.113.201'))).toBe(60)
+  })
+
+  it('are limited from a known browser too', () => {
+    const { guess } = setUp()
+    for (let i = 0; i < 5; i += 1) expect(guess(browser)).toBe(0)
+    expect(guess(browser)).toBe(30)
+    expect(guess({ id: 'device 2', isKnown: true })).toBe(0)
   })
 })
 

@@ -10,6 +10,9 @@ const FIRST_DELAY_MS = 30_000
 /** No account is ever locked: its owner waits at most this long, or recovers it by mail. */
 const LONGEST_DELAY_MS = 15 * 60_000
 
+/** Wrong attempts at one account by strangers together. A guesser with many networks gets no further than these. */
+const STRANGER_TRIES = 100
+
 const ADDRESS_TRIES = 30
 const ADDRESS_WINDOW_MS = 60_000
 
@@ -20,6 +23,19 @@ const MAX_ENTRIES = 100_000
 export interface Tries {
   readonly count: number
   readonly lastMs: number
+}
+
+/** Who makes an attempt at an account. A guesser thus delays nobody else. */
+export interface Guesser {
+  /** A network, a browser or a session: the attempts of each are counted apart. */
+  readonly id: string
+  /** True for one that has signed in to the account before, and so does not wait because strangers guess. */
+  readonly isKnown: boolean
+}
+
+/** The guesser at a network, for attempts without a cookie that says more. */
+export function guesserAt(srcIp: string): Guesser {
+  return { id: `network ${networkOf(srcIp)}`, isKnown: false }
 }
 
 /**
@@ -35,8 +51,15 @@ export interface LoginThrottle {
   take(key: string): void
   /** Resets the count of wrong attempts after a right one. */
   succeed(key: string): void
-  /** Removes an attempt from the count because it was not checked after all. */
-  giveBack(key: string): void
+  /**
+   * As take(), for the password of an account: each guesser has a count of its own, and those who are not known share
+   * another one.
+   */
+  takeGuess(account: string, guesser: Guesser): void
+  /** Resets the count of the guesser, who is known from now on. */
+  succeedGuess(account: string, guesser: Guesser): void
+  /** Removes an attempt from the counts because it was not checked after all. */
+  giveBackGuess(account: string, guesser: Guesser): void
   /**
    * Counts an attempt from an address (login, registration, recovery), for any account. @throws AppError rate_limited.
    */
@@ -48,20 +71,43 @@ export interface LoginThrottle {
 export function createLoginThrottle(clock: Clock): LoginThrottle {
   const accounts = new Map<string, Tries>()
   const addresses = new Map<string, Tries>()
+  /** The guessers that have signed in, each at one account. */
+  const known = new Map<string, true>()
+
+  /** Counts an attempt in each of the counts, or in none. */
+  function takeAll(counts: readonly Count[]): void {
+    const nowMs = clock.now().getTime()
+    const waitMs = Math.max(...counts.map(({ key, free }) => decideWaitMs(accounts.get(key), nowMs, free)))
+    if (waitMs > 0) throw tooManyRequests('Too many failed logins.', Math.ceil(waitMs / 1000))
+    for (const { key } of counts)
+      remember(accounts, key, { count: countSoFar(accounts.get(key), nowMs) + 1, lastMs: nowMs })
+  }
+
+  function countsOf(account: string, guesser: Guesser): Count[] {
+    const own = { key: keyOf(account, guesser), free: FREE_TRIES }
+    if (guesser.isKnown || known.has(own.key)) return [own]
+    return [own, { key: sha256Hex(`strangers at ${account}`), free: STRANGER_TRIES }]
+  }
+
   return {
     take(key) {
-      const nowMs = clock.now().getTime()
-      const hash = sha256Hex(key)
-      const tries = accounts.get(hash)
-      const waitMs = decideWaitMs(tries, nowMs)
-      if (waitMs > 0) throw tooManyRequests('Too many failed logins.', Math.ceil(waitMs / 1000))
-      remember(accounts, hash, { count: countSoFar(tries, nowMs) + 1, lastMs: nowMs })
+      takeAll([{ key: sha256Hex(key), free: FREE_TRIES }])
     },
     succeed(key) {
       accounts.delete(sha256Hex(key))
     },
-    giveBack(key) {
-      giveBackIn(accounts, sha256Hex(key))
+    takeGuess(account, guesser) {
+      takeAll(countsOf(account, guesser))
+    },
+    succeedGuess(account, guesser) {
+      const [own, strangers] = countsOf(account, guesser)
+      if (strangers !== undefined) giveBackIn(accounts, strangers.key)
+      if (own === undefined) return
+      accounts.delete(own.key)
+      remember(known, own.key, true)
+    },
+    giveBackGuess(account, guesser) {
+      for (const { key } of countsOf(account, guesser)) giveBackIn(accounts, key)
     },
     takeFrom(srcIp) {
       const nowMs = clock.now().getTime()
@@ -87,10 +133,10 @@ export function createLoginThrottle(clock: Clock): LoginThrottle {
  * Returns the milliseconds until the next attempt is allowed; 0 means now. After the free attempts, each one doubles
  * the delay.
  */
-export function decideWaitMs(tries: Tries | undefined, nowMs: number): number {
+export function decideWaitMs(tries: Tries | undefined, nowMs: number, free: number = FREE_TRIES): number {
   const count = countSoFar(tries, nowMs)
-  if (tries === undefined || count < FREE_TRIES) return 0
-  const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (count - FREE_TRIES), LONGEST_DELAY_MS)
+  if (tries === undefined || count < free) return 0
+  const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (count - free), LONGEST_DELAY_MS)
   return Math.max(tries.lastMs + delayMs - nowMs, 0)
 }
 
@@ -99,10 +145,20 @@ function countSoFar(tries: Tries | undefined, nowMs: number): number {
   return tries === undefined || nowMs - tries.lastMs > WINDOW_MS ? 0 : tries.count
 }
 
+/** A count of attempts, and how many of them cause no delay. */
+interface Count {
+  readonly key: string
+  readonly free: number
+}
+
+function keyOf(account: string, { id }: Guesser): string {
+  return sha256Hex(JSON.stringify([account, id]))
+}
+
 /** Keeps entries in the order of their last use. */
-function remember(entries: Map<string, Tries>, key: string, tries: Tries): void {
+function remember<T>(entries: Map<string, T>, key: string, value: T): void {
   entries.delete(key)
-  entries.set(key, tries)
+  entries.set(key, value)
   if (entries.size <= MAX_ENTRIES) return
   const [oldest] = entries.keys()
   if (oldest !== undefined) entries.delete(oldest)

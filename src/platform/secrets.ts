@@ -13,7 +13,15 @@ import { join } from 'node:path'
 import { writeWhole } from './storage/files.ts'
 import { AppError } from './errors.ts'
 
-export type SignPurpose = 'csrf' | 'firmware' | 'image' | 'support' | 'call_home' | 'ssh_user' | 'router_registration'
+export type SignPurpose =
+  | 'csrf'
+  | 'firmware'
+  | 'image'
+  | 'support'
+  | 'call_home'
+  | 'ssh_user'
+  | 'router_registration'
+  | 'known_device'
 
 /** Keyed operations of the installation. Each purpose has a key of its own, derived from the master key. */
 export interface Secrets {
@@ -42,6 +50,7 @@ export function createSecrets(masterKey: Buffer): Secrets {
     call_home: derive('call_home'),
     ssh_user: derive('ssh_user'),
     router_registration: derive('router_registration'),
+    known_device: derive('known_device'),
   }
   const sign: Secrets['sign'] = (purpose, text) =>
     createHmac('sha256', signKeys[purpose]).update(text).digest('base64url')

@@ -28,7 +28,7 @@ it('serves https with a certificate of its own CA, and sends and takes its cooki
   expect(statusCode).toBe(200)
   await body.dump()
   const cookies = [headers['set-cookie'] ?? []].flat()
-  expect(cookies.map((cookie) => cookie.split('=', 1)[0])).toEqual(['__Host-sessionid', 'csrftoken'])
+  expect(cookies.map((cookie) => cookie.split('=', 1)[0])).toEqual(['__Host-sessionid', 'csrftoken', '__Host-deviceid'])
   for (const cookie of cookies) expect(cookie).toMatch(/; Secure/)
   expect(headers).toMatchObject({
     'strict-transport-security': 'max-age=31536000',

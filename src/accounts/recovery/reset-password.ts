@@ -1,6 +1,6 @@
 import type { Passwords } from '../../access/password.ts'
-import type { LoginThrottle } from '../../access/login-throttle.ts'
-import { type Actor, adminScope } from '../../access/scope.ts'
+import { type LoginThrottle, guesserAt } from '../../access/login-throttle.ts'
+import { adminScope } from '../../access/scope.ts'
 import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
@@ -28,7 +28,7 @@ export interface ResetRequest {
   readonly token: string
   /** Undefined from older clients: then the old password is cleared, and the session can set a new one. */
   readonly password: string | undefined
-  readonly actor: Pick<Actor, 'srcIp' | 'userAgent'>
+  readonly actor: { readonly srcIp: string; readonly userAgent: string | null }
 }
 
 /**
@@ -62,7 +62,7 @@ export async function resetPassword(ctx: Context, parts: ResetParts, request: Re
     const opened = await openSession(ctx, tx, owner, { actor, secondFactor, byPassword: passwordHash !== null })
     return { loggedIn: { opened, email: admin.email, secondFactor }, ended }
   })
-  parts.throttle.succeed(email)
+  parts.throttle.succeedGuess(email, guesserAt(actor.srcIp))
   postMail(ctx, parts.mailer, passwordChangedMail(email, ended))
   return loggedIn
 }

@@ -3,7 +3,7 @@ import { type Operation, operation } from '../../http/operation.ts'
 import { requesterOf } from '../../http/requester.ts'
 import { Empty, ErrorReply } from '../../http/schemas.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
-import { setSessionCookies } from '../sessions/cookies.ts'
+import { setDeviceCookie, setSessionCookies } from '../sessions/cookies.ts'
 import { LoginReply, presentLogin } from '../sessions/wire.ts'
 import { MailedToken } from '../wire-proof.ts'
 import { recover } from './recover.ts'
@@ -42,6 +42,7 @@ export function recoveryOperations(parts: AccountParts, { throttle }: LoginGuard
         const reset = { token: params.token, password: body.password, actor: requesterOf(request) }
         const loggedIn = await resetPassword(ctx, { ...parts, throttle }, reset)
         setSessionCookies(ctx, reply, loggedIn.opened)
+        setDeviceCookie(ctx, reply, loggedIn.email)
         return presentLogin(loggedIn)
       },
     }),

@@ -33,8 +33,9 @@ export async function provePassword(
   const { via, sessionHash, email, ssoId } = caller.principal
   if (ssoId !== null) throw new AppError('invalid', 'An identity provider manages the account')
   if (password !== undefined) {
+    const guesser = { id: sessionHash === null ? via : `session ${sessionHash.toString('hex')}`, isKnown: true }
     const passwordHash = (await findAccessByEmail(ctx.db, email))?.passwordHash ?? null
-    if (await checkPassword({ email, passwordHash, password })) return
+    if (await checkPassword({ email, passwordHash, password, guesser })) return
     throw invalidField(field, 'is wrong')
   }
   if (via === 'basic') return

@@ -1,5 +1,6 @@
 import { sessionCookieOf } from '../../access/session-cookie.ts'
 import type { Context } from '../../platform/context.ts'
+import { deviceCookieOf, newKnownDevice } from './known-device.ts'
 import type { OpenedSession } from './open-session.ts'
 
 interface CookieOptions {
@@ -29,6 +30,12 @@ export function setSessionCookies(ctx: Context, reply: CookieReply, opened: Open
   reply.setCookie(sessionCookieOf(ctx), opened.sessionId, { ...shared, httpOnly: true })
   // The page can read it and returns it in the X-CSRFToken header.
   reply.setCookie('csrftoken', opened.csrfToken, shared)
+}
+
+/** Lets the browser sign in to the account later while others guess at its password. */
+export function setDeviceCookie(ctx: Context, reply: CookieReply, email: string): void {
+  const { value, expires } = newKnownDevice(ctx, email)
+  reply.setCookie(deviceCookieOf(ctx), value, { ...cookieOptions(ctx), expires, httpOnly: true })
 }
 
 export function clearSessionCookies(ctx: Context, reply: CookieReply): void {

@@ -6,6 +6,7 @@ import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
 import { secondFactorKey, consumeCode } from '../second-factor/consume-code.ts'
+import { guesserOf } from './known-device.ts'
 import { type OpenedSession, openSession } from './open-session.ts'
 import { recordLoginFailure } from './record-login-failure.ts'
 import { lockSignIn, updatePasswordHash } from './store.ts'
@@ -16,6 +17,8 @@ export interface LoginRequest {
   /** The code of the second factor, from clients that ask for both at once. */
   readonly code: string | undefined
   readonly actor: { readonly srcIp: string; readonly userAgent: string | null }
+  /** The cookie of a browser that has signed in before, of the owner of the address or of somebody else. */
+  readonly device: string | undefined
 }
 
 export interface LoginParts extends LoginGuard {
@@ -39,7 +42,9 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
   const email = request.email.trim().toLowerCase()
   parts.throttle.takeFrom(actor.srcIp)
   const access = await findAccessByEmail(ctx.db, email)
-  const ok = await parts.checkPassword({ email, passwordHash: access?.passwordHash ?? null, password })
+  const guesser = guesserOf(ctx, { email, srcIp: actor.srcIp, device: request.device })
+  const passwordHash = access?.passwordHash ?? null
+  const ok = await parts.checkPassword({ email, passwordHash, password, guesser })
   if (access !== undefined && !ok) recordLoginFailure(ctx, access, actor)
   if (!ok || access === undefined) throw wrongPassword()
   const owner = adminScope(access.adminId)

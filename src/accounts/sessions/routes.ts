@@ -5,7 +5,8 @@ import { requesterOf } from '../../http/requester.ts'
 import { Empty, ErrorReply } from '../../http/schemas.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
 import { findSsoUrl } from '../sso/find-sso-url.ts'
-import { clearSessionCookies, setSessionCookies } from './cookies.ts'
+import { clearSessionCookies, setDeviceCookie, setSessionCookies } from './cookies.ts'
+import { deviceCookieOf } from './known-device.ts'
 import { login } from './login.ts'
 import { logout } from './logout.ts'
 import { sessionOf } from './open-session.ts'
@@ -27,9 +28,11 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
       reply: LoginReply,
       run: async (ctx, { body, request, reply }) => {
         const { email, password, two_factor: code } = body
-        const attempt = { email, password, code, actor: requesterOf(request) }
+        const device = request.cookies[deviceCookieOf(ctx)]
+        const attempt = { email, password, code, device, actor: requesterOf(request) }
         const loggedIn = await login(ctx, { passwords, ...guard }, attempt)
         setSessionCookies(ctx, reply, loggedIn.opened)
+        setDeviceCookie(ctx, reply, loggedIn.email)
         return presentLogin(loggedIn)
       },
     }),
