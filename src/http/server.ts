@@ -17,6 +17,7 @@ import type { Logger } from '../platform/log.ts'
 import { replyToBrokenRequest, replyToExpectation } from './broken-requests.ts'
 import { assertOneHost, assertPlainBody, hasBody } from './check-headers.ts'
 import { replyWithError } from './errors.ts'
+import { createForwardedForCheck } from './forwarded-for.ts'
 import { takeJson } from './json.ts'
 import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
@@ -100,10 +101,12 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   })
   http.removeAllContentTypeParsers()
   takeJson(http)
-  http.addHook('onRequest', ({ raw }, reply, done) => {
+  const checkForwardedFor = createForwardedForCheck(options.log)
+  http.addHook('onRequest', (request, reply, done) => {
+    checkForwardedFor(request)
     void reply.header('x-content-type-options', 'nosniff')
     if (isSecure()) void reply.header('strict-transport-security', `max-age=${HTTPS_ONLY_S}`)
-    assertOneHost(raw)
+    assertOneHost(request.raw)
     done()
   })
   http.addHook('preParsing', (request, _reply, payload, done) => {
