@@ -7,6 +7,7 @@ import type { DeliverOptions, Delivery } from './receiver.ts'
 import { recordedHeaders, requestOf, sendMessage } from './send-message.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
 import type { ReceiverType } from './types/receiver-type.ts'
+import { withoutQuery } from './without-query.ts'
 
 export interface Attempt {
   readonly verdict: Verdict
@@ -45,7 +46,7 @@ export async function deliverMessage(
       status: verdict.kind === 'delivered' ? 'success' : 'failure',
       statusCode: status,
       error: errorOf(result, receiver.type),
-      reqUrl: receiver.url,
+      reqUrl: withoutQuery(receiver.url),
       createdAt: at,
       durationMs: Math.round(performance.now() - startedMs),
       final: verdict.kind === 'delivered' || verdict.kind === 'give_up',

@@ -134,8 +134,9 @@ function singleOperations(outbound: OutboundHttp): Operation[] {
       body: UpdateWebhookBody,
       reply: WebhookReply,
       run: async (ctx, { scope, caller, params: { webhook_id: id }, body }) => {
-        const webhook = await updateWebhook(ctx, scope, { id, body, outbound })
-        return presentWebhook(webhook, await revealTo(ctx, caller, scope, body))
+        const reveal = await revealTo(ctx, caller, scope, body)
+        const webhook = await updateWebhook(ctx, scope, { id, body, isBlind: reveal !== 'all', outbound })
+        return presentWebhook(webhook, reveal)
       },
     }),
     operation({

@@ -11,11 +11,14 @@ import { getWebhook, lockWebhook, updateWebhookRow } from './store.ts'
 import { closeBreaker, rescheduleLane } from './store-lanes.ts'
 import type { Document } from '../platform/document.ts'
 import { type Webhook, auditDocument, mergeWebhook, webhookName, webhookOf } from './webhook.ts'
+import { assertSecretsGiven, keepUnseenQuery } from './unseen-secrets.ts'
 import { retireSecrets, sealWebhookSecrets } from './webhook-secrets.ts'
 
 export interface WebhookChange {
   readonly id: string
   readonly body: Document
+  /** True if the caller does not see the secrets of the webhook. */
+  readonly isBlind?: boolean
   /** Decides whether the address may be called. */
   readonly outbound: OutboundHttp
 }
@@ -35,17 +38,21 @@ function concernsReceiver(body: Document): boolean {
 export async function updateWebhook(
   ctx: Context,
   scope: PlaceScope,
-  { id, body, outbound }: WebhookChange,
+  { id, body: sent, isBlind = false, outbound }: WebhookChange,
 ): Promise<Webhook> {
   const at = ctx.clock.now()
   const siteId = siteIdOf(scope)
+  const bodyFor = (stored: Webhook): Document => (isBlind ? keepUnseenQuery(stored, sent) : sent)
   // Resolving the name takes time and uses the network, so it comes before the transaction.
   const known = webhookOf(ctx.secrets, await getWebhook(ctx.db, scope, id))
-  const { urls } = mergeWebhook(known, body, siteId)
-  if (['type', ...Object.keys(urls)].some((name) => name in body)) await assertCallable(outbound, urls, scope)
+  const { urls } = mergeWebhook(known, bodyFor(known), siteId)
+  if (['type', ...Object.keys(urls)].some((name) => name in sent)) await assertCallable(outbound, urls, scope)
   return inTx(ctx, async (tx) => {
     const before = webhookOf(ctx.secrets, await lockWebhook(tx, scope, id))
-    const { urls: _, ...content } = mergeWebhook(before, body, siteId)
+    const body = bodyFor(before)
+    const after = mergeWebhook(before, body, siteId)
+    if (isBlind) assertSecretsGiven({ before: mergeWebhook(before, {}, siteId), body, after })
+    const { urls: _, ...content } = after
     const secrets = sealWebhookSecrets(ctx.secrets, id, {
       fields: content.secrets,
       retired: retireSecrets(before, content, at),

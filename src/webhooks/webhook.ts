@@ -12,6 +12,7 @@ import { topicFault } from './topics.ts'
 import { hiddenSecrets, receiverTypeOf, typeSecrets } from './types/index.ts'
 import { parseAddress } from './types/receiver-type.ts'
 import { type RetiredSecret, openWebhookSecrets } from './webhook-secrets.ts'
+import { withoutQuery } from './without-query.ts'
 
 /** The fields of a webhook that a client sets, divided as they are stored. */
 export interface WebhookContent {
@@ -105,8 +106,10 @@ export function webhookOf(secrets: Secrets, row: WebhookRow): Webhook {
   return { ...row, ...others, doc, topics: Array.isArray(asSent) ? asSent.map(String) : row.topics, secrets: fields }
 }
 
-/** Returns a webhook for the audit log, which shows that secrets are set but not their values. */
+/** Returns a webhook for the audit log, which shows that secrets are set but not their values, and no query of an address. */
 export function auditDocument({ doc, enabled, topics, secrets }: WebhookContent): Record<string, unknown> {
   const set = Object.fromEntries(Object.keys(secrets ?? {}).map((name) => [name, '***']))
-  return { ...omitFields(doc, ['headers']), ...set, enabled, topics }
+  const { url } = doc
+  const shown = { ...omitFields(doc, ['headers']), ...(typeof url === 'string' && { url: withoutQuery(url) }) }
+  return { ...shown, ...set, enabled, topics }
 }

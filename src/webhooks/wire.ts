@@ -11,6 +11,7 @@ import type { WebhookTopic } from './topics.ts'
 import { clientCertificateEnd } from './client-certificate.ts'
 import { webhookTypes } from './types/index.ts'
 import { type Webhook, hiddenFields } from './webhook.ts'
+import { withoutQuery } from './without-query.ts'
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
 
@@ -122,11 +123,12 @@ export const WebhookReply = named(
 
 /**
  * @param reveal Secrets and headers that it doesn't reveal are left out. They are not masked, because a client that sends
- * the webhook back would store the mask.
+ * the webhook back would store the mask. So is the query of its address.
  */
 export function presentWebhook(webhook: Webhook, reveal: Reveal): Static<typeof WebhookReply> {
   const { siteId } = webhook
   const certificateEnd = clientCertificateEnd(webhook.doc)
+  const { url } = webhook.doc
   const all: Document = { ...webhook.doc, ...omitFields(webhook.secrets ?? {}, hiddenFields) }
   const secret = ['headers', ...Object.keys(webhook.secrets ?? {})]
   return {
@@ -134,10 +136,13 @@ export function presentWebhook(webhook: Webhook, reveal: Reveal): Static<typeof 
     verify_cert: true,
     ...(reveal === 'all'
       ? all
-      : omitFields(
-          all,
-          secret.filter((name) => !isDeepStrictEqual(all[name], reveal.written[name])),
-        )),
+      : {
+          ...omitFields(
+            all,
+            secret.filter((name) => !isDeepStrictEqual(all[name], reveal.written[name])),
+          ),
+          ...(typeof url === 'string' && url !== reveal.written['url'] && { url: withoutQuery(url) }),
+        }),
     id: webhook.id,
     org_id: webhook.orgId,
     ...(siteId !== null && { site_id: siteId }),

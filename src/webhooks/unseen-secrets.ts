@@ -1,0 +1,57 @@
+import type { Document } from '../platform/document.ts'
+import { invalidField } from '../platform/errors.ts'
+import type { MergedWebhook, WebhookContent } from './webhook.ts'
+import { withoutQuery } from './without-query.ts'
+
+/** A change by somebody who does not see the secrets of the webhook. */
+export interface BlindChange {
+  readonly before: MergedWebhook
+  readonly body: Document
+  readonly after: MergedWebhook
+}
+
+/** Leaves out an address that is sent back as it was shown, so that it keeps its query. */
+export function keepUnseenQuery(before: WebhookContent, body: Document): Document {
+  const { url, ...others } = body
+  const stored = before.doc['url']
+  return typeof stored === 'string' && url === withoutQuery(stored) ? others : body
+}
+
+/**
+ * Keeps somebody who does not see the secrets of a webhook from having them sent to a server of their own: a change of where
+ * messages go, or of whether the receiver must prove who it is, needs each of them anew, or null.
+ * @throws AppError invalid, which names the secret.
+ */
+export function assertSecretsGiven({ before, body, after }: BlindChange): void {
+  const cause = causeOf(before, after)
+  if (cause === null) return
+  const { headers, url } = before.doc
+  const secrets = { ...before.secrets, ...(isSet(headers) && { headers }) }
+  for (const name of Object.keys(secrets)) {
+    if (!(name in body) && !(`-${name}` in body))
+      throw invalidField(
+        name,
+        `must be given again, or set to null, with another ${cause}: you do not see the stored value`,
+      )
+  }
+  const { url: next } = after.doc
+  // The query goes wherever the address goes.
+  if (
+    cause === 'verify_cert' &&
+    typeof url === 'string' &&
+    url === next &&
+    url !== withoutQuery(url) &&
+    !('url' in body)
+  )
+    throw invalidField('url', 'must be given again with another verify_cert: you do not see its query')
+}
+
+function causeOf(before: MergedWebhook, after: MergedWebhook): string | null {
+  for (const [name, url] of Object.entries(after.urls)) if (before.urls[name]?.origin !== url.origin) return name
+  if (before.doc['verify_cert'] !== false && after.doc['verify_cert'] === false) return 'verify_cert'
+  return (before.doc['type'] ?? 'http-post') === (after.doc['type'] ?? 'http-post') ? null : 'type'
+}
+
+function isSet(headers: unknown): boolean {
+  return typeof headers === 'object' && headers !== null && Object.keys(headers).length > 0
+}
