@@ -51,6 +51,7 @@ const rolledBack = { kind: 'move', to: 'failed', reason: 'rolled_back' }
 const failed = { kind: 'move', to: 'failed', reason: 'rollback_failed' }
 const waits = { kind: 'wait', untilMs: ms(2000) + 20 * 60_000 }
 const withdraws = { kind: 'withdraw', commandId: 'c' }
+const incomplete: DeviceNow = { ...upgraded, commands: ['upgrade'], memberFirmware: [updated.firmware ?? '', ''] }
 const away: DeviceNow = { ...offline, commands: upgraded.commands }
 
 test.each([
@@ -63,6 +64,9 @@ test.each([
   ],
   ['waits for an absent device', restoring(null, away), 2100, waits],
   ['gives up an absent device', restoring(null, away), 3300, failed],
+  ['waits for an absent member', { ...restoring(null, incomplete), failedAttempts: 0 }, 2100, { kind: 'wait' }],
+  ['gives up an absent member', { ...restoring(null, incomplete), failedAttempts: 0 }, 6000, failed],
+  ['is not possible', restoring(null, { ...upgraded, commands: ['upgrade'] }), 2100, failed],
   ['waits for its command to be sent', restoring('queued'), 2100, { kind: 'wait' }],
   ['withdraws its command where the device is away', restoring('queued', away), 2100, withdraws],
   ['is not requested again while it may be under way', restoring('sent'), 2100, waits],

@@ -40,8 +40,9 @@ export function decideRollback(target: TargetNow, rules: TargetRules): TargetDec
   if (isRequested && command.state === 'rejected') return fail('rollback_failed')
   if (isBack && hasOldVersion(target, device)) return fail('rolled_back')
   if (isBack && !isRequested) {
-    const possible = device.commands.includes('restore_backup') && target.failedAttempts < MAX_REQUESTS
-    return possible ? request(target) : fail('rollback_failed')
+    const isLast = target.failedAttempts >= MAX_REQUESTS
+    if (!isLast && device.commands.includes('restore_backup')) return request(target)
+    if (isLast || !lacksMember(device)) return fail('rollback_failed')
   }
   const untilMs = Math.max(target.enteredMs + rollbackMs(device, rules.options), isBack ? 0 : rules.graceUntilMs)
   return rules.nowMs < untilMs ? { kind: 'wait', untilMs } : fail('rollback_failed')
@@ -63,6 +64,11 @@ function request({ state, failedAttempts, lostAttempts }: TargetNow, reason?: st
 /** Every member of a Virtual Chassis included. */
 function hasOldVersion({ targetVersion }: TargetNow, { firmware, memberFirmware }: DeviceNow): boolean {
   return firmware !== targetVersion && memberFirmware.every((version) => version !== targetVersion)
+}
+
+/** A Virtual Chassis boots member by member, and restores its backup version only when all of them are there. */
+function lacksMember({ memberFirmware }: DeviceNow): boolean {
+  return memberFirmware.includes('')
 }
 
 function rollbackMs(

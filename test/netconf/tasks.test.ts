@@ -119,6 +119,16 @@ describe('an activation', () => {
     expect(device.journal).toEqual([])
   })
 
+  test('and a restore of the backup version need every member', async () => {
+    const device = deviceOf({ form: 'virtual_chassis', model: 'ex4100-48p' })
+    for (const chassis of device.chassis.slice(2)) chassis.isPresent = false
+    expect(await command(device, { kind: 'restore_backup' })).toMatchObject({
+      code: 'member_absent',
+      text: 'Member 2 is not present',
+    })
+    expect(device.journal).toEqual([])
+  })
+
   test('of a single device needs no member', async () => {
     const device = deviceOf({ form: 'single' })
     expect(await command(device, stage)).toMatchObject({ kind: 'done' })

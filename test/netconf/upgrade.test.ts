@@ -336,6 +336,26 @@ describe('a Junos switch', () => {
     expect(device.journal).toEqual([])
   })
 
+  test('of a Virtual Chassis is refused while a member is absent', async () => {
+    const { device } = await start('virtual_chassis')
+    for (const chassis of device.chassis.slice(2)) chassis.isPresent = false
+    clock.advance(60_000)
+    await waitUntil(
+      'the device is asked again',
+      async () => !(await statusOf()).capabilities.commands.includes('restore_backup'),
+    )
+    expect(await call('POST', path('restore_backup_version'))).toMatchObject({
+      status: 400,
+      body: 'member 2 is not present',
+    })
+    for (const chassis of device.chassis) chassis.isPresent = true
+    clock.advance(60_000)
+    await waitUntil('the member is back', async () => (await statusOf()).capabilities.backup_version !== undefined)
+    expect(await call('POST', path('restore_backup_version'))).toMatchObject({ status: 200 })
+    await waitUntil('the event', async () => (await events()).includes('SW_UPGRADED'))
+    expect(device.journal).toEqual(['package-rollback'])
+  })
+
   test('that does not return with its backup version has failed to restore it', async () => {
     await start('single', ['old_version'])
     const { epoch } = await untilSession(server, mac)

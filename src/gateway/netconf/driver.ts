@@ -20,6 +20,9 @@ export interface JunosMessages {
 /** Junos: EX and QFX switches, and SRX gateways. Source: Juniper's YANG modules and NETCONF guide. */
 export const junosDriver: Driver<JunosMessages> = { capabilitiesOf, encode, decodeReply, decodeEvent: () => null }
 
+/** What a restore returns to, or why none is possible. */
+type KnownBackup = Partial<Record<'version' | 'refusal', string>>
+
 /** Source: spec, "Devices", 11. */
 const restoresBackup = /^EX4[014]00/
 
@@ -27,7 +30,7 @@ function capabilitiesOf({ model, type, members, nodes, backup }: JunosFacts): De
   const isCluster = nodes.length > 0
   const refusal = isCluster ? findClusterRefusal(model) : null
   const isSwitch = type === 'switch'
-  const known: Partial<Record<'version' | 'refusal', string>> = restoresBackup.test(model) ? { ...backup } : {}
+  const known: KnownBackup = restoresBackup.test(model) ? restorableBackup(members, backup) : {}
   const refusals = {
     ...(refusal !== null && { upgrade: refusal, stage: refusal, activate: refusal }),
     ...(known.refusal !== undefined && { restore_backup: known.refusal }),
@@ -45,6 +48,12 @@ function capabilitiesOf({ model, type, members, nodes, backup }: JunosFacts): De
     ...(known.version !== undefined && { backup_version: known.version }),
     ...(Object.keys(refusals).length > 0 && { refusals }),
   }
+}
+
+/** A member that is absent keeps its version, with which it could not join the others after their restore. */
+function restorableBackup(members: JunosFacts['members'], backup: JunosFacts['backup']): KnownBackup {
+  const absent = members.find(({ isPresent }) => !isPresent)
+  return absent === undefined ? { ...backup } : { refusal: `member ${absent.member} is not present` }
 }
 
 /** The time for the first request; each further one renews it. */

@@ -104,8 +104,8 @@ function* hasImage(path: string, sha256: string, step: 'check' | 'verify'): Task
 
 function* activate({ version, sha256 }: Command<'activate'>, facts: JunosFacts): Task {
   if (facts.nodes.length > 0) return yield* activateCluster({ version, sha256 }, facts)
-  const absent = facts.members.find(({ isPresent }) => !isPresent)
-  if (absent !== undefined) return rejected('member_absent', `Member ${absent.member} is not present`)
+  const incomplete = refuseAbsentMember(facts)
+  if (incomplete !== null) return incomplete
   const before = yield* readSoftwareSets()
   const members = membersToInstall(facts, before, version)
   if (members.length > 0) {
@@ -117,6 +117,12 @@ function* activate({ version, sha256 }: Command<'activate'>, facts: JunosFacts):
   const result = yield* reboot(rpcs.reboot({}))
   const installed = members.map((member) => `${nameOf(member)}: installed`).join('; ')
   return result.kind === 'rejected' ? result : { kind: 'done', text: installed === '' ? null : installed }
+}
+
+/** Members with different versions don't form a Virtual Chassis, so all change theirs together. */
+function refuseAbsentMember({ members }: JunosFacts): Rejection | null {
+  const absent = members.find(({ isPresent }) => !isPresent)
+  return absent === undefined ? null : rejected('member_absent', `Member ${absent.member} is not present`)
 }
 
 function* activateCluster({ version, sha256 }: Omit<Command<'activate'>, 'kind'>, facts: JunosFacts): Task {
@@ -180,6 +186,8 @@ function* install(members: readonly (number | null)[], { path, sha256 }: StagedI
 }
 
 function* restoreBackup({ version }: Command<'restore_backup'>, facts: JunosFacts): Task {
+  const incomplete = refuseAbsentMember(facts)
+  if (incomplete !== null) return incomplete
   const sets = yield* readSoftwareSets()
   const backup: Backup = sets === null ? { refusal: 'no backup version' } : decideBackup(sets)
   if ('refusal' in backup) return rejected('no_backup', backup.refusal, true)
