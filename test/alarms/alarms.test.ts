@@ -269,6 +269,12 @@ it('the search of a site has its alarms alone, and counts agree', async () => {
   expect(body.results).toEqual(expect.arrayContaining(expected))
 })
 
+it('the groups that only clients know are taken, and no alarm has them', async () => {
+  for (const group of ['certificate_expiry', 'marvis'])
+    expect(await search(`group=${group}`, `/sites/${siteId}`), group).toEqual([])
+  expect((await search('group=marvis,infrastructure')).length).toBe((await search('group=infrastructure')).length)
+})
+
 it('every type is listed with an example', async () => {
   const { body } = await server.call('GET', '/const/alarm_defs')
   expect(body.map(({ key }: AnyJson) => key)).toEqual(Object.keys(alarms))
