@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { json } from '../../src/platform/db.ts'
 import { tokenIn, waitForMail } from '../support/mails.ts'
 import { addPerson } from '../support/people.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
@@ -71,5 +73,26 @@ describe('a grant for a deleted site', () => {
     await server.ctx.db.deleteFrom('site').where('id', '=', site.id).execute()
     expect(await call('PUT', `${path}/${made.body.id}`, change)).toMatchObject({ status: 200, body: change })
     expect((await call('PUT', `${path}/${made.body.id}`, { privileges: here })).status).toBe(404)
+  })
+
+  it('that was given while the deletion waited is taken back by it', async () => {
+    const org = await server.addOrg()
+    const { body: site } = await server.call('POST', `/orgs/${org.orgId}/sites`, { as: org, body: { name: 'Short' } })
+    const lasting = { scope: 'org' as const, role: 'read' as const }
+    const role = { orgId: org.orgId, id: randomUUID(), name: 'Late', createdAt: new Date(), modifiedAt: new Date() }
+    const privileges = [lasting, { scope: 'site' as const, role: 'write' as const, site_id: site.id }]
+    const { answer } = await server.ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('org').select('id').where('id', '=', org.orgId).forUpdate().execute()
+      const asked = server.call('DELETE', `/sites/${site.id}`, { as: org })
+      await untilWaiting(server, 1)
+      await tx
+        .insertInto('ssoRole')
+        .values({ ...role, privileges: json(privileges) })
+        .execute()
+      return { answer: asked }
+    })
+    expect(await answer).toMatchObject({ status: 200, body: {} })
+    const { body } = await server.call('GET', `/orgs/${org.orgId}/ssoroles/${role.id}`, { as: org })
+    expect(body.privileges).toEqual([{ ...lasting, org_id: org.orgId }])
   })
 })

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
@@ -23,29 +23,38 @@ export interface Grants {
  * Locks the organization, and first all that others lock before they lock it: SSOs, roles, tokens and invitations.
  * Until `tx` ends nothing can be granted in it.
  *
- * @throws AppError conflict in the rare case that something was granted in between.
+ * @throws AppError conflict in the rare case that something was granted meanwhile and somebody changes just that.
  */
 export async function lockGrants(tx: Tx, scope: InOrg): Promise<Grants> {
-  const ssoIds = await tx
-    .selectFrom('sso')
-    .select('id')
-    .where('orgId', '=', scope.orgId)
-    .orderBy('id')
-    .forUpdate()
-    .execute()
-  const grants = await listGrants(tx, scope, { lock: true })
-  const known = new Set([...ssoIds, ...idsOf(grants)].map(({ id }) => id))
+  await listHolders(tx, scope, 'wait')
   await lockOrg(tx, scope)
-  const ssos = await tx.selectFrom('sso').select('id').where('orgId', '=', scope.orgId).execute()
-  const present = [...ssos, ...idsOf(await listGrants(tx, scope, { lock: false }))]
-  if (present.some(({ id }) => !known.has(id)))
+  // Holders that were added meanwhile: whoever has locked one of them may wait for the organization, so don't wait.
+  const { ssoIds, grants } = await listHolders(tx, scope, 'skip')
+  const locked = new Set([...ssoIds, ...idsOf(grants)])
+  const present = await listHolders(tx, scope, 'none')
+  if ([...present.ssoIds, ...idsOf(present.grants)].some((id) => !locked.has(id)))
     throw new AppError('conflict', 'The organization was changed at the same time; try again')
   return grants
 }
 
-const idsOf = ({ tokens, roles, invites }: Grants) => [...tokens, ...roles, ...invites]
+const idsOf = ({ tokens, roles, invites }: Grants) => [...tokens, ...roles, ...invites].map(({ id }) => id)
 
-async function listGrants(tx: Tx, { orgId }: InOrg, { lock }: { readonly lock: boolean }): Promise<Grants> {
+/** `wait` locks the rows, `skip` locks those that nobody else has locked and leaves out the others. */
+type Locking = 'wait' | 'skip' | 'none'
+
+const lockClauses: Readonly<Record<Locking, RawBuilder<unknown>>> = {
+  wait: sql`for update`,
+  skip: sql`for update skip locked`,
+  none: sql``,
+}
+
+async function listHolders(
+  tx: Tx,
+  { orgId }: InOrg,
+  locking: Locking,
+): Promise<{ readonly ssoIds: readonly string[]; readonly grants: Grants }> {
+  const lock = lockClauses[locking]
+  const ofSsos = tx.selectFrom('sso').select('id').where('orgId', '=', orgId).orderBy('id')
   const ofRoles = tx.selectFrom('ssoRole').select(['id', 'name', 'privileges']).where('orgId', '=', orgId).orderBy('id')
   const ofTokens = tx
     .selectFrom('apiToken')
@@ -53,13 +62,17 @@ async function listGrants(tx: Tx, { orgId }: InOrg, { lock }: { readonly lock: b
     .where('orgId', '=', orgId)
     .orderBy('id')
   const ofInvites = tx.selectFrom('invite').select(['id', 'email', 'doc']).where('orgId', '=', orgId).orderBy('id')
-  const roles = await (lock ? ofRoles.forUpdate() : ofRoles).execute()
-  const tokens = await (lock ? ofTokens.forUpdate() : ofTokens).execute()
-  const invites = await (lock ? ofInvites.forUpdate() : ofInvites).execute()
+  const ssos = await ofSsos.modifyEnd(lock).execute()
+  const roles = await ofRoles.modifyEnd(lock).execute()
+  const tokens = await ofTokens.modifyEnd(lock).execute()
+  const invites = await ofInvites.modifyEnd(lock).execute()
   return {
-    roles,
-    tokens: tokens.map(({ id, name, privileges }) => ({ id, name, privileges: privileges ?? [] })),
-    invites: invites.map(({ id, email, doc }) => ({ id, name: email, doc, privileges: doc.privileges })),
+    ssoIds: ssos.map(({ id }) => id),
+    grants: {
+      roles,
+      tokens: tokens.map(({ id, name, privileges }) => ({ id, name, privileges: privileges ?? [] })),
+      invites: invites.map(({ id, email, doc }) => ({ id, name: email, doc, privileges: doc.privileges })),
+    },
   }
 }
 
