@@ -82,8 +82,8 @@ function isGiven(entry: [string, string | undefined]): entry is [string, string]
   return entry[1] !== undefined
 }
 
-/** The statuses for a path that another operation has, and for segments and headers that are too long to look for one. */
-const beforeAnyOperation = new Set([405, 414, 431])
+/** The status for a path that another operation has. */
+const beforeAnyOperation = new Set([405])
 
 /** @returns What is wrong with the answer; null if it is correct. */
 function objection({ spec }: Operation, { status, headers, body }: Answer): string | null {

@@ -166,9 +166,12 @@ export function impliedErrors({ at, schema }: Pick<Operation, 'at' | 'schema'>):
     403: audience !== 'nobody',
     404: path.includes(':'),
     413: body !== undefined,
+    // A segment of the path, or the query with the headers, may be too long for any operation to be found.
+    414: path.includes(':'),
     // A stream is taken whatever the client calls it.
     415: body !== undefined && !types.includes('application/octet-stream'),
     429: true,
+    431: true,
   }
   const statuses = Object.keys(answered).map(Number)
   return Object.fromEntries(statuses.filter((status) => answered[status]).map((status) => [status, ErrorReply]))

@@ -23,6 +23,7 @@ const sharedErrors: Readonly<Record<number, SharedError>> = {
   404: { name: 'NotFound', description: 'There is no such object, or the caller may not know of it' },
   409: { name: 'Conflict', description: 'What the request relies on has changed' },
   413: { name: 'ContentTooLarge', description: 'The body, or what it would be kept as, is too large' },
+  414: { name: 'UriTooLong', description: 'A segment of the path is too long' },
   415: { name: 'UnsupportedMediaType', description: 'The body is of a content type that the operation does not take' },
   429: {
     name: 'TooManyRequests',
@@ -30,6 +31,10 @@ const sharedErrors: Readonly<Record<number, SharedError>> = {
     headers: {
       'Retry-After': { description: 'seconds after which another try makes sense', schema: { type: 'integer' } },
     },
+  },
+  431: {
+    name: 'RequestHeaderFieldsTooLarge',
+    description: 'The headers, with the path and the query, are too large',
   },
   503: { name: 'Unavailable', description: 'Something that the service depends on does not work now' },
 }
