@@ -122,4 +122,10 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
     file: 'src/upgrades/plan-snapshots.ts',
     why: 'The upgrade would run without the snapshot; where some devices can, the others are noted in the record',
   },
+  {
+    what: '`search_after` in a search, and `cert_expiry_duration` in searches of the last configurations',
+    words: 'is no parameter of this operation',
+    file: 'src/http/validate.ts',
+    why: 'Newer clients have them. `next` of an answer contains all that leads to the next page, so no client gets a cursor to send; devices do not tell when their certificates expire',
+  },
 ]
