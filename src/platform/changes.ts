@@ -12,6 +12,7 @@ export type ChangeKind =
   | 'mxedge'
   | 'mxedge_stats'
   | 'mxedge_left'
+  | 'alarm'
 
 export interface Change {
   readonly kind: ChangeKind

@@ -3,6 +3,8 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { recordCommandOutcomes, recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
+import { endAlarms, raiseAlarms } from '../../src/events/alarms/store.ts'
+import { inTx } from '../../src/platform/db.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
@@ -134,6 +136,37 @@ describe('the stream', () => {
     await server.call('DELETE', `${orgs}/mxedges/${made.id}`)
     for (const channel of [`${orgs}/mxedges`, `/sites/${siteId}/mxedges`])
       await told(channel, ({ id, deleted }) => id === made.id && deleted === true)
+  })
+
+  it('tells of alarms that are raised, acknowledged and ended, in the organization and in their site', async () => {
+    const { orgId } = server.org
+    const client = await open()
+    const channels = [`/orgs/${orgId}/alarms`, `/sites/${siteId}/alarms`]
+    for (const channel of channels) await client.subscribe(channel)
+    const told = (channel: string, expected: AnyJson) =>
+      waitUntil(
+        'the alarm',
+        () =>
+          client.received.find(
+            ({ channel: name, data }) =>
+              name === channel && data.status === expected.status && data.acked === expected.acked,
+          )?.data ?? null,
+      )
+    const key = { orgId, type: 'device_down', subject: device.id } as const
+    const raised = { ...key, siteId, text: 'Hall is offline', details: { aps: [device.mac] } }
+    await inTx(server.ctx, (tx) => raiseAlarms(tx, [raised], new Date()))
+    for (const channel of channels) {
+      const { id } = await told(channel, { status: 'open', acked: false })
+      const { body } = await server.call('GET', `${channel}/search?limit=1000`)
+      expect(body.results.find((alarm: AnyJson) => alarm.id === id)).toMatchObject({ text: 'Hall is offline' })
+    }
+    await server.call('POST', `/sites/${siteId}/alarms/ack_all`, { body: {} })
+    for (const channel of channels) await told(channel, { status: 'open', acked: true })
+    await server.call('POST', `/sites/${siteId}/alarms/unack`, {
+      body: { alarm_ids: [(await told(channels[0] ?? '', { status: 'open', acked: true })).id] },
+    })
+    await inTx(server.ctx, (tx) => endAlarms(tx, [key], new Date()))
+    for (const channel of channels) await told(channel, { status: 'resolved', acked: false })
   })
 
   it('says each change once, however often a device changes meanwhile', async () => {

@@ -2,6 +2,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import type { SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
+import { noteChanges } from '../../platform/changes.ts'
 import { epochS } from '../../platform/clock.ts'
 import { type Tx, anyOf } from '../../platform/db.ts'
 import { columnsOf, rowsAs } from '../../platform/rows.ts'
@@ -23,6 +24,7 @@ export interface NewAlarm {
 export type AlarmKey = Pick<NewAlarm, 'orgId' | 'subject'> & { readonly type: LastingAlarmType }
 
 type AlarmRow = Selectable<AlarmTable>
+type AlarmId = Pick<AlarmRow, 'orgId' | 'id'>
 
 const newColumns = columnsOf('alarm', {
   orgId: 'uuid',
@@ -86,6 +88,7 @@ export async function closeCounts(tx: Tx, before: Date): Promise<void> {
 }
 
 function insertAlarmEvents(tx: Tx, changed: readonly AlarmRow[], at: Date): Promise<void> {
+  noteChanges(tx, 'alarm', changed)
   const events = changed.map((alarm) => ({
     orgId: alarm.orgId,
     siteId: alarm.siteId,
@@ -137,22 +140,26 @@ export interface Acknowledgment {
  */
 export async function ackAlarms(tx: Tx, scope: SitesScope, { chosen, note, at }: Acknowledgment): Promise<number> {
   const { adminId, name } = scope.actor
-  const { numAffectedRows = 0n } = await sql`
+  const { rows } = await sql<AlarmId>`
     update alarm set acked_at = ${at}, acked_by = ${adminId}, acked_by_name = ${name}, note = ${note},
       ended_at = case when lasts then ended_at else ${at} end, counting = counting and lasts and ended_at is null
     where ${inScope(scope, chosen)} and acked_at is null
+    returning org_id, id
   `.execute(tx)
-  return Number(numAffectedRows)
+  noteChanges(tx, 'alarm', rows)
+  return rows.length
 }
 
 /** Takes acknowledgments back. @returns How many they were. */
 export async function unackAlarms(tx: Tx, scope: SitesScope, chosen: ChosenAlarms): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
+  const { rows } = await sql<AlarmId>`
     update alarm set acked_at = null, acked_by = null, acked_by_name = null, note = null,
       ended_at = case when lasts then ended_at end
     where ${inScope(scope, chosen)} and acked_at is not null
+    returning org_id, id
   `.execute(tx)
-  return Number(numAffectedRows)
+  noteChanges(tx, 'alarm', rows)
+  return rows.length
 }
 
 function inScope(scope: SitesScope, chosen: ChosenAlarms): RawBuilder<boolean> {

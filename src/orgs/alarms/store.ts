@@ -1,5 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import type { SitesScope } from '../../access/scope.ts'
+import type { OrgScope, SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
 import { alarms } from '../../events/alarms/alarm-types.ts'
 import type { AlarmTable } from '../../events/tables.ts'
@@ -9,7 +9,7 @@ import type { Counts, Sort, TimeRange } from '../../http/search.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { type Column, type Columns, column, conditionsOn } from '../../http/store-filters.ts'
 import { countsOf, pageOf } from '../../http/store-pages.ts'
-import type { Reader } from '../../platform/db.ts'
+import { type Reader, anyOf } from '../../platform/db.ts'
 import type { alarmCounts, alarmSorts, orgAlarmFilters } from './filters.ts'
 
 type Filters = typeof orgAlarmFilters
@@ -62,6 +62,10 @@ const fields = {
 
 export interface AlarmSearch extends AlarmFilter {
   readonly sort: Sort<AlarmSort>
+}
+
+export function listAlarmsById(reader: Reader, scope: OrgScope, ids: readonly string[]): Promise<FoundAlarm[]> {
+  return reader.selectFrom('alarm').selectAll().where('orgId', '=', scope.orgId).where('id', '=', anyOf(ids)).execute()
 }
 
 /** Lists alarms by the field of the sort, and by id among equal ones. */
