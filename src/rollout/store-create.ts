@@ -207,13 +207,23 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, { org, sites, targets 
       adminId: actor.adminId,
     })
     .execute()
-  const siteRows = sites.map((site) => ({
+  await insertSiteUpgrades(tx, scope, sites, { orgUpgradeId: org.id, createdAt: org.createdAt })
+  await insertTargets(tx, scope, targets, { enteredAt: org.createdAt, timeline: '' })
+}
+
+/** @param every What the site upgrades have in common. */
+export async function insertSiteUpgrades(
+  tx: Tx,
+  { orgId }: InOrg,
+  sites: readonly NewSiteUpgrade[],
+  every: { readonly orgUpgradeId: string; readonly createdAt: Date },
+): Promise<void> {
+  const rows = sites.map((site) => ({
     ...site,
     downloads: site.plan.downloads === undefined ? null : newDownloads,
-    finishedAt: site.dueMs === null ? org.createdAt : null,
+    finishedAt: site.dueMs === null ? every.createdAt : null,
   }))
-  await insertRows(tx, siteColumns, siteRows, { every: { orgId, orgUpgradeId: org.id, createdAt: org.createdAt } })
-  await insertTargets(tx, scope, targets, { enteredAt: org.createdAt, timeline: '' })
+  await insertRows(tx, siteColumns, rows, { every: { orgId, ...every } })
 }
 
 /** @param every What the targets have in common. */

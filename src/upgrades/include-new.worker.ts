@@ -1,8 +1,10 @@
+import { uuidv7 } from 'uuidv7'
 import { type OrgScope, systemScope } from '../access/scope.ts'
 import { insertActiveTargets } from '../devices/commands/store-upgrades.ts'
 import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { appendDeviceEvents } from '../events/append.ts'
 import { listVersions, lockImages } from '../firmware/store.ts'
+import { listWindows } from '../orgs/store-setting.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
@@ -22,9 +24,12 @@ import {
   lockIncludingSites,
   updateInclusion,
 } from '../rollout/store-inclusion.ts'
+import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { INCLUDE_MS } from './org-upgrade.ts'
 import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './plan-joining.ts'
+import { type LaterSites, planLaterSite, planLaterTimes } from './plan-later-sites.ts'
+import { listLaterSites, shareUpgradeSites } from './store.ts'
 import { rankJoining } from './uplinks/rank-joining.ts'
 
 const INTERVAL_MS = 2000
@@ -65,36 +70,58 @@ export async function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promis
 async function includeNew(ctx: Context, upgrade: DueInclusion, maxDevices: number): Promise<void> {
   const { orgId, id, after } = upgrade
   const scope = systemScope('rollout', orgId)
-  const sites = await listOpenSites(ctx.db, scope, id)
-  if (sites.length === 0) return updateInclusion(ctx.db, scope, id, { dueMs: null, after: null })
+  const open = await listOpenSites(ctx.db, scope, id)
+  if (open.length === 0) return updateInclusion(ctx.db, scope, id, { dueMs: null, after: null })
+  const joining = decodeJoining(upgrade.joining)
+  const later = joining.laterSites === null ? [] : await planLater(ctx, scope, { id, laterSites: joining.laterSites })
+  const sites = [...open, ...later.map((site) => ({ ...site, windows: site.plan.windows ?? null }))]
   const siteIds = sites.map(({ siteId }) => siteId)
   const look = { orgUpgradeId: id, siteIds, after, limit: maxDevices }
   const { candidates, last } = await listJoining(ctx.db, scope, look)
   if (candidates.length > 0) {
-    const joining = decodeJoining(upgrade.joining)
     const catalog = await listVersions(ctx.db, scope)
     const models = [...new Set(candidates.map(({ model }) => model))]
     const versions = await listModelVersions(ctx.db, scope, { orgUpgradeId: id, models })
     const devices = planJoining(joining, candidates, { sites, catalog, versions })
-    if (devices.length > 0) await include(ctx, scope, { id, sites, devices, joining })
+    if (devices.length > 0) await include(ctx, scope, { id, open, later, devices, joining })
   }
   const dueMs = ctx.serviceClock.nowMs() + (last === null ? INCLUDE_MS : NEXT_LOOK_MS)
   await updateInclusion(ctx.db, scope, id, { dueMs, after: last })
 }
 
+/** Plans a site upgrade for each site with devices that was created after the upgrade. */
+async function planLater(
+  ctx: Context,
+  scope: OrgScope,
+  { id, laterSites }: { readonly id: string; readonly laterSites: LaterSites },
+): Promise<NewSiteUpgrade[]> {
+  const sites = await listLaterSites(ctx.db, scope, id)
+  const siteIds = sites.map((site) => site.id)
+  const ofSites = await listWindows(ctx.db, scope, siteIds)
+  const times = planLaterTimes(laterSites, { sites, ofSites, now: ctx.clock.now() })
+  return sites.flatMap((site) => {
+    const siteTimes = times.get(site.id)
+    return siteTimes === undefined ? [] : [planLaterSite(laterSites, { site, upgradeId: uuidv7() }, siteTimes)]
+  })
+}
+
 interface Inclusion {
   /** The id of the organization upgrade. */
   readonly id: string
-  readonly sites: readonly OpenSite[]
+  readonly open: readonly OpenSite[]
+  /** Those of sites that the upgrade has not yet; they are inserted with their first device. */
+  readonly later: readonly NewSiteUpgrade[]
   readonly devices: readonly JoiningDevice[]
   readonly joining: Pick<Joining, 'joins' | 'downloadsJoin'>
 }
 
-function include(ctx: Context, scope: OrgScope, { id, sites, devices, joining }: Inclusion): Promise<void> {
+function include(ctx: Context, scope: OrgScope, { id, open, later, devices, joining }: Inclusion): Promise<void> {
   const now = ctx.clock.now()
   const nowMs = ctx.serviceClock.nowMs()
-  const upgradeIds = new Map(sites.map((site) => [site.siteId, site.id]))
+  const upgradeIds = new Map([...open, ...later].map((site) => [site.siteId, site.id]))
   return inTx(ctx, async (tx) => {
+    // The sites before the upgrades, as by the creation of an upgrade.
+    const shared = await shareLater(tx, scope, { later, devices })
     // In the order of the engine and of a retry.
     const [org] = await lockOrgUpgrades(tx, scope, [id])
     if (org === undefined || (await listOpenSites(tx, scope, id)).length === 0) return
@@ -103,15 +130,53 @@ function include(ctx: Context, scope: OrgScope, { id, sites, devices, joining }:
       return upgradeId === undefined ? [] : [{ ...one, upgradeId }]
     })
     const locked = await lockIncludingSites(tx, scope, [...new Set(wanted.map(({ upgradeId }) => upgradeId))])
-    const included = await reserve(tx, scope, { id, wanted, siteUpgradeIds: locked.map((site) => site.id) })
+    const added = await keepMissing(tx, scope, { id, sites: shared })
+    const siteUpgradeIds = [...locked, ...added].map((site) => site.id)
+    const included = await reserve(tx, scope, { id, wanted, siteUpgradeIds })
     if (included.length === 0) return
+    const begun = added.filter((site) => included.some(({ upgradeId }) => upgradeId === site.id))
+    await insertSiteUpgrades(tx, scope, begun, { orgUpgradeId: id, createdAt: now })
+    const fresh = await lockIncludingSites(
+      tx,
+      scope,
+      begun.map((site) => site.id),
+    )
     const ranks = await rankJoining(tx, scope, included)
     const { joins, downloadsJoin } = joining
-    const plan = planInclusion(org, locked, { devices: included, joins, downloadsJoin, ranks, nowMs })
+    const plan = planInclusion(org, [...locked, ...fresh], { devices: included, joins, downloadsJoin, ranks, nowMs })
     await insertIncluded(tx, scope, id, { plan, now, nowMs })
     await appendInclusion(tx, scope, { id, included, now })
     wakeAfterCommit(tx, 'rollouts')
   })
+}
+
+/** Prevents the deletion of the sites of devices that join. @returns Those that still exist. */
+async function shareLater(
+  tx: Tx,
+  scope: OrgScope,
+  { later, devices }: Pick<Inclusion, 'later' | 'devices'>,
+): Promise<NewSiteUpgrade[]> {
+  const joined = new Set(devices.map(({ device }) => device.siteId))
+  const wanted = later.filter(({ siteId }) => joined.has(siteId))
+  if (wanted.length === 0) return []
+  const sites = await shareUpgradeSites(
+    tx,
+    scope,
+    wanted.map(({ siteId }) => siteId),
+  )
+  const existing = new Set(sites.map((site) => site.id))
+  return wanted.filter(({ siteId }) => existing.has(siteId))
+}
+
+/** Leaves out those that another worker has inserted. The caller has locked the organization upgrade. */
+async function keepMissing(
+  tx: Tx,
+  scope: OrgScope,
+  { id, sites }: { readonly id: string; readonly sites: readonly NewSiteUpgrade[] },
+): Promise<readonly NewSiteUpgrade[]> {
+  if (sites.length === 0) return []
+  const missing = new Set((await listLaterSites(tx, scope, id)).map((site) => site.id))
+  return sites.filter(({ siteId }) => missing.has(siteId))
 }
 
 /** Assigns the devices to the upgrade, as far as possible. */

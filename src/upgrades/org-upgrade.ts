@@ -1,5 +1,5 @@
 import type { MaintenanceWindow } from '../orgs/windows/windows.ts'
-import type { Selection } from './plan-selection.ts'
+import type { JoiningSelection, Selection } from './plan-selection.ts'
 import type { StartTime } from './plan-start.ts'
 import type { VersionChoice } from './plan-versions.ts'
 import type {
@@ -96,8 +96,8 @@ export interface UpgradeRequest {
   readonly windows: readonly MaintenanceWindow[] | null
   /** Devices of other upgrades that have not begun with them are taken over. */
   readonly supersede: boolean
-  /** Devices that join later, or match only later, are taken in while the upgrade runs. */
-  readonly includeNew: boolean
+  /** Which devices are taken in while the upgrade runs, if they join or match only later; null: none. */
+  readonly includeNew: JoiningSelection | null
   /** The body as it came, for the record. */
   readonly document: Readonly<Record<string, unknown>>
 }

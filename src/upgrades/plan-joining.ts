@@ -2,11 +2,12 @@ import type { DeviceType } from '../events/device-type.ts'
 import { identifyVersion } from '../firmware/version-identity.ts'
 import type { Candidate } from '../rollout/store-create.ts'
 import type { ModelVersion, OpenSite } from '../rollout/store-inclusion.ts'
-import type { UpgradeHop } from '../rollout/rollout.ts'
+import type { UpgradeHop, UpgradePart } from '../rollout/rollout.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
-import { type DevicePlan, decideDevice, decideEntry } from './plan-org-upgrade.ts'
+import { type DevicePlan, decideDevice, decideEntry, limitOne } from './plan-org-upgrade.ts'
 import { bindTarget } from './plan-hops.ts'
-import { isSelected } from './plan-selection.ts'
+import { type EncodedLaterSites, type LaterSites, decodeLaterSites, encodeLaterSites } from './plan-later-sites.ts'
+import { type JoiningSelection, mayJoin } from './plan-selection.ts'
 import { type CatalogEntry, compareVersions, resolveVersion } from './plan-versions.ts'
 import { limitToWindows } from './plan-windows.ts'
 import type { Phasing } from './strategies/strategy.ts'
@@ -23,45 +24,63 @@ export interface JoiningDevice {
 }
 
 /** Which devices may join an upgrade, what they get, and where in it they go. */
-export interface Joining extends Pick<UpgradeRequest, 'selection' | 'versions'> {
+export interface Joining extends Pick<UpgradeRequest, 'versions'> {
+  readonly selection: JoiningSelection
   readonly onlyType: DeviceType | null
   readonly joins: Phasing['joins']
   /** The same for the phases of the downloads. */
   readonly downloadsJoin: Phasing['joins']
+  /** Null: the whole upgrade. */
+  readonly part: UpgradePart | null
+  /** What the upgrade does at sites that are created after it; null: nothing. */
+  readonly laterSites: LaterSites | null
 }
 
 /** Encodes for its storage which devices may join the upgrade of a request. */
-export function encodeJoining({ selection, versions, phasing, downloads }: UpgradeRequest): Record<string, unknown> {
+export function encodeJoining(
+  { versions, phasing, downloads, only }: UpgradeRequest,
+  { selection, laterSites }: Pick<Joining, 'selection' | 'laterSites'>,
+): Record<string, unknown> {
+  const { ids, except, ...criteria } = selection
   return {
-    selection: { ...selection, ids: selection.ids && [...selection.ids] },
+    selection: { ...criteria, ids: ids && [...ids], ...(except !== undefined && { except: [...except] }) },
     versions: versions.map((choice) => Object.assign({}, choice, { modelVersion: [...choice.modelVersion] })),
     onlyType: phasing.onlyType,
     joins: phasing.joins,
     downloadsJoin: downloads?.phasing.joins ?? 'last_phase',
+    part: only?.part ?? null,
+    laterSites: laterSites && encodeLaterSites(laterSites),
   }
 }
 
 /** @param document Comes from encodeJoining(). */
 export function decodeJoining(document: Readonly<Record<string, unknown>>): Joining {
-  const { selection, versions, ...rest } = document as unknown as EncodedJoining
+  const { selection, versions, laterSites = null, ...rest } = document as unknown as EncodedJoining
+  const { ids, except, ...criteria } = selection
   return {
-    // Those of upgrades that earlier versions began have none.
+    // Those of upgrades that earlier versions began have neither.
     downloadsJoin: 'last_phase',
+    part: null,
     ...rest,
-    selection: { ...selection, ids: selection.ids && new Set(selection.ids) },
+    laterSites: laterSites && decodeLaterSites(laterSites),
+    selection: { ...criteria, ids: ids && new Set(ids), ...(except !== undefined && { except: new Set(except) }) },
     versions: versions.map((choice) => Object.assign({}, choice, { modelVersion: new Map(choice.modelVersion) })),
   }
 }
 
-interface EncodedJoining extends Pick<Joining, 'onlyType' | 'joins'>, Partial<Pick<Joining, 'downloadsJoin'>> {
-  readonly selection: Omit<Joining['selection'], 'ids'> & { readonly ids: readonly string[] | null }
+interface EncodedJoining extends Pick<Joining, 'onlyType' | 'joins'>, Partial<Pick<Joining, 'downloadsJoin' | 'part'>> {
+  readonly laterSites?: EncodedLaterSites | null
+  readonly selection: Omit<JoiningSelection, 'ids' | 'except'> & {
+    readonly ids: readonly string[] | null
+    readonly except?: readonly string[]
+  }
   readonly versions: readonly (Omit<Joining['versions'][number], 'modelVersion'> & {
     readonly modelVersion: readonly (readonly [string, string])[]
   })[]
 }
 
 export interface JoiningFacts {
-  readonly sites: readonly OpenSite[]
+  readonly sites: readonly Pick<OpenSite, 'siteId' | 'windows'>[]
   readonly catalog: readonly CatalogEntry[]
   /** What the upgrade gives to other devices of the same models. */
   readonly versions: readonly ModelVersion[]
@@ -77,16 +96,19 @@ export function planJoining(
   candidates: readonly Candidate[],
   { sites, catalog, versions }: JoiningFacts,
 ): JoiningDevice[] {
-  const { selection, onlyType } = joining
+  const { selection, onlyType, part } = joining
+  const only = part && { part }
   const known = new Map(versions.map((version) => [version.model, version]))
   const ofModel = Map.groupBy(catalog, ({ model }) => model)
   const plans = candidates
-    .filter((device) => isSelected(device, selection) && (onlyType ?? device.type) === device.type)
+    .filter((device) => mayJoin(device, selection) && (onlyType ?? device.type) === device.type)
     .map((device) =>
       planOne(joining, device, { catalog: ofModel.get(device.model) ?? [], pinned: known.get(device.model) }),
     )
+    // What it had downloaded before it joined is unknown, and downloaded again.
+    .map((plan) => (part === null ? plan : limitOne(part, plan, new Map())))
   const windows = new Map(sites.map(({ siteId, windows: own }) => [siteId, { windows: own ?? [] }]))
-  return limitToWindows({ only: null }, plans, windows).flatMap((plan) =>
+  return limitToWindows({ only }, plans, windows).flatMap((plan) =>
     plan.kind === 'upgrade'
       ? [
           {

@@ -7,7 +7,7 @@ import { isSelected, type Selectable } from './plan-selection.ts'
 import { PAST_TOLERANCE_MS, type StartTime, findZone, resolveStartTime, utcZone } from './plan-start.ts'
 import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from './plan-versions.ts'
 import { canStage } from '../rollout/decide-order.ts'
-import type { UpgradeNote } from '../rollout/rollout.ts'
+import type { UpgradeNote, UpgradePart } from '../rollout/rollout.ts'
 import type { UpgradeRequest, RequestedModel, RequestedTime, RequestedVersion, UpgradeSite } from './org-upgrade.ts'
 
 export interface SiteTimes {
@@ -30,6 +30,15 @@ export function planTimes(
   now: Date,
 ): Map<string, SiteTimes> {
   for (const requested of [start, reboot]) if (requested !== null) refusePast(requested, sites, now)
+  return resolveTimes({ start, reboot }, sites, now)
+}
+
+/** The same for sites that join an upgrade later: any time may have passed there. */
+export function resolveTimes(
+  { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
+  sites: readonly UpgradeSite[],
+  now: Date,
+): Map<string, SiteTimes> {
   return new Map(
     sites.map((site) => {
       const zone = findZone(site.timezone)
@@ -163,22 +172,29 @@ export function limitToPart<D extends UpgradeDevice & Parameters<typeof canStage
   staged: StagedImages,
 ): readonly DevicePlan<D>[] {
   if (only === null) return plans
-  const limited = plans.map((plan): DevicePlan<D> => {
-    if (plan.kind !== 'upgrade') return plan
-    const { device, entry, via = [] } = plan
-    const reason = !canStage(device)
-      ? 'does not download apart from its reboot'
-      : via.length > 0
-        ? `must first install ${via.map(({ version }) => version).join(', then ')}, and reboot`
-        : only.part === 'activate' && staged.get(device.id) !== entry.imageId
-          ? `has not downloaded ${entry.version}`
-          : null
-    return reason === null ? plan : { kind: 'leave_out', device, reason }
-  })
+  const limited = plans.map((plan) => limitOne(only.part, plan, staged))
   const [first] = limited
   if (first?.kind === 'leave_out' && limited.every(({ kind }) => kind === 'leave_out'))
     throw invalidField(only.field, `is -1, which no device can do: ${first.device.mac} ${first.reason}`)
   return limited
+}
+
+/** Leaves out a device that can't do this part of an upgrade alone. */
+export function limitOne<D extends UpgradeDevice & Parameters<typeof canStage>[0]>(
+  part: UpgradePart,
+  plan: DevicePlan<D>,
+  staged: StagedImages,
+): DevicePlan<D> {
+  if (plan.kind !== 'upgrade') return plan
+  const { device, entry, via = [] } = plan
+  const reason = !canStage(device)
+    ? 'does not download apart from its reboot'
+    : via.length > 0
+      ? `must first install ${via.map(({ version }) => version).join(', then ')}, and reboot`
+      : part === 'activate' && staged.get(device.id) !== entry.imageId
+        ? `has not downloaded ${entry.version}`
+        : null
+  return reason === null ? plan : { kind: 'leave_out', device, reason }
 }
 
 /**

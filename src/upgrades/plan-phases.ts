@@ -64,6 +64,16 @@ export function planPhases<T extends TargetFacts>(
   return { org: { phase_sizes: sizes, gates: gatesOf(phasing, sizes.length) }, bySite: new Map(plans) }
 }
 
+/** The phases of a site that has no target yet, of an upgrade with the phases `org` of all sites. */
+export function emptyPhases<T extends TargetFacts>(
+  org: OrgPhasePlan | null,
+  { phasing, ...facts }: PlanFacts & { readonly phasing: Phasing },
+): PhasePlan<T> {
+  if (org !== null) return { ...place(org.phase_sizes.map(() => [])), gates: null }
+  const phases = phasing.plan<T>([], facts)
+  return { ...place(phases), gates: gatesOf(phasing, phases.length) }
+}
+
 function place<T>(phases: readonly (readonly T[])[]): Omit<PhasePlan<T>, 'gates'> {
   const inOrder = phases.flatMap((targets, index) => targets.map((target) => ({ target, phase: index + 1 })))
   return {

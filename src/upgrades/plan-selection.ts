@@ -1,3 +1,4 @@
+import { isSsrModel } from '../devices/registry/models.ts'
 import type { DeviceType } from '../events/device-type.ts'
 
 /** The part of a property that a rule compares: like a slice in Python, negative counts from the end. */
@@ -45,6 +46,20 @@ export interface Selection {
   readonly models: readonly string[] | null
   /** One of them must match. */
   readonly rules: readonly Rule[] | null
+}
+
+/** Which devices an upgrade takes in that are at its sites later. */
+export interface JoiningSelection extends Selection {
+  /** Devices that the request could have named, and did not. Absent: none. */
+  readonly except?: ReadonlySet<string>
+  /** Only SSR routers. */
+  readonly onlySsr?: true
+}
+
+export function mayJoin(device: Selectable, { except, onlySsr, ...selection }: JoiningSelection): boolean {
+  return (
+    isSelected(device, selection) && except?.has(device.id) !== true && (onlySsr !== true || isSsrModel(device.model))
+  )
 }
 
 export function isSelected(device: Selectable, { ids, type, models, rules }: Selection): boolean {

@@ -1,17 +1,19 @@
 import { finalVersionOf } from '../rollout/hops.ts'
 import { identifyVersion } from '../firmware/version-identity.ts'
 import { canStage } from '../rollout/decide-order.ts'
-import { type DownloadPlan, type UpgradeNote, type UpgradePlan, noCounts } from '../rollout/rollout.ts'
+import { type UpgradeNote, noCounts } from '../rollout/rollout.ts'
 import { noteRanks, planSiteRanks } from './uplinks/plan-site-ranks.ts'
 import type { CabledDevice, Ranks } from './uplinks/plan-ranks.ts'
 import type { RadioFactsByMac } from './radio/radio.ts'
 import type { PlanFacts } from './strategies/strategy.ts'
-import { type PhasePlan, planPhases } from './plan-phases.ts'
+import { type PhasePlan, emptyPhases, planPhases } from './plan-phases.ts'
 import { type TakenTarget, noteTaken } from '../rollout/plan-takeover.ts'
 import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
 import { type PhasingPlan, planPhasing } from './plan-downloads.ts'
-import { type P2pBatches, noteP2p, noteUnusedP2p, planP2p } from './plan-p2p.ts'
+import { noteP2p, noteUnusedP2p } from './plan-p2p.ts'
+import { planLaterSites, planSiteP2p, presentPlan } from './present-plan.ts'
 import { encodeJoining } from './plan-joining.ts'
+import type { LaterSites } from './plan-later-sites.ts'
 import { bindTarget, noteHops } from './plan-hops.ts'
 import { noteHealth } from './plan-health.ts'
 import { noteRollbacks } from './plan-rollbacks.ts'
@@ -62,19 +64,20 @@ export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): New
   const selected = siteUpgrades.map(({ site, upgradeId }) => {
     return { upgradeId, targets: selectClaimed(plansBySite.get(site.id) ?? [], claimed) }
   })
-  const { phasing, downloads, onlyTwoSteps, notes } = planPhasing(request, plans)
+  const { notes, ...scopes } = planPhasing(request, plans)
+  const { phasing, downloads, onlyTwoSteps } = scopes
   const ranks = planSiteRanks(selected, inputs.cabled)
   const siteGroups = new Map(siteUpgrades.map(({ site }) => [site.id, site.groups]))
   const facts = { upgradeId: id, radio, ranks, siteGroups }
   const meant = plans.map(({ device }) => device)
   for (const each of [phasing, downloads]) each?.refuseDevices?.(meant, facts)
-  const { org, bySite } = planPhases(selected, { phasing, ...facts })
+  const reboots = planPhases(selected, { phasing, ...facts })
   const apart = selected.map(({ upgradeId, targets: all }) => {
     return { upgradeId, targets: onlyTwoSteps ? all.filter(canStage) : all }
   })
   const loads = downloads === null ? null : planPhases(apart, { phasing: downloads, ...facts })
   const sites = siteUpgrades.flatMap(({ site, upgradeId }): SitePlan[] => {
-    const phases = bySite.get(upgradeId)
+    const phases = reboots.bySite.get(upgradeId)
     const siteTimes = times.get(site.id)
     if (phases === undefined || siteTimes === undefined) return []
     const mine = {
@@ -84,17 +87,22 @@ export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): New
       phases,
       downloads: loads?.bySite.get(upgradeId) ?? null,
     }
-    return [{ upgradeId, site, times: siteTimes, ...mine, scopes: { phasing, downloads, onlyTwoSteps }, ranks, nowMs }]
+    return [{ upgradeId, site, times: siteTimes, ...mine, scopes, ranks, nowMs }]
   })
   const targets = sites.flatMap((site) => planTargets(site, request.only?.part === 'activate'))
   const limit = phasing.maxFailurePercentage ?? downloads?.maxFailurePercentage ?? null
-  const all = { phasePlan: org, downloadPlan: loads?.org ?? null, maxFailurePercentage: limit }
+  const all = { phasePlan: reboots.org, downloadPlan: loads?.org ?? null, maxFailurePercentage: limit }
+  const empty = {
+    phases: emptyPhases<Selected>(reboots.org, { phasing, ...facts }),
+    downloads: downloads && emptyPhases<Selected>(loads?.org ?? null, { phasing: downloads, ...facts }),
+  }
   return {
     org: planOrg(request, {
       ...inputs,
       ...all,
       phasing,
       targets,
+      laterSites: planLaterSites(request, { ...empty, scopes, maxFailurePercentage: limit }),
       notes: [...phasing.notes, ...notes, ...(request.p2p === null ? [] : noteUnusedP2p(request.p2p))],
     }),
     sites: sites.map((site) => planSite(request, { ...site, maxFailurePercentage: limit }, facts)),
@@ -113,6 +121,7 @@ interface OrgInputs
   readonly targets: readonly NewTarget[]
   /** Of the reboots. */
   readonly phasing: Phasing
+  readonly laterSites: LaterSites | null
 }
 
 function planOrg(
@@ -130,9 +139,10 @@ function planOrg(
     nowMs,
     taken = [],
     phasing,
+    laterSites,
   }: OrgInputs,
 ): NewOrgUpgrade {
-  const { kind, strategy, versions, p2p, document } = request
+  const { kind, strategy, versions, p2p, document, includeNew } = request
   return {
     id,
     kind,
@@ -146,8 +156,8 @@ function planOrg(
     phasePlan,
     downloadPlan,
     notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...notes, ...noteTaken(taken)],
-    joining: request.includeNew ? encodeJoining({ ...request, phasing }) : null,
-    includeDueMs: request.includeNew ? nowMs + INCLUDE_MS : null,
+    joining: includeNew && encodeJoining({ ...request, phasing }, { selection: includeNew, laterSites }),
+    includeDueMs: includeNew && nowMs + INCLUDE_MS,
     createdAt: now,
   }
 }
@@ -195,47 +205,6 @@ function planSite(request: UpgradeRequest, sitePlan: LimitedSitePlan, facts: Pla
     // The engine looks at once, and waits for the start by itself.
     dueMs: planned === 0 ? null : nowMs,
   }
-}
-
-function presentPlan(request: UpgradeRequest, sitePlan: LimitedSitePlan): UpgradePlan {
-  const { strategy, only, snapshot, rollback, health } = request
-  const { phases, times, scopes, ranks, maxFailurePercentage } = sitePlan
-  const downloads = presentDownloads(request, sitePlan)
-  const p2p = planSiteP2p(request, sitePlan)
-  return {
-    strategy,
-    phase_scope: scopes.phasing.scope,
-    phases: phases.sizes.length,
-    phase_sizes: scopes.phasing.scope === 'org' || phases.gates !== null ? phases.sizes : null,
-    gates: phases.gates,
-    max_failure_percentage: maxFailurePercentage,
-    stages: phases.targets.some(({ target }) => canStage(target)),
-    ...(downloads !== null && { downloads }),
-    ...(phases.targets.some(({ target }) => ranks.has(target.mac)) && { ranked: true as const }),
-    ...(p2p !== null && p2p.maxDownloads !== null && { max_downloads: p2p.maxDownloads }),
-    ...(only !== null && { only: only.part }),
-    ...(snapshot && { snapshot }),
-    ...(rollback && { rollback }),
-    ...(health && { health }),
-    planned: phases.targets.length,
-    timezone: times.timezone,
-    ...(times.windows.length > 0 && { windows: times.windows }),
-  }
-}
-
-/** Null where peer-to-peer downloads are not wanted. */
-function planSiteP2p({ p2p }: UpgradeRequest, { phases }: SitePlan): P2pBatches | null {
-  if (p2p?.isEnabled !== true) return null
-  return planP2p(p2p, phases.targets.filter(({ target }) => target.type === 'ap').length)
-}
-
-/** Null where no device of the site is in a phase of the downloads, nor may join one. */
-function presentDownloads(request: UpgradeRequest, { downloads, scopes }: SitePlan): DownloadPlan | null {
-  if (downloads === null || scopes.downloads === null) return null
-  if (downloads.targets.length === 0 && !request.includeNew) return null
-  const { sizes, gates } = downloads
-  const plan = { strategy: request.downloads?.strategy ?? '', scope: scopes.downloads.scope, phase_sizes: sizes, gates }
-  return scopes.onlyTwoSteps ? plan : { ...plan, one_step: true }
 }
 
 function noteSite(request: UpgradeRequest, { times, plans, claimed, reporting }: SitePlan): UpgradeNote[] {

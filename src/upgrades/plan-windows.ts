@@ -1,7 +1,7 @@
 import { type MaintenanceWindow, describeWindows, longestMs } from '../orgs/windows/windows.ts'
 import { rebootTimeoutMs } from '../rollout/decide-window.ts'
 import { type UpgradeNote, defaultRolloutOptions } from '../rollout/rollout.ts'
-import type { UpgradeRequest } from './org-upgrade.ts'
+import type { RequestedPart, UpgradeRequest } from './org-upgrade.ts'
 import type { DevicePlan, SiteTimes, UpgradeDevice } from './plan-org-upgrade.ts'
 
 /** The maintenance windows of the sites' settings, by site. */
@@ -42,7 +42,7 @@ function noteWindows(
 
 /** Leaves out the devices for which no maintenance window of their site is long enough. */
 export function limitToWindows<D extends UpgradeDevice & { readonly siteId: string }>(
-  { only }: Pick<UpgradeRequest, 'only'>,
+  { only }: { readonly only: Pick<RequestedPart, 'part'> | null },
   plans: readonly DevicePlan<D>[],
   times: ReadonlyMap<string, Pick<SiteTimes, 'windows'>>,
 ): readonly DevicePlan<D>[] {

@@ -32,6 +32,22 @@ export async function shareUpgradeSites(
   return query.orderBy('id').forKeyShare().execute()
 }
 
+/** Lists the sites with devices in which the upgrade has no part, as they were created after it. */
+export function listLaterSites(reader: Reader, scope: InOrg, orgUpgradeId: string): Promise<UpgradeSite[]> {
+  return reader
+    .selectFrom('site')
+    .select(['id', 'name', 'timezone'])
+    .select(siteGroups.as('groups'))
+    .where('orgId', '=', scope.orgId)
+    .where(
+      sql<boolean>`not exists (select from site_upgrade part
+        where part.org_id = site.org_id and part.org_upgrade_id = ${orgUpgradeId} and part.site_id = site.id)`,
+    )
+    .where(sql<boolean>`exists (select from device where device.org_id = site.org_id and device.site_id = site.id)`)
+    .orderBy('id')
+    .execute()
+}
+
 /** Lists those of the models that devices in the scope have; in an organization also devices without a site. */
 export async function listKnownModels(
   reader: Reader,

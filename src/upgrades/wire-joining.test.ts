@@ -1,11 +1,19 @@
 import { expect, test } from 'vitest'
 import { type Joining, decodeJoining, encodeJoining, planJoining } from './plan-joining.ts'
+import type { UpgradePlan } from '../rollout/rollout.ts'
+import type { LaterSites } from './plan-later-sites.ts'
+import type { JoiningSelection } from './plan-selection.ts'
 import type { Candidate } from '../rollout/store-create.ts'
 import type { OrgUpgradeBody } from './wire.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
 
-const stored = (body: OrgUpgradeBody): Joining =>
-  decodeJoining(JSON.parse(JSON.stringify(encodeJoining(parseOrgUpgrade(body)))))
+function stored(body: OrgUpgradeBody, laterSites: LaterSites | null = null): Joining {
+  const request = parseOrgUpgrade({ include_new: true, ...body })
+  if (request.includeNew === null) throw new Error('nothing may join')
+  return decodeJoining(
+    JSON.parse(JSON.stringify(encodeJoining(request, { selection: request.includeNew, laterSites }))),
+  )
+}
 
 const ap: Candidate = {
   ...{ id: 'id', siteId: 'site', mac: '5c5b35000001', type: 'ap', model: 'AP45', name: 'Hall 1', role: null },
@@ -21,7 +29,11 @@ const catalog = ['1.0', '2.0', '3.0'].map((version) => ({
   reported: [],
   minVersion: null,
 }))
-const sites = [{ id: 'upgrade', siteId: 'site', windows: null }]
+const parsedPlan: UpgradePlan = {
+  ...{ strategy: 'big_bang', phase_scope: 'site', phases: 1, phase_sizes: null, gates: null, stages: false },
+  ...{ max_failure_percentage: null, planned: 0, timezone: 'UTC' },
+}
+const sites = [{ siteId: 'site', windows: null }]
 
 function versionOf(body: OrgUpgradeBody, device: Candidate = ap, pinned?: string): string | undefined {
   const versions =
@@ -63,10 +75,45 @@ test('the lowest version that counts is that of the version which others of the 
 test('a device joins only where a window of its site is long enough', () => {
   const join = (end: string) =>
     planJoining(stored({}), [ap], {
-      sites: [{ id: 'upgrade', siteId: 'site', windows: [{ start: '01:00', end }] }],
+      sites: [{ siteId: 'site', windows: [{ start: '01:00', end }] }],
       catalog,
       versions: [],
     })
   // Ten minutes are over before the engine looks.
   expect([join('01:10').length, join('01:11').length]).toEqual([0, 1])
+})
+
+test.each<[string, Partial<JoiningSelection>, boolean]>([
+  ['an SSR router', {}, true],
+  ['one that the request could have named', { except: new Set([ap.id]) }, false],
+  ['a device of another kind', { onlySsr: true }, false],
+])('of routers joins %s', (_, limits, joins) => {
+  const selection = { ids: null, type: null, models: null, rules: null, ...limits }
+  const { versions, phasing, ...request } = parseOrgUpgrade({ version: '2.0' })
+  const document = encodeJoining({ ...request, versions, phasing }, { selection, laterSites: null })
+  const joining = decodeJoining(JSON.parse(JSON.stringify(document)))
+  expect(planJoining(joining, [ap], { sites, catalog, versions: [] })).toHaveLength(joins ? 1 : 0)
+})
+
+test('a device that cannot do the only part of the upgrade stays outside', () => {
+  const request = {
+    ...parseOrgUpgrade({ version: '2.0', include_new: true }),
+    only: { field: 'reboot_at', part: 'stage' as const },
+  }
+  const selection = { ids: null, type: null, models: null, rules: null }
+  const joining = decodeJoining(JSON.parse(JSON.stringify(encodeJoining(request, { selection, laterSites: null }))))
+  const join = (device: Candidate) => planJoining(joining, [device], { sites, catalog, versions: [] }).length
+  expect([join(ap), join({ ...ap, commands: ['stage', 'activate'] })]).toEqual([0, 1])
+})
+
+test('what an upgrade does at later sites is stored with its times', () => {
+  const at = new Date('2026-06-13T12:00:00Z')
+  const laterSites: LaterSites = {
+    plan: parsedPlan,
+    start: { field: 'start_time', time: { kind: 'instant', at } },
+    reboot: { field: 'reboot_datetime', time: { kind: 'local', localMs: at.getTime() } },
+    windows: [{ start: '01:00', end: '02:00' }],
+  }
+  expect(stored({}, laterSites).laterSites).toEqual(laterSites)
+  expect(stored({}).laterSites).toBeNull()
 })

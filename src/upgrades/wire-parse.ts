@@ -25,17 +25,18 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     each.check?.(body, isChosen ? each.name : strategy.name)
   }
   const models = parseModels(body.models)
+  const selection = {
+    ids: null,
+    type: body.device_type ?? null,
+    models: emptyIsNone(models.map(({ model }) => model)),
+    rules: emptyIsNone(body.rules?.map((rule, index) => parseRule(rule, `rules.${index}`))),
+  }
   return {
     kind: 'device',
     planId: body.plan_id ?? null,
     only: null,
     siteIds: body.all_sites === true ? 'all' : (body.site_ids ?? []),
-    selection: {
-      ids: null,
-      type: body.device_type ?? null,
-      models: emptyIsNone(models.map(({ model }) => model)),
-      rules: emptyIsNone(body.rules?.map((rule, index) => parseRule(rule, `rules.${index}`))),
-    },
+    selection,
     models,
     versions: parseVersions(body),
     reboots: true,
@@ -60,7 +61,7 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     reboot: parseDateTime('reboot_datetime', body.reboot_datetime) ?? parseEpoch('reboot_at', body.reboot_at),
     windows: parseWindows(body.maintenance_windows),
     supersede: body.supersede ?? false,
-    includeNew: body.include_new ?? false,
+    includeNew: body.include_new === true ? selection : null,
     document: body,
   }
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
+import { includeAll } from '../../src/upgrades/include-new.worker.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
@@ -182,6 +183,34 @@ describe('an upgrade of SSR routers', () => {
         reason: expect.stringContaining('has not downloaded 6.2.0'),
       },
     })
+  })
+})
+
+describe('an upgrade of SSR routers with include_new', () => {
+  async function look(id: string): Promise<void> {
+    await server.ctx.db.updateTable('orgUpgrade').set({ includeDueMs: 0 }).where('id', '=', id).execute()
+    await includeAll(server.ctx)
+  }
+
+  test('takes in routers that are claimed for its sites later, and none that it could have named', async () => {
+    const [named, unnamed] = routers
+    await connectedRouters(1, 'SRX300')
+    const { id } = (await upgrade({ device_ids: [named?.id], include_new: true, start_time: nowS() + 1000 })).body
+    const joined = await connectedRouters(1)
+    await connectedRouters(1, 'SRX300')
+    await look(id)
+    expect((await detail(id)).targets.queued).toEqual([named, ...joined].map((router) => router?.mac ?? '').toSorted())
+    expect((await upgrade({ device_ids: [unnamed?.id] })).status).toBe(200)
+    expect((await upgrade({ device_ids: joined.map((router) => router.id) })).status).toBe(400)
+  })
+
+  test('is refused where routers that join have nothing to install, and for a single router', async () => {
+    const installs = await upgrade({ include_new: true, start_time: -1 })
+    expect([installs.status, installs.body.detail]).toEqual([400, expect.stringContaining('Invalid field include_new')])
+    const [router] = routers
+    const body = { version: 'stable', include_new: true }
+    const single = await server.call('POST', `/sites/${siteId}/ssr/${router?.id}/upgrade`, { body })
+    expect([single.status, single.body.detail]).toEqual([400, expect.stringContaining('include_new')])
   })
 })
 

@@ -76,7 +76,7 @@ function refuseInclusion(
   { includeNew, selection }: UpgradeRequest,
   { ids, reboot }: { readonly ids: readonly string[]; readonly reboot: boolean },
 ): void {
-  if (!includeNew) return
+  if (includeNew === null) return
   if (ids.length > 0) throw invalidField('include_new', 'is given with device_ids, which name all devices')
   if (!reboot && selection.type !== 'ap')
     throw invalidField('include_new', 'needs reboot or the device_type ap: other devices that join reboot')

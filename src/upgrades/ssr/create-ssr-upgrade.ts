@@ -8,13 +8,16 @@ import { createUpgrade } from '../create-upgrade.ts'
 import type { UpgradePreview } from '../previews/preview.ts'
 import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
+import type { JoiningSelection } from '../plan-selection.ts'
 import type { Channel, SsrUpgrade } from './ssr-upgrade.ts'
-import { type NamedDevice, getSsrUpgrade, listNamedDevices } from './store.ts'
+import { type NamedDevice, getSsrUpgrade, listGateways, listNamedDevices } from './store.ts'
 
 /** An upgrade as it was asked for. The sites follow from the routers. */
 export interface SsrRequest {
   readonly deviceIds: readonly string[]
-  readonly request: Omit<UpgradeRequest, 'siteIds' | 'selection'>
+  readonly request: Omit<UpgradeRequest, 'siteIds' | 'selection' | 'includeNew'>
+  /** Takes in further routers of the sites, while the upgrade runs. */
+  readonly includeNew: boolean
   /** The channel in which a version must be that the client names as well; null: whichever it is in. */
   readonly channel: Channel | null
   /** The path names the only device, so that an unknown one is not found. */
@@ -49,11 +52,26 @@ async function findRouters(reader: Reader, scope: SitesScope, wanted: SsrRequest
   if (wanted.isNamedByPath === true && devices.length === 0) throw notFound(first)
   refuseDevices(wanted, devices)
   if (wanted.channel !== null) await refuseOtherChannel(reader, scope, { devices, ...wanted, channel: wanted.channel })
+  const siteIds = [...new Set(devices.flatMap(({ siteId }) => siteId ?? []))]
+  const ids = new Set(devices.map(({ id }) => id))
   return {
     ...wanted.request,
-    siteIds: [...new Set(devices.flatMap(({ siteId }) => siteId ?? []))],
-    selection: { ids: new Set(devices.map(({ id }) => id)), type: null, models: null, rules: null },
+    siteIds,
+    selection: { ids, type: null, models: null, rules: null },
+    includeNew: wanted.includeNew ? await findJoining(reader, scope, { siteIds, ids }) : null,
   }
+}
+
+/** Routers that are at the sites already, and that the request does not name, are not meant. */
+async function findJoining(
+  reader: Reader,
+  scope: SitesScope,
+  { siteIds, ids }: { readonly siteIds: readonly string[]; readonly ids: ReadonlySet<string> },
+): Promise<JoiningSelection> {
+  const gateways = await listGateways(reader, scope, siteIds)
+  const unnamed = gateways.filter(({ id, model }) => isSsrModel(model) && !ids.has(id))
+  const except = new Set(unnamed.map(({ id }) => id))
+  return { ids: null, type: 'gateway', models: null, rules: null, onlySsr: true, except }
 }
 
 function refuseDevices({ deviceIds: ids, isNamedByPath = false }: SsrRequest, devices: readonly NamedDevice[]): void {

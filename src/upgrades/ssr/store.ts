@@ -84,6 +84,22 @@ export function listNamedDevices(
     .execute()
 }
 
+/** Lists the gateways at those of the sites that the scope covers. */
+export function listGateways(
+  reader: Reader,
+  scope: SitesScope,
+  siteIds: readonly string[],
+): Promise<Pick<NamedDevice, 'id' | 'model'>[]> {
+  return reader
+    .selectFrom('device')
+    .select(['id', 'model'])
+    .where('orgId', '=', scope.orgId)
+    .where('siteId', '=', anyOf(siteIds))
+    .where('type', '=', 'gateway')
+    .where(inSites(scope, sql.ref('device.site_id')))
+    .execute()
+}
+
 /** Returns the model of a device of the organization. */
 export async function findModel(reader: Reader, scope: OrgScope, mac: string): Promise<string | undefined> {
   const row = await reader

@@ -8,7 +8,7 @@ import type { RequestedPart, RequestedTime } from '../org-upgrade.ts'
 import { previewFields } from '../previews/wire.ts'
 import { NotesReply, presentWait } from '../wire.ts'
 import { parseWindows } from '../wire-parse.ts'
-import { supersedeField, windowFields } from '../wire-extensions.ts'
+import { includeField, supersedeField, windowFields } from '../wire-extensions.ts'
 import { bigBang } from '../strategies/big-bang.ts'
 import { serial } from '../strategies/serial.ts'
 import type { SsrRequest } from './create-ssr-upgrade.ts'
@@ -46,6 +46,7 @@ export const SsrUpgradeBody = named(
     device_ids: Type.Array(Uuid, { minItems: 1, maxItems: 10_000 }),
     strategy: Type.Optional(Type.Enum(['big_bang', 'serial'], { default: 'big_bang' })),
     version: Type.Optional(Version),
+    ...includeField,
   }),
 )
 export type SsrUpgradeBody = Static<typeof SsrUpgradeBody>
@@ -65,6 +66,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
   return {
     deviceIds: [...new Set(ids.map((id) => id.toLowerCase()))],
     channel: body.channel !== undefined && version !== channel ? channel : null,
+    includeNew: parseInclusion(body, start),
     request: {
       kind: 'ssr',
       planId: body.plan_id ?? null,
@@ -80,7 +82,6 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       p2p: null,
       windows: parseWindows(body.maintenance_windows),
       supersede: body.supersede ?? false,
-      includeNew: false,
       rollback: false,
       health: false,
       start: instantOf('start_time', start),
@@ -88,6 +89,13 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
       document: { ...body, channel },
     },
   }
+}
+
+/** @throws AppError invalid where routers that join could not do what the request wants. */
+function parseInclusion({ include_new: includeNew = false }: SsrUpgradeBody, start: number): boolean {
+  if (includeNew && start === -1)
+    throw invalidField('include_new', 'is true, but start_time is -1: routers that join have downloaded nothing')
+  return includeNew
 }
 
 interface ChosenVersion {

@@ -1,0 +1,75 @@
+import { canStage } from '../rollout/decide-order.ts'
+import type { DownloadPlan, UpgradePlan } from '../rollout/rollout.ts'
+import type { UpgradeRequest } from './org-upgrade.ts'
+import type { PhasingPlan } from './plan-downloads.ts'
+import type { LaterSites } from './plan-later-sites.ts'
+import type { SiteTimes } from './plan-org-upgrade.ts'
+import { type P2pBatches, planP2p } from './plan-p2p.ts'
+import type { PhasePlan } from './plan-phases.ts'
+import type { TargetFacts } from './strategies/strategy.ts'
+import type { Ranks } from './uplinks/plan-ranks.ts'
+
+type Phased = TargetFacts & Parameters<typeof canStage>[0]
+
+/** The parts of a site's plan that the engine needs. */
+export interface PlanParts {
+  readonly times: Pick<SiteTimes, 'timezone' | 'windows'>
+  readonly phases: PhasePlan<Phased>
+  /** Of the downloads; null: devices download in the phases of their reboots. */
+  readonly downloads: PhasePlan<Phased> | null
+  readonly scopes: Omit<PhasingPlan, 'notes'>
+  readonly ranks: Ranks
+  readonly maxFailurePercentage: number | null
+}
+
+/** Null where the upgrade is of the sites that it names. */
+export function planLaterSites(request: UpgradeRequest, parts: Omit<PlanParts, 'times' | 'ranks'>): LaterSites | null {
+  if (request.includeNew === null || request.siteIds !== 'all') return null
+  const times = { timezone: 'UTC', windows: [] }
+  const { start, reboot, windows } = request
+  return { plan: presentPlan(request, { ...parts, times, ranks: new Map() }), start, reboot, windows }
+}
+
+export function presentPlan(request: UpgradeRequest, sitePlan: PlanParts): UpgradePlan {
+  const { strategy, only, snapshot, rollback, health } = request
+  const { phases, times, scopes, ranks, maxFailurePercentage } = sitePlan
+  const downloads = presentDownloads(request, sitePlan)
+  const p2p = planSiteP2p(request, sitePlan)
+  return {
+    strategy,
+    phase_scope: scopes.phasing.scope,
+    phases: phases.sizes.length,
+    phase_sizes: scopes.phasing.scope === 'org' || phases.gates !== null ? phases.sizes : null,
+    gates: phases.gates,
+    max_failure_percentage: maxFailurePercentage,
+    stages: phases.targets.some(({ target }) => canStage(target)),
+    ...(downloads !== null && { downloads }),
+    ...(phases.targets.some(({ target }) => ranks.has(target.mac)) && { ranked: true as const }),
+    ...(p2p !== null && p2p.maxDownloads !== null && { max_downloads: p2p.maxDownloads }),
+    ...(only !== null && { only: only.part }),
+    ...(snapshot && { snapshot }),
+    ...(rollback && { rollback }),
+    ...(health && { health }),
+    planned: phases.targets.length,
+    timezone: times.timezone,
+    ...(times.windows.length > 0 && { windows: times.windows }),
+  }
+}
+
+/** Null where peer-to-peer downloads are not wanted. */
+export function planSiteP2p({ p2p }: UpgradeRequest, { phases }: Pick<PlanParts, 'phases'>): P2pBatches | null {
+  if (p2p?.isEnabled !== true) return null
+  return planP2p(p2p, phases.targets.filter(({ target }) => target.type === 'ap').length)
+}
+
+/** Null where no device of the site is in a phase of the downloads, nor may join one. */
+function presentDownloads(
+  request: UpgradeRequest,
+  { downloads, scopes }: Pick<PlanParts, 'downloads' | 'scopes'>,
+): DownloadPlan | null {
+  if (downloads === null || scopes.downloads === null) return null
+  if (downloads.targets.length === 0 && request.includeNew === null) return null
+  const { sizes, gates } = downloads
+  const plan = { strategy: request.downloads?.strategy ?? '', scope: scopes.downloads.scope, phase_sizes: sizes, gates }
+  return scopes.onlyTwoSteps ? plan : { ...plan, one_step: true }
+}
