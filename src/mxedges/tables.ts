@@ -7,6 +7,7 @@ import type {
   MxedgeStep,
   MxedgeTargetCounts,
   MxedgeTargetState,
+  MxedgeTargetRun,
   MxedgeUpgradeNote,
   MxedgeUpgradePlan,
   MxedgeUpgradeStatus,
@@ -165,4 +166,6 @@ export interface MxedgeUpgradeTargetTable {
   lostAttempts: Generated<number>
   enteredMs: number
   retryAtMs: number | null
+  /** The runs before the present one, the oldest first. */
+  runs: DefaultJson<readonly MxedgeTargetRun[]>
 }

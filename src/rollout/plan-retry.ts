@@ -23,6 +23,31 @@ export interface FailedTarget {
   readonly reason: string | null
 }
 
+/** Counts of targets by their state, as far as a retry changes them. */
+interface RetriedCounts {
+  readonly failed: number
+  readonly planned: number
+}
+
+/** An upgrade with phases, running or not: of devices at a site, or of edge appliances. */
+export interface RetriedUpgrade<S extends string = string, C extends RetriedCounts = RetriedCounts> {
+  readonly status: S
+  readonly stopping: 'failed' | 'cancelled' | null
+  readonly finishedAt: Date | null
+  readonly hold: UpgradeHold | null
+  readonly plan: { readonly phases: number }
+  readonly currentPhase: number
+  readonly phaseOpenedMs: number | null
+  readonly counts: C
+  readonly hardFailures: CountsByPhase
+}
+
+/** The members of an upgrade that a retry changes. */
+export type Reopening<S extends string, C extends RetriedCounts> = Pick<
+  RetriedUpgrade<S | 'upgrading', C>,
+  'status' | 'hold' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures'
+>
+
 /** A site upgrade of the organization upgrade, running or not. */
 export interface RetriedSite extends Pick<
   SiteUpgradeNow,
@@ -75,10 +100,16 @@ export interface RetryPlan {
   readonly releasesAll: boolean
 }
 
-/** Returns why the failed targets of a site upgrade can't be retried; null: they can. */
-export function findRetryRefusal({ status, stopping, finishedAt }: RetriedSite): string | null {
-  if (status === 'cancelled' || stopping === 'cancelled') return 'the upgrade of its site was cancelled'
-  if (stopping !== null && finishedAt === null) return 'the upgrade of its site is stopping; retry it once it has ended'
+/**
+ * Returns why the failed targets of an upgrade can't be retried; null: they can.
+ * @param upgrade What the reason calls it.
+ */
+export function findRetryRefusal(
+  { status, stopping, finishedAt }: Pick<RetriedUpgrade, 'status' | 'stopping' | 'finishedAt'>,
+  upgrade = 'the upgrade of its site',
+): string | null {
+  if (status === 'cancelled' || stopping === 'cancelled') return `${upgrade} was cancelled`
+  if (stopping !== null && finishedAt === null) return `${upgrade} is stopping; retry it once it has ended`
   return null
 }
 
@@ -155,32 +186,44 @@ function retrySite(
     current,
   }: { readonly nowMs: number; readonly hold: UpgradeHold | null; readonly current: number | null },
 ): SiteRetry {
-  const { id, counts, hardFailures, finishedAt, plan } = site
+  const { id, finishedAt, plan } = site
+  const reopened = planReopening(site, retried, { nowMs, hold })
   const downloads = site.downloads && {
     ...site.downloads,
     failures: forgiveDownloads(site.downloads.failures, retried),
   }
+  if (finishedAt === null) return { id, ...reopened, downloads }
+  const last = plan.downloads?.phase_sizes.length ?? 1
+  const opened = { currentPhase: current ?? plan.phases, downloads: downloads && { ...downloads, current: last } }
+  return { id, ...reopened, ...opened }
+}
+
+/**
+ * Plans what an upgrade becomes whose failed targets are planned again. One that has ended goes on with all of its phases
+ * open.
+ * @param hold The pause of one that has ended; null: none.
+ */
+export function planReopening<S extends string, C extends RetriedCounts>(
+  { status, counts, hardFailures, finishedAt, plan, hold: present, currentPhase, phaseOpenedMs }: RetriedUpgrade<S, C>,
+  retried: readonly Pick<FailedTarget, 'phase' | 'reason'>[],
+  { nowMs, hold }: { readonly nowMs: number; readonly hold: UpgradeHold | null },
+): Reopening<S, C> {
   const counted = {
-    id,
     counts: { ...counts, failed: counts.failed - retried.length, planned: counts.planned + retried.length },
     hardFailures: addByPhase(hardFailures, retried.filter(isHard), -1),
   }
-  if (finishedAt === null) {
-    const going = { ...counted, downloads }
-    const isReleased = site.hold !== null && site.hold.by !== 'user'
-    // As after any pause, the wait for absent devices is extended.
-    const waitedMs = nowMs - Math.max(site.phaseOpenedMs ?? nowMs, site.hold?.since_ms ?? nowMs)
-    return {
-      ...going,
-      status: site.status,
-      hold: isReleased ? null : site.hold,
-      currentPhase: site.currentPhase,
-      phaseOpenedMs: isReleased && site.phaseOpenedMs !== null ? site.phaseOpenedMs + waitedMs : site.phaseOpenedMs,
-    }
+  if (finishedAt !== null)
+    return { ...counted, status: 'upgrading', hold, currentPhase: plan.phases, phaseOpenedMs: nowMs }
+  const isReleased = present !== null && present.by !== 'user'
+  // As after any pause, the wait for absent devices is extended.
+  const waitedMs = nowMs - Math.max(phaseOpenedMs ?? nowMs, present?.since_ms ?? nowMs)
+  return {
+    ...counted,
+    status,
+    hold: isReleased ? null : present,
+    currentPhase,
+    phaseOpenedMs: isReleased && phaseOpenedMs !== null ? phaseOpenedMs + waitedMs : phaseOpenedMs,
   }
-  const last = plan.downloads?.phase_sizes.length ?? 1
-  const opened = { currentPhase: current ?? plan.phases, downloads: downloads && { ...downloads, current: last } }
-  return { ...counted, ...opened, status: 'upgrading', hold, phaseOpenedMs: nowMs }
 }
 
 /**
@@ -204,7 +247,7 @@ export function findRetryLimit(org: RetriedOrg, sites: readonly RetriedSite[], p
   return reason ?? (downloads && findPhaseStopReason(downloads.failures, org.downloads?.gates ?? null, ofDownloads))
 }
 
-function isHard({ reason }: FailedTarget): boolean {
+function isHard({ reason }: Pick<FailedTarget, 'reason'>): boolean {
   return isHardReason(reason)
 }
 

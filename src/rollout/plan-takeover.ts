@@ -1,7 +1,7 @@
 import { awaitsImage } from './decide-downloads.ts'
 import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import type { CountsByPhase } from './decide-stop.ts'
-import { type DownloadPlan, type UpgradeNote, type UpgradePlan, openCount } from './rollout.ts'
+import { type DownloadPlan, type UpgradePlan, openCount } from './rollout.ts'
 
 /** A target of which nothing has begun, so that another upgrade may take its device over. */
 export interface TakenTarget {
@@ -46,13 +46,7 @@ export function planTakeover(sites: readonly LosingSite[], taken: readonly Taken
   return sites.flatMap((site) => {
     const mine = bySite.get(site.id) ?? []
     if (mine.length === 0) return []
-    const count = (state: TakenTarget['state']): number => mine.filter((target) => target.state === state).length
-    const counts = {
-      ...site.counts,
-      planned: site.counts.planned - count('planned'),
-      deferred: site.counts.deferred - count('deferred'),
-      cancelled: site.counts.cancelled + mine.length,
-    }
+    const counts = takeFromCounts(site.counts, mine)
     const { downloads } = site.plan
     const plan: UpgradePlan = {
       ...site.plan,
@@ -60,10 +54,28 @@ export function planTakeover(sites: readonly LosingSite[], taken: readonly Taken
       ...(downloads !== undefined && { downloads: shrinkDownloads(downloads, mine) }),
     }
     const { id, orgUpgradeId } = site
-    const hasResults = counts.upgraded + counts.staged + counts.failed > 0
-    const ends = openCount(counts) > 0 ? null : hasResults ? 'by_results' : 'cancelled'
+    const ends = endAfterTakeover(openCount(counts), counts.upgraded + counts.staged + counts.failed)
     return [{ id, orgUpgradeId, counts, plan, taken: mine.length, ends }]
   })
+}
+
+/** Returns the counts of an upgrade that loses these targets. */
+export function takeFromCounts<
+  C extends { readonly planned: number; readonly deferred: number; readonly cancelled: number },
+>(counts: C, taken: readonly Pick<TakenTarget, 'state'>[]): C {
+  const count = (state: TakenTarget['state']): number => taken.filter((target) => target.state === state).length
+  return {
+    ...counts,
+    planned: counts.planned - count('planned'),
+    deferred: counts.deferred - count('deferred'),
+    cancelled: counts.cancelled + taken.length,
+  }
+}
+
+/** Decides how an upgrade ends that has lost targets; see SiteTakeover. @param results How many others have had a result. */
+export function endAfterTakeover(open: number, results: number): SiteTakeover['ends'] {
+  if (open > 0) return null
+  return results > 0 ? 'by_results' : 'cancelled'
 }
 
 /** Returns the phases of the downloads without these targets. */
@@ -97,9 +109,15 @@ export function shrinkPhases<S extends readonly number[] | null>(
   return (sizes?.map((size, index) => size - (lost.get(index + 1)?.length ?? 0)) ?? null) as S
 }
 
-/** Says in the record of an upgrade from which others it takes how many devices. */
-export function noteTaken(taken: readonly TakenTarget[]): UpgradeNote[] {
+/**
+ * Says in the record of an upgrade from which others it takes how many devices.
+ * @param what What its targets are.
+ */
+export function noteTaken(
+  taken: readonly Pick<TakenTarget, 'orgUpgradeId'>[],
+  what = 'devices',
+): { readonly reason: string }[] {
   return [...Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)]
-    .map(([id, some]) => ({ reason: `${some.length} devices are taken over from upgrade ${id}` }))
+    .map(([id, some]) => ({ reason: `${some.length} ${what} are taken over from upgrade ${id}` }))
     .toSorted((a, b) => (a.reason < b.reason ? -1 : 1))
 }

@@ -1,4 +1,5 @@
 import type { Json } from '../platform/json-column.ts'
+import type { StoredMxedgePlan } from './mxedges/plan-preview.ts'
 import type { StoredPlan } from './previews/preview.ts'
 
 declare module '../platform/schema.ts' {
@@ -12,6 +13,7 @@ export interface UpgradePreviewTable {
   id: string
   origin: string
   body: Json<Record<string, unknown>>
-  plan: Json<StoredPlan>
+  /** The operation, which is part of the origin, decides which of them it is. */
+  plan: Json<StoredPlan | StoredMxedgePlan>
   expiresAt: Date
 }

@@ -68,6 +68,17 @@ export interface DistroStep {
   readonly to: string
 }
 
+/** A run of a target that failed, and was retried. */
+export interface MxedgeTargetRun {
+  readonly reason: string
+  /** Epoch seconds. */
+  readonly retried_at: number
+  readonly retried_by: string
+}
+
+/** A target keeps no more of its earlier runs. */
+export const MAX_RUNS = 10
+
 /** How an upgrade proceeds, fixed before its start. The rows of the targets say which appliance is in which phase. */
 export interface MxedgeUpgradePlan {
   readonly strategy: string

@@ -7,16 +7,20 @@ import { lockImages } from '../../firmware/store.ts'
 import { listPackages } from '../../firmware/packages/store.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import { type NewUpgrade, insertUpgrade, lockCandidates } from '../../mxedges/upgrades/store-create.ts'
+import { type TakenAppliance, listTakeable, lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
 import { noCounts } from '../../mxedges/upgrades/upgrade.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
+import { noteTaken } from '../../rollout/plan-takeover.ts'
 import { PAST_TOLERANCE_MS } from '../plan-start.ts'
 import { type PlannedTarget, planMxedgeUpgrade } from './plan-mxedge-upgrade.ts'
 import { planSteps, refuseUnknownVersions } from './plan-steps.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
+import { takeOver } from './take-over.ts'
+import { useMxedgePlan } from './use-mxedge-plan.ts'
 
 /**
  * Plans an upgrade of edge appliances and writes it: once the transaction commits, the worker carries it out. Appliances
@@ -29,21 +33,38 @@ export async function createMxedgeUpgrade(
   scope: PlaceScope,
   request: MxedgeUpgradeRequest,
 ): Promise<string> {
-  const id = uuidv7()
+  const id = request.planId ?? uuidv7()
   await inTx(ctx, async (tx) => {
-    await shareOrg(tx, scope)
-    const siteId = siteIdOf(scope)
-    if (siteId !== null && (await shareSiteName(tx, scope, siteId)) === undefined) throw notFound(siteId)
-    const planned = await planUpgrade(tx, scope, { id, siteId, request, now: ctx.clock.now() })
-    await insertUpgrade(tx, scope, planned.upgrade, { at: ctx.clock.now(), nowMs: ctx.serviceClock.nowMs() })
-    await appendRequest(tx, scope, { ...planned, message: 'Upgrade', at: ctx.clock.now() })
+    const at = ctx.clock.now()
+    const nowMs = ctx.serviceClock.nowMs()
+    const fresh = await planAtPlace(tx, scope, { id, request, now: at })
+    const upgrade = request.planId === null ? fresh.upgrade : await useMxedgePlan(tx, scope, fresh.upgrade, at)
+    const planned = { ...fresh, upgrade }
+    await takeOver(tx, scope, planned, { now: at, nowMs })
+    await insertUpgrade(tx, scope, upgrade, { at, nowMs })
+    await appendRequest(tx, scope, { ...planned, message: 'Upgrade', at })
   })
   return id
+}
+
+/** Plans a new upgrade of the organization or the site that the scope covers; see planUpgrade(). */
+export async function planAtPlace(
+  tx: Tx,
+  scope: PlaceScope,
+  planning: Omit<Planning, 'siteId'>,
+): Promise<PlannedUpgrade> {
+  await shareOrg(tx, scope)
+  const siteId = siteIdOf(scope)
+  if (siteId !== null && (await shareSiteName(tx, scope, siteId)) === undefined) throw notFound(siteId)
+  if (planning.request.supersede) await lockUnfinishedUpgrades(tx, scope)
+  return planUpgrade(tx, scope, { ...planning, siteId })
 }
 
 export interface PlannedUpgrade {
   readonly upgrade: NewUpgrade
   readonly targets: readonly PlannedTarget[]
+  /** What other upgrades lose to it. */
+  readonly taken: readonly TakenAppliance[]
 }
 
 interface Planning {
@@ -54,7 +75,10 @@ interface Planning {
   readonly now: Date
 }
 
-/** Plans the upgrade with this id anew; the appliances that it covers stay locked until `tx` ends. */
+/**
+ * Plans the upgrade with this id anew; the appliances that it covers stay locked until `tx` ends. If it takes over those
+ * of other upgrades, the caller has locked all that have not ended.
+ */
 export async function planUpgrade(
   tx: Tx,
   scope: PlaceScope,
@@ -67,17 +91,25 @@ export async function planUpgrade(
   refuseUnknownVersions(request, catalog)
   const candidates = await lockCandidates(tx, scope, { siteId, ids: request.mxedgeIds })
   refuseUnknownMxedges(siteId, request, candidates)
-  const chosen = candidates.map((appliance) => Object.assign(planSteps(appliance, request, catalog), { appliance }))
+  const busy = candidates.filter(({ upgradeId }) => upgradeId !== null).map((candidate) => candidate.id)
+  const takeable = request.supersede ? await listTakeable(tx, scope, busy) : []
+  const free = new Set(takeable.map(({ mxedgeId }) => mxedgeId))
+  const chosen = candidates.map((candidate) => {
+    const appliance = free.has(candidate.id) ? { ...candidate, upgradeId: null } : candidate
+    return Object.assign(planSteps(appliance, request, catalog), { appliance })
+  })
   const { plan, targets, notes } = planMxedgeUpgrade(request, chosen, id)
   await shareImages(tx, scope, targets)
   const skipped = targets.length - plan.planned
+  const upgraded = new Set(targets.flatMap(({ reason, appliance }) => (reason === null ? [appliance.id] : [])))
+  const taken = takeable.filter(({ mxedgeId }) => upgraded.has(mxedgeId))
   const upgrade = {
     id,
     siteId,
     request: request.document,
     plan,
     counts: { ...noCounts, planned: plan.planned, skipped },
-    notes,
+    notes: [...notes, ...noteTaken(taken, 'edge appliances')],
     startAt,
     targets: targets.map(({ appliance, reason, ...target }) => ({
       ...target,
@@ -88,7 +120,7 @@ export async function planUpgrade(
       reason,
     })),
   }
-  return { upgrade, targets }
+  return { upgrade, targets, taken }
 }
 
 /** An image that is being deleted concurrently counts as missing. */

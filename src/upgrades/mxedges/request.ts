@@ -3,6 +3,8 @@ import type { Phasing } from '../strategies/strategy.ts'
 
 /** An upgrade of edge appliances as it was requested, with the defaults filled in. */
 export interface MxedgeUpgradeRequest {
+  /** The id of the plan that it carries out, which was shown by a preview; null: it is planned anew. */
+  readonly planId: string | null
   /** In lower case; null: all appliances of the organization, or of the site. */
   readonly mxedgeIds: readonly string[] | null
   /** The name of the strategy, for the record. */
@@ -16,6 +18,8 @@ export interface MxedgeUpgradeRequest {
   readonly downgrades: ReadonlySet<PackageName>
   /** Null: now. */
   readonly startAt: Date | null
+  /** Appliances of other upgrades that have not begun with them are taken over. */
+  readonly supersede: boolean
   /** What has no effect. */
   readonly notes: readonly { readonly reason: string }[]
   /** The body as it came, for the record. */

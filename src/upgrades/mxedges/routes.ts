@@ -1,3 +1,5 @@
+import { Type } from 'typebox'
+import { siteIdOf } from '../../access/scope.ts'
 import { orgAndSite } from '../../http/at.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
@@ -5,9 +7,14 @@ import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
 import { getUpgrade, listUpgradeTargets, listUpgrades } from '../../mxedges/upgrades/store-records.ts'
 import { cancelMxedgeUpgrade, pauseMxedgeUpgrade, resumeMxedgeUpgrade } from './change-mxedge-upgrade.ts'
+import { findRequest } from '../previews/find-request.ts'
 import { createMxedgeUpgrade } from './create-mxedge-upgrade.ts'
+import { previewMxedgeUpgrade } from './preview-mxedge-upgrade.ts'
+import { retryMxedgeUpgrade } from './retry-mxedge-upgrade.ts'
 import { updateMxedgeUpgrade } from './update-mxedge-upgrade.ts'
 import { mergeMxedgeUpgrade, parseMxedgeUpgrade } from './wire-parse.ts'
+import { MxedgePlanOutdatedReply, MxedgePreviewReply, presentMxedgePreview } from './wire-preview.ts'
+import { MxedgeRetryBody, MxedgeRetryReply, parseMxedgeRetry, presentMxedgeRetry } from './wire-retry.ts'
 import {
   MxedgeUpgradeBody,
   MxedgeUpgradeItemReply,
@@ -48,9 +55,16 @@ export const mxedgeUpgradeOperations: Operation[] = [
     tag: { org: tag, site: tag },
     at: orgAndSite(all, { needs: 'write' }),
     body: MxedgeUpgradeBody,
-    reply: MxedgeUpgradeReply,
-    run: async (ctx, { scope, body }) => {
-      const id = await createMxedgeUpgrade(ctx, scope, parseMxedgeUpgrade(body))
+    reply: Type.Union([MxedgeUpgradeReply, MxedgePreviewReply]),
+    errors: { 409: MxedgePlanOutdatedReply },
+    run: async (ctx, { scope, body: sent }) => {
+      const siteId = siteIdOf(scope)
+      const origin = siteId === null ? 'mxedges' : `mxedges of site ${siteId}`
+      const body = await findRequest(ctx, scope, { body: sent, origin })
+      const request = parseMxedgeUpgrade(body)
+      if (body.dry_run === true)
+        return presentMxedgePreview(await previewMxedgeUpgrade(ctx, scope, { request, origin, body }))
+      const id = await createMxedgeUpgrade(ctx, scope, request)
       return presentMxedgeUpgrade(await getUpgrade(ctx.db, scope, id))
     },
   }),
@@ -98,6 +112,18 @@ export const mxedgeUpgradeOperations: Operation[] = [
       await updateMxedgeUpgrade(ctx, scope, { id, parse: (before) => mergeMxedgeUpgrade(before, body) })
       return presentMxedgeUpgrade(await getUpgrade(ctx.db, scope, id))
     },
+  }),
+  operation({
+    id: { org: 'retryOrgMxEdgeUpgrade', site: 'retrySiteMxEdgeUpgrade' },
+    summary: twins('Retry the failed appliances of an upgrade'),
+    method: 'POST',
+    tag: { org: tag, site: tag },
+    at: orgAndSite(`${one}/retry`, { needs: 'write' }),
+    params,
+    body: MxedgeRetryBody,
+    reply: MxedgeRetryReply,
+    run: async (ctx, { scope, params: { upgrade_id: id }, body }) =>
+      presentMxedgeRetry(await retryMxedgeUpgrade(ctx, scope, { id, mxedgeIds: parseMxedgeRetry(body) })),
   }),
   ...changes.map(({ name, what, change }) =>
     operation({

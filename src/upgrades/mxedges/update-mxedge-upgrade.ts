@@ -1,10 +1,12 @@
 import type { PlaceScope } from '../../access/scope.ts'
 import { deleteTargets, replaceUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import { lockUpgrade } from '../../mxedges/upgrades/store-records.ts'
+import { lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { takeOver } from './take-over.ts'
 import { appendRequest, planUpgrade } from './create-mxedge-upgrade.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 
@@ -27,12 +29,16 @@ export async function updateMxedgeUpgrade(
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
+    // It may take over appliances of other upgrades. These are locked in one order by everybody.
+    await lockUnfinishedUpgrades(tx, scope)
     const { status, stopping, siteId, request: before } = await lockUpgrade(tx, scope, id)
     if (status !== 'queued' || stopping !== null)
       throw new AppError('conflict', `The upgrade is ${stopping ?? status}; only one that is queued can be changed`)
     await deleteTargets(tx, scope, id)
     const planned = await planUpgrade(tx, scope, { id, siteId, request: parse(before), now: at })
-    await replaceUpgrade(tx, scope, planned.upgrade, ctx.serviceClock.nowMs())
+    const nowMs = ctx.serviceClock.nowMs()
+    await takeOver(tx, scope, planned, { now: at, nowMs })
+    await replaceUpgrade(tx, scope, planned.upgrade, nowMs)
     await appendRequest(tx, scope, { ...planned, message: `Change upgrade ${id} to`, at })
   })
 }

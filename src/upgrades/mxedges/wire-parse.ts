@@ -17,6 +17,7 @@ export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeReques
   const wanted = entriesOf('versions', body.versions).filter(([, version]) => version !== 'current')
   const downgrades = entriesOf('allow_downgrades', body.allow_downgrades).filter(([, isAllowed]) => isAllowed)
   return {
+    planId: body.plan_id ?? null,
     mxedgeIds: ids === undefined ? null : [...new Set(ids.map((id) => id.toLowerCase()))],
     strategy: strategy.name,
     phasing: strategy.parse(body),
@@ -26,6 +27,7 @@ export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeReques
     downgrades: new Set(downgrades.map(([service]) => service)),
     // Clients that always send a number send 0 for "now".
     startAt: start_time === undefined || start_time === 0 ? null : new Date(start_time * 1000),
+    supersede: body.supersede ?? false,
     notes: listWithoutEffect(body).map((reason) => ({ reason })),
     document: body,
   }

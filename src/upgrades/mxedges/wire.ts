@@ -3,12 +3,14 @@ import { CODENAME, PACKAGE_VERSION, channels, packageNames } from '../../firmwar
 import { unsettable } from '../../http/closed-bodies.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import type { MxedgeUpgrade, MxedgeUpgradeItem, MxedgeUpgradeTarget } from '../../mxedges/upgrades/store-records.ts'
-import type { MxedgeStep } from '../../mxedges/upgrades/upgrade.ts'
+import { MAX_RUNS, type MxedgeStep } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/clock.ts'
 import { canary } from '../strategies/canary.ts'
 import { DEFAULT_PERCENTS } from '../strategies/canary-sites.ts'
 import { fieldsOf, commonStrategies } from '../strategies/index.ts'
+import { previewFields } from '../previews/wire.ts'
 import { EpochS, stateFields } from '../wire.ts'
+import { supersedeField } from '../wire-extensions.ts'
 
 const { canary_phases, max_failures, max_failure_percentage } = fieldsOf(commonStrategies)
 
@@ -44,9 +46,10 @@ const fields = {
   max_failures,
   max_failure_percentage,
   start_time: Type.Optional(EpochS),
+  ...supersedeField,
 }
 
-export const MxedgeUpgradeBody = named('MxedgeUpgradeCreate', Type.Object(fields))
+export const MxedgeUpgradeBody = named('MxedgeUpgradeCreate', Type.Object({ ...fields, ...previewFields }))
 export type MxedgeUpgradeBody = Static<typeof MxedgeUpgradeBody>
 
 export const MxedgeUpgradeUpdateBody = named(
@@ -82,6 +85,7 @@ const itemFields = {
   max_failures: Type.Optional(Type.Array(Type.Integer())),
   max_failure_percentage: Type.Optional(Type.Integer()),
   start_time: Type.Integer(),
+  supersede: Type.Optional(Type.Boolean()),
   phase: Type.Integer({ description: 'the phase that is open, from 1' }),
   phase_sizes: Type.Array(Type.Integer(), { description: 'appliances by phase' }),
   counts: Counts,
@@ -103,7 +107,7 @@ export const MxedgeUpgradeReply = named(
   }),
 )
 
-const StepReply = Type.Object({
+export const StepReply = Type.Object({
   service: Type.Optional(Type.String()),
   distro: Type.Optional(Type.Boolean({ description: 'true for an upgrade of the distribution' })),
   from_version: Type.Optional(Type.String()),
@@ -127,6 +131,11 @@ export const MxedgeUpgradeTargetReply = named(
     reason: Type.Optional(Type.String()),
     attempts: Type.Integer(),
     steps: Type.Array(StepReply),
+    runs: Type.Optional(
+      Type.Array(Type.Object({ reason: Type.String(), retried_at: Timestamp, retried_by: Type.String() }), {
+        description: `how it failed before each retry; the last ${MAX_RUNS}`,
+      }),
+    ),
   }),
 )
 
@@ -167,6 +176,7 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     ...(failures !== undefined && { max_failures: failures }),
     ...(limit !== undefined && { max_failure_percentage: limit }),
     start_time: Math.floor(epochS(startAt)),
+    ...(request.supersede !== undefined && { supersede: request.supersede }),
     phase: currentPhase,
     phase_sizes: [...plan.phase_sizes],
     counts: presentCounts(upgrade),
@@ -196,7 +206,7 @@ export function presentMxedgeUpgrade(upgrade: MxedgeUpgrade): Static<typeof Mxed
 }
 
 export function presentMxedgeUpgradeTarget(target: MxedgeUpgradeTarget): Static<typeof MxedgeUpgradeTargetReply> {
-  const { mxedgeId, name, state, phase, reason, attempt, steps, step: present } = target
+  const { mxedgeId, name, state, phase, reason, attempt, steps, step: present, runs } = target
   return {
     mxedge_id: mxedgeId,
     name,
@@ -205,10 +215,11 @@ export function presentMxedgeUpgradeTarget(target: MxedgeUpgradeTarget): Static<
     ...(reason !== null && { reason }),
     attempts: attempt,
     steps: steps.map((step, index) => presentStep(step, state === 'upgraded' || index < present)),
+    ...(runs.length > 0 && { runs: [...runs] }),
   }
 }
 
-function presentStep(step: MxedgeStep, done: boolean): Static<typeof StepReply> {
+export function presentStep(step: MxedgeStep, done: boolean): Static<typeof StepReply> {
   return {
     ...('distro' in step ? { distro: true } : { service: step.service }),
     ...(step.from !== null && { from_version: step.from }),

@@ -59,7 +59,7 @@ function versionOf({ version }: UpgradeHop): string {
 }
 
 /** The smallest number of failures that exceeds the percentage; null: not even all do. */
-function limitOf(percent: number | null, total: number): number | null {
+export function limitOf(percent: number | null, total: number): number | null {
   if (percent === null || total === 0) return null
   const limit = Math.floor((percent * total) / 100) + 1
   return limit > total ? null : limit
@@ -102,7 +102,7 @@ function planPreviewPhases(
   })
 }
 
-function phaseLimitOf(gates: UpgradePlan['gates'], index: number): number | null {
+export function phaseLimitOf(gates: UpgradePlan['gates'], index: number): number | null {
   const limit = gates?.[index]?.max_failures ?? null
   return limit === null ? null : limit + 1
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, json } from '../../platform/db.ts'
+import type { StoredMxedgePlan } from '../mxedges/plan-preview.ts'
 import type { StoredPlan } from './preview.ts'
 
 /** An organization has no more plans than this: the oldest one makes room. */
@@ -10,7 +11,7 @@ export interface NewPreview {
   readonly id: string
   readonly origin: string
   readonly body: Readonly<Record<string, unknown>>
-  readonly plan: StoredPlan
+  readonly plan: StoredPlan | StoredMxedgePlan
   readonly createdAt: Date
   readonly expiresAt: Date
 }
@@ -55,8 +56,15 @@ export function findPreviewRequest(
     .executeTakeFirst()
 }
 
-/** Deletes a plan that has not expired, and returns it. A concurrent call returns nothing. */
-export async function deletePreview(tx: Tx, scope: InOrg, { id, now }: PreviewKey): Promise<StoredPlan | undefined> {
+/**
+ * Deletes a plan that has not expired, and returns it. A concurrent call returns nothing. The caller knows by its origin
+ * which kind of plan it is; see findRequest().
+ */
+export async function deletePreview<P extends StoredPlan | StoredMxedgePlan>(
+  tx: Tx,
+  scope: InOrg,
+  { id, now }: PreviewKey,
+): Promise<P | undefined> {
   const taken = await tx
     .deleteFrom('upgradePreview')
     .where('orgId', '=', scope.orgId)
@@ -64,7 +72,7 @@ export async function deletePreview(tx: Tx, scope: InOrg, { id, now }: PreviewKe
     .where('expiresAt', '>', now)
     .returning('plan')
     .executeTakeFirst()
-  return taken?.plan
+  return taken?.plan as P | undefined
 }
 
 /** True if the plan was started, and is an upgrade now. */
@@ -74,6 +82,7 @@ export async function isStarted(reader: Reader, scope: InOrg, id: string): Promi
     .select('id')
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
+    .unionAll(reader.selectFrom('mxedgeUpgrade').select('id').where('orgId', '=', scope.orgId).where('id', '=', id))
     .executeTakeFirst()
   return upgrade !== undefined
 }

@@ -5,7 +5,7 @@ import type { NewUpgrade } from '../../rollout/store-create.ts'
 import { decodePlan } from './encode-plan.ts'
 import { noSuchPlan } from './find-request.ts'
 import { findDifferences } from './plan-differences.ts'
-import type { PlanDifference } from './preview.ts'
+import type { PlanDifference, StoredPlan } from './preview.ts'
 import { deletePreview, isStarted } from './store.ts'
 
 /** An answer names no more of them. */
@@ -18,15 +18,19 @@ const MAX_DIFFERENCES = 100
  */
 export async function usePlan(tx: Tx, scope: InOrg, fresh: NewUpgrade): Promise<NewUpgrade> {
   const { id, createdAt: now } = fresh.org
-  const stored = await deletePreview(tx, scope, { id, now })
+  const stored = await deletePreview<StoredPlan>(tx, scope, { id, now })
   if (stored === undefined) throw noSuchPlan(await isStarted(tx, scope, id))
   const differences = findDifferences(stored, fresh)
-  if (differences.length === 0) return decodePlan(stored, fresh)
-  const shown = differences.slice(0, MAX_DIFFERENCES).map(describe)
-  const count = differences.length
-  throw new AppError('outdated', `The plan no longer fits: ${count} of the facts that it relied on have changed`, {
-    differences: shown,
-    total: count,
+  if (differences.length > 0) throw outdated(differences.map(describe))
+  return decodePlan(stored, fresh)
+}
+
+/** @param differences As on the wire. */
+export function outdated(differences: readonly object[]): AppError {
+  const total = differences.length
+  return new AppError('outdated', `The plan no longer fits: ${total} of the facts that it relied on have changed`, {
+    differences: differences.slice(0, MAX_DIFFERENCES),
+    total,
   })
 }
 

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest'
+import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
+import { type MxedgeStep, noCounts } from '../../mxedges/upgrades/upgrade.ts'
+import { decodeMxedgePlan, encodeMxedgePlan, findMxedgeDifferences, planMxedgePreview } from './plan-preview.ts'
+
+const now = new Date('2026-06-13T12:00:00Z')
+const minutes = (count: number) => new Date(now.getTime() + count * 60_000)
+const step: MxedgeStep = { service: 'tunterm', from: '1.0', to: '2.0', image_id: 'image', allow_downgrade: false }
+const target = (mxedgeId: string, phase: number, ordinal: number) => {
+  const place = { phase, wave: 1, ordinal, registrationEpoch: 1 }
+  return { mxedgeId, name: mxedgeId, ...place, steps: [step], state: 'planned' as const, reason: null }
+}
+const upgrade: NewUpgrade = {
+  ...{ id: 'id', siteId: null, request: {}, counts: noCounts, notes: [], startAt: now },
+  plan: {
+    ...{ strategy: 'canary', phases: 2, phase_sizes: [1, 1], gates: [{ max_failures: 0 }, null] as never },
+    ...{ max_failure_percentage: 60, planned: 2 },
+  },
+  targets: [target('a', 1, 1), target('b', 2, 2)],
+}
+const stored = JSON.parse(JSON.stringify(encodeMxedgePlan(upgrade))) as ReturnType<typeof encodeMxedgePlan>
+const differences = (fresh: Partial<NewUpgrade>) => findMxedgeDifferences(stored, { ...upgrade, ...fresh }, minutes(5))
+
+test('a preview counts appliances and failures by phase', () => {
+  expect(planMxedgePreview(upgrade, { percents: null, now })).toMatchObject({
+    total: 2,
+    stopsAfterFailures: 2,
+    expiresAt: minutes(15),
+    phases: [
+      { percent: 50, stopsAfterFailures: 1, appliances: [{ id: 'a', steps: [step] }] },
+      { percent: 100, stopsAfterFailures: null, appliances: [{ id: 'b' }] },
+    ],
+  })
+  expect(planMxedgePreview(upgrade, { percents: [40, 100], now }).phases[0]?.percent).toBe(40)
+})
+
+describe('a plan', () => {
+  test('fits while nothing that it relied on has changed, and keeps its order', () => {
+    const reordered = { ...upgrade, targets: [target('b', 1, 1), target('a', 2, 2)], startAt: minutes(5) }
+    expect(findMxedgeDifferences(stored, reordered, minutes(5))).toEqual([])
+    const carried = decodeMxedgePlan(stored, reordered)
+    expect(carried.targets.map(({ mxedgeId, phase, ordinal }) => [mxedgeId, phase, ordinal])).toEqual([
+      ['b', 2, 2],
+      ['a', 1, 1],
+    ])
+    expect(carried.startAt).toEqual(minutes(5))
+  })
+
+  test.each<[string, Partial<NewUpgrade>, readonly (string | null)[]]>([
+    ['an appliance is new', { targets: [...upgrade.targets, target('c', 2, 3)] }, ['c']],
+    ['an appliance is gone', { targets: upgrade.targets.slice(1) }, ['a']],
+    ['one is skipped', { targets: [{ ...target('a', 0, 1), steps: [], reason: 'why' }, target('b', 2, 2)] }, ['a']],
+    [
+      'a step differs',
+      { targets: [{ ...target('a', 1, 1), steps: [{ ...step, from: '1.5' }] }, target('b', 2, 2)] },
+      ['a'],
+    ],
+    [
+      'another box has registered',
+      { targets: [target('a', 1, 1), { ...target('b', 2, 2), registrationEpoch: 2 }] },
+      ['b'],
+    ],
+    ['the start differs', { startAt: minutes(60) }, [null]],
+  ])('does not fit where %s', (_, fresh, ids) => {
+    expect(differences(fresh).map(({ mxedgeId }) => mxedgeId)).toEqual(ids)
+  })
+})

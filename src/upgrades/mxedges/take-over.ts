@@ -1,0 +1,32 @@
+import type { PlaceScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import { type TakenAppliance, updateTakenOver } from '../../mxedges/upgrades/store-takeover.ts'
+import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
+import type { Tx } from '../../platform/db.ts'
+import { takeoverReason } from '../../rollout/plan-takeover.ts'
+
+/** An audit record names no more appliances. */
+const MAX_NAMED = 100
+
+interface Takeover {
+  readonly upgrade: Pick<NewUpgrade, 'id'>
+  readonly taken: readonly TakenAppliance[]
+}
+
+/** Takes appliances over from the upgrades that they are part of, which the caller has locked. */
+export async function takeOver(
+  tx: Tx,
+  scope: PlaceScope,
+  { upgrade: { id }, taken }: Takeover,
+  at: { readonly now: Date; readonly nowMs: number },
+): Promise<void> {
+  await updateTakenOver(tx, scope, taken, { by: id, ...at })
+  for (const [loser, some] of Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)) {
+    const ids = some.slice(0, MAX_NAMED).map(({ mxedgeId }) => mxedgeId)
+    await appendAudit(tx, scope, {
+      message: `Upgrade ${id} takes ${some.length} edge appliances over from upgrade ${loser}`,
+      after: { id: loser, total: some.length, mxedge_ids: ids, reason: takeoverReason(id) },
+      at: at.now,
+    })
+  }
+}

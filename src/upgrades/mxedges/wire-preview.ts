@@ -1,0 +1,65 @@
+import { type Static, Type } from 'typebox'
+import { ErrorReply, Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { MxedgePreview } from './plan-preview.ts'
+import { StepReply, presentStep } from './wire.ts'
+
+export const MxedgePreviewReply = named(
+  'MxedgeUpgradePreview',
+  Type.Object({
+    plan_id: Uuid,
+    expires_at: Timestamp,
+    start_time: Type.Integer(),
+    total: Type.Integer({ description: 'edge appliances that would be upgraded' }),
+    phases: Type.Array(
+      Type.Object({
+        percent: Type.Integer({ description: 'cumulative' }),
+        total: Type.Integer(),
+        stops_after_failures: Type.Optional(
+          Type.Integer({ description: 'so many failures in the phase stop the upgrade' }),
+        ),
+        mxedges: Type.Array(Type.Object({ mxedge_id: Uuid, steps: Type.Array(StepReply) }), {
+          description: 'in the order in which they are upgraded',
+        }),
+      }),
+    ),
+    skipped: Type.Array(Type.Object({ mxedge_id: Uuid, reason: Type.String() })),
+    stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'so many failures stop the upgrade; null: no number of all of them does',
+    }),
+    notes: Type.Array(Type.Object({ mxedge_id: Type.Optional(Uuid), reason: Type.String() })),
+  }),
+)
+
+/** The 409 of a plan that no longer fits. */
+export const MxedgePlanOutdatedReply = named(
+  'MxedgeUpgradePlanOutdated',
+  Type.Object({
+    ...ErrorReply.properties,
+    differences: Type.Array(Type.Object({ mxedge_id: Type.Optional(Uuid), reason: Type.String() }), {
+      description: 'what has changed since the preview; the first 100',
+    }),
+    total: Type.Integer({ description: 'how many differences there are' }),
+  }),
+)
+
+export function presentMxedgePreview(preview: MxedgePreview): Static<typeof MxedgePreviewReply> {
+  const { planId, expiresAt, startAt, total, phases, skipped, stopsAfterFailures, notes } = preview
+  return {
+    plan_id: planId,
+    expires_at: epochS(expiresAt),
+    start_time: Math.floor(epochS(startAt)),
+    total,
+    phases: phases.map(({ percent, stopsAfterFailures: limit, appliances }) => ({
+      percent,
+      total: appliances.length,
+      ...(limit !== null && { stops_after_failures: limit }),
+      mxedges: appliances.map(({ id, steps }) => {
+        return { mxedge_id: id, steps: steps.map((step) => presentStep(step, false)) }
+      }),
+    })),
+    skipped: skipped.map(({ mxedgeId, reason }) => ({ mxedge_id: mxedgeId, reason })),
+    stops_after_failures: stopsAfterFailures,
+    notes: [...notes],
+  }
+}
