@@ -63,6 +63,7 @@ import { emptyConstOperations } from '../orgs/routes-const-empty.ts'
 import { worldConstOperations } from '../orgs/routes-const.ts'
 import { alarmOperations } from '../orgs/alarms/routes.ts'
 import { alarmStream } from '../orgs/alarms/routes-channels.ts'
+import { upgradeStream } from '../upgrades/live/routes-channels.ts'
 import { systemEventOperations } from '../orgs/system-events/routes.ts'
 import { auditLogOperations } from '../orgs/routes-logs.ts'
 import { orgSettingOperations } from '../orgs/routes-setting.ts'
@@ -114,7 +115,11 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   const operations = apiOperations(ctx, parts, { guard, oauth })
   await serveOpenApi(http, { operations, version })
   await serveApi(http, { authenticate, sessionCookie: () => sessionCookieOf(ctx) }, [serveOperations(ctx, operations)])
-  serveStream(ctx, http, { authenticate, parts: [deviceStream, mxedgeStream, alarmStream], ...parts.stream })
+  serveStream(ctx, http, {
+    authenticate,
+    parts: [deviceStream, mxedgeStream, alarmStream, upgradeStream],
+    ...parts.stream,
+  })
   await http.register(oauthCallbackRoutes(ctx, oauth))
   await http.register(samlRoutes(ctx, { settings: parts.accounts.settings, throttle }))
   await http.register(registrationPageRoutes)

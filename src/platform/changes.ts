@@ -13,6 +13,9 @@ export type ChangeKind =
   | 'mxedge_stats'
   | 'mxedge_left'
   | 'alarm'
+  /** A whole upgrade of devices or of SSR routers; `site_upgrade`: the part of it at one site. */
+  | 'upgrade'
+  | 'site_upgrade'
 
 export interface Change {
   readonly kind: ChangeKind

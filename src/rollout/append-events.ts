@@ -4,6 +4,7 @@ import { appendAudit } from '../events/append.ts'
 import { hasSubscribers, insertOutbox } from '../events/store.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
+import { noteUpgrades } from './note-upgrades.ts'
 import { type UpgradeEvent, insertUpgradeEvents } from './store-events.ts'
 
 const TOPIC = 'upgrade-events'
@@ -34,6 +35,11 @@ export async function appendUpgradeEvents(
   )
   const rows = events.map((event) => ({ orgId, siteId: event.site_id ?? null, topic: TOPIC, event }) as const)
   await insertOutbox(tx, rows, at)
+  noteUpgrades(
+    tx,
+    scope,
+    inputs.map(({ upgrade_id: orgUpgradeId, site_upgrade_id: id }) => ({ orgUpgradeId, id: id ?? null })),
+  )
 }
 
 /** True if events of single devices are wanted: they are written for webhooks alone. */

@@ -17,6 +17,7 @@ import type { Step } from './decide-step.ts'
 import { showProgress } from './fwupdate.ts'
 import { imagesOf, splitImages } from './hops.ts'
 import { presentInFlight } from './present-in-flight.ts'
+import { isToldLive, noteUpgrades } from './note-upgrades.ts'
 import { presentPhase } from './present-phase.ts'
 import { type UpgradeHold, isInFlight, isTerminal } from './rollout.ts'
 import { type TargetChange, updateOrgFailures, updateSiteUpgrades, updateTargets } from './store-apply.ts'
@@ -103,6 +104,11 @@ export async function applyRounds(
     tx,
     scope,
     decided.map(({ siteUpgrade, decision }) => ({ id: siteUpgrade.id, change: decision.siteUpgrade })),
+  )
+  noteUpgrades(
+    tx,
+    scope,
+    decided.filter(isToldLive).map(({ siteUpgrade }) => siteUpgrade),
   )
   // Commands and downloads are locked before the statuses of devices, as everywhere.
   for (const round of rounds) await applyToOrg(tx, scope, round, at)

@@ -17,12 +17,14 @@ export const buckets = {
   cancelled: ['cancelled'],
 } as const satisfies Record<string, readonly TargetState[]>
 
-const names = new Map<TargetState, keyof typeof buckets>(
-  (Object.keys(buckets) as (keyof typeof buckets)[]).flatMap((name) => buckets[name].map((state) => [state, name])), // Object.keys loses the type.
+export type Bucket = keyof typeof buckets
+
+const names = new Map<TargetState, Bucket>(
+  (Object.keys(buckets) as Bucket[]).flatMap((name) => buckets[name].map((state) => [state, name])), // Object.keys loses the type.
 )
 
 /** Returns the name that a state has on the wire. */
-export function bucketOf(state: TargetState): keyof typeof buckets {
+export function bucketOf(state: TargetState): Bucket {
   const name = names.get(state)
   if (name === undefined) throw new Error(`${state} has no name on the wire`)
   return name

@@ -4,6 +4,7 @@ import { epochS } from '../../platform/clock.ts'
 import { finalVersionOf } from '../../rollout/hops.ts'
 import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
+import { decideWholeStatus } from '../decide-whole-status.ts'
 import { statuses } from '../site/filters.ts'
 import type { ReportRow } from './read-report.ts'
 import type { Downtime, ReportSummary, ReportedSite } from './report.ts'
@@ -171,10 +172,10 @@ function endOf(sites: readonly ReportedSite[]): number | null {
 }
 
 function statusOf(sites: readonly ReportedSite[]): Static<typeof SummaryReply>['status'] {
-  if (sites.some(({ finishedAt }) => finishedAt === null)) return 'running'
-  const is = (status: ReportedSite['status']): boolean => sites.some((site) => site.status === status)
-  if (is('failed')) return 'failed'
-  return is('cancelled') ? 'cancelled' : 'completed'
+  return decideWholeStatus(
+    sites.some(({ finishedAt }) => finishedAt === null),
+    sites.map(({ status }) => status),
+  )
 }
 
 function timesOf(startedAt: number | null, endedAt: number | null) {

@@ -1,0 +1,11 @@
+import type { UpgradeStatus } from '../rollout/rollout.ts'
+
+/** Decides the status of a whole upgrade by those of its sites, once none of them runs any more. */
+export function decideWholeStatus(
+  runs: boolean,
+  statuses: readonly UpgradeStatus[],
+): Extract<UpgradeStatus, 'completed' | 'failed' | 'cancelled'> | 'running' {
+  if (runs) return 'running'
+  if (statuses.includes('failed')) return 'failed'
+  return statuses.includes('cancelled') ? 'cancelled' : 'completed'
+}
