@@ -64,6 +64,18 @@ it('says where changes were lost', () => {
   expect(heard).toEqual(['gap', 'gap'])
 })
 
+it('says when a channel is subscribed, and not when it is resumed', () => {
+  const { stream, scheduled, heard, listener, latest, open } = setUp()
+  stream.subscribe('/a', { ...listener, onSubscribed: () => heard.push('subscribed') })
+  open()
+  latest().say({ event: 'channel_subscribed', channel: '/a', seq: 7 })
+  latest().close()
+  scheduled.shift()?.()
+  open()
+  latest().say({ event: 'channel_subscribed', channel: '/a', seq: 7, resumed: true })
+  expect(heard).toEqual(['subscribed'])
+})
+
 it('shares a channel, and disconnects when nobody listens', () => {
   const { stream, scheduled, sockets, listener, latest, open } = setUp()
   const ends = [stream.subscribe('/a', listener), stream.subscribe('/a', { onData: () => {}, onGap: () => {} })]

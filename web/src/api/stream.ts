@@ -3,6 +3,8 @@ export interface StreamListener {
   onData(data: unknown): void
   /** Changes may have been lost: what the page shows is to be read again. */
   onGap(): void
+  /** From now on nothing is missed: what was read before may be out of date. */
+  onSubscribed?(): void
 }
 
 /** The live stream of the server. It connects while anybody listens, and comes back after every loss. */
@@ -73,6 +75,7 @@ export function createStream({ connect, random, schedule }: StreamParts): LiveSt
     for (const listener of subscription.listeners) {
       if (message.event === 'data') listener.onData(message.data)
       else if (message.isGap) listener.onGap()
+      else if (message.isFirst) listener.onSubscribed?.()
     }
   }
 
@@ -102,6 +105,8 @@ interface StreamMessage {
   readonly channel: string
   readonly seq: number | null
   readonly isGap: boolean
+  /** The channel is subscribed without a message to go on from. */
+  readonly isFirst: boolean
   readonly data: unknown
 }
 
@@ -112,7 +117,8 @@ export function parseMessage(text: string): StreamMessage | null {
   const { event, channel, seq, resumed, data } = message as Readonly<Record<string, unknown>>
   if (typeof event !== 'string' || typeof channel !== 'string') return null
   const isGap = event === 'missed' || (event === 'channel_subscribed' && resumed === false)
-  return { event, channel, seq: typeof seq === 'number' ? seq : null, isGap, data }
+  const isFirst = event === 'channel_subscribed' && resumed === undefined
+  return { event, channel, seq: typeof seq === 'number' ? seq : null, isGap, isFirst, data }
 }
 
 /** Connects to the stream of the server that served the page. */

@@ -10,7 +10,7 @@ import { isUpgradeRunning, upgradeQuery } from './use-upgrade.ts'
 /** An upgrade in a list. It reads its own record, because lists of the interface contain ids alone. */
 export function UpgradeRow({ orgId, upgradeId }: { readonly orgId: string; readonly upgradeId: string }) {
   const { api } = useServer()
-  const upgrade = useQuery(upgradeQuery(api, orgId, upgradeId)).data?.value
+  const upgrade = useQuery(upgradeQuery(api, orgId, upgradeId)).data
   if (upgrade === undefined) return <li className="upgrade-row" aria-busy="true" />
   const counts = countsOf(upgrade)
   const total = upgrade.upgrades.reduce((sum, { upgrade: { targets } }) => sum + targets.total, 0)

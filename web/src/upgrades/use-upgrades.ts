@@ -1,12 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { pageOf, useServer } from '../api/client.ts'
+import { useLiveUpgrades } from './use-live-upgrades.ts'
 
-/** How often a list looks for new upgrades. */
-const LOOK_MS = 10_000
-
-/** The ids of the upgrades of an organization, the latest first, by pages of `limit`. */
+/** The ids of the upgrades of an organization, the latest first, by pages of `limit`, with their records kept up to date. */
 export function useUpgrades(orgId: string, limit: number) {
   const { api } = useServer()
+  useLiveUpgrades(orgId)
   return useInfiniteQuery({
     queryKey: ['upgrades', orgId, limit],
     queryFn: ({ pageParam }) =>
@@ -17,6 +16,5 @@ export function useUpgrades(orgId: string, limit: number) {
       ),
     initialPageParam: 1,
     getNextPageParam: ({ total }, pages) => (pages.length * limit < total ? pages.length + 1 : undefined),
-    refetchInterval: LOOK_MS,
   })
 }

@@ -1,28 +1,22 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect } from 'react'
 import { type Api, answerOf, useServer } from '../../api/client.ts'
-import { type Report, isRunning } from '../upgrade.ts'
-import { pollMs, timed, upgradeQuery } from '../use-upgrade.ts'
+import type { Report } from '../upgrade.ts'
+import { useLiveUpgrades } from '../use-live-upgrades.ts'
+import { upgradeQuery } from '../use-upgrade.ts'
 
-/** Reads the report and the record of an upgrade, again and again while it runs. */
+/** The report and the record of an upgrade, kept up to date while it runs. */
 export function useRollout(orgId: string, upgradeId: string) {
   const { api } = useServer()
   const queries = useQueryClient()
   const report = useQuery({
     queryKey: ['upgrade report', orgId, upgradeId],
-    queryFn: () => timed(() => getReport(api, orgId, upgradeId)),
-    refetchInterval: ({ state: { data } }) =>
-      data === undefined || isRunning(data.value.status) ? pollMs(data?.tookMs ?? 0) : false,
+    queryFn: () => getReport(api, orgId, upgradeId),
   })
   const upgrade = useQuery(upgradeQuery(api, orgId, upgradeId))
-  const isOver = report.data !== undefined && !isRunning(report.data.value.status)
-  // The two are read at their own times: one sees the end before the other.
-  useEffect(() => {
-    if (isOver) void queries.invalidateQueries({ queryKey: ['upgrade', orgId, upgradeId] })
-  }, [isOver, orgId, queries, upgradeId])
+  useLiveUpgrades(orgId, upgradeId)
   return {
-    report: report.data?.value,
-    upgrade: upgrade.data?.value,
+    report: report.data,
+    upgrade: upgrade.data,
     problem: report.error ?? upgrade.error,
     refresh: async () => {
       await queries.invalidateQueries({ queryKey: ['upgrade report', orgId, upgradeId] })
