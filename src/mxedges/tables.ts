@@ -141,6 +141,8 @@ export interface MxedgeUpgradeTable {
   startAt: Date
   createdAt: Date
   finishedAt: Date | null
+  /** When the maintenance window opens that appliances wait for. */
+  waitsUntil: Date | null
 }
 
 export interface MxedgeUpgradeTargetTable {
@@ -152,6 +154,8 @@ export interface MxedgeUpgradeTargetTable {
   wave: number
   ordinal: number
   registrationEpoch: number
+  /** Where it was when the upgrade was planned. */
+  plannedSiteId: string | null
   steps: Json<readonly MxedgeStep[]>
   /** The place of the present step, from 0. */
   step: Generated<number>

@@ -82,13 +82,14 @@ export function readerOfThresholds(
 
 /**
  * Reads the maintenance windows of sites, with two queries.
+ * @param siteIds Null stands for the organization itself.
  * @returns By site; sites without windows are left out.
  */
-export async function listWindows(
+export async function listWindows<S extends string | null>(
   reader: Reader,
   { orgId }: InOrg,
-  siteIds: readonly string[],
-): Promise<ReadonlyMap<string, readonly MaintenanceWindow[]>> {
+  siteIds: readonly S[],
+): Promise<ReadonlyMap<S, readonly MaintenanceWindow[]>> {
   const places = siteIds.map((siteId) => ({ orgId, siteId }))
   const read = await readerOf(reader, places, ['maintenance_windows'])
   return new Map(

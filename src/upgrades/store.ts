@@ -32,6 +32,21 @@ export async function shareUpgradeSites(
   return query.orderBy('id').forKeyShare().execute()
 }
 
+/** Returns the time zones of sites, by their ids. */
+export async function listTimezones(
+  reader: Reader,
+  scope: InOrg,
+  siteIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await reader
+    .selectFrom('site')
+    .select(['id', 'timezone'])
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', anyOf(siteIds))
+    .execute()
+  return new Map(rows.map(({ id, timezone }) => [id, timezone]))
+}
+
 /** Lists the sites with devices in which the upgrade has no part, as they were created after it. */
 export function listLaterSites(reader: Reader, scope: InOrg, orgUpgradeId: string): Promise<UpgradeSite[]> {
   return reader

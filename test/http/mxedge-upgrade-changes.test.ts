@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { defaultMxedgeUpgradeOptions } from '../../src/mxedges/upgrades/options.ts'
 import { inFlightStates } from '../../src/mxedges/upgrades/upgrade.ts'
@@ -306,5 +306,63 @@ describe('a preview', () => {
     const unknown = await post({ plan_id: randomUUID() })
     expect(unknown.body.detail).toContain('Invalid field plan_id: names no plan')
     expect((await world.call('PUT', `${pathOf(world)}/${randomUUID()}`, { body: { dry_run: true } })).status).toBe(400)
+  })
+})
+
+describe('maintenance windows', () => {
+  /** So many hours from now, on the hour. */
+  const hour = (hours: number) => `${String((new Date().getUTCHours() + hours) % 24).padStart(2, '0')}:00`
+  const setWindows = (windows: unknown) =>
+    world.call('PUT', `/orgs/${world.org.orgId}/setting`, { body: { maintenance_windows: windows } })
+  afterEach(() => setWindows([]))
+
+  test('of the request keep appliances waiting until they open, and those of the settings do, too', async () => {
+    const windows = [{ start: hour(6), end: hour(9) }]
+    const text = `daily ${hour(6)}-${hour(9)} (UTC)`
+    const own = await upgrade(world, tunterm({ mxedge_ids: boxes.slice(0, 1), maintenance_windows: windows }))
+    expect(own.notes).toEqual([
+      { reason: `Edge appliances begin only in the maintenance windows of the request: ${text}` },
+    ])
+    await setWindows(windows)
+    const { id, notes } = await upgrade(world, tunterm({ mxedge_ids: boxes.slice(1, 2) }))
+    expect(notes).toEqual([
+      { reason: `Edge appliances begin only in the maintenance windows of the settings: ${text}` },
+    ])
+    await play()
+    for (const waiting of [id, own.id]) {
+      const record = await find(world, waiting)
+      expect(record).toMatchObject({ counts: { queued: 1, upgrading: 0 }, waits_until: expect.any(Number) })
+      expect(new Date(record.waits_until * 1000).getUTCHours()).toBe(Number(hour(6).slice(0, 2)))
+      await act(waiting, 'cancel')
+    }
+    const urgent = await upgrade(world, tunterm({ mxedge_ids: boxes.slice(2), maintenance_windows: [] }))
+    expect(urgent.notes).toEqual([
+      { reason: `The maintenance windows of the settings do not apply: daily ${hour(6)}-${hour(9)}` },
+    ])
+    await play()
+    expect(await find(world, urgent.id)).toMatchObject({ status: 'completed', counts: { success: 1 } })
+    expect(await find(world, id)).not.toHaveProperty('waits_until')
+  })
+
+  test('on the clocks of its site let an appliance begin, and one that is too short for it leaves it out', async () => {
+    const site = { name: 'Tokyo', timezone: 'Asia/Tokyo' }
+    const siteId = (await world.call('POST', `/orgs/${world.org.orgId}/sites`, { body: site })).body.id
+    const atSite = { mxedge_ids: boxes.slice(0, 1), site_id: siteId }
+    await world.call('POST', `/orgs/${world.org.orgId}/mxedges/assign`, { body: atSite })
+    const mxedge_ids = boxes.slice(0, 2)
+    // In Tokyo it is nine hours later: the window is open there, and nowhere else.
+    const open = [{ start: hour(8), end: hour(12) }]
+    const { id } = await upgrade(world, tunterm({ mxedge_ids, maintenance_windows: open }))
+    await play()
+    expect(await idsBy(id, 'success')).toEqual(boxes.slice(0, 1))
+    expect(await idsBy(id, 'queued')).toEqual(boxes.slice(1, 2))
+    await act(id, 'cancel')
+    const short = [{ start: '01:00', end: '01:20' }]
+    const { notes } = await upgrade(world, tunterm({ mxedge_ids: boxes.slice(2), maintenance_windows: short }))
+    const reason = 'skipped: it may take 20 minutes, and no maintenance window of its site has more than 20'
+    expect(notes).toContainEqual({ mxedge_id: boxes[2], reason })
+    const endless = await post(tunterm({ maintenance_windows: [{ start: '01:00', end: '01:00' }] }))
+    expect([endless.status, endless.body.detail]).toEqual([400, expect.stringContaining('maintenance_windows.0.end')])
+    await play()
   })
 })

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { beginsFinder, installMs } from '../../src/mxedges/upgrades/decide-window.ts'
 import { type MxedgeUpgradeNow, decideUpgrade } from '../../src/mxedges/upgrades/decide-upgrade.ts'
 import type { MxedgeTargetNow } from '../../src/mxedges/upgrades/target.ts'
 import {
@@ -27,7 +28,7 @@ interface Member {
 
 /** An upgrade in memory, with appliances that live by rounds of a second. */
 export interface World {
-  upgrade: MxedgeUpgradeNow & { readonly finishedAt?: Date | null }
+  upgrade: MxedgeUpgradeNow & { readonly finishedAt?: Date | null; readonly waitsUntil?: Date | null }
   readonly fleet: readonly Member[]
   now: Date
   nowMs: number
@@ -228,7 +229,9 @@ export function run(
     const isIdle = world.fleet.every(
       ({ target: { state, appliance: box } }) => isTerminal(state) || box?.link === 'absent',
     )
-    const passedMs = isIdle && world.rounds > (backAtRound ?? 0) ? 600_000 : world.rounds > 300 ? 5000 : 1000
+    const isClosed = world.upgrade.waitsUntil != null && isQuiet(world)
+    const passedMs =
+      isClosed || (isIdle && world.rounds > (backAtRound ?? 0)) ? 600_000 : world.rounds > 300 ? 5000 : 1000
     world.rounds += 1
     world.nowMs += passedMs
     world.now = new Date(world.now.getTime() + passedMs)
@@ -261,6 +264,12 @@ function checkRound(world: World): void {
   const before = new Map(world.fleet.map(({ target: each }) => [each.mxedgeId, each]))
   const commanded = round(world).map(({ target: each }) => each)
   expect(world.upgrade.counts).toEqual(countStates(world))
+  for (const each of commanded) {
+    const was = before.get(each.mxedgeId)
+    if (was === undefined || isInFlight(was.state)) continue
+    const needMs = installMs(each.steps.slice(each.step), options)
+    expect(beginsFinder(upgrade.plan, world)(each.plannedSiteId)(needMs)).toBeLessThanOrEqual(world.nowMs)
+  }
   if (commanded.length > 0) {
     expect([upgrade.hold, upgrade.stopping, world.upgrade.stopping]).toEqual([null, null, null])
     for (const { phase, wave } of commanded) {

@@ -54,6 +54,7 @@ export const target: MxedgeTargetNow = {
   mxedgeId: '00000000-0000-0000-0000-000000000003',
   phase: 1,
   wave: 1,
+  plannedSiteId: null,
   state: 'planned',
   enteredMs: NOW_MS,
   steps: [step],
@@ -77,4 +78,5 @@ export const rules: TargetRules = {
   isClusterFree: true,
   offlineDeadlineMs: null,
   graceUntilMs: 0,
+  beginMs: () => 0,
 }

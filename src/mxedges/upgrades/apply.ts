@@ -8,7 +8,8 @@ import type { MxedgeOrder } from '../commands/command.ts'
 import { type NewUpgradeCommand, cancelQueuedById, insertUpgradeCommands } from '../commands/store.ts'
 import type { MxedgeUpgradeDecision, Now } from './decide-upgrade.ts'
 import { type LockedTarget, type LockedUpgrade, updateTargets, updateUpgrades } from './store.ts'
-import type { MxedgeStep } from './upgrade.ts'
+import { installMs, sendBy, windowsFinder } from './decide-window.ts'
+import { type MxedgeStep, isInFlight } from './upgrade.ts'
 
 export interface DecidedRound {
   readonly upgrade: LockedUpgrade
@@ -39,10 +40,16 @@ export async function applyRounds(
   await cancelQueuedById(tx, scope, { ids, at: now })
   // The engine withdraws a command that can't be sent; the sweep of the gateway must not get ahead of it.
   const expiresAt = addMs(now, 2 * options.commandExpiryMs)
+  const placesOf = new Map(rounds.map(({ upgrade }) => [upgrade.id, windowsFinder(upgrade.plan)]))
   await insertUpgradeCommands(
     tx,
     scope,
-    steps.flatMap((step) => commandOf(step, { createdAt: now, expiresAt }) ?? []),
+    steps.flatMap((step) => {
+      const place = placesOf.get(step.target.upgradeId)?.(step.target.plannedSiteId) ?? null
+      const closesAt = isBeginning(step) ? sendBy(place, now, needOf(step, options)) : null
+      const times = { createdAt: now, expiresAt: closesAt !== null && closesAt < expiresAt ? closesAt : expiresAt }
+      return commandOf(step, times) ?? []
+    }),
   )
   await updateUpgrades(
     tx,
@@ -51,6 +58,15 @@ export async function applyRounds(
   )
   for (const round of rounds) await appendRound(tx, scope, round, now)
   await appendMxedgeEvents(tx, scope, steps.flatMap(eventOf), now)
+}
+
+/** What has begun to install ends, also after its maintenance window. */
+function isBeginning({ target }: Step): boolean {
+  return !isInFlight(target.state)
+}
+
+function needOf({ state, steps, step }: Step, options: Now['options']): number {
+  return state === 'downloading' ? 0 : installMs(steps.slice(step), options)
 }
 
 function commandOf(step: Step, times: Pick<NewUpgradeCommand, 'createdAt' | 'expiresAt'>): NewUpgradeCommand | null {

@@ -1,4 +1,6 @@
+import { WINDOW_TOO_SHORT } from '../../rollout/decide-window.ts'
 import { findNextStep } from './decide-step.ts'
+import { installMs } from './decide-window.ts'
 import type { ApplianceNow, MxedgeTargetNow, TargetChange, TargetDecision, TargetRules } from './target.ts'
 import { type MxedgeStep, isInFlight } from './upgrade.ts'
 
@@ -28,7 +30,10 @@ export function advance(target: Present, rules: TargetRules, from: number): Targ
   if (rules.held) return change(moved, { state: restingState(moved) })
   const missing = findMissing(moved)
   if (missing !== null) return commandDownload(moved, missing)
-  if (isInFlight(target.state) || (rules.isOpen && rules.isClusterFree))
+  if (isInFlight(target.state)) return change(moved, { state: 'commanded', order: stepAt(moved, moved.step) })
+  const beginsMs = rules.beginMs(installMs(moved.steps.slice(moved.step), rules.options))
+  if (beginsMs === null) return end(moved, 'failed', WINDOW_TOO_SHORT)
+  if (rules.isOpen && rules.isClusterFree && beginsMs <= rules.nowMs)
     return change(moved, { state: 'commanded', order: stepAt(moved, moved.step) })
   return restingState(moved) === 'downloaded' && target.state !== 'downloaded'
     ? change(moved, { state: 'downloaded' })
@@ -57,7 +62,7 @@ export function advanceDownload(target: Present, rules: TargetRules): TargetDeci
   const moved = { ...target, ...noAttempts, staged: target.staged + 1 }
   if (isStopped(target, rules)) return stop(target)
   const missing = findMissing(moved)
-  if (missing !== null && !rules.held) return commandDownload(moved, missing)
+  if (missing !== null && !rules.held && !isClosed(rules)) return commandDownload(moved, missing)
   return change(moved, { state: restingState(moved) })
 }
 
@@ -101,6 +106,11 @@ function restingState(target: Present): 'planned' | 'deferred' | 'downloaded' {
   if (appliance.link === 'absent') return 'deferred'
   const isStaged = canDownload(appliance, stepAt(target, step)) && findMissing(target) === null
   return isStaged ? 'downloaded' : 'planned'
+}
+
+/** True outside of the maintenance windows. */
+export function isClosed({ beginMs, nowMs }: Pick<TargetRules, 'beginMs' | 'nowMs'>): boolean {
+  return (beginMs(0) ?? nowMs) > nowMs
 }
 
 /** True if no further command goes to the appliance. */

@@ -7,6 +7,7 @@ import {
   decideRefused,
   decideUnsent,
   end,
+  isClosed,
   isStopped,
   retry,
   stepAt,
@@ -14,6 +15,7 @@ import {
   stop,
 } from './decide-attempt.ts'
 import { findNextStep, isBroken, isReached } from './decide-step.ts'
+import { installMs } from './decide-window.ts'
 import type { MxedgeTargetNow, TargetDecision, TargetRules } from './target.ts'
 
 /** Decides the next change of a target that has not ended. */
@@ -47,7 +49,7 @@ function decideWaiting(target: Present, rules: TargetRules): TargetDecision {
   const { appliance, state, retryAtMs } = target
   const { nowMs, offlineDeadlineMs } = rules
   if (isStopped(target, rules)) return stop(target)
-  if (rules.held || !rules.isPhaseOpen) return { kind: 'wait' }
+  if (rules.held || !rules.isPhaseOpen || isClosed(rules)) return { kind: 'wait' }
   if (appliance.link === 'absent') {
     if (state !== 'deferred') return change(target, { state: 'deferred' })
     const isOver = offlineDeadlineMs !== null && nowMs >= offlineDeadlineMs
@@ -89,8 +91,18 @@ function decideDownloading(target: Present, rules: TargetRules): TargetDecision 
 /** Withdraws a command that may not be sent any more, or that could not be sent in time. */
 function decideQueued(target: Present, rules: TargetRules, commandId: string): TargetDecision {
   const isLate = rules.nowMs >= target.enteredMs + rules.options.commandExpiryMs
-  const isDue = isStopped(target, rules) || rules.held || target.appliance.link === 'absent' || isLate
+  const isHindered = rules.held || isTooLate(target, rules)
+  const isDue = isStopped(target, rules) || isHindered || target.appliance.link === 'absent' || isLate
   return isDue ? { kind: 'withdraw', commandId } : { kind: 'wait' }
+}
+
+/** A command that was queued in a maintenance window, and could no longer end in it. */
+function isTooLate(target: Present, rules: TargetRules): boolean {
+  // What has begun ends, so the later steps are not bound to a window.
+  if (target.step > 0 && target.state !== 'downloading') return false
+  const needMs = target.state === 'downloading' ? 0 : installMs(target.steps.slice(target.step), rules.options)
+  const atMs = rules.beginMs(needMs)
+  return atMs === null || atMs > rules.nowMs
 }
 
 function decideCommanded(target: Present, rules: TargetRules): TargetDecision {

@@ -150,6 +150,19 @@ describe('an upgrade of any fleet', () => {
     )
   })
 
+  test('begins with appliances only within the windows of their site, and ends', () => {
+    const windows = fc.constantFrom(['00:10', '01:45'], ['22:00', '01:30'], ['03:00', '06:00'], ['00:00', '24:00'])
+    fc.assert(
+      fc.property(fc.array(member, { maxLength: 5 }), windows, (fleet, [start = '', end = '']) => {
+        const places = [{ site_id: null, timezone: 'UTC', windows: [{ start, end }] }]
+        const world = newWorld(fleet, { windows: places })
+        run(world)
+        expect(world.upgrade.finishedAt).not.toBeNull()
+      }),
+      { numRuns: 6 },
+    )
+  })
+
   test('that is paused ends as one that is not', () => {
     const steady = fc.record({
       phase: fc.integer({ min: 1, max: 3 }),

@@ -4,8 +4,10 @@ import { decideOutcome } from '../../rollout/decide-outcome.ts'
 import { countByPhase, isHardFailure, isSuccess } from '../../rollout/decide-step.ts'
 import { type CountsByPhase, type FailuresByPhase, findStopReason } from '../../rollout/decide-stop.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
+import { wallOf } from '../../rollout/decide-window.ts'
 import { decideTarget } from './decide-target.ts'
-import type { MxedgeTargetNow, MxedgeUpgradeOptions, TargetChange, TargetRules } from './target.ts'
+import { beginsFinder, installMs } from './decide-window.ts'
+import type { MxedgeTargetNow, MxedgeUpgradeOptions, TargetChange, TargetDecision, TargetRules } from './target.ts'
 import {
   type MxedgeTargetCounts,
   type MxedgeUpgradePlan,
@@ -39,6 +41,8 @@ export interface MxedgeUpgradeNow<T extends MxedgeTargetNow = MxedgeTargetNow> {
 /** The members of MxedgeUpgradeNow that change. */
 export interface MxedgeUpgradeChange extends Omit<MxedgeUpgradeNow, 'gatePassed' | 'startAt' | 'plan' | 'targets'> {
   readonly finishedAt: Date | null
+  /** When the maintenance window opens that appliances wait for; null: none does. */
+  readonly waitsUntil: Date | null
 }
 
 export interface MxedgeUpgradeDecision<T extends MxedgeTargetNow = MxedgeTargetNow> {
@@ -85,6 +89,7 @@ interface Round<T extends MxedgeTargetNow> extends Pick<
   readonly withdrawn: readonly string[]
   /** No target of an open phase is planned or in flight after the round. */
   readonly isSettled: boolean
+  readonly waitsUntil: Date | null
 }
 
 function decideTargets<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, at: Now): Round<T> {
@@ -97,11 +102,13 @@ function decideTargets<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, 
     held: upgrade.hold !== null,
     offlineDeadlineMs: deadlineMs(upgrade, at.options),
   }
+  const beginsAt = beginsFinder(upgrade.plan, at)
   const decided = upgrade.targets.map((target) => {
+    const beginMs = beginsAt(target.plannedSiteId)
     const clusterId = target.appliance?.clusterId ?? null
     const isClusterFree = clusterId === null || isInFlight(target.state) || !busy.has(clusterId)
     const isPhaseOpen = target.phase <= upgrade.currentPhase
-    const decision = decideTarget(target, { ...rules, isPhaseOpen, isOpen: isOpen(target), isClusterFree })
+    const decision = decideTarget(target, { ...rules, beginMs, isPhaseOpen, isOpen: isOpen(target), isClusterFree })
     if (decision.kind === 'change' && isInFlight(decision.change.state)) markBusy(busy, target)
     return { target, decision }
   })
@@ -119,7 +126,25 @@ function decideTargets<T extends MxedgeTargetNow>(upgrade: MxedgeUpgradeNow<T>, 
     isSettled: upgrade.targets
       .map((target) => states.get(target) ?? target.state)
       .every((state) => isTerminal(state) || state === 'deferred'),
+    waitsUntil: upgrade.stopping !== null || upgrade.hold !== null ? null : findWait(decided, upgrade, at),
   }
+}
+
+/** Returns the earliest opening that an appliance of the open phases waits for. */
+function findWait(
+  decided: readonly { readonly target: MxedgeTargetNow; readonly decision: TargetDecision }[],
+  { currentPhase, plan }: Pick<MxedgeUpgradeNow, 'currentPhase' | 'plan'>,
+  at: Now,
+): Date | null {
+  if (plan.windows === undefined) return null
+  const beginsAt = beginsFinder(plan, at)
+  const openings = decided.flatMap(({ target, decision }) => {
+    const { state, phase, plannedSiteId, steps, step } = target
+    if (decision.kind !== 'wait' || isInFlight(state) || state === 'downloading' || phase > currentPhase) return []
+    const opensMs = [0, installMs(steps.slice(step), at.options)].map(beginsAt(plannedSiteId))
+    return opensMs.find((ms) => ms !== null && ms > at.nowMs) ?? []
+  })
+  return openings.length === 0 ? null : wallOf(Math.min(...openings), at)
 }
 
 function markBusy(busy: Set<string>, { appliance }: MxedgeTargetNow): void {
@@ -146,18 +171,18 @@ function countSteps(counts: MxedgeTargetCounts, steps: MxedgeUpgradeDecision['st
 /** Opens the next phase, or ends the upgrade. */
 function finishRound<T extends MxedgeTargetNow>(
   upgrade: MxedgeUpgradeNow,
-  { steps, withdrawn, isSettled, ...results }: Round<T>,
+  { steps, withdrawn, isSettled, waitsUntil, ...results }: Round<T>,
   at: Now,
 ): MxedgeUpgradeDecision<T> {
   const decide = (more: Partial<MxedgeUpgradeChange>, isDue: boolean): MxedgeUpgradeDecision<T> => ({
     steps,
     withdrawn,
-    upgrade: changed(upgrade, { ...results, ...more }),
+    upgrade: changed(upgrade, { ...results, waitsUntil, ...more }),
     isDue,
   })
   const { counts } = results
   if (openCount(counts) === 0)
-    return decide({ ...decideOutcome(upgrade, counts), hold: null, finishedAt: at.now }, false)
+    return decide({ ...decideOutcome(upgrade, counts), hold: null, waitsUntil: null, finishedAt: at.now }, false)
   const isMoving = counts.downloading > 0 || inFlightStates.some((state) => counts[state] > 0)
   const isReady = steps.some(({ state }) => state === 'downloaded')
   // Targets of phases that were not open are read, and cancelled, in the next round.
@@ -203,6 +228,7 @@ function changed(upgrade: MxedgeUpgradeNow, change: Partial<MxedgeUpgradeChange>
     phaseOpenedMs,
     ...results,
     finishedAt: null,
+    waitsUntil: null,
     ...change,
   }
 }

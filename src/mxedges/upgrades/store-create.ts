@@ -81,6 +81,7 @@ export interface NewTarget {
   readonly wave: number
   readonly ordinal: number
   readonly registrationEpoch: number
+  readonly plannedSiteId: string | null
   readonly steps: readonly MxedgeStep[]
   readonly state: 'planned' | 'skipped'
   readonly reason: string | null
@@ -128,6 +129,7 @@ const targetColumns = columnsOf('mxedgeUpgradeTarget', {
   wave: 'integer',
   ordinal: 'integer',
   registrationEpoch: 'integer',
+  plannedSiteId: 'uuid',
   steps: 'jsonb',
   state: 'text',
   reason: 'text',

@@ -26,7 +26,7 @@ export function listUpgrades(reader: Reader, scope: SitesScope, page: Page): Pro
   const hits = selectUpgrades(reader, scope)
     .select(['orgId', 'id', 'siteId', 'plan', 'status', 'stopping', 'stopReason', 'hold', 'currentPhase'])
     .select(['gatePassed', 'phaseOpenedMs', 'counts', 'hardFailures', 'upgradedByPhase', 'startAt', 'createdAt'])
-    .select(['finishedAt', sql<MxedgeUpgrade['request']>`request - 'mxedge_ids'`.as('request')])
+    .select(['finishedAt', 'waitsUntil', sql<MxedgeUpgrade['request']>`request - 'mxedge_ids'`.as('request')])
   return pageOf<MxedgeUpgradeItem>(reader, { hits, direction: 'desc', sizes: smallRows }, page)
 }
 
@@ -62,7 +62,7 @@ export function listUpgradeTargets(
 export async function stopUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, reason: string): Promise<void> {
   await tx
     .updateTable('mxedgeUpgrade')
-    .set({ stopping: 'cancelled', stopReason: reason, hold: null })
+    .set({ stopping: 'cancelled', stopReason: reason, hold: null, waitsUntil: null })
     .where('orgId', '=', orgId)
     .where('id', '=', id)
     .execute()

@@ -90,7 +90,7 @@ export async function listTargets(
     upTo: stopping === null ? currentPhase : plan.phases,
   }))
   const { rows } = await sql<TargetRow>`
-    select target.upgrade_id, target.mxedge_id, target.registration_epoch, target.phase, target.wave, target.state,
+    select target.upgrade_id, target.mxedge_id, target.registration_epoch, target.phase, target.wave, target.planned_site_id, target.state,
       target.entered_ms, target.steps, target.step, target.staged, target.attempt, target.failed_attempts, target.lost_attempts,
       target.retry_at_ms, coalesce(mxedge.name, target.name) as name, mxedge.mac, mxedge.site_id,
       mxedge.id is not null as exists, mxedge.mxcluster_id as cluster_id,
@@ -230,7 +230,7 @@ export async function updateTargets(
   })
 }
 
-const upgradeColumns = columnsOf('mxedgeUpgrade', roundColumns)
+const upgradeColumns = columnsOf('mxedgeUpgrade', { ...roundColumns, waitsUntil: 'timestamptz' })
 
 export async function updateUpgrades(
   tx: Tx,

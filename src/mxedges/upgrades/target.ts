@@ -38,6 +38,8 @@ export interface MxedgeTargetNow {
   readonly mxedgeId: string
   readonly phase: number
   readonly wave: number
+  /** Where it was when the upgrade was planned. */
+  readonly plannedSiteId: string | null
   readonly state: MxedgeTargetState
   readonly enteredMs: number
   readonly steps: readonly MxedgeStep[]
@@ -108,4 +110,9 @@ export interface TargetRules {
   readonly offlineDeadlineMs: number | null
   /** Until this time absent appliances may still be on their way back, after a start of the service. */
   readonly graceUntilMs: number
+  /**
+   * Returns when an appliance that needs so long may begin, so that it ends in a maintenance window of its site; null:
+   * none is long enough.
+   */
+  beginMs(needMs: number): number | null
 }

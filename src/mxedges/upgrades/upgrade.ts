@@ -1,3 +1,4 @@
+import type { MaintenanceWindow } from '../../orgs/windows/windows.ts'
 import type { PhaseGate } from '../../rollout/rollout.ts'
 
 /** Terminal states never change. */
@@ -91,6 +92,15 @@ export interface MxedgeUpgradePlan {
   readonly max_failure_percentage: number | null
   /** Targets without those that were skipped when planning: the base of the percentage. */
   readonly planned: number
+  /** Of each site with maintenance windows. Absent: none has. */
+  readonly windows?: readonly PlaceWindows[]
+}
+
+/** The maintenance windows of a site; null: of appliances without one. */
+export interface PlaceWindows {
+  readonly site_id: string | null
+  readonly timezone: string
+  readonly windows: readonly MaintenanceWindow[]
 }
 
 export type MxedgeUpgradeStatus = 'queued' | 'upgrading' | 'completed' | 'failed' | 'cancelled'

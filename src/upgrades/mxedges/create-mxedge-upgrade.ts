@@ -9,6 +9,7 @@ import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import { type NewUpgrade, insertUpgrade, lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import { type TakenAppliance, listTakeable, lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
 import { noCounts } from '../../mxedges/upgrades/upgrade.ts'
+import { listWindows } from '../../orgs/store-setting.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
@@ -16,7 +17,9 @@ import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { noteTaken } from '../../rollout/plan-takeover.ts'
 import { PAST_TOLERANCE_MS } from '../plan-start.ts'
+import { listTimezones } from '../store.ts'
 import { type PlannedTarget, planMxedgeUpgrade } from './plan-mxedge-upgrade.ts'
+import { type PlannedPlaces, limitToWindows, planPlaces } from './plan-places.ts'
 import { planSteps, refuseUnknownVersions } from './plan-steps.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 import { takeOver } from './take-over.ts'
@@ -94,11 +97,15 @@ export async function planUpgrade(
   const busy = candidates.filter(({ upgradeId }) => upgradeId !== null).map((candidate) => candidate.id)
   const takeable = request.supersede ? await listTakeable(tx, scope, busy) : []
   const free = new Set(takeable.map(({ mxedgeId }) => mxedgeId))
+  const { places, notes: placeNotes } = await listPlaces(tx, scope, request, candidates)
+  const placeOf = new Map(places.map((place) => [place.site_id, place]))
   const chosen = candidates.map((candidate) => {
     const appliance = free.has(candidate.id) ? { ...candidate, upgradeId: null } : candidate
-    return Object.assign(planSteps(appliance, request, catalog), { appliance })
+    const steps = limitToWindows(planSteps(appliance, request, catalog), placeOf.get(candidate.siteId))
+    return Object.assign(steps, { appliance })
   })
-  const { plan, targets, notes } = planMxedgeUpgrade(request, chosen, id)
+  const { plan: phases, targets, notes } = planMxedgeUpgrade(request, chosen, id)
+  const plan = places.length === 0 ? phases : { ...phases, windows: places }
   await shareImages(tx, scope, targets)
   const skipped = targets.length - plan.planned
   const upgraded = new Set(targets.flatMap(({ reason, appliance }) => (reason === null ? [appliance.id] : [])))
@@ -109,18 +116,35 @@ export async function planUpgrade(
     request: request.document,
     plan,
     counts: { ...noCounts, planned: plan.planned, skipped },
-    notes: [...notes, ...noteTaken(taken, 'edge appliances')],
+    notes: [...notes, ...placeNotes, ...noteTaken(taken, 'edge appliances')],
     startAt,
     targets: targets.map(({ appliance, reason, ...target }) => ({
       ...target,
       mxedgeId: appliance.id,
       name: appliance.name,
       registrationEpoch: appliance.registrationEpoch,
+      plannedSiteId: appliance.siteId,
       state: reason === null ? ('planned' as const) : ('skipped' as const),
       reason,
     })),
   }
   return { upgrade, targets, taken }
+}
+
+async function listPlaces(
+  tx: Tx,
+  scope: PlaceScope,
+  request: MxedgeUpgradeRequest,
+  candidates: readonly Candidate[],
+): Promise<PlannedPlaces> {
+  const siteIds = [...new Set(candidates.map(({ siteId }) => siteId))]
+  const timezones = await listTimezones(
+    tx,
+    scope,
+    siteIds.filter((siteId) => siteId !== null),
+  )
+  const places = siteIds.map((siteId) => ({ siteId, timezone: (siteId && timezones.get(siteId)) ?? 'UTC' }))
+  return planPlaces(request, places, await listWindows(tx, scope, siteIds))
 }
 
 /** An image that is being deleted concurrently counts as missing. */

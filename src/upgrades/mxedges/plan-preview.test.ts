@@ -7,7 +7,7 @@ const now = new Date('2026-06-13T12:00:00Z')
 const minutes = (count: number) => new Date(now.getTime() + count * 60_000)
 const step: MxedgeStep = { service: 'tunterm', from: '1.0', to: '2.0', image_id: 'image', allow_downgrade: false }
 const target = (mxedgeId: string, phase: number, ordinal: number) => {
-  const place = { phase, wave: 1, ordinal, registrationEpoch: 1 }
+  const place = { phase, wave: 1, ordinal, registrationEpoch: 1, plannedSiteId: null }
   return { mxedgeId, name: mxedgeId, ...place, steps: [step], state: 'planned' as const, reason: null }
 }
 const upgrade: NewUpgrade = {
@@ -61,6 +61,11 @@ describe('a plan', () => {
       ['b'],
     ],
     ['the start differs', { startAt: minutes(60) }, [null]],
+    [
+      'windows are others',
+      { plan: { ...upgrade.plan, windows: [{ site_id: null, timezone: 'UTC', windows: [] }] } },
+      [null],
+    ],
   ])('does not fit where %s', (_, fresh, ids) => {
     expect(differences(fresh).map(({ mxedgeId }) => mxedgeId)).toEqual(ids)
   })

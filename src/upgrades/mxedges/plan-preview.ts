@@ -101,6 +101,7 @@ export function findMxedgeDifferences(
   const gone = [...before.keys()].filter((id) => !present.has(id))
   return [
     ...compareStarts(new Date(stored.start_at), fresh.startAt, now),
+    ...compareWindows(stored.plan.windows, fresh.plan.windows),
     ...fresh.targets.flatMap((target) => {
       const reason = compareTargets(before.get(target.mxedgeId), target)
       return reason === null ? [] : [{ mxedgeId: target.mxedgeId, reason }]
@@ -114,6 +115,14 @@ function compareStarts(before: Date, startAt: Date, now: Date): MxedgePlanDiffer
   const isSame = before.getTime() === startAt.getTime() || (before <= now && startAt <= now)
   const reason = `would start at ${startAt.toISOString()}, not at ${before.toISOString()}`
   return isSame ? [] : [{ mxedgeId: null, reason }]
+}
+
+function compareWindows(
+  before: MxedgeUpgradePlan['windows'],
+  now: MxedgeUpgradePlan['windows'],
+): MxedgePlanDifference[] {
+  if (isDeepStrictEqual(before, now)) return []
+  return [{ mxedgeId: null, reason: 'would begin in other maintenance windows' }]
 }
 
 function compareTargets(

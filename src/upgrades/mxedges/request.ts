@@ -1,4 +1,5 @@
 import type { Channel, PackageName } from '../../firmware/packages/package.ts'
+import type { MaintenanceWindow } from '../../orgs/windows/windows.ts'
 import type { Phasing } from '../strategies/strategy.ts'
 
 /** An upgrade of edge appliances as it was requested, with the defaults filled in. */
@@ -18,6 +19,8 @@ export interface MxedgeUpgradeRequest {
   readonly downgrades: ReadonlySet<PackageName>
   /** Null: now. */
   readonly startAt: Date | null
+  /** Appliances begin only within them; null: within those of the settings; empty: at any time. */
+  readonly windows: readonly MaintenanceWindow[] | null
   /** Appliances of other upgrades that have not begun with them are taken over. */
   readonly supersede: boolean
   /** What has no effect. */

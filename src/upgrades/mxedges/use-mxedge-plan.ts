@@ -18,6 +18,6 @@ export async function useMxedgePlan(tx: Tx, scope: InOrg, fresh: NewUpgrade, now
   const differences = findMxedgeDifferences(stored, fresh, now)
   if (differences.length === 0) return decodeMxedgePlan(stored, fresh)
   throw outdated(
-    differences.map(({ mxedgeId, reason }) => ({ ...(mxedgeId !== null && { mxedge_id: mxedgeId }), reason })),
+    differences.map(({ mxedgeId, reason }) => (mxedgeId === null ? { reason } : { mxedge_id: mxedgeId, reason })),
   )
 }

@@ -50,16 +50,20 @@ export function presentMxedgePreview(preview: MxedgePreview): Static<typeof Mxed
     expires_at: epochS(expiresAt),
     start_time: Math.floor(epochS(startAt)),
     total,
-    phases: phases.map(({ percent, stopsAfterFailures: limit, appliances }) => ({
-      percent,
-      total: appliances.length,
-      ...(limit !== null && { stops_after_failures: limit }),
-      mxedges: appliances.map(({ id, steps }) => {
-        return { mxedge_id: id, steps: steps.map((step) => presentStep(step, false)) }
-      }),
-    })),
+    phases: phases.map(presentPhase),
     skipped: skipped.map(({ mxedgeId, reason }) => ({ mxedge_id: mxedgeId, reason })),
     stops_after_failures: stopsAfterFailures,
     notes: [...notes],
+  }
+}
+
+function presentPhase({ percent, stopsAfterFailures, appliances }: MxedgePreview['phases'][number]) {
+  return {
+    percent,
+    total: appliances.length,
+    ...(stopsAfterFailures !== null && { stops_after_failures: stopsAfterFailures }),
+    mxedges: appliances.map(({ id, steps }) => {
+      return { mxedge_id: id, steps: steps.map((step) => presentStep(step, false)) }
+    }),
   }
 }

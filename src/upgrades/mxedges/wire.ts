@@ -9,8 +9,9 @@ import { canary } from '../strategies/canary.ts'
 import { DEFAULT_PERCENTS } from '../strategies/canary-sites.ts'
 import { fieldsOf, commonStrategies } from '../strategies/index.ts'
 import { previewFields } from '../previews/wire.ts'
-import { EpochS, stateFields } from '../wire.ts'
-import { supersedeField } from '../wire-extensions.ts'
+import { MaintenanceWindows } from '../../orgs/windows/wire.ts'
+import { EpochS, presentState, stateFields, waitField } from '../wire.ts'
+import { supersedeField, windowFields } from '../wire-extensions.ts'
 
 const { canary_phases, max_failures, max_failure_percentage } = fieldsOf(commonStrategies)
 
@@ -46,6 +47,7 @@ const fields = {
   max_failures,
   max_failure_percentage,
   start_time: Type.Optional(EpochS),
+  ...windowFields,
   ...supersedeField,
 }
 
@@ -86,10 +88,12 @@ const itemFields = {
   max_failure_percentage: Type.Optional(Type.Integer()),
   start_time: Type.Integer(),
   supersede: Type.Optional(Type.Boolean()),
+  maintenance_windows: Type.Optional(MaintenanceWindows),
   phase: Type.Integer({ description: 'the phase that is open, from 1' }),
   phase_sizes: Type.Array(Type.Integer(), { description: 'appliances by phase' }),
   counts: Counts,
   ...stateFields,
+  ...waitField,
   created_time: Timestamp,
   finished_time: Type.Optional(Timestamp),
 }
@@ -157,7 +161,7 @@ const statusOf: Readonly<Record<MxedgeUpgradeTarget['state'], TargetStatus>> = {
 }
 
 export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typeof MxedgeUpgradeItemReply> {
-  const { orgId, id, siteId, status, plan, currentPhase, stopReason, hold, startAt, createdAt, finishedAt } = upgrade
+  const { orgId, id, siteId, status, plan, currentPhase, startAt, createdAt, finishedAt } = upgrade
   const request = upgrade.request as MxedgeUpgradeBody
   const { distro, canary_phases: phases, max_failures: failures } = request
   const limit = request.max_failure_percentage ?? plan.max_failure_percentage ?? undefined
@@ -177,11 +181,11 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     ...(limit !== undefined && { max_failure_percentage: limit }),
     start_time: Math.floor(epochS(startAt)),
     ...(request.supersede !== undefined && { supersede: request.supersede }),
+    ...(request.maintenance_windows !== undefined && { maintenance_windows: request.maintenance_windows }),
     phase: currentPhase,
     phase_sizes: [...plan.phase_sizes],
     counts: presentCounts(upgrade),
-    ...(hold !== null && { held: { by: hold.by, reason: hold.reason, timestamp: hold.since_s } }),
-    ...(stopReason !== null && { stop_reason: stopReason }),
+    ...presentState(upgrade),
     created_time: epochS(createdAt),
     ...(finishedAt !== null && { finished_time: epochS(finishedAt) }),
   }
