@@ -18,6 +18,7 @@ import {
   orgCounts,
   orgSearchFilters,
   searchSorts,
+  summaryFields,
   siteCountFilters,
   siteCounts,
   siteSearchFilters,
@@ -137,8 +138,12 @@ function ofOthers(managed: boolean | null, numMembers: number) {
 
 /** Clients take the channel width as a text here, and everywhere else as a number. Source: contract, `ap_search`. */
 function presentSummaryOf({ summary }: DeviceHit): object {
-  const shown = Object.entries(summary ?? {})
-  return Object.fromEntries(shown.map(([name, value]) => [name, name.endsWith('_bandwidth') ? String(value) : value]))
+  const shown: Record<string, string | number> = {}
+  for (const [place, name] of summaryFields.entries()) {
+    const value = summary[place] ?? null
+    if (value !== null) shown[name] = name.endsWith('_bandwidth') ? String(value) : value
+  }
+  return shown
 }
 
 /** Clients require these of an access point. Signalbox has no data on tunnels, wireless networks and power. */
