@@ -1,5 +1,6 @@
 import { chmod, cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDataDir } from '../../src/platform/data-dir.ts'
@@ -7,13 +8,23 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform
 import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
 import { findBinaries } from '../../src/platform/embedded-postgres/binaries.ts'
 import { makeHome, prepareCluster } from '../../src/platform/embedded-postgres/cluster.ts'
-import { planLaunch } from '../../src/platform/embedded-postgres/launch.ts'
+import { launchProgram, planLaunch } from '../../src/platform/embedded-postgres/launch.ts'
 import { stopOrphan } from '../../src/platform/embedded-postgres/orphan.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 const log = createLog('fatal')
 const isRoot = process.getuid?.() === 0
+
+/** A program that names the superuser to the socket of its argument, and prints the answer. */
+const greeting = `
+  const names = Buffer.from('user\\0postgres\\0database\\0postgres\\0\\0')
+  const head = Buffer.alloc(8)
+  head.writeInt32BE(8 + names.length, 0)
+  head.writeInt32BE(3 << 16, 4)
+  const socket = require('node:net').connect(process.argv[1])
+  socket.end(Buffer.concat([head, names]))
+  socket.pipe(process.stdout)`
 
 async function start(path: string): Promise<EmbeddedPostgres> {
   const dataDir = await openDataDir(path)
@@ -45,6 +56,21 @@ test('a first start creates a durable, private database that the application own
   )
   expect(settings).toEqual(['on', 'on', '', 'UTF8', 'UTC', 'off'])
   await query(server, 'create extension pg_trgm')
+})
+
+test('nobody but the user of this process is admitted, whatever role they name', async (context) => {
+  const path = await temporaryDir()
+  const server = await start(path)
+  const superuser = { ...server, connection: { ...server.connection, user: 'postgres' } }
+  expect(await query(superuser, 'select type, auth_method, error from pg_hba_file_rules')).toEqual([
+    { type: 'local', auth_method: 'peer', error: null },
+  ])
+  if (!isRoot) context.skip('another user is tried as root')
+  const account = await findNobody()
+  const socket = join(server.connection.host, `.s.PGSQL.${server.connection.port}`)
+  const launch = await planLaunch({ account, paths: [process.execPath, socket] })
+  const child = launchProgram(launch, [process.execPath, '-e', greeting, socket])
+  expect(await text(child.stdout)).toContain('Peer authentication failed for user "postgres"')
 })
 
 test('stop ends the sessions and the process, and the rows are preserved', async () => {

@@ -19,7 +19,7 @@ export interface ClusterRequest {
 }
 
 /**
- * Creates a folder that only the cluster's user (and root) can enter: the socket in it trusts everybody who gets there.
+ * Creates a folder that only the cluster's user (and root) can enter.
  */
 export async function makeHome(home: string, account: Account | null): Promise<void> {
   await mkdir(home, { recursive: true, mode: 0o700 })
@@ -60,7 +60,7 @@ async function initialise({ launch, binaries, home, durable }: ClusterRequest, c
     binaries.initdb,
     `--pgdata=${unfinished}`,
     `--username=${SUPERUSER}`,
-    '--auth=trust',
+    '--auth=peer',
     '--encoding=UTF8',
     '--locale=C',
     '--locale-provider=builtin',

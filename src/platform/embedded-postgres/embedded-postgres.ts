@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chooseAccount } from './account.ts'
+import { writeAuthentication } from './authentication.ts'
 import { findBinaries } from './binaries.ts'
 import { makeHome, prepareCluster } from './cluster.ts'
 import { connectWhenReady, ensureDatabase } from './database.ts'
@@ -85,7 +86,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const cluster = await prepareCluster({ launch, binaries, home, durable })
   if (socketDir !== home) await makeSocketDir(socketDir, account)
 
-  const settings = { ...SETTINGS, unix_socket_directories: quoteSocketDir(socketDir), ...(durable ? {} : NOT_DURABLE) }
+  const settings = {
+    ...SETTINGS,
+    ...(await writeAuthentication(home, account, [APPLICATION])),
+    unix_socket_directories: quoteSocketDir(socketDir),
+    ...(durable ? {} : NOT_DURABLE),
+  }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   // As pg_ctl does: tells PostgreSQL that this process id in a leftover lock file is not another postmaster's.
   const env = reusedPid === null ? {} : { PG_GRANDPARENT_PID: String(reusedPid) }
