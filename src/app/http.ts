@@ -36,6 +36,7 @@ import { deviceConfigOperations } from '../devices/configs/routes.ts'
 import { deviceConstOperations } from '../devices/routes-const.ts'
 import { deviceEventOperations } from '../devices/events/routes.ts'
 import { deviceImageOperations } from '../devices/images/routes.ts'
+import { createClaimGuesses } from '../devices/inventory/claim-guesses.ts'
 import { inventoryOperations } from '../devices/inventory/routes.ts'
 import { routerOperations } from '../devices/routers/routes.ts'
 import { deviceSearchOperations } from '../devices/search/routes.ts'
@@ -145,6 +146,7 @@ interface SignIn {
 /** Every operation under /api/v1. */
 function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn): Operation[] {
   const { accounts, storage, outbound } = parts
+  const guesses = createClaimGuesses()
   return [
     ...loginOperations(accounts, guard),
     ...selfOperations(ctx, accounts, guard),
@@ -195,13 +197,18 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...upgradeReportOperations,
     ...siteUpgradeOperations(outbound),
     ...ssrUpgradeOperations,
-    ...installerDeviceOperations,
+    ...installerDeviceOperations(guesses),
     ...installerImageOperations(storage.imageFiles),
     ...installerSiteOperations,
     ...mapOperations,
     ...placementOperations(storage.imageFiles),
     ...mxedgeUpgradeOperations,
-    ...mxedgeOperations(parts.agents, storage.imageFiles, storage.supportFiles),
+    ...mxedgeOperations({
+      agents: parts.agents,
+      files: storage.imageFiles,
+      supportFiles: storage.supportFiles,
+      guesses,
+    }),
     ...agentRegistrationOperations(ctx.clock, parts.agents),
     ...webhookOperations(outbound, parts.webhookLimits),
   ]

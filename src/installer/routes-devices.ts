@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { claimDevices } from '../devices/inventory/claim-devices.ts'
+import type { ClaimGuesses } from '../devices/inventory/claim-guesses.ts'
 import { ClaimBody, ClaimReply, presentClaim } from '../devices/inventory/wire.ts'
 import { listOperation } from '../http/list-operation.ts'
 import { presentPage } from '../http/lists.ts'
@@ -49,7 +50,25 @@ const locateOperations: Operation[] = [
 )
 
 /** Devices as the people who mount them see them. Source: contract, Installer. */
-export const installerDeviceOperations: Operation[] = [
+export function installerDeviceOperations(guesses: ClaimGuesses): Operation[] {
+  return [...claimOperation(guesses), ...claimedOperations]
+}
+
+const claimOperation = (guesses: ClaimGuesses): Operation[] =>
+  operation({
+    id: 'claimInstallerDevices',
+    summary: 'Claim devices as an installer',
+    method: 'POST',
+    tag,
+    at: installer('/devices'),
+    body: ClaimBody,
+    reply: ClaimReply,
+    errors: { 400: ListErrorReply },
+    run: async (ctx, { scope: { scope }, caller: { principal }, body }) =>
+      presentClaim(await guesses.limit({ scope, principal }, () => claimDevices(ctx, scope, body))),
+  })
+
+const claimedOperations: Operation[] = [
   listOperation({
     id: 'listInstallerListOfRecentlyClaimedDevices',
     summary: 'List the devices that were claimed recently',
@@ -62,17 +81,6 @@ export const installerDeviceOperations: Operation[] = [
       const now = ctx.clock.now()
       return presentPage(found, (device) => presentDevice(device, now))
     },
-  }),
-  operation({
-    id: 'claimInstallerDevices',
-    summary: 'Claim devices as an installer',
-    method: 'POST',
-    tag,
-    at: installer('/devices'),
-    body: ClaimBody,
-    reply: ClaimReply,
-    errors: { 400: ListErrorReply },
-    run: async (ctx, { scope: { scope }, body }) => presentClaim(await claimDevices(ctx, scope, body)),
   }),
   operation({
     id: 'provisionInstallerDevices',

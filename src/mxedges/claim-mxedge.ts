@@ -1,5 +1,6 @@
 import type { OrgScope } from '../access/scope.ts'
 import { type ClaimPlan, planClaim } from '../devices/inventory/plan-claim.ts'
+import { NOT_FOUND } from '../devices/inventory/select-devices.ts'
 import { plainClaimCode } from '../devices/registry/claim-code.ts'
 import { shareOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
@@ -10,21 +11,22 @@ import { recordChange } from './record-change.ts'
 import { type RegisteredMxedge, lockRegistryByCodes, updateOwner } from './registry/store.ts'
 import { insertMxedge, listMxedgesByCodes, listUsedRegistrationCodes } from './store.ts'
 
-const CLAIMED = 'already claimed'
-
-/**
- * Claims hardware by the code on its label, in any spelling; it registers with the same code.
- * @throws AppError invalid where no unclaimed hardware has this code; the error does not reveal an owner.
- */
-export function claimMxedge(ctx: Context, scope: OrgScope, code: string): Promise<RegisteredMxedge> {
+/** Claims hardware by the code on its label, in any spelling; it registers with the same code. */
+export function claimMxedge(ctx: Context, scope: OrgScope, code: string): Promise<ClaimPlan<RegisteredMxedge>> {
   return inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
-    const { added, refused } = await claimMxedges(tx, scope, { codes: [code], at: ctx.clock.now() })
-    const [claimed] = added
-    if (claimed !== undefined) return claimed.device
-    const isClaimed = refused.every(({ reason }) => reason === CLAIMED)
-    throw invalidField('code', isClaimed ? CLAIMED : 'no edge appliance has this claim code')
+    return claimMxedges(tx, scope, { codes: [code], at: ctx.clock.now() })
   })
+}
+
+/**
+ * Returns the hardware that was claimed by a single code.
+ * @throws AppError invalid where no unclaimed hardware has it; the error does not reveal whether another organization's has.
+ */
+export function claimedMxedge({ added: [claimed], duplicated }: ClaimPlan<RegisteredMxedge>): RegisteredMxedge {
+  if (claimed !== undefined) return claimed.device
+  const isOwn = duplicated.length > 0
+  throw invalidField('code', isOwn ? 'already claimed' : 'no unclaimed edge appliance has this claim code')
 }
 
 /**
@@ -52,7 +54,7 @@ export async function claimMxedges(
   const free = plan.added.filter(({ device }) => !used.has(device.claimCode))
   for (const { device } of free) await addMxedge(tx, scope, { hardware: device, at })
   const taken = plan.added.filter(({ device }) => used.has(device.claimCode))
-  return { ...plan, added: free, refused: [...plan.refused, ...taken.map(({ code }) => ({ code, reason: CLAIMED }))] }
+  return { ...plan, added: free, refused: [...plan.refused, ...taken.map(({ code }) => ({ code, reason: NOT_FOUND }))] }
 }
 
 /** Lists the organization's appliances that got their codes at random: clients read those codes as claim codes too. */

@@ -1,8 +1,9 @@
+import type { ClaimGuesses } from '../devices/inventory/claim-guesses.ts'
 import { org } from '../http/at.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty, ListErrorReply, Uuid } from '../http/schemas.ts'
 import { assignMxedges, unassignMxedges } from './assign-mxedges.ts'
-import { claimMxedge } from './claim-mxedge.ts'
+import { claimMxedge, claimedMxedge } from './claim-mxedge.ts'
 import { restartRegistration } from './restart-registration.ts'
 import {
   AssignMxedgesBody,
@@ -38,7 +39,11 @@ const restartOperations: Operation[] = (
 )
 
 /** Claiming, releasing and registering appliances. Source: contract, Orgs MxEdges; spec, "Edge appliances", 13. */
-export const registrationOperations: Operation[] = [
+export function registrationOperations(guesses: ClaimGuesses): Operation[] {
+  return [...claimOperation(guesses), ...claimedOperations]
+}
+
+const claimOperation = (guesses: ClaimGuesses): Operation[] =>
   operation({
     id: 'claimOrgMxEdge',
     summary: 'Claim an edge appliance by its code',
@@ -47,11 +52,14 @@ export const registrationOperations: Operation[] = [
     at: org('/mxedges/claim', { needs: 'write' }),
     body: ClaimMxedgeBody,
     reply: ClaimMxedgeReply,
-    run: async (ctx, { scope, body }) => {
-      const { id, claimCode } = await claimMxedge(ctx, scope, body.code)
+    run: async (ctx, { scope, caller: { principal }, body }) => {
+      const plan = await guesses.limit({ scope, principal }, () => claimMxedge(ctx, scope, body.code))
+      const { id, claimCode } = claimedMxedge(plan)
       return { id, magic: claimCode }
     },
-  }),
+  })
+
+const claimedOperations: Operation[] = [
   operation({
     id: 'assignOrgMxEdgeToSite',
     summary: 'Assign edge appliances to a site',

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/authorize.ts'
 import type { InOrg } from '../access/scope.ts'
+import type { ClaimGuesses } from '../devices/inventory/claim-guesses.ts'
 import type { AgentGateway } from '../devices/routers/certificates.ts'
 import type { SupportFiles } from '../devices/support/support-files.ts'
 import { org, orgAndSite, orgSites, orgSitesAndSite, site } from '../http/at.ts'
@@ -33,21 +34,28 @@ import { mxedgeSupportOperations } from './support/routes.ts'
 import { updateMxedge } from './update-mxedge.ts'
 import { CreateMxedgeBody, MxedgeReply, MxedgesQuery, UpdateMxedgeBody, parseForSite, presentMxedge } from './wire.ts'
 
+export interface MxedgeParts {
+  readonly agents: AgentGateway
+  readonly files: ImageFiles
+  readonly supportFiles: SupportFiles
+  readonly guesses: ClaimGuesses
+}
+
 /** Edge appliances and what belongs to them. Source: contract, Orgs MxEdges, Sites MxEdges, Orgs MxClusters. */
-export function mxedgeOperations(agents: AgentGateway, files: ImageFiles, supportFiles: SupportFiles): Operation[] {
+export function mxedgeOperations({ agents, files, supportFiles, guesses }: MxedgeParts): Operation[] {
   return [
     ...collectionOperations,
     ...singleOperations(files),
     ...agentOperations(agents),
     ...clusterOperations,
-    ...inventoryChangeOperations(files),
+    ...inventoryChangeOperations(files, guesses),
     ...mxedgeConstOperations,
     ...mxedgeEventOperations,
     ...mxedgeImageOperations(files),
     ...mxedgeSearchOperations,
     ...mxedgeStatsOperations,
     ...mxedgeSupportOperations(supportFiles),
-    ...registrationOperations,
+    ...registrationOperations(guesses),
     ...summaryOperations,
   ]
 }

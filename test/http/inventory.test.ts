@@ -62,10 +62,27 @@ describe('claim', () => {
       body: {
         added: [mine?.claim_code],
         error: body.slice(1),
-        reason: ['already claimed', 'not found', 'invalid claim code'],
+        reason: ['not found', 'not found', 'invalid claim code'],
       },
     })
     expect(JSON.stringify(answer.body)).not.toContain(other.orgId)
+  })
+
+  it('limits how many wrong codes an organization tries', async () => {
+    const guesser = await server.addOrg('Guesser')
+    const guess = (codes: string[]) =>
+      server.call('POST', `/orgs/${guesser.orgId}/inventory`, { as: guesser, body: codes })
+    const wrong = Array.from({ length: 1000 }, (_, index) => `WRONG${index}`)
+    expect((await guess(wrong)).status).toBe(400)
+    const [free] = await makeDevices(server.ctx, 1)
+    const code = free?.claim_code ?? ''
+    expect(await guess([code])).toMatchObject({
+      status: 429,
+      body: { detail: 'Too Many Request. 1000 claim codes were wrong within the hour.' },
+    })
+    const edge = await server.call('POST', `/orgs/${guesser.orgId}/mxedges/claim`, { as: guesser, body: { code } })
+    expect(edge.status).toBe(429)
+    expect(await server.call('POST', path, { body: [code] })).toMatchObject({ status: 200, body: { added: [code] } })
   })
 
   it('answers 400 with the same lists if nothing could be claimed', async () => {

@@ -57,7 +57,7 @@ describe('a claim in the inventory', () => {
     const other = await server.addOrg()
     expect((await claim([edge.claim_code], other)).status).toBe(200)
     const answer = await claim([edge.claim_code])
-    expect(answer).toMatchObject({ status: 400, body: { error: [edge.claim_code], reason: ['already claimed'] } })
+    expect(answer).toMatchObject({ status: 400, body: { error: [edge.claim_code], reason: ['not found'] } })
     expect(JSON.stringify(answer.body)).not.toContain(other.orgId)
   })
 

@@ -37,18 +37,16 @@ describe('a claim', () => {
     const { claim_code: code } = await makeMxedge(server.ctx)
     const stranger = await server.addOrg('Stranger')
     expect((await claim(code, stranger)).status).toBe(200)
-    const refused = {
+    expect(await claim(code, stranger)).toMatchObject({
       status: 400,
       body: { detail: expect.stringContaining('Invalid field code: '), reason: 'already claimed' },
-    }
-    expect(await claim(code)).toMatchObject(refused)
-    expect(await claim(code, stranger)).toMatchObject(refused)
-    for (const unknown of ['NOBO-DY', '?', '--'])
+    })
+    for (const unknown of [code, 'NOBO-DY', '?', '--'])
       expect(await claim(unknown)).toMatchObject({
         status: 400,
         body: {
           detail: expect.stringContaining('Invalid field code: '),
-          reason: 'no edge appliance has this claim code',
+          reason: 'no unclaimed edge appliance has this claim code',
         },
       })
   })
@@ -56,7 +54,7 @@ describe('a claim', () => {
   it('is refused for the code of a device, and for the registration code of an appliance', async () => {
     const { magic } = await addMxedge(server)
     await makeMxedge(server.ctx, { claim_code: magic })
-    expect(await claim(magic)).toMatchObject({ status: 400, body: { reason: 'already claimed' } })
+    expect((await claim(magic)).status).toBe(400)
   })
 
   it('succeeds for one of two concurrent requests', async () => {

@@ -29,7 +29,7 @@ describe('planClaim', () => {
     expect(plan.added.map(({ code, device }) => [code, device.mac])).toEqual([['code1', '000000000001']])
     expect(plan.duplicated.map(({ code }) => code)).toEqual(['Code-2'])
     expect(plan.refused).toEqual([
-      { code: 'CODE-3', reason: 'already claimed' },
+      { code: 'CODE-3', reason: 'not found' },
       { code: 'CODE-4', reason: 'not found' },
       { code: '?', reason: 'invalid claim code' },
     ])

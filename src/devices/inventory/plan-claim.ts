@@ -19,8 +19,8 @@ export interface ClaimedByCode<T extends Claimable = RegisteredDevice> {
 }
 
 /**
- * Sorts claim codes into those to claim, duplicates and refusals. A device of another organization is refused without
- * naming the owner. A second spelling of a code in the list counts as a duplicate.
+ * Sorts claim codes into those to claim, duplicates and refusals. The code of another organization's device gets the answer
+ * of an unknown one, so that nobody learns which codes exist. A second spelling of a code in the list counts as a duplicate.
  * @param codes As the client wrote them.
  * @param registered The registry's devices of these codes; others are ignored.
  */
@@ -39,8 +39,9 @@ export function planClaim<T extends Claimable>(
   for (const code of codes) {
     const plain = plainClaimCode(code)
     const device = plain === null ? undefined : byCode.get(plain)
-    if (device === undefined) plan.refused.push({ code, reason: plain === null ? 'invalid claim code' : NOT_FOUND })
-    else if (device.orgId !== null && device.orgId !== orgId) plan.refused.push({ code, reason: 'already claimed' })
+    const isForeign = device !== undefined && device.orgId !== null && device.orgId !== orgId
+    if (device === undefined || isForeign)
+      plan.refused.push({ code, reason: plain === null ? 'invalid claim code' : NOT_FOUND })
     else if (device.orgId === orgId || seen.has(device.id)) plan.duplicated.push({ code, device })
     else plan.added.push({ code, device })
     if (device !== undefined) seen.add(device.id)

@@ -1,4 +1,5 @@
 import type { OrgScope } from '../../access/scope.ts'
+import type { ClaimGuesses } from '../../devices/inventory/claim-guesses.ts'
 import type { ChangeReport } from '../../devices/inventory/select-devices.ts'
 import {
   ClaimBody,
@@ -24,7 +25,7 @@ const tag = 'Orgs Inventory'
  * Changes of the inventory that reach devices and edge appliances alike. Edge appliances have a registry of their own, and
  * `devices` doesn't know it. Source: contract, Orgs Inventory.
  */
-export function inventoryChangeOperations(files: ImageFiles): Operation[] {
+export function inventoryChangeOperations(files: ImageFiles, guesses: ClaimGuesses): Operation[] {
   return [
     operation({
       id: 'addOrgInventory',
@@ -35,7 +36,8 @@ export function inventoryChangeOperations(files: ImageFiles): Operation[] {
       body: ClaimBody,
       reply: ClaimReply,
       errors: { 400: ListErrorReply },
-      run: async (ctx, { scope, body }) => presentClaim(await claimHardware(ctx, scope, body)),
+      run: async (ctx, { scope, caller: { principal }, body }) =>
+        presentClaim(await guesses.limit({ scope, principal }, () => claimHardware(ctx, scope, body))),
     }),
     operation({
       id: 'updateOrgInventoryAssignment',

@@ -1,0 +1,48 @@
+import { RateLimiterMemory } from 'rate-limiter-flexible'
+import type { Principal } from '../../access/principal.ts'
+import type { InOrg } from '../../access/scope.ts'
+import { tooManyRequests } from '../../platform/errors.ts'
+import type { ClaimPlan, Claimable } from './plan-claim.ts'
+import { NOT_FOUND } from './select-devices.ts'
+
+const WINDOW_S = 3600
+/** More codes than a careful import has wrong, and far too few to find one by chance. */
+const WRONG_CODES_PER_HOUR = 1000
+
+export interface Claimant {
+  readonly scope: InOrg
+  readonly principal: Pick<Principal, 'adminId' | 'tokenId'>
+}
+
+/**
+ * Limits guessing at claim codes: an organization and an account may each try so many codes in an hour that nothing
+ * unclaimed has. The counts are in memory: a restart resets them.
+ */
+export interface ClaimGuesses {
+  /**
+   * Claims, and counts the wrong codes.
+   * @throws AppError rate_limited, before anything is claimed, when there were too many.
+   */
+  limit<T extends Claimable>(who: Claimant, claim: () => Promise<ClaimPlan<T>>): Promise<ClaimPlan<T>>
+}
+
+export function createClaimGuesses(wrongPerHour: number = WRONG_CODES_PER_HOUR): ClaimGuesses {
+  const counts = new RateLimiterMemory({ points: wrongPerHour, duration: WINDOW_S })
+  return {
+    async limit({ scope, principal }, claim) {
+      const keys = [scope.orgId, principal.adminId ?? principal.tokenId ?? '']
+      for (const key of keys) {
+        const counted = await counts.get(key)
+        if (counted !== null && counted.consumedPoints >= wrongPerHour)
+          throw tooManyRequests(
+            `${counted.consumedPoints} claim codes were wrong within the hour.`,
+            Math.max(1, Math.ceil(counted.msBeforeNext / 1000)),
+          )
+      }
+      const plan = await claim()
+      const wrong = plan.refused.filter(({ reason }) => reason === NOT_FOUND).length
+      if (wrong > 0) for (const key of keys) await counts.penalty(key, wrong)
+      return plan
+    },
+  }
+}
