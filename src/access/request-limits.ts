@@ -1,4 +1,4 @@
-import { RateLimiterMemory } from 'rate-limiter-flexible'
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { tooManyRequests } from '../platform/errors.ts'
 import type { Principal } from './principal.ts'
 
@@ -12,12 +12,18 @@ export interface RequestUsage {
   readonly secondsLeft: number
 }
 
-type Counted = Pick<Principal, 'via' | 'tokenId' | 'adminId'>
+type Counted = Pick<Principal, 'via' | 'tokenId' | 'adminId' | 'privileges'>
+
+export interface HourlyLimits {
+  readonly requestsPerHour: number
+  /** Of all tokens of a person, or of an organization, together. */
+  readonly accountRequestsPerHour: number
+}
 
 /**
- * Limits calls an hour, for each token separately; Basic and sessions count for their account. Sessions are counted
- * only: a console polls, and a limit would lock out the person who looks at it. The counts are in memory: a restart
- * resets them, and each process has its own.
+ * Limits calls an hour: of each token, of all tokens of one account together, and by Basic of an account. Sessions are
+ * counted only: a console polls, and a limit would lock out the person who looks at it. The counts are in memory: a
+ * restart resets them, and each process has its own.
  */
 export interface RequestLimits {
   /** @throws AppError rate_limited when the hour's calls are used up. */
@@ -25,17 +31,20 @@ export interface RequestLimits {
   usage(who: Counted): Promise<RequestUsage>
 }
 
-export function createRequestLimits(requestsPerHour: number): RequestLimits {
+export function createRequestLimits({ requestsPerHour, accountRequestsPerHour }: HourlyLimits): RequestLimits {
   const limiter = new RateLimiterMemory({ points: requestsPerHour, duration: WINDOW_S })
+  const accounts = new RateLimiterMemory({ points: accountRequestsPerHour, duration: WINDOW_S })
   return {
     async take(who) {
-      const key = keyOf(who)
-      const { consumedPoints, msBeforeNext } = await limiter.penalty(key)
-      if (consumedPoints <= requestsPerHour || who.via === 'session') return
-      throw tooManyRequests(
-        `No more than ${requestsPerHour} calls an hour.`,
-        Math.max(1, Math.ceil(msBeforeNext / 1000)),
+      assertWithin(
+        await limiter.penalty(keyOf(who)),
+        who.via === 'session' ? Infinity : requestsPerHour,
+        'calls an hour',
       )
+      if (who.tokenId === null) return
+      // Otherwise a hundred tokens would have a hundred times as many calls.
+      const ofAccount = await accounts.penalty(accountOf(who))
+      assertWithin(ofAccount, accountRequestsPerHour, 'calls an hour with all tokens of an account')
     },
     async usage(who) {
       const counted = await limiter.get(keyOf(who))
@@ -48,6 +57,16 @@ export function createRequestLimits(requestsPerHour: number): RequestLimits {
       }
     },
   }
+}
+
+function assertWithin({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: number, what: string): void {
+  if (consumedPoints <= limit) return
+  throw tooManyRequests(`No more than ${limit} ${what}.`, Math.max(1, Math.ceil(msBeforeNext / 1000)))
+}
+
+/** Returns the person, or the organization, whose token it is. */
+function accountOf({ adminId, privileges }: Counted): string {
+  return adminId ?? privileges[0]?.orgId ?? ''
 }
 
 /** Ids are unique across tokens and admins. */

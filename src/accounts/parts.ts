@@ -1,13 +1,13 @@
 import type { CheckPassword } from '../access/check-password.ts'
 import type { LoginThrottle } from '../access/login-throttle.ts'
 import type { Passwords } from '../access/password.ts'
-import type { RequestLimits } from '../access/request-limits.ts'
+import type { HourlyLimits, RequestLimits } from '../access/request-limits.ts'
 import type { TokenUses } from '../access/token-uses.ts'
 import type { Mailer } from '../platform/mail.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 
 /** What the operator has set about accounts in the environment; see app/config-accounts.ts. */
-export interface AccountSettings {
+export interface AccountSettings extends HourlyLimits {
   /**
    * `invite` admits people with an invite code or the token of an invitation, `closed` those with such a token alone.
    */
@@ -24,8 +24,6 @@ export interface AccountSettings {
   readonly oauthProviders: readonly OauthProvider[]
   /** The id of the SSO through which people of a mail domain sign in, by domain. */
   readonly ssoDomains: ReadonlyMap<string, string>
-  /** How many API calls a token may make in an hour. */
-  readonly requestsPerHour: number
 }
 
 export interface CaptchaSettings {

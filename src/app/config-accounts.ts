@@ -25,6 +25,13 @@ export const accountEnvironment = {
   SIGNALBOX_REQUESTS_PER_HOUR: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'API calls of a token in an hour; default 5000' }),
   ),
+  SIGNALBOX_ACCOUNT_REQUESTS_PER_HOUR: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000_000,
+      description: 'API calls of all tokens of a person, or of an organization, in an hour; default four tokens',
+    }),
+  ),
 }
 
 const Accounts = Type.Object(accountEnvironment)
@@ -41,6 +48,7 @@ export function parseAccountSettings(
   all: Readonly<Record<string, string | undefined>>,
   trustLoopback: boolean,
 ): AccountSettings {
+  const requestsPerHour = env.SIGNALBOX_REQUESTS_PER_HOUR ?? 5000
   return {
     registration: env.SIGNALBOX_REGISTRATION ?? 'open',
     inviteCodes: list(env.SIGNALBOX_INVITE_CODES),
@@ -50,7 +58,8 @@ export function parseAccountSettings(
     trustLoopback,
     oauthProviders: parseProviders(all),
     ssoDomains: new Map(list(env.SIGNALBOX_SSO_DOMAINS).map(parseSsoDomain)),
-    requestsPerHour: env.SIGNALBOX_REQUESTS_PER_HOUR ?? 5000,
+    requestsPerHour,
+    accountRequestsPerHour: env.SIGNALBOX_ACCOUNT_REQUESTS_PER_HOUR ?? 4 * requestsPerHour,
   }
 }
 

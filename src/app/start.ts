@@ -115,7 +115,7 @@ async function startParts(
   closing.add('mailer', () => mailer.close())
   const tokenUses = createTokenUses(ctx)
   closing.add('token uses', () => tokenUses.stop())
-  const requestLimits = createRequestLimits(config.accounts.requestsPerHour)
+  const requestLimits = createRequestLimits(config.accounts)
   // Known once the gateway listens.
   const listening: { netconfPort: number | null } = { netconfPort: null }
   const callHomeHost = config.netconfHost ?? gatewayNameOf(config)

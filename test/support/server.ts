@@ -130,6 +130,7 @@ const accountSettings: AccountSettings = {
   oauthProviders: [],
   ssoDomains: new Map(),
   requestsPerHour: 5000,
+  accountRequestsPerHour: 1_000_000,
 }
 
 /** Limits of uploads that a test wants tighter. */
@@ -174,7 +175,7 @@ export async function startTestServer(
   })
   const accounts = { ...accountSettings, ...settings }
   const tokenUses = createTokenUses(ctx)
-  const requestLimits = createRequestLimits(accounts.requestsPerHour)
+  const requestLimits = createRequestLimits(accounts)
   const { decode, ...storageSettings } = { ...uploadBounds, ...bounds }
   const opened = openStorage(ctx, context.dataDir, storageSettings)
   const imageFiles = { ...opened.imageFiles, maxBytes: 1024 * 1024, decode }
