@@ -15,7 +15,7 @@ const layers = [
 const tops = ['placement', 'upgrades', 'installer', 'webhooks', 'gateway']
 // The folder that deletes organizations and sites calls each noun to delete its own rows.
 const over = ['removal']
-const roofs = ['app', 'bin', 'cli', 'simulator', 'agent']
+const roofs = ['app', 'bin', 'cli', 'client', 'simulator', 'agent']
 
 // The folders of web/src/ from the lowest to the highest; above them only app, which has the router.
 const webLayers = ['api', 'display', 'accounts', 'orgs', 'devices', 'upgrades', 'dashboard']

@@ -21,6 +21,7 @@ const KILL_AFTER_MS = 30_000
 const PROGRAMS = {
   start: 'src/bin/server.ts',
   cli: 'src/bin/cli.ts',
+  signalbox: 'src/bin/signalbox.ts',
   simulate: 'src/bin/simulator.ts',
   agent: 'src/bin/agent.ts',
   'build-agent': 'scripts/build-agent.ts',

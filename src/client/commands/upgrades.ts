@@ -1,0 +1,281 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { type Api, type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
+import { CommandError } from '../exit-codes.ts'
+import { fields, table, textOf } from '../output.ts'
+import type { Session } from '../session.ts'
+import { type AddCommands, collect, nameAndValue, wholeNumber } from './command.ts'
+import { findSite } from './devices.ts'
+
+const WATCH_MS = 2000
+const PERCENT = 100
+
+/** Statuses in which nothing happens to the devices of a site any more. */
+const ENDED = new Set(['cancelled', 'completed', 'failed'])
+
+/** States of targets, in the order in which a device passes them. */
+const STATES = [
+  'scheduled',
+  'download_requested',
+  'downloading',
+  'downloaded',
+  'reboot_in_progress',
+  'rebooted',
+  'upgraded',
+  'failed',
+  'skipped',
+  'cancelled',
+] as const
+
+interface PlanOptions {
+  readonly site?: readonly string[]
+  readonly type?: string
+  readonly model?: readonly string[]
+  readonly strategy?: string
+  readonly phases?: string
+  readonly maxFailures?: number
+  readonly start?: string
+  readonly set?: readonly string[]
+}
+
+/** What somebody does with an upgrade that exists. */
+const actions = [
+  { name: 'pause', description: 'begin no further devices until it is resumed', done: 'paused' },
+  { name: 'resume', description: 'go on with an upgrade that pauses', done: 'resumed' },
+  { name: 'retry', description: 'upgrade the devices again that have failed', done: 'retries the failed devices' },
+  { name: 'cancel', description: 'begin no further devices, for good', done: 'cancelled' },
+] as const
+
+export const addUpgradeCommands: AddCommands = (program, open) => {
+  const upgrade = program.command('upgrade').description('upgrade the firmware of devices')
+
+  upgrade
+    .command('list')
+    .description('list the upgrades of the organization')
+    .action(async (_options, command) => {
+      const { session, api, path } = await enter(open, command)
+      const rows = rowsOf(await api.get(path)).map(({ id, site_upgrades: sites = [] }) => ({
+        id: id ?? null,
+        sites: rowsOf(sites).length,
+      }))
+      session.output.show(rows, () => table(fields('id', 'sites'), rows, session.width))
+    })
+
+  planned(upgrade, 'plan <version>', 'show what an upgrade would do, and change nothing').action(
+    async (version: string, options: PlanOptions, command: Command) => {
+      const { session, api, orgId, path } = await enter(open, command)
+      const plan = await api.post(path, { ...(await bodyOf(api, orgId, { version, options })), dry_run: true })
+      session.output.show(plan, () => planText(objectOf(plan), session.width))
+    },
+  )
+
+  planned(upgrade, 'start <version>', 'upgrade devices')
+    .option('--plan <id>', 'start exactly what was planned: refused if the devices have changed since')
+    .option('--watch', 'show the progress until the upgrade has ended')
+    .action(async (version: string, options: PlanOptions & { plan?: string; watch?: true }, command: Command) => {
+      const { session, api, orgId, path } = await enter(open, command)
+      const body = await bodyOf(api, orgId, { version, options })
+      const made = objectOf(
+        await api.post(path, { ...body, ...(options.plan !== undefined && { plan_id: options.plan }) }),
+      )
+      if (options.watch !== true) return session.output.show(made, () => `upgrade ${textOf(made['id'])} began`)
+      session.output.tell(`upgrade ${textOf(made['id'])} began`)
+      await watch(session, api, `${path}/${textOf(made['id'])}`)
+    })
+
+  upgrade
+    .command('show <id>')
+    .description('show the state of an upgrade at each of its sites')
+    .action(async (id: string, _options, command) => {
+      const { session, api, path } = await enter(open, command)
+      const found = objectOf(await api.get(`${path}/${encodeURIComponent(id)}`))
+      session.output.show(found, () => stateText(found, session.width))
+    })
+
+  upgrade
+    .command('watch <id>')
+    .description('show the progress of an upgrade until it has ended')
+    .action(async (id: string, _options, command) => {
+      const { session, api, path } = await enter(open, command)
+      await watch(session, api, `${path}/${encodeURIComponent(id)}`)
+    })
+
+  upgrade
+    .command('approve <id>')
+    .description('let an upgrade that waits at a gate begin its next phase')
+    .requiredOption('--phase <number>', 'the phase that has ended, from 1', wholeNumber)
+    .option('--note <text>', 'why, for the report and the audit log')
+    .action(async (id: string, { phase, note }: { phase: number; note?: string }, command) => {
+      const { session, api, path } = await enter(open, command)
+      const answer = await api.post(`${path}/${encodeURIComponent(id)}/approve`, {
+        phase,
+        ...(note !== undefined && { note }),
+      })
+      session.output.show(answer, () => `phase ${phase} of upgrade ${id} approved`)
+    })
+
+  for (const { name, description, done } of actions)
+    upgrade
+      .command(`${name} <id>`)
+      .description(description)
+      .action(async (id: string, _options: unknown, command: Command) => {
+        const { session, api, path } = await enter(open, command)
+        const answer = await api.post(`${path}/${encodeURIComponent(id)}/${name}`)
+        session.output.show(answer, () => `upgrade ${id} ${done}`)
+      })
+}
+
+interface Entered {
+  readonly session: Session
+  readonly api: Api
+  readonly orgId: string
+  /** Of the upgrades of the organization. */
+  readonly path: string
+}
+
+async function enter(open: (command: Command) => Session, command: Command): Promise<Entered> {
+  const session = open(command)
+  const api = await session.connect()
+  const orgId = await session.orgId(api)
+  return { session, api, orgId, path: `/api/v1/orgs/${orgId}/devices/upgrade` }
+}
+
+/** Adds a command with the options that choose devices and a strategy. */
+function planned(upgrade: Command, usage: string, description: string): Command {
+  return upgrade
+    .command(usage)
+    .description(description)
+    .option('--site <name or id>', 'those of a site; repeat it for several. Default: all sites', collect)
+    .option('--type <type>', 'ap, switch or gateway')
+    .option('--model <model>', 'those of a model; repeat it for several', collect)
+    .option('--strategy <strategy>', 'big_bang, serial, canary or rrm')
+    .option('--phases <shares>', 'of canary: cumulative shares in percent, such as 1,10,50,100')
+    .option('--max-failures <percent>', 'stop once so many percent have failed', wholeNumber)
+    .option('--start <time>', 'in the time zone of each site, such as 2026-12-01T02:00:00')
+    .option('--set <field=value>', 'any other field of the request, its value as JSON or text; repeat it', collect)
+}
+
+async function bodyOf(
+  api: Api,
+  orgId: string,
+  { version, options }: { readonly version: string; readonly options: PlanOptions },
+): Promise<JsonObject> {
+  const { site, type, model, strategy, phases, maxFailures, start, set = [] } = options
+  const siteIds: string[] = []
+  for (const named of site ?? []) siteIds.push(await findSite(api, orgId, named))
+  return {
+    ...(site === undefined ? { all_sites: true } : { site_ids: siteIds }),
+    versions: [{ version }],
+    ...(type !== undefined && { device_type: type }),
+    ...(model !== undefined && { models: [...model] }),
+    ...(strategy !== undefined && { reboot_strategy: strategy }),
+    ...(phases !== undefined && { canary_phases: phases.split(',').map((share) => wholeNumber(share.trim())) }),
+    ...(maxFailures !== undefined && { max_failure_percentage: maxFailures }),
+    ...(start !== undefined && { start_datetime: start }),
+    ...Object.fromEntries(set.map((text) => nameAndValue(text)).map(([name, value]) => [name, jsonOrText(value)])),
+  }
+}
+
+function jsonOrText(value: string): Json {
+  try {
+    return JSON.parse(value) as Json
+  } catch {
+    return value
+  }
+}
+
+function planText(plan: JsonObject, width: number): string {
+  const { plan_id: planId, total, phases = [], skipped = [], ends_about: end } = plan
+  const rows = rowsOf(phases).map(({ percent, total: devices, sites = [] }, index) => ({
+    phase: index + 1,
+    percent: percent ?? null,
+    devices: devices ?? null,
+    sites: rowsOf(sites).length,
+    first_start: timeText(Math.min(...rowsOf(sites).map((site) => Number(site['start_time'])))),
+  }))
+  const reasons = Map.groupBy(rowsOf(skipped), ({ reason }) => textOf(reason))
+  return [
+    `${textOf(total)} devices would be upgraded${typeof end === 'number' ? `, until about ${timeText(end)}` : ''}`,
+    table(fields('phase', 'percent', 'devices', 'sites', 'first_start'), rows, width),
+    ...[...reasons].map(([reason, devices]) => `skipped: ${devices.length}, ${reason}`),
+    `start it by --plan ${textOf(planId)}`,
+  ].join('\n')
+}
+
+function timeText(epochS: number): string {
+  return Number.isFinite(epochS) ? new Date(epochS * 1000).toLocaleString(undefined, { timeZoneName: 'short' }) : ''
+}
+
+interface Progress {
+  readonly total: number
+  readonly counts: Readonly<Record<(typeof STATES)[number], number>>
+  readonly hasEnded: boolean
+}
+
+function progressOf(upgrade: JsonObject): Progress {
+  const sites = rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))
+  const targets = sites.map((site) => objectOf(site['targets']))
+  const count = (state: string): number =>
+    targets.reduce((sum, each) => sum + (Array.isArray(each[state]) ? each[state].length : 0), 0)
+  const counts = Object.fromEntries(STATES.map((state) => [state, count(state)])) as Progress['counts']
+  return {
+    total: targets.reduce((sum, { total }) => sum + Number(total ?? 0), 0),
+    counts,
+    hasEnded: sites.every(({ status }) => ENDED.has(textOf(status))),
+  }
+}
+
+function stateText(upgrade: JsonObject, width: number): string {
+  const rows = rowsOf(upgrade['upgrades'] ?? []).map(({ site_id: siteId, upgrade: ofSite }) => {
+    const { status, targets, held, stop_reason: reason } = objectOf(ofSite)
+    const one: JsonObject = { upgrades: [{ upgrade: { targets: targets ?? {} } }] }
+    const { total, counts } = progressOf(one)
+    return {
+      site_id: siteId ?? null,
+      status: status ?? null,
+      devices: total,
+      upgraded: counts.upgraded,
+      failed: counts.failed,
+      waits_for: objectOf(held)['reason'] ?? reason ?? null,
+    }
+  })
+  return table(fields('site_id', 'status', 'devices', 'upgraded', 'failed', 'waits_for'), rows, width)
+}
+
+/**
+ * Shows the progress until the upgrade has ended.
+ * @throws CommandError upgradeFailed if not every device was upgraded.
+ */
+async function watch(session: Session, api: Api, path: string): Promise<void> {
+  let last = ''
+  for (;;) {
+    const upgrade = objectOf(await api.get(path))
+    const progress = progressOf(upgrade)
+    const line = bar(progress)
+    if (line !== last) session.output.tell(line)
+    last = line
+    if (progress.hasEnded) {
+      const { total, counts } = progress
+      session.output.show(
+        { id: upgrade['id'] ?? null, total, ...counts },
+        () => `${counts.upgraded} of ${total} upgraded`,
+      )
+      const failed = counts.failed + counts.cancelled
+      if (failed > 0) throw new CommandError('upgradeFailed', `${failed} of ${total} devices were not upgraded`)
+      return
+    }
+    await delay(WATCH_MS)
+  }
+}
+
+const BAR_WIDTH = 30
+
+function bar({ total, counts }: Progress): string {
+  const ended = counts.upgraded + counts.failed + counts.skipped + counts.cancelled
+  const share = total === 0 ? 1 : ended / total
+  const filled = Math.floor(share * BAR_WIDTH)
+  const states = STATES.filter((state) => counts[state] > 0).map(
+    (state) => `${counts[state]} ${state.replaceAll('_', ' ')}`,
+  )
+  return `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.floor(share * PERCENT)} %  ${states.join(', ')}`
+}

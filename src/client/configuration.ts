@@ -1,0 +1,57 @@
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { CommandError } from './exit-codes.ts'
+
+const Configuration = Type.Object({
+  url: Type.String(),
+  token: Type.String(),
+  /** The organization that commands concern unless they name one. */
+  org_id: Type.Optional(Type.String()),
+  /** The CAs that the server's certificate may come from besides the public ones, as PEM. */
+  ca: Type.Optional(Type.String()),
+})
+
+export type Configuration = Type.Static<typeof Configuration>
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Returns the file that `login` writes, in the place of the XDG Base Directory Specification. */
+export function configurationFile(env: Environment): string {
+  const { XDG_CONFIG_HOME: base } = env
+  // The specification says that a relative path is invalid and must be ignored.
+  const folder = base?.startsWith('/') === true ? base : join(homedir(), '.config')
+  return join(folder, 'signalbox', 'config.json')
+}
+
+/** Reads what `login` has written; null before it. @throws CommandError for a file that it did not write. */
+export async function readConfiguration(env: Environment): Promise<Configuration | null> {
+  const path = configurationFile(env)
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw new CommandError('usage', `${path} can't be read: ${error.message}`)
+  })
+  if (text === null) return null
+  try {
+    return Value.Parse(Configuration, JSON.parse(text))
+  } catch {
+    throw new CommandError('usage', `${path} is no configuration of signalbox: run signalbox login again`)
+  }
+}
+
+/** Writes the configuration so that only its owner can read it, as a whole or not at all. */
+export async function writeConfiguration(env: Environment, configuration: Configuration): Promise<void> {
+  const path = configurationFile(env)
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const unfinished = `${path}.${process.pid}`
+  await writeFile(unfinished, `${JSON.stringify(configuration, null, 2)}\n`, { mode: 0o600 })
+  // A file of that name may have been there, with another mode.
+  await chmod(unfinished, 0o600)
+  await rename(unfinished, path)
+}
+
+export async function deleteConfiguration(env: Environment): Promise<void> {
+  await rm(configurationFile(env), { force: true })
+}

@@ -1,0 +1,69 @@
+import type { Json, JsonObject } from './api.ts'
+
+/** Where a command writes what it found. */
+export interface Output {
+  /** Prints a value as one line of JSON with `--json`, and otherwise as `text` says. */
+  show(value: Json, text: () => string): void
+  /** Prints a line for people, which `--json` leaves out. */
+  tell(line: string): void
+}
+
+export interface Terminal {
+  readonly stdout: NodeJS.WritableStream & { readonly columns?: number; readonly isTTY?: boolean }
+  readonly stderr: NodeJS.WritableStream
+}
+
+export function createOutput({ stdout, stderr }: Terminal, isJson: boolean): Output {
+  return {
+    show: (value, text) => stdout.write(`${isJson ? JSON.stringify(value) : text()}\n`),
+    tell: (line) => {
+      if (!isJson) stderr.write(`${line}\n`)
+    },
+  }
+}
+
+/** A column of a table: its heading, and what it shows of a row. */
+export interface Column {
+  readonly heading: string
+  readonly of: (row: JsonObject) => Json | undefined
+}
+
+/** Returns a column for each named field; `_` of a name is a blank in its heading. */
+export function fields(...names: readonly string[]): Column[] {
+  return names.map((name) => ({ heading: name.replaceAll('_', ' '), of: (row) => row[name] }))
+}
+
+/**
+ * Aligns rows under their headings. What is wider than the terminal is cut at its end, so that each row is one line.
+ * @param width Columns of the terminal; Infinity where the output is no terminal.
+ */
+export function table(columns: readonly Column[], rows: readonly JsonObject[], width: number): string {
+  const cells = [
+    columns.map(({ heading }) => heading.toUpperCase()),
+    ...rows.map((row) => columns.map(({ of }) => textOf(of(row)))),
+  ]
+  const widths = columns.map((_, place) => Math.max(...cells.map((line) => line[place]?.length ?? 0)))
+  return cells
+    .map((line) => line.map((cell, place) => cell.padEnd(widths[place] ?? 0)).join('  '))
+    .map((line) => cut(line.trimEnd(), width))
+    .join('\n')
+}
+
+/** Shows the fields of one object, one to a line. */
+export function details(value: JsonObject): string {
+  const known = Object.entries(value).filter(([, each]) => each !== null && each !== '')
+  const width = Math.max(0, ...known.map(([name]) => name.length))
+  return known.map(([name, each]) => `${name.padEnd(width)}  ${textOf(each)}`).join('\n')
+}
+
+/** Shows a value in one line. What devices name themselves must not move the cursor of a terminal. */
+export function textOf(value: Json | undefined): string {
+  if (value === undefined || value === null) return ''
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  // oxlint-disable-next-line no-control-regex
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
+}
+
+function cut(line: string, width: number): string {
+  return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`
+}

@@ -1,0 +1,206 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { configurationFile } from '../../src/client/configuration.ts'
+import { runProgram } from '../../src/client/program.ts'
+import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
+import { advanceRollouts } from '../../src/rollout/worker.ts'
+import type { AnyJson } from '../support/any-json.ts'
+import { NEW, createFleet, seedOrg } from '../support/fleet.ts'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+
+const program = fileURLToPath(new URL('../../src/bin/signalbox.ts', import.meta.url))
+const run = promisify(execFile)
+
+let server: TestServer
+let siteId: string
+let device: MadeDevice
+
+beforeAll(async () => {
+  server = await startTestServer()
+  siteId = await addSite(server, 'North')
+  const [made] = await claimNewDevices(server, 1, { siteId })
+  if (made === undefined) throw new Error('no device')
+  device = made
+  await connectDevice(server.ctx, device.mac)
+  await server.call('PUT', `/sites/${siteId}/devices/${device.id}`, { body: { name: 'Hall' } })
+})
+afterAll(() => server.close())
+
+interface Result {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs a command as somebody who has set the environment and has no configuration. */
+async function signalbox(args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
+  const [out, err] = [[] as string[], [] as string[]]
+  const into = (lines: string[]) =>
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        lines.push(chunk.toString('utf8'))
+        done()
+      },
+    })
+  const code = await runProgram(args, {
+    terminal: { stdout: into(out), stderr: into(err) },
+    env: { XDG_CONFIG_HOME: '/nowhere', SIGNALBOX_URL: server.url, SIGNALBOX_TOKEN: server.org.token, ...env },
+  })
+  return { code, out: out.join(''), err: err.join('') }
+}
+
+async function json(...args: string[]): Promise<AnyJson> {
+  const { code, out, err } = await signalbox([...args, '--json'])
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  return JSON.parse(out)
+}
+
+describe('signing in', () => {
+  const login = async (folder: string, token: string): Promise<Result> => {
+    const env = { ...process.env, XDG_CONFIG_HOME: folder, SIGNALBOX_TOKEN: undefined }
+    const child = spawn(process.execPath, [program, 'login', '--url', server.url, '--token-stdin'], { env })
+    child.stdin.end(`${token}\n`)
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { code: child.exitCode ?? -1, out, err }
+  }
+
+  it('keeps a token that only its owner can read, and later commands use it', async () => {
+    const folder = await temporaryDir()
+    const file = configurationFile({ XDG_CONFIG_HOME: folder })
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, '{}', { mode: 0o644 })
+    expect(await login(folder, server.org.token)).toMatchObject({ code: 0, err: '' })
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ url: server.url, org_id: server.org.orgId })
+    const env = { PATH: process.env['PATH'], XDG_CONFIG_HOME: folder }
+    const { stdout } = await run(process.execPath, [program, 'sites', '--json'], { env })
+    expect(JSON.parse(stdout)).toContainEqual(expect.objectContaining({ id: siteId, name: 'North' }))
+    await run(process.execPath, [program, 'logout'], { env })
+    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it('refuses a wrong token, and keeps nothing', async () => {
+    const folder = await temporaryDir()
+    expect(await login(folder, 'wrong')).toMatchObject({ code: 3, err: expect.stringContaining('401') })
+    await expect(stat(join(folder, 'signalbox'))).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it('sends no token to another server than the one that made it', async () => {
+    const folder = await temporaryDir()
+    await login(folder, server.org.token)
+    const env = { PATH: process.env['PATH'], XDG_CONFIG_HOME: folder }
+    const elsewhere = run(process.execPath, [program, 'orgs', '--url', 'http://127.0.0.1:9'], { env })
+    await expect(elsewhere).rejects.toMatchObject({ code: 3, stderr: expect.stringContaining('not signed in') })
+  })
+})
+
+describe('exit codes', () => {
+  it.each([
+    ['an unknown command', ['nope'], {}, 2],
+    ['an unknown option', ['sites', '--nope'], {}, 2],
+    ['an organization that nobody knows', ['sites', '--org', 'Nowhere'], {}, 2],
+    ['no credentials', ['whoami'], { SIGNALBOX_TOKEN: '' }, 3],
+    ['a refused request', ['upgrade', 'plan', '9.9.9'], {}, 4],
+    ['an unknown id', ['upgrade', 'show', '00000000-0000-4000-8000-000000000000'], {}, 4],
+    ['a server that is away', ['whoami'], { SIGNALBOX_URL: 'http://127.0.0.1:9' }, 5],
+    ['help', ['devices', '--help'], {}, 0],
+  ])('tell %s', async (_what, args, env, code) => {
+    const result = await signalbox(args, env)
+    expect(result).toMatchObject({ code })
+    if (code !== 0) expect(result.err).not.toMatch(/^ +at /m)
+  })
+})
+
+describe('devices', () => {
+  it('are listed, found by name and by MAC address, and shown', async () => {
+    const { out } = await signalbox(['devices', 'list', '--site', 'North'])
+    const [heading, line] = out.split('\n')
+    expect(heading).toMatch(/^NAME +MAC +TYPE +MODEL +STATUS/)
+    expect(line).toMatch(new RegExp(`^Hall +${device.mac} +ap +AP45 +connected`))
+    for (const part of ['al', device.mac.slice(0, 8), device.mac.toUpperCase().replaceAll(/(..)(?!$)/g, '$1:')])
+      expect(await json('devices', 'search', part)).toContainEqual(expect.objectContaining({ mac: device.mac }))
+    for (const named of ['Hall', device.mac, device.id])
+      expect(await json('devices', 'show', named)).toMatchObject({ id: device.id, name: 'Hall' })
+  })
+
+  it('are commanded by name, and refused where several or none have it', async () => {
+    expect(await signalbox(['devices', 'restart', 'Hall'])).toMatchObject({
+      code: 0,
+      out: `device ${device.mac} restarts\n`,
+    })
+    const { body } = await server.call('GET', `/sites/${siteId}/devices/${device.id}/commands`)
+    expect(body).toContainEqual(expect.objectContaining({ kind: 'restart' }))
+    expect(await signalbox(['devices', 'restart', 'Cellar'])).toMatchObject({
+      code: 2,
+      err: 'signalbox: no device is named "Cellar"\n',
+    })
+  })
+})
+
+describe('upgrades', () => {
+  it('are planned, started by the plan, paused, resumed, cancelled, and watched to their end', async () => {
+    const admin = await server.addOrg('Fleet')
+    const org = await seedOrg(server.ctx, [{ devices: 3, name: 'Berlin' }], admin.orgId)
+    const fleet = createFleet(server.ctx, [org])
+    await fleet.connect(org.sites.flatMap((site) => site.devices))
+    const { signal } = new AbortController()
+    const advance = () => advanceRollouts(server.ctx, { ...defaultRolloutOptions, soakMs: 0 }, signal)
+    const upgrade = (...args: string[]): Promise<Result> =>
+      signalbox(['upgrade', ...args], { SIGNALBOX_TOKEN: admin.token })
+    const found = async (...args: string[]): Promise<AnyJson> => JSON.parse((await upgrade(...args, '--json')).out)
+    const what = [NEW, '--site', 'Berlin', '--strategy', 'canary', '--phases', '50,100', '--set', 'max_in_flight=2']
+    expect((await upgrade('plan', ...what)).out).toMatch(/^3 devices would be upgraded.*\nPHASE +PERCENT +DEVICES/)
+    const plan = await found('plan', ...what)
+    expect(plan).toMatchObject({ total: 3, phases: [{ percent: 50 }, { percent: 100 }] })
+    const { id } = await found('start', ...what, '--plan', plan.plan_id)
+    for (const [action, out] of [
+      ['pause', `upgrade ${id} paused\n`],
+      ['resume', `upgrade ${id} resumed\n`],
+    ] as const)
+      expect(await upgrade(action, id)).toEqual({ code: 0, out, err: '' })
+    expect((await upgrade('show', id)).out).toContain(org.sites[0]?.id)
+    expect(await found('list')).toEqual([{ id, sites: 1 }])
+    await upgrade('cancel', id)
+    await advance()
+    const watched = await upgrade('watch', id, '--json')
+    expect(watched).toMatchObject({ code: 6, err: 'signalbox: 3 of 3 devices were not upgraded\n' })
+    expect(JSON.parse(watched.out)).toMatchObject({ id, total: 3, cancelled: 3 })
+
+    const state = { hasEnded: false }
+    const second = upgrade('start', NEW, '--watch').finally(() => (state.hasEnded = true))
+    while (!state.hasEnded) {
+      await advance()
+      await fleet.answer(() => 'upgrades')
+    }
+    expect(await second).toMatchObject({ code: 0, out: '3 of 3 upgraded\n' })
+    expect((await second).err).toContain('100 %  3 upgraded')
+  })
+})
+
+describe('api', () => {
+  it('calls any operation by its id', async () => {
+    const found = await json('api', 'getOrgInventory', '--query', `mac=${device.mac}`)
+    expect(found).toEqual([expect.objectContaining({ mac: device.mac })])
+    const path = ['--param', `site_id=${siteId}`, '--param', `device_id=${device.id}`]
+    const body = JSON.stringify({ name: 'Lobby' })
+    expect(await json('api', 'updateSiteDevice', ...path, '--data', body)).toMatchObject({ name: 'Lobby' })
+  })
+
+  it.each([
+    [['api', 'inventory'], 'there is no operation inventory; there are '],
+    [['api', 'getSiteDevice'], 'needs --param site_id=...'],
+    [['api', 'getSelf', '--param', 'x=1'], '/api/v1/self has no parameter x'],
+    [['api', 'updateSelf', '--data', '{'], '--data is no JSON'],
+  ])('says what is missing in %j', async (args, message) => {
+    expect(await signalbox(args)).toMatchObject({ code: 2, err: expect.stringContaining(message) })
+  })
+})
