@@ -114,6 +114,8 @@ describe.skipIf(noChromium !== null)(
       await page.getByText('0 of 3 upgraded').waitFor()
       for (const name of ['Pause…', 'Cancel the upgrade…'])
         expect(await page.getByRole('button', { name }).count()).toBe(0)
+      await page.goto(`${org}/upgrades/new`)
+      await page.getByText('Your role does not start upgrades').waitFor()
       await context.close()
     })
 
@@ -134,7 +136,13 @@ describe.skipIf(noChromium !== null)(
       const { page, context } = await openPage({ width: 390, height: 844 })
       await signIn(page, server.org)
       await page.waitForURL(`**${org}`)
-      for (const path of [org, `${org}/devices`, `${org}/upgrades`, `${org}/upgrades/${upgradeId}`]) {
+      for (const path of [
+        org,
+        `${org}/devices`,
+        `${org}/upgrades`,
+        `${org}/upgrades/new`,
+        `${org}/upgrades/${upgradeId}`,
+      ]) {
         await page.goto(path)
         await page.getByRole('heading', { level: 1 }).waitFor()
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)

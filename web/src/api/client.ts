@@ -56,7 +56,7 @@ interface Answer<Data> {
 export async function answerOf<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
   const { data, error, response } = await call
   if (!response.ok || data === undefined || data === null)
-    throw new Problem(response.status, detailOf(error, response.status))
+    throw new Problem(response.status, detailOf(error, response.status), error)
   return data
 }
 

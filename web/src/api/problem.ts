@@ -3,10 +3,13 @@ export class Problem extends Error {
   override readonly name = 'Problem'
   /** 0 where the server did not answer. */
   readonly status: number
+  /** The body of the answer, where there was one. */
+  readonly body: unknown
 
-  constructor(status: number, detail: string) {
+  constructor(status: number, detail: string, body: unknown = null) {
     super(detail)
     this.status = status
+    this.body = body
   }
 
   get isAway(): boolean {

@@ -10,6 +10,7 @@ import { selfQuery } from '../accounts/self.ts'
 import type { Api } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
 import { parseDeviceSearch } from '../devices/list/device-search.ts'
+import { parseDraft } from '../upgrades/wizard/draft.ts'
 import { parseTargetSearch } from '../upgrades/rollout/target-search.ts'
 import { ErrorPage, NotFoundPage } from './error-pages.tsx'
 import { Root } from './root.tsx'
@@ -99,6 +100,13 @@ const upgradesRoute = createRoute({
   component: lazyRouteComponent(() => import('../upgrades/list/upgrade-list-page.tsx'), 'UpgradeListPage'),
 })
 
+const wizardRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/upgrades/new',
+  validateSearch: parseDraft,
+  component: lazyRouteComponent(() => import('../upgrades/wizard/wizard-page.tsx'), 'WizardPage'),
+})
+
 const rolloutRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/upgrades/$upgradeId',
@@ -110,7 +118,7 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   signedInRoute.addChildren([
     homeRoute,
-    orgRoute.addChildren([dashboardRoute, devicesRoute, deviceRoute, upgradesRoute, rolloutRoute]),
+    orgRoute.addChildren([dashboardRoute, devicesRoute, deviceRoute, upgradesRoute, wizardRoute, rolloutRoute]),
   ]),
 ])
 

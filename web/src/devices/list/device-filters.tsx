@@ -1,21 +1,16 @@
 import { NativeSelect, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import { answerOf, useServer } from '../../api/client.ts'
+import type { Choice } from '../../display/choice-list.tsx'
 import type { Site } from '../../orgs/sites.ts'
-import { deviceTypes } from '../device.ts'
+import { capital, deviceTypes } from '../device.ts'
+import { useValues } from '../use-values.ts'
 import type { DeviceSearch } from './device-search.ts'
 
 interface DeviceFiltersProps {
   readonly orgId: string
   readonly search: DeviceSearch
   readonly sites: ReadonlyMap<string, Site> | undefined
-}
-
-interface Choice {
-  readonly value: string
-  readonly label: string
 }
 
 const TYPING_MS = 250
@@ -98,25 +93,6 @@ function SearchField({ text, onChange }: { readonly text: string; readonly onCha
   )
 }
 
-/** Returns the values that devices have, with the number of devices. */
-function useValues(orgId: string, distinct: 'model' | 'version'): readonly Choice[] {
-  const { api } = useServer()
-  const { data } = useQuery({
-    queryKey: ['device values', orgId, distinct],
-    queryFn: () =>
-      answerOf(
-        api.GET('/api/v1/orgs/{org_id}/inventory/count', {
-          params: { path: { org_id: orgId }, query: { distinct, type: 'all' } },
-        }),
-      ),
-    staleTime: 60_000,
-  })
-  return (data?.results ?? []).flatMap((result) => {
-    const value: unknown = result[distinct]
-    return typeof value === 'string' && value !== '' ? [{ value, label: `${value} (${result.count})` }] : []
-  })
-}
-
 /** A value from the address is shown even if no device has it. */
 function withCurrent(choices: readonly Choice[], current: string | undefined): readonly Choice[] {
   if (current === undefined || choices.some(({ value }) => value === current)) return choices
@@ -125,8 +101,4 @@ function withCurrent(choices: readonly Choice[], current: string | undefined): r
 
 function withoutEmpty(search: Readonly<Record<string, unknown>>): DeviceSearch {
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== ''))
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

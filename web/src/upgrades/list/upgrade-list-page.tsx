@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { getRouteApi } from '@tanstack/react-router'
+import { Link, getRouteApi } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { counted } from '../../devices/device.ts'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
@@ -17,12 +17,21 @@ export function UpgradeListPage() {
   const rows = pages.flatMap((page) => page.rows)
   return (
     <>
-      <PageTitle title="Upgrades">
+      <PageTitle
+        title="Upgrades"
+        actions={
+          mayUpgrade && (
+            <Link to="/orgs/$orgId/upgrades/new" params={{ orgId }} className="link-button">
+              New upgrade
+            </Link>
+          )
+        }
+      >
         <span>{pages[0] === undefined ? ' ' : counted(pages[0].total, 'upgrade')}</span>
       </PageTitle>
       {upgrades.data === undefined && upgrades.error === null && <Skeleton rows={6} />}
       {upgrades.data === undefined && <ProblemNote problem={upgrades.error} />}
-      {pages[0]?.total === 0 && <NoUpgrades mayUpgrade={mayUpgrade} />}
+      {pages[0]?.total === 0 && <NoUpgrades orgId={orgId} mayUpgrade={mayUpgrade} />}
       {rows.length > 0 && (
         <ol className="upgrade-list">
           {rows.map(({ id }) => (
@@ -44,13 +53,15 @@ export function UpgradeListPage() {
   )
 }
 
-function NoUpgrades({ mayUpgrade }: { readonly mayUpgrade: boolean }) {
+function NoUpgrades({ orgId, mayUpgrade }: { readonly orgId: string; readonly mayUpgrade: boolean }) {
   return (
     <EmptyState title="No upgrades yet">
       {mayUpgrade ? (
         <>
-          Start one with <code>POST /api/v1/orgs/…/devices/upgrade</code>; the <a href="/docs">documentation</a> has its
-          fields. It appears here at once.
+          <Link to="/orgs/$orgId/upgrades/new" params={{ orgId }}>
+            Plan the first one
+          </Link>
+          : nothing starts before you have seen its plan.
         </>
       ) : (
         'Those that an admin starts appear here.'

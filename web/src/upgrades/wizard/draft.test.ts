@@ -1,0 +1,67 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { fieldIn, parseDraft, requestOf } from './draft.ts'
+
+it('asks for the latest version everywhere by default', () => {
+  expect(requestOf({})).toEqual({
+    all_sites: true,
+    versions: ['latest'],
+    reboot_strategy: 'canary',
+    canary_phases: [1, 10, 50, 100],
+    max_failure_percentage: 5,
+  })
+})
+
+it('sends the parameters of the chosen strategy alone', () => {
+  expect(requestOf({ strategy: 'big_bang', phases: '5, 100', failures: '1', sites: ['s'], models: [] })).toEqual({
+    site_ids: ['s'],
+    models: [],
+    versions: ['latest'],
+    reboot_strategy: 'big_bang',
+  })
+  expect(requestOf({ strategy: 'rrm', first: '3', type: 'ap', start: '2026-12-01T02:00' })).toEqual({
+    all_sites: true,
+    device_type: 'ap',
+    versions: ['latest'],
+    start_datetime: '2026-12-01T02:00',
+    reboot_strategy: 'rrm',
+    max_failure_percentage: 5,
+    rrm_first_batch_percentage: 3,
+    rrm_max_batch_percentage: 10,
+    rrm_node_order: 'fringe_to_center',
+  })
+})
+
+it.each([
+  ['first', [1]],
+  ['each', [1, 2]],
+] as const)('waits for approval after the phase: %s', (gate, phases) => {
+  const expected = phases.map((phase) => ({ phase, wait_for: 'approval' }))
+  expect(requestOf({ phases: '10 50;100', gate }).phase_gates).toEqual(expected)
+})
+
+it('leaves what is no number to the server', () => {
+  const request: unknown = JSON.parse(JSON.stringify(requestOf({ phases: '1, ten', failures: 'x' })))
+  expect(request).toMatchObject({ canary_phases: [1, null], max_failure_percentage: null })
+})
+
+it('reads any address, and its own again', () => {
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.constantFrom('sites', 'type', 'version', 'gate', 'phases', 'x'), fc.jsonValue()),
+      (search) => {
+        const draft = parseDraft(search)
+        expect(parseDraft({ ...draft })).toEqual(draft)
+        requestOf(draft)
+      },
+    ),
+  )
+})
+
+it.each([
+  ['Invalid field canary_phases.1: must be a number', 'canary_phases'],
+  ['Invalid field version: names no image', 'version'],
+  ['There is no such organization', null],
+])('finds the field of %j', (detail, field) => {
+  expect(fieldIn(detail)).toBe(field)
+})

@@ -1,0 +1,124 @@
+import type { Schemas } from '../../api/client.ts'
+import { type DeviceType, deviceTypes } from '../../devices/device.ts'
+
+export type UpgradeRequest = Schemas['OrgUpgradeCreate']
+
+export const strategies = ['canary', 'serial', 'rrm', 'big_bang'] as const
+export type Strategy = (typeof strategies)[number]
+
+const gates = ['first', 'each'] as const
+/** After which phases a person must approve. */
+export type Gate = (typeof gates)[number]
+
+const orders = ['fringe_to_center', 'center_to_fringe'] as const
+
+/** An upgrade that is being described, as it is in the address of the page. */
+export interface Draft {
+  /** Absent: all of them. */
+  readonly sites?: readonly string[]
+  readonly type?: DeviceType
+  /** Absent: all of them. */
+  readonly models?: readonly string[]
+  readonly version?: string
+  /** A time on the clocks of each site; absent: now. */
+  readonly start?: string
+  readonly strategy?: Strategy
+  /** Cumulative percentages as a person types them, such as "1, 10, 50, 100". */
+  readonly phases?: string
+  readonly gate?: Gate
+  readonly failures?: string
+  readonly first?: string
+  readonly most?: string
+  readonly order?: (typeof orders)[number]
+}
+
+/** What the fields contain before anybody changes them. */
+export const defaults = {
+  version: 'latest',
+  strategy: 'canary',
+  phases: '1, 10, 50, 100',
+  failures: '5',
+  first: '2',
+  most: '10',
+  order: 'fringe_to_center',
+} as const satisfies Draft
+
+/** A draft with a value wherever there is a default. */
+export type SettledDraft = Draft & Required<Pick<Draft, keyof typeof defaults>>
+
+export function settle(draft: Draft): SettledDraft {
+  return { ...defaults, ...draft }
+}
+
+const texts = ['version', 'start', 'phases', 'failures', 'first', 'most'] as const
+
+/** Keeps what a draft knows; an address that was typed by hand may contain anything. */
+export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
+  const given = texts.flatMap((name) => {
+    const value = search[name]
+    // The router reads a text of digits as a number.
+    const text = typeof value === 'number' ? String(value) : value
+    return typeof text === 'string' ? [[name, text] as const] : []
+  })
+  const lists = (['sites', 'models'] as const).flatMap((name) => {
+    const value: unknown = search[name]
+    return Array.isArray(value) ? [[name, value.filter((item) => typeof item === 'string')] as const] : []
+  })
+  const choices = {
+    type: (Object.keys(deviceTypes) as DeviceType[]).find((type) => type === search['type']),
+    strategy: strategies.find((name) => name === search['strategy']),
+    gate: gates.find((name) => name === search['gate']),
+    order: orders.find((name) => name === search['order']),
+  }
+  const chosen = Object.entries(choices).filter(([, value]) => value !== undefined)
+  return Object.fromEntries<unknown>([...given, ...lists, ...chosen])
+}
+
+/** Returns the numbers of a list such as "1, 10, 100"; NaN stands for what is none. */
+export function numbersIn(text: string): readonly number[] {
+  return text
+    .split(/[\s,;]+/)
+    .filter((part) => part !== '')
+    .map(Number)
+}
+
+/** Returns the request of a draft. What is no number becomes null, which the server refuses by the name of the field. */
+export function requestOf(draft: Draft): UpgradeRequest {
+  const settled = settle(draft)
+  const { sites, type, models, start, strategy, version } = settled
+  return {
+    ...(sites === undefined ? { all_sites: true } : { site_ids: [...sites] }),
+    ...(type !== undefined && { device_type: type }),
+    ...(models !== undefined && { models: [...models] }),
+    versions: [version],
+    ...(start !== undefined && start !== '' && { start_datetime: start }),
+    reboot_strategy: strategy,
+    ...parametersOf(settled),
+  }
+}
+
+function parametersOf(draft: SettledDraft): UpgradeRequest {
+  const failures = { max_failure_percentage: Number(draft.failures) }
+  if (draft.strategy === 'big_bang') return {}
+  if (draft.strategy === 'serial') return failures
+  if (draft.strategy === 'rrm')
+    return {
+      ...failures,
+      rrm_first_batch_percentage: Number(draft.first),
+      rrm_max_batch_percentage: Number(draft.most),
+      rrm_node_order: draft.order,
+    }
+  const percents = numbersIn(draft.phases)
+  const gated =
+    draft.gate === undefined ? [] : draft.gate === 'first' ? [1] : percents.slice(1).map((_, index) => index + 1)
+  return {
+    ...failures,
+    canary_phases: [...percents],
+    ...(gated.length > 0 && { phase_gates: gated.map((phase) => ({ phase, wait_for: 'approval' as const })) }),
+  }
+}
+
+/** Returns the field that a refusal names, without its place in a list; null where it names none. */
+export function fieldIn(detail: string): string | null {
+  return /^Invalid field (\w+)/.exec(detail)?.[1] ?? null
+}

@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { strategies } from './draft.ts'
+import { shapePhases } from './phase-shapes.ts'
+
+it('draws the phases of canary, with the implied last one and its gates', () => {
+  expect(shapePhases({ phases: '10, 50', gate: 'first' })).toEqual([
+    { from: 0, to: 10, isGated: true },
+    { from: 10, to: 50, isGated: false },
+    { from: 50, to: 100, isGated: false },
+  ])
+})
+
+it('draws batches that double up to the largest', () => {
+  const ends = shapePhases({ strategy: 'rrm', first: '10', most: '40' }).map(({ to }) => to)
+  expect(ends).toEqual([10, 30, 70, 100])
+})
+
+it.each(['50, 10', '0, 100', 'ten', '1, 101'])('draws nothing of %j', (phases) => {
+  expect(shapePhases({ phases })).toEqual([])
+})
+
+it('covers all devices once, or draws nothing', () => {
+  const drafts = fc.record({
+    strategy: fc.constantFrom(...strategies),
+    phases: fc.array(fc.integer({ min: -1, max: 110 }), { maxLength: 30 }).map(String),
+    first: fc.integer({ min: -1, max: 101 }).map(String),
+    most: fc.constantFrom('', 'x', '1', '30', '100'),
+  })
+  fc.assert(
+    fc.property(drafts, (draft) => {
+      const shapes = shapePhases(draft)
+      if (shapes.length === 0) return
+      expect([shapes[0]?.from, shapes.at(-1)?.to]).toEqual([0, 100])
+      for (const [index, { from, to }] of shapes.entries()) {
+        expect(to).toBeGreaterThan(from)
+        expect(from).toBe(shapes[index - 1]?.to ?? 0)
+      }
+    }),
+  )
+})

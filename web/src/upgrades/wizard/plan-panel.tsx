@@ -1,0 +1,130 @@
+import { macText, counted } from '../../devices/device.ts'
+import { Panel } from '../../display/panel.tsx'
+import { SiteTime } from '../../display/time.tsx'
+import type { Site } from '../../orgs/sites.ts'
+import { type PlanChanges, type Preview, groupSkipped } from './plan-summary.ts'
+
+/** A phase of a large organization has hundreds of sites. */
+const MAX_SITES = 12
+const MAX_MACS = 12
+const MAX_CHANGES = 12
+
+type Sites = ReadonlyMap<string, Site> | undefined
+
+interface PlanPanelProps {
+  readonly plan: Preview
+  readonly sites: Sites
+}
+
+/** What would happen: the phases with their sites and times, what is left out and why, and the end. */
+export function PlanPanel({ plan, sites }: PlanPanelProps) {
+  return (
+    <Panel title="3. Plan" aside={<PlanEnd plan={plan} />}>
+      <p className="plan-line">
+        Upgrades {counted(plan.total, 'device')} in {counted(plan.phases.length, 'phase')}.
+        {plan.stops_after_failures !== null && ` It stops after ${counted(plan.stops_after_failures, 'failure')}.`}
+        {plan.paths.length > 0 &&
+          ` ${counted(
+            plan.paths.reduce((sum, { macs }) => sum + macs.length, 0),
+            'device',
+          )} restart more than once, to pass over versions in between.`}
+      </p>
+      <div className="table-scroller">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Phase</th>
+              <th scope="col">Devices</th>
+              <th scope="col">Sites, with the time at which each begins</th>
+            </tr>
+          </thead>
+          <tbody>
+            {[...plan.phases.entries()].map(([index, phase]) => (
+              <tr key={index}>
+                <th scope="row">
+                  {index + 1} <span className="muted">up to {phase.percent} %</span>
+                </th>
+                <td>{phase.total}</td>
+                <td>
+                  <PhaseSites phase={phase} sites={sites} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Skipped plan={plan} />
+      {plan.notes.map(({ site_id: siteId, reason }) => (
+        <p className="plan-line" key={`${siteId} ${reason}`}>
+          {siteId === undefined ? 'All sites' : (sites?.get(siteId)?.name ?? siteId)}: {reason}
+        </p>
+      ))}
+    </Panel>
+  )
+}
+
+function PlanEnd({ plan: { ends_about: end } }: { readonly plan: Preview }) {
+  if (end === null) return 'Nothing to do'
+  return (
+    <>
+      Ends about <SiteTime at={end} />
+    </>
+  )
+}
+
+function PhaseSites({ phase, sites }: { readonly phase: Preview['phases'][number]; readonly sites: Sites }) {
+  if (phase.sites.length === 0) return <span className="muted">None</span>
+  return (
+    <ul className="plan-sites">
+      {phase.sites.slice(0, MAX_SITES).map(({ site_id: id, start_time: start, begins_about: begins, macs }) => (
+        <li key={id}>
+          {sites?.get(id)?.name ?? id} <span className="muted">{counted(macs.length, 'device')}, from </span>
+          <SiteTime at={begins ?? start} zone={sites?.get(id)?.timezone} />
+        </li>
+      ))}
+      {phase.sites.length > MAX_SITES && <li>and {counted(phase.sites.length - MAX_SITES, 'more site')}</li>}
+    </ul>
+  )
+}
+
+function Skipped({ plan }: { readonly plan: Preview }) {
+  const groups = groupSkipped(plan)
+  if (groups.length === 0) return null
+  return (
+    <section className="plan-line" aria-label="Skipped">
+      <p>Skips {counted(plan.skipped.length, 'device')}:</p>
+      <ul>
+        {groups.map(({ reason, macs }) => (
+          <li key={reason}>
+            {macs.length} {reason}{' '}
+            <span className="muted">
+              {macs.slice(0, MAX_MACS).map(macText).join(', ')}
+              {macs.length > MAX_MACS && ` and ${macs.length - MAX_MACS} more`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** Why the plan that a person has seen was not carried out. */
+export function PlanChangesNote({ changes, sites }: { readonly changes: PlanChanges; readonly sites: Sites }) {
+  const shown = changes.differences.slice(0, MAX_CHANGES)
+  return (
+    <div className="note" role="alert">
+      <p>
+        Nothing was started: {counted(changes.total, 'fact')} that the plan relied on changed since. Below is a new
+        plan.
+      </p>
+      <ul>
+        {shown.map(({ mac, site_id: siteId, reason }) => (
+          <li key={`${mac} ${siteId} ${reason}`}>
+            {mac === undefined ? (sites?.get(siteId ?? '')?.name ?? siteId) : macText(mac)} {reason}
+          </li>
+        ))}
+        {changes.total > shown.length && <li>and {changes.total - shown.length} more</li>}
+      </ul>
+    </div>
+  )
+}

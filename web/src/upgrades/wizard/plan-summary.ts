@@ -1,0 +1,28 @@
+import type { Schemas } from '../../api/client.ts'
+
+export type Preview = Schemas['UpgradePreview']
+type PlanDifference = Schemas['UpgradePlanOutdated']['differences'][number]
+
+export interface SkippedGroup {
+  readonly reason: string
+  readonly macs: readonly string[]
+}
+
+/** Returns the devices that are left out by the reason, the most frequent first. */
+export function groupSkipped({ skipped }: Pick<Preview, 'skipped'>): readonly SkippedGroup[] {
+  return [...Map.groupBy(skipped, ({ reason }) => reason)]
+    .map(([reason, some]) => ({ reason, macs: some.map(({ mac }) => mac) }))
+    .toSorted((a, b) => b.macs.length - a.macs.length)
+}
+
+export interface PlanChanges {
+  readonly differences: readonly PlanDifference[]
+  readonly total: number
+}
+
+/** Returns what has changed since the plan was made, from the body of the 409; null for anything else. */
+export function changesIn(body: unknown): PlanChanges | null {
+  if (typeof body !== 'object' || body === null || !('differences' in body) || !('total' in body)) return null
+  const { differences, total } = body
+  return Array.isArray(differences) && typeof total === 'number' ? { differences, total } : null
+}

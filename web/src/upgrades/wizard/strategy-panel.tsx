@@ -1,0 +1,98 @@
+import { NativeSelect, TextInput } from '@mantine/core'
+import { Panel } from '../../display/panel.tsx'
+import { type Draft, type Gate, type Strategy, settle, strategies } from './draft.ts'
+import { PhaseDrawing } from './phase-drawing.tsx'
+
+/** What changes in a draft; undefined takes a field away. */
+export type DraftChange = { readonly [Name in keyof Draft]?: Draft[Name] | undefined }
+
+export interface WizardFieldsProps {
+  readonly draft: Draft
+  /** Returns what the server says of one of the fields of the request; null if it says nothing. */
+  readonly errorOf: (...fields: readonly string[]) => string | null
+  readonly onChange: (change: DraftChange) => void
+}
+
+const words: Readonly<Record<Strategy, { readonly label: string; readonly text: string }>> = {
+  canary: {
+    label: 'Canary',
+    text: 'A few devices first, then ever larger shares. A phase opens once the one before has gone well.',
+  },
+  serial: { label: 'Serial', text: 'One device after the other at each site.' },
+  rrm: {
+    label: 'By radio neighborhood',
+    text: 'Access points in growing batches, never two radio neighbors at once: clients always find another one.',
+  },
+  big_bang: { label: 'Big bang', text: 'All devices at once. No failure stops it.' },
+}
+
+/** How the upgrade proceeds, with a drawing of it. */
+export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
+  const { strategy } = settle(draft)
+  return (
+    <Panel title="2. Strategy">
+      <div className="wizard-strategy">
+        <div className="wizard-fields">
+          <NativeSelect
+            label="Strategy"
+            value={strategy}
+            data={strategies.map((value) => ({ value, label: words[value].label }))}
+            error={errorOf('reboot_strategy', 'strategy')}
+            onChange={({ currentTarget: { value } }) => onChange({ strategy: value as Strategy })}
+          />
+          <Parameters draft={draft} errorOf={errorOf} onChange={onChange} />
+        </div>
+        <div>
+          <p className="muted">{words[strategy].text}</p>
+          <PhaseDrawing draft={draft} />
+        </div>
+      </div>
+    </Panel>
+  )
+}
+
+function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
+  const { strategy, phases, gate, failures, first, most, order } = settle(draft)
+  if (strategy === 'big_bang') return null
+  const text = (label: string, field: string, name: 'phases' | 'failures' | 'first' | 'most', value: string) => (
+    <TextInput
+      label={label}
+      value={value}
+      error={errorOf(field)}
+      onChange={({ currentTarget }) => onChange({ [name]: currentTarget.value })}
+    />
+  )
+  return (
+    <>
+      {strategy === 'canary' && text('Upgraded after each phase (%)', 'canary_phases', 'phases', phases)}
+      {strategy === 'canary' && (
+        <NativeSelect
+          label="Approval"
+          value={gate ?? ''}
+          data={[
+            { value: '', label: 'None: phases follow by themselves' },
+            { value: 'first', label: 'After the first phase' },
+            { value: 'each', label: 'After each phase' },
+          ]}
+          error={errorOf('phase_gates')}
+          onChange={({ currentTarget: { value } }) => onChange({ gate: value === '' ? undefined : (value as Gate) })}
+        />
+      )}
+      {strategy === 'rrm' && text('First batch (%)', 'rrm_first_batch_percentage', 'first', first)}
+      {strategy === 'rrm' && text('Largest batch (%)', 'rrm_max_batch_percentage', 'most', most)}
+      {strategy === 'rrm' && (
+        <NativeSelect
+          label="Order"
+          value={order}
+          data={[
+            { value: 'fringe_to_center', label: 'From the fringe to the center' },
+            { value: 'center_to_fringe', label: 'From the center to the fringe' },
+          ]}
+          error={errorOf('rrm_node_order')}
+          onChange={({ currentTarget: { value } }) => onChange({ order: value as typeof order })}
+        />
+      )}
+      {text('Stops after failures (%)', 'max_failure_percentage', 'failures', failures)}
+    </>
+  )
+}
