@@ -60,6 +60,7 @@ async function takeAll(url: string, demo: Demo, upgradeId: string): Promise<void
     ['switch', `${org}/sites/${siteId}/devices/02516e000013`, 'Switch connected'],
     ['upgrades', `${org}/upgrades`, 'To 3.2.0'],
     ['wizard', `${org}/upgrades/new?gate=first`, 'Upgraded after each phase'],
+    ['audit-log', `${org}/audit`, 'Before and after'],
     ['rollout', `${org}/upgrades/${upgradeId}`, 'Phase 1'],
   ] as const
   const browser = await launchChromium()

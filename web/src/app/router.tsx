@@ -9,6 +9,7 @@ import {
 import { selfQuery } from '../accounts/self.ts'
 import type { Api } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
+import { parseLogSearch } from '../audit/log/log-search.ts'
 import { parseDeviceSearch } from '../devices/list/device-search.ts'
 import { parseDraft } from '../upgrades/wizard/draft.ts'
 import { parseTargetSearch } from '../upgrades/rollout/target-search.ts'
@@ -114,11 +115,26 @@ const rolloutRoute = createRoute({
   component: lazyRouteComponent(() => import('../upgrades/rollout/rollout-page.tsx'), 'RolloutPage'),
 })
 
+const auditRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/audit',
+  validateSearch: parseLogSearch,
+  component: lazyRouteComponent(() => import('../audit/log/log-page.tsx'), 'LogPage'),
+})
+
 const routeTree = rootRoute.addChildren([
   signInRoute,
   signedInRoute.addChildren([
     homeRoute,
-    orgRoute.addChildren([dashboardRoute, devicesRoute, deviceRoute, upgradesRoute, wizardRoute, rolloutRoute]),
+    orgRoute.addChildren([
+      dashboardRoute,
+      devicesRoute,
+      deviceRoute,
+      upgradesRoute,
+      wizardRoute,
+      rolloutRoute,
+      auditRoute,
+    ]),
   ]),
 ])
 

@@ -1,0 +1,163 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useRef } from 'react'
+import { type Schemas, answerOf, useServer } from '../../api/client.ts'
+import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
+import { PageTitle } from '../../display/page-title.tsx'
+import { SiteTime } from '../../display/time.tsx'
+import { findDifferences } from './differences.ts'
+import { type LogSearch, parseLogSearch } from './log-search.ts'
+
+const route = getRouteApi('/signed-in/orgs/$orgId/audit')
+
+const SHOWN = 50
+
+/** Who changed what, with the values before and after. */
+export function LogPage() {
+  const { orgId } = route.useParams()
+  const search = route.useSearch()
+  const entries = useLog(orgId, search)
+  const pages = entries.data?.pages ?? []
+  const rows = pages.flatMap(({ results }) => results)
+  return (
+    <>
+      <PageTitle title="Audit log">
+        <span>{pages[0] === undefined ? ' ' : `${pages[0].total.toLocaleString('en')} entries`}</span>
+      </PageTitle>
+      <LogFilters key={JSON.stringify(search)} search={search} />
+      {entries.data === undefined && entries.error === null && <Skeleton rows={8} />}
+      {entries.data === undefined && <ProblemNote problem={entries.error} />}
+      {pages[0]?.total === 0 && (
+        <EmptyState title="No change matches">Choose a longer period, or fewer filters.</EmptyState>
+      )}
+      {rows.length > 0 && (
+        <ol className="panel log">
+          {rows.map((entry) => (
+            <LogEntry key={entry.id} entry={entry} />
+          ))}
+        </ol>
+      )}
+      {entries.hasNextPage && (
+        <Button
+          variant="default"
+          size="xs"
+          loading={entries.isFetchingNextPage}
+          onClick={() => void entries.fetchNextPage()}
+        >
+          Show older ones
+        </Button>
+      )}
+    </>
+  )
+}
+
+function useLog(orgId: string, { message, admin, period = '7d' }: LogSearch) {
+  const { api } = useServer()
+  return useInfiniteQuery({
+    queryKey: ['audit log', orgId, message, admin, period],
+    queryFn: ({ pageParam: { page, end } }) =>
+      answerOf(
+        api.GET('/api/v1/orgs/{org_id}/logs', {
+          params: {
+            path: { org_id: orgId },
+            query: {
+              duration: period,
+              limit: SHOWN,
+              page,
+              // Later pages continue the list that the first one began, whatever has happened since.
+              ...(end !== null && { end }),
+              ...(message !== undefined && { message }),
+              ...(admin !== undefined && { admin_name: admin }),
+            },
+          },
+        }),
+      ),
+    initialPageParam: { page: 1, end: null as string | null },
+    getNextPageParam: ({ total, end }, pages) =>
+      pages.length * SHOWN < total ? { page: pages.length + 1, end: String(end) } : undefined,
+  })
+}
+
+function LogFilters({ search }: { readonly search: LogSearch }) {
+  const navigate = useNavigate({ from: '/orgs/$orgId/audit' })
+  const form = useRef<HTMLFormElement>(null)
+  function submit(event?: FormEvent): void {
+    event?.preventDefault()
+    if (form.current === null) return
+    void navigate({ search: parseLogSearch(Object.fromEntries(new FormData(form.current))), replace: true })
+  }
+  return (
+    <form className="filters" role="search" aria-label="Audit log" ref={form} onSubmit={submit}>
+      <TextInput
+        size="xs"
+        type="search"
+        name="message"
+        aria-label="Change"
+        placeholder="Change"
+        defaultValue={search.message}
+      />
+      <TextInput
+        size="xs"
+        type="search"
+        name="admin"
+        aria-label="Person"
+        placeholder="Person"
+        defaultValue={search.admin}
+      />
+      <NativeSelect
+        size="xs"
+        name="period"
+        aria-label="Period"
+        defaultValue={search.period ?? '7d'}
+        data={[
+          { value: '1d', label: 'A day' },
+          { value: '7d', label: '7 days' },
+          { value: '30d', label: '30 days' },
+        ]}
+        onChange={() => submit()}
+      />
+      <Button type="submit" variant="default" size="xs">
+        Search
+      </Button>
+    </form>
+  )
+}
+
+function LogEntry({ entry }: { readonly entry: Schemas['AuditLog'] }) {
+  const differences = findDifferences(entry.before, entry.after)
+  return (
+    <li>
+      <div className="log-head">
+        <span className="log-what">{entry.message}</span>
+        <SiteTime at={entry.timestamp} />
+      </div>
+      <p>{[entry.admin_name, entry.site_name, entry.src_ip].filter(Boolean).join(' · ')}</p>
+      {differences.length > 0 && (
+        <details>
+          <summary>Before and after</summary>
+          <div className="table-scroller">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Field</th>
+                  <th scope="col">Before</th>
+                  <th scope="col">After</th>
+                </tr>
+              </thead>
+              <tbody>
+                {differences.map(({ field, before, after }) => (
+                  <tr key={field}>
+                    <th scope="row">{field}</th>
+                    <td className="value">{before ?? '–'}</td>
+                    <td className="value">{after ?? '–'}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </details>
+      )}
+    </li>
+  )
+}
