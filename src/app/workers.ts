@@ -23,6 +23,7 @@ import type { TimeReading } from '../platform/service-clock.ts'
 import { defaultRolloutOptions } from '../rollout/rollout.ts'
 import { startGateChecks } from '../rollout/gate-checks.worker.ts'
 import { startInclusions } from '../upgrades/include-new.worker.ts'
+import { startMxedgeInclusions } from '../upgrades/mxedges/include-new.worker.ts'
 import { startRollouts } from '../rollout/worker.ts'
 import { previewTasks } from '../upgrades/previews/tasks.ts'
 import { webhookTasks } from '../webhooks/tasks.ts'
@@ -92,6 +93,8 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
   const edgeOptions = { ...defaultMxedgeUpgradeOptions, soakMs: config.rolloutSoakMs }
   const edgeUpgrades = startMxedgeUpgrades(ctx, edgeOptions)
   closing.add('upgrades of edge appliances', () => edgeUpgrades.stop())
+  const edgeInclusions = startMxedgeInclusions(ctx)
+  closing.add('edge appliances that join upgrades', () => edgeInclusions.stop())
   const alarms = startAlarmWatch(ctx)
   closing.add('alarms', () => alarms.stop())
   await prepareSeries(ctx)

@@ -143,6 +143,10 @@ export interface MxedgeUpgradeTable {
   finishedAt: Date | null
   /** When the maintenance window opens that appliances wait for. */
   waitsUntil: Date | null
+  /** Which appliances it takes in while it runs, as upgrades/mxedges/plan-joining.ts encodes it; null: none. */
+  joining: Json<Record<string, unknown>> | null
+  /** When it looks for them, in service time; null: never. */
+  includeDueMs: number | null
 }
 
 export interface MxedgeUpgradeTargetTable {

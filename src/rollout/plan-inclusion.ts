@@ -158,7 +158,7 @@ function downloadsInPhases({ device }: IncludedDevice, { downloads }: Pick<Upgra
 }
 
 /** Returns phases with so many devices more. Each further phase has the gate of the last one. */
-function addToPhases<P extends Pick<UpgradePlan, 'phase_sizes' | 'gates'>>(
+export function addToPhases<P extends Pick<UpgradePlan, 'phase_sizes' | 'gates'>>(
   { phase_sizes: sizes, gates }: P,
   count: number,
   joins: Joins,

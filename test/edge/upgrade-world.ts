@@ -2,11 +2,12 @@ import { onTestFinished } from 'vitest'
 import { type Faults, dryRunAppliance } from '../../src/agent/dry-run.ts'
 import { defaultMxedgeUpgradeOptions } from '../../src/mxedges/upgrades/options.ts'
 import type { MxedgeUpgradeOptions } from '../../src/mxedges/upgrades/target.ts'
-import { startMxedgeUpgrades } from '../../src/mxedges/upgrades/worker.ts'
+import { inFlightStates } from '../../src/mxedges/upgrades/upgrade.ts'
+import { advanceMxedgeUpgrades, startMxedgeUpgrades } from '../../src/mxedges/upgrades/worker.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { type TestOrg, type TestServer } from '../support/server.ts'
 import { systemScope } from '../../src/access/scope.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { anyOf, inTx, json } from '../../src/platform/db.ts'
 import type { MxedgeReport } from '../../src/mxedges/sessions/facts.ts'
 import { openSession } from '../../src/mxedges/sessions/store.ts'
 import { addMxedge } from '../support/mxedges.ts'
@@ -106,4 +107,48 @@ export function untilStatus(world: TestServer, id: string, status: string): Prom
     const found = await find(world, id)
     return found.status === status ? found : null
   })
+}
+
+/** Rounds of the worker: the appliances that are named refuse their commands for good, the others obey. */
+export async function playUpgrades(
+  world: TestServer,
+  refusing: readonly (string | undefined)[],
+  orgId: string,
+): Promise<void> {
+  for (let rounds = 0; rounds < 20; rounds += 1) {
+    await advanceMxedgeUpgrades(world.ctx, orgId, { ...defaultMxedgeUpgradeOptions, soakMs: 0 })
+    const queued = await world.ctx.db
+      .selectFrom('mxedgeCommand')
+      .select(['id', 'mxedgeId', 'params'])
+      .where('state', '=', 'queued')
+      .where('orgId', '=', orgId)
+      .where('upgradeId', 'is not', null)
+      .execute()
+    if (queued.length === 0 && !(await isAnyInFlight(world, orgId))) return
+    for (const command of queued) await answer(world, command, refusing.includes(command.mxedgeId))
+  }
+}
+
+async function isAnyInFlight(world: TestServer, orgId: string): Promise<boolean> {
+  const query = world.ctx.db.selectFrom('mxedgeUpgradeTarget').select('mxedgeId')
+  const here = query.where('orgId', '=', orgId)
+  return (await here.where('state', '=', anyOf(inFlightStates)).executeTakeFirst()) !== undefined
+}
+
+async function answer(
+  world: TestServer,
+  {
+    id,
+    mxedgeId,
+    params,
+  }: { readonly id: string; readonly mxedgeId: string; readonly params: Record<string, unknown> },
+  refuses: boolean,
+): Promise<void> {
+  const end = refuses
+    ? { state: 'rejected' as const, outcome: json({ text: 'The disk is full', final: true }) }
+    : { state: 'done' as const }
+  await world.ctx.db.updateTable('mxedgeCommand').set(end).where('id', '=', id).execute()
+  if (refuses) return
+  const report = json(running(String(params['version'])))
+  await world.ctx.db.updateTable('mxedgeSession').set({ report }).where('mxedgeId', '=', mxedgeId).execute()
 }

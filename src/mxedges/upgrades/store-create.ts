@@ -71,6 +71,10 @@ export interface NewUpgrade {
   readonly counts: MxedgeTargetCounts
   readonly notes: readonly MxedgeUpgradeNote[]
   readonly startAt: Date
+  /** Which further appliances it takes in; null: none. */
+  readonly joining: Readonly<Record<string, unknown>> | null
+  /** When it looks for them, in service time; null: never. */
+  readonly includeDueMs: number | null
   readonly targets: readonly NewTarget[]
 }
 
@@ -116,8 +120,10 @@ export async function deleteTargets(tx: Tx, scope: InOrg, id: string): Promise<v
   await tx.deleteFrom('mxedgeUpgradeTarget').where('orgId', '=', scope.orgId).where('upgradeId', '=', id).execute()
 }
 
-function contentOf({ request, plan, counts, notes, startAt }: NewUpgrade) {
-  return { request: json(request), plan: json(plan), counts: json(counts), notes: json(notes), startAt }
+function contentOf({ request, plan, counts, notes, joining, ...times }: NewUpgrade) {
+  const { startAt, includeDueMs } = times
+  const documents = { request: json(request), plan: json(plan), counts: json(counts), notes: json(notes) }
+  return { ...documents, joining: joining && json(joining), startAt, includeDueMs }
 }
 
 const targetColumns = columnsOf('mxedgeUpgradeTarget', {
@@ -136,6 +142,11 @@ const targetColumns = columnsOf('mxedgeUpgradeTarget', {
   enteredMs: 'float8',
 })
 
-async function insertTargets(tx: Tx, scope: InOrg, { id, targets }: NewUpgrade, enteredMs: number): Promise<void> {
+export async function insertTargets(
+  tx: Tx,
+  scope: InOrg,
+  { id, targets }: Pick<NewUpgrade, 'id' | 'targets'>,
+  enteredMs: number,
+): Promise<void> {
   await insertRows(tx, targetColumns, targets, { every: { orgId: scope.orgId, upgradeId: id, enteredMs } })
 }

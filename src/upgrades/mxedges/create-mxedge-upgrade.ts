@@ -6,7 +6,7 @@ import { appendAudit } from '../../events/append.ts'
 import { lockImages } from '../../firmware/store.ts'
 import { listPackages } from '../../firmware/packages/store.ts'
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
-import { type NewUpgrade, insertUpgrade, lockCandidates } from '../../mxedges/upgrades/store-create.ts'
+import { type NewTarget, type NewUpgrade, insertUpgrade, lockCandidates } from '../../mxedges/upgrades/store-create.ts'
 import { type TakenAppliance, listTakeable, lockUnfinishedUpgrades } from '../../mxedges/upgrades/store-takeover.ts'
 import { noCounts } from '../../mxedges/upgrades/upgrade.ts'
 import { listWindows } from '../../orgs/store-setting.ts'
@@ -17,7 +17,9 @@ import { AppError, invalidField, notFound } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { noteTaken } from '../../rollout/plan-takeover.ts'
 import { PAST_TOLERANCE_MS } from '../plan-start.ts'
+import { INCLUDE_MS } from '../org-upgrade.ts'
 import { listTimezones } from '../store.ts'
+import { encodeJoining } from './plan-joining.ts'
 import { type PlannedTarget, planMxedgeUpgrade } from './plan-mxedge-upgrade.ts'
 import { type PlannedPlaces, limitToWindows, planPlaces } from './plan-places.ts'
 import { planSteps, refuseUnknownVersions } from './plan-steps.ts'
@@ -40,7 +42,7 @@ export async function createMxedgeUpgrade(
   await inTx(ctx, async (tx) => {
     const at = ctx.clock.now()
     const nowMs = ctx.serviceClock.nowMs()
-    const fresh = await planAtPlace(tx, scope, { id, request, now: at })
+    const fresh = await planAtPlace(tx, scope, { id, request, now: at, nowMs })
     const upgrade = request.planId === null ? fresh.upgrade : await useMxedgePlan(tx, scope, fresh.upgrade, at)
     const planned = { ...fresh, upgrade }
     await takeOver(tx, scope, planned, { now: at, nowMs })
@@ -76,6 +78,8 @@ interface Planning {
   readonly siteId: string | null
   readonly request: MxedgeUpgradeRequest
   readonly now: Date
+  /** Service time. */
+  readonly nowMs: number
 }
 
 /**
@@ -85,7 +89,7 @@ interface Planning {
 export async function planUpgrade(
   tx: Tx,
   scope: PlaceScope,
-  { id, siteId, request, now }: Planning,
+  { id, siteId, request, now, nowMs }: Planning,
 ): Promise<PlannedUpgrade> {
   const startAt = request.startAt ?? now
   if (now.getTime() - startAt.getTime() > PAST_TOLERANCE_MS)
@@ -118,23 +122,30 @@ export async function planUpgrade(
     counts: { ...noCounts, planned: plan.planned, skipped },
     notes: [...notes, ...placeNotes, ...noteTaken(taken, 'edge appliances')],
     startAt,
-    targets: targets.map(({ appliance, reason, ...target }) => ({
-      ...target,
-      mxedgeId: appliance.id,
-      name: appliance.name,
-      registrationEpoch: appliance.registrationEpoch,
-      plannedSiteId: appliance.siteId,
-      state: reason === null ? ('planned' as const) : ('skipped' as const),
-      reason,
-    })),
+    joining: encodeJoining(request),
+    includeDueMs: request.includeNew ? nowMs + INCLUDE_MS : null,
+    targets: targets.map(newTargetOf),
   }
   return { upgrade, targets, taken }
 }
 
-async function listPlaces(
+export function newTargetOf({ appliance, reason, ...target }: PlannedTarget): NewTarget {
+  return {
+    ...target,
+    mxedgeId: appliance.id,
+    name: appliance.name,
+    registrationEpoch: appliance.registrationEpoch,
+    plannedSiteId: appliance.siteId,
+    state: reason === null ? 'planned' : 'skipped',
+    reason,
+  }
+}
+
+/** Plans the maintenance windows of the sites that appliances are at. */
+export async function listPlaces(
   tx: Tx,
   scope: PlaceScope,
-  request: MxedgeUpgradeRequest,
+  request: Pick<MxedgeUpgradeRequest, 'windows'>,
   candidates: readonly Candidate[],
 ): Promise<PlannedPlaces> {
   const siteIds = [...new Set(candidates.map(({ siteId }) => siteId))]
@@ -148,7 +159,7 @@ async function listPlaces(
 }
 
 /** An image that is being deleted concurrently counts as missing. */
-async function shareImages(tx: Tx, scope: PlaceScope, targets: readonly PlannedTarget[]): Promise<void> {
+export async function shareImages(tx: Tx, scope: PlaceScope, targets: readonly PlannedTarget[]): Promise<void> {
   const steps = targets.flatMap((target) => target.steps)
   const ids = [...new Set(steps.flatMap((step) => ('service' in step ? [step.image_id] : [])))]
   const held = await lockImages(tx, scope, ids)
@@ -191,6 +202,17 @@ export async function appendRequest(
     after: { id, ...request, ...(notes.length > 0 && { notes }) },
     at,
   })
+  await appendTargetEvents(tx, scope, targets, { auditId, at })
+  wakeAfterCommit(tx, 'mxedges')
+}
+
+/** Appends the events of appliances that get into an upgrade. */
+export async function appendTargetEvents(
+  tx: Tx,
+  scope: PlaceScope,
+  targets: readonly PlannedTarget[],
+  { auditId, at }: { readonly auditId: string; readonly at: Date },
+): Promise<void> {
   const events = targets.flatMap(({ appliance, steps }) =>
     steps.map((step): MxedgeEventInput => {
       const event = { mxedge: { ...appliance, mxclusterId: appliance.clusterId }, auditId }
@@ -200,5 +222,4 @@ export async function appendRequest(
     }),
   )
   await appendMxedgeEvents(tx, scope, events, at)
-  wakeAfterCommit(tx, 'mxedges')
 }

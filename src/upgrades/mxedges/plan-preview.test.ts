@@ -11,7 +11,16 @@ const target = (mxedgeId: string, phase: number, ordinal: number) => {
   return { mxedgeId, name: mxedgeId, ...place, steps: [step], state: 'planned' as const, reason: null }
 }
 const upgrade: NewUpgrade = {
-  ...{ id: 'id', siteId: null, request: {}, counts: noCounts, notes: [], startAt: now },
+  ...{
+    id: 'id',
+    siteId: null,
+    request: {},
+    counts: noCounts,
+    notes: [],
+    startAt: now,
+    joining: null,
+    includeDueMs: null,
+  },
   plan: {
     ...{ strategy: 'canary', phases: 2, phase_sizes: [1, 1], gates: [{ max_failures: 0 }, null] as never },
     ...{ max_failure_percentage: 60, planned: 2 },

@@ -20,7 +20,7 @@ export function previewMxedgeUpgrade(
 ): Promise<MxedgePreview> {
   const now = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    const { upgrade } = await planAtPlace(tx, scope, { id: uuidv7(), request, now })
+    const { upgrade } = await planAtPlace(tx, scope, { id: uuidv7(), request, now, nowMs: ctx.serviceClock.nowMs() })
     const preview = planMxedgePreview(upgrade, { percents: request.phasing.percents, now })
     const { planId: id, expiresAt } = preview
     const { dry_run: _, ...sent } = body

@@ -23,6 +23,8 @@ export interface MxedgeUpgradeRequest {
   readonly windows: readonly MaintenanceWindow[] | null
   /** Appliances of other upgrades that have not begun with them are taken over. */
   readonly supersede: boolean
+  /** Appliances that join later, or need the versions only later, are taken in while the upgrade runs. */
+  readonly includeNew: boolean
   /** What has no effect. */
   readonly notes: readonly { readonly reason: string }[]
   /** The body as it came, for the record. */

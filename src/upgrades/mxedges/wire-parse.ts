@@ -30,9 +30,17 @@ export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeReques
     startAt: start_time === undefined || start_time === 0 ? null : new Date(start_time * 1000),
     windows: parseWindows(body.maintenance_windows),
     supersede: body.supersede ?? false,
+    includeNew: parseInclusion(body),
     notes: listWithoutEffect(body).map((reason) => ({ reason })),
     document: body,
   }
+}
+
+/** @throws AppError invalid beside a list of all appliances that are meant. */
+function parseInclusion({ include_new: includeNew = false, mxedge_ids: ids }: MxedgeUpgradeBody): boolean {
+  if (includeNew && ids !== undefined)
+    throw invalidField('include_new', 'is given with mxedge_ids, which name all edge appliances')
+  return includeNew
 }
 
 /** Applies a change to an earlier request: the fields that it names replace the former ones, or are unset. */

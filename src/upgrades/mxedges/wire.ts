@@ -49,6 +49,12 @@ const fields = {
   start_time: Type.Optional(EpochS),
   ...windowFields,
   ...supersedeField,
+  include_new: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'true: edge appliances that join later, or need the versions only later, are taken in until it ends',
+    }),
+  ),
 }
 
 export const MxedgeUpgradeBody = named('MxedgeUpgradeCreate', Type.Object({ ...fields, ...previewFields }))
@@ -88,6 +94,7 @@ const itemFields = {
   max_failure_percentage: Type.Optional(Type.Integer()),
   start_time: Type.Integer(),
   supersede: Type.Optional(Type.Boolean()),
+  include_new: Type.Optional(Type.Boolean()),
   maintenance_windows: Type.Optional(MaintenanceWindows),
   phase: Type.Integer({ description: 'the phase that is open, from 1' }),
   phase_sizes: Type.Array(Type.Integer(), { description: 'appliances by phase' }),
@@ -181,6 +188,7 @@ export function presentMxedgeUpgradeItem(upgrade: MxedgeUpgradeItem): Static<typ
     ...(limit !== undefined && { max_failure_percentage: limit }),
     start_time: Math.floor(epochS(startAt)),
     ...(request.supersede !== undefined && { supersede: request.supersede }),
+    ...(request.include_new !== undefined && { include_new: request.include_new }),
     ...(request.maintenance_windows !== undefined && { maintenance_windows: request.maintenance_windows }),
     phase: currentPhase,
     phase_sizes: [...plan.phase_sizes],

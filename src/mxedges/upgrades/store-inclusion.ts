@@ -1,0 +1,119 @@
+import { sql } from 'kysely'
+import type { InOrg } from '../../access/scope.ts'
+import { type Reader, type Tx, json, noneOf } from '../../platform/db.ts'
+import { type NewTarget, insertTargets } from './store-create.ts'
+import type { MxedgeUpgrade } from './store-records.ts'
+import { type MxedgeTargetCounts, type MxedgeUpgradePlan, terminalStates } from './upgrade.ts'
+
+/** Lists the upgrades that run and are due to look for further appliances. */
+export function listDueInclusions(
+  reader: Reader,
+  { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
+): Promise<{ readonly orgId: string; readonly id: string }[]> {
+  return reader
+    .selectFrom('mxedgeUpgrade')
+    .select(['orgId', 'id'])
+    .where('finishedAt', 'is', null)
+    .where('stopping', 'is', null)
+    .where('includeDueMs', '<=', nowMs)
+    .orderBy('includeDueMs')
+    .limit(limit)
+    .execute()
+}
+
+/** Locks an upgrade that runs and looks for further appliances; another worker may have looked meanwhile. */
+export function lockIncluding(
+  tx: Tx,
+  scope: InOrg,
+  { id, nowMs }: { readonly id: string; readonly nowMs: number },
+): Promise<MxedgeUpgrade | undefined> {
+  return tx
+    .selectFrom('mxedgeUpgrade')
+    .selectAll()
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('finishedAt', 'is', null)
+    .where('stopping', 'is', null)
+    .where('includeDueMs', '<=', nowMs)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+export async function updateInclusion(tx: Tx, scope: InOrg, id: string, dueMs: number): Promise<void> {
+  await tx
+    .updateTable('mxedgeUpgrade')
+    .set({ includeDueMs: dueMs })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/**
+ * Lists appliances that the upgrade covers, that have connected once, that no upgrade has and that this one never had.
+ */
+export async function listJoining(
+  reader: Reader,
+  scope: InOrg,
+  { id, siteId, limit }: { readonly id: string; readonly siteId: string | null; readonly limit: number },
+): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select mxedge.id from mxedge
+    join mxedge_session session on session.org_id = mxedge.org_id and session.mxedge_id = mxedge.id
+    where mxedge.org_id = ${scope.orgId} and (${siteId}::uuid is null or mxedge.site_id = ${siteId}::uuid)
+      and not exists (select from mxedge_upgrade_target target where target.org_id = mxedge.org_id
+        and target.upgrade_id = ${id} and target.mxedge_id = mxedge.id)
+      and not exists (select from mxedge_upgrade_target target where target.mxedge_id = mxedge.id
+        and target.state <> ${noneOf(terminalStates)})
+    order by mxedge.id limit ${limit}
+  `.execute(reader)
+  return rows.map((row) => row.id)
+}
+
+/** The packages that an upgrade installs, and how far its targets reach. */
+export interface UpgradeExtent {
+  readonly imageIds: readonly string[]
+  readonly lastOrdinal: number
+  /** The last wave of its last phase. */
+  readonly lastWave: number
+}
+
+export async function findExtent(
+  reader: Reader,
+  { orgId, id, plan }: Pick<MxedgeUpgrade, 'orgId' | 'id' | 'plan'>,
+): Promise<UpgradeExtent> {
+  const { rows } = await sql<UpgradeExtent>`
+    select coalesce(max(ordinal), 0) as last_ordinal,
+      coalesce(max(wave) filter (where phase = ${plan.phases}), 0) as last_wave,
+      (select coalesce(array_agg(distinct planned.step->>'image_id') filter (where planned.step ? 'image_id'), '{}')
+        from mxedge_upgrade_target other, jsonb_array_elements(other.steps) as planned (step)
+        where other.org_id = ${orgId} and other.upgrade_id = ${id}) as image_ids
+    from mxedge_upgrade_target target where target.org_id = ${orgId} and target.upgrade_id = ${id}
+  `.execute(reader)
+  return rows[0] ?? { imageIds: [], lastOrdinal: 0, lastWave: 0 }
+}
+
+/** Writes the targets that join a locked upgrade, and what it becomes. */
+export async function insertIncluded(
+  tx: Tx,
+  scope: InOrg,
+  id: string,
+  {
+    plan,
+    counts,
+    targets,
+    nowMs,
+  }: {
+    readonly plan: MxedgeUpgradePlan
+    readonly counts: MxedgeTargetCounts
+    readonly targets: readonly NewTarget[]
+    readonly nowMs: number
+  },
+): Promise<void> {
+  await insertTargets(tx, scope, { id, targets }, nowMs)
+  await tx
+    .updateTable('mxedgeUpgrade')
+    .set({ plan: json(plan), counts: json(counts) })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+}

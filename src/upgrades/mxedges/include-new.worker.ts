@@ -1,0 +1,116 @@
+import { type OrgScope, systemScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import { listPackages } from '../../firmware/packages/store.ts'
+import { lockCandidates } from '../../mxedges/upgrades/store-create.ts'
+import {
+  findExtent,
+  insertIncluded,
+  listDueInclusions,
+  listJoining,
+  lockIncluding,
+  updateInclusion,
+} from '../../mxedges/upgrades/store-inclusion.ts'
+import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
+import { shareOrg } from '../../orgs/store.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { type Poller, startPoller } from '../../platform/poller.ts'
+import { wakeAfterCommit } from '../../platform/wakes.ts'
+import { INCLUDE_MS } from '../org-upgrade.ts'
+import { appendTargetEvents, listPlaces, newTargetOf, shareImages } from './create-mxedge-upgrade.ts'
+import { type MxedgeInclusion, decodeJoining, pinPackages, planMxedgeInclusion } from './plan-joining.ts'
+import { limitToWindows } from './plan-places.ts'
+import { planSteps } from './plan-steps.ts'
+
+const INTERVAL_MS = 2000
+const MAX_AT_ONCE = 20
+/** Appliances that one look reads, as many as an upgrade may have. */
+const MAX_APPLIANCES = 10_000
+/** An audit record names no more appliances. */
+const MAX_NAMED = 100
+
+/** Takes edge appliances into running upgrades that have joined, or need them only now. */
+export function startMxedgeInclusions(ctx: Context): Poller {
+  return startPoller({
+    name: 'edge appliances that join upgrades',
+    ctx,
+    intervalMs: INTERVAL_MS,
+    work: () => includeAllMxedges(ctx),
+  })
+}
+
+/** Lets each upgrade that is due look for further appliances. @returns True if there may be more. */
+export async function includeAllMxedges(ctx: Context): Promise<boolean> {
+  const nowMs = ctx.serviceClock.nowMs()
+  const due = await listDueInclusions(ctx.db, { nowMs, limit: MAX_AT_ONCE })
+  for (const { orgId, id } of due) {
+    const scope = systemScope('rollout', orgId)
+    try {
+      await inTx(ctx, (tx) => includeNew(tx, scope, { id, now: ctx.clock.now(), nowMs }))
+    } catch (error) {
+      ctx.log.error({ err: error, upgrade: id }, 'an upgrade could not take in further edge appliances')
+      await inTx(ctx, (tx) => updateInclusion(tx, scope, id, nowMs + INCLUDE_MS))
+    }
+  }
+  return due.length === MAX_AT_ONCE
+}
+
+interface Look {
+  readonly id: string
+  readonly now: Date
+  readonly nowMs: number
+}
+
+async function includeNew(tx: Tx, scope: OrgScope, { id, now, nowMs }: Look): Promise<void> {
+  await shareOrg(tx, scope)
+  const upgrade = await lockIncluding(tx, scope, { id, nowMs })
+  if (upgrade?.joining == null) return
+  const inclusion = await planInclusion(tx, scope, upgrade, upgrade.joining)
+  await updateInclusion(tx, scope, id, nowMs + INCLUDE_MS)
+  if (inclusion.targets.length === 0) return
+  await shareImages(tx, scope, inclusion.targets)
+  const { plan, counts, targets } = inclusion
+  await insertIncluded(tx, scope, id, { plan, counts, targets: targets.map(newTargetOf), nowMs })
+  const ids = targets.slice(0, MAX_NAMED).map(({ appliance }) => appliance.id)
+  const auditId = await appendAudit(tx, scope, {
+    message: `Upgrade ${id} takes in ${targets.length} further edge appliances`,
+    siteId: upgrade.siteId,
+    after: { id, total: targets.length, mxedge_ids: ids },
+    at: now,
+  })
+  await appendTargetEvents(tx, scope, targets, { auditId, at: now })
+  wakeAfterCommit(tx, 'mxedges')
+}
+
+async function planInclusion(
+  tx: Tx,
+  scope: OrgScope,
+  upgrade: MxedgeUpgrade,
+  document: Readonly<Record<string, unknown>>,
+): Promise<MxedgeInclusion> {
+  const { id, siteId } = upgrade
+  const joining = decodeJoining(document)
+  const ids = await listJoining(tx, scope, { id, siteId, limit: MAX_APPLIANCES })
+  const candidates = ids.length === 0 ? [] : await lockCandidates(tx, scope, { siteId, ids })
+  const extent = await findExtent(tx, upgrade)
+  const known = upgrade.plan.windows ?? []
+  const isKnown = new Set(known.map((place) => place.site_id))
+  const { places } = await listPlaces(
+    tx,
+    scope,
+    joining,
+    candidates.filter((candidate) => !isKnown.has(candidate.siteId)),
+  )
+  const placeOf = new Map([...known, ...places].map((place) => [place.site_id, place]))
+  const catalog = await listPackages(tx, scope)
+  const images = new Set(extent.imageIds)
+  const planned = candidates.map((appliance) => {
+    const pinned = pinPackages(catalog, images, appliance.reported?.distro ?? null)
+    const steps = limitToWindows(planSteps(appliance, joining, pinned), placeOf.get(appliance.siteId))
+    return Object.assign(steps, { appliance })
+  })
+  const chosen = planned.filter(({ steps }) => steps.length > 0)
+  const used = new Set(chosen.map(({ appliance }) => appliance.siteId))
+  const added = places.filter((place) => used.has(place.site_id))
+  return planMxedgeInclusion(upgrade, chosen, { joins: joining.joins, extent, places: added })
+}

@@ -1,0 +1,105 @@
+import type { CatalogPackage } from '../../firmware/packages/package.ts'
+import { fitsDistro } from '../../firmware/packages/resolve-package.ts'
+import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
+import type { MxedgeUpgrade } from '../../mxedges/upgrades/store-records.ts'
+import type { UpgradeExtent } from '../../mxedges/upgrades/store-inclusion.ts'
+import type { MxedgeTargetCounts, MxedgeUpgradePlan, PlaceWindows } from '../../mxedges/upgrades/upgrade.ts'
+import { type Joins, addToPhases } from '../../rollout/plan-inclusion.ts'
+import type { PlannedTarget } from './plan-mxedge-upgrade.ts'
+import type { PlannedSteps } from './plan-steps.ts'
+import type { MxedgeUpgradeRequest } from './request.ts'
+
+/** Which appliances an upgrade takes in, and where they go. */
+export interface MxedgeJoining extends Pick<
+  MxedgeUpgradeRequest,
+  'channel' | 'distro' | 'versions' | 'downgrades' | 'windows'
+> {
+  readonly joins: Joins
+}
+
+/** Encodes for its storage which appliances may join the upgrade of a request; null: none. */
+export function encodeJoining({
+  includeNew,
+  channel,
+  distro,
+  versions,
+  downgrades,
+  windows,
+  phasing: { joins },
+}: MxedgeUpgradeRequest): Record<string, unknown> | null {
+  return includeNew ? { channel, distro, versions: [...versions], downgrades: [...downgrades], windows, joins } : null
+}
+
+/** @param document Comes from encodeJoining(). */
+export function decodeJoining(document: Readonly<Record<string, unknown>>): MxedgeJoining {
+  const { versions, downgrades, ...rest } = document as unknown as Omit<MxedgeJoining, 'versions' | 'downgrades'> & {
+    readonly versions: ConstructorParameters<typeof Map>[0]
+    readonly downgrades: readonly string[]
+  }
+  return {
+    ...rest,
+    versions: new Map(versions) as MxedgeJoining['versions'],
+    downgrades: new Set(downgrades) as MxedgeJoining['downgrades'],
+  }
+}
+
+/**
+ * Limits the catalog, for an appliance that joins, to the packages that others have got in the upgrade: `latest` may
+ * mean another one by now. Services of which none fits its distribution are as in a new upgrade.
+ */
+export function pinPackages(
+  catalog: readonly CatalogPackage[],
+  imageIds: ReadonlySet<string>,
+  distro: string | null,
+): CatalogPackage[] {
+  const pinned = catalog.filter((entry) => imageIds.has(entry.imageId) && fitsDistro(entry, distro))
+  const services = new Set(pinned.map((entry) => entry.package))
+  return catalog.filter((entry) => !services.has(entry.package) || pinned.includes(entry))
+}
+
+export interface MxedgeInclusion {
+  readonly plan: MxedgeUpgradePlan
+  readonly counts: MxedgeTargetCounts
+  readonly targets: readonly PlannedTarget[]
+}
+
+export interface JoiningAppliance extends PlannedSteps {
+  readonly appliance: Candidate
+}
+
+/**
+ * Plans what an upgrade becomes that takes in further appliances. They are the last ones of the last phase, or each has
+ * a phase of its own. Members of a cluster are in waves of their own.
+ */
+export function planMxedgeInclusion(
+  { plan, counts }: Pick<MxedgeUpgrade, 'plan' | 'counts'>,
+  joining: readonly JoiningAppliance[],
+  {
+    joins,
+    extent,
+    places,
+  }: { readonly joins: Joins; readonly extent: UpgradeExtent; readonly places: readonly PlaceWindows[] },
+): MxedgeInclusion {
+  const waves = new Map<string, number>()
+  const targets = joining.map(({ appliance, steps }, index): PlannedTarget => {
+    const ordinal = extent.lastOrdinal + index + 1
+    if (joins === 'own_phase')
+      return { appliance, steps, phase: plan.phases + index + 1, wave: 1, ordinal, reason: null }
+    const key = appliance.clusterId ?? appliance.id
+    const wave = (waves.get(key) ?? extent.lastWave) + 1
+    waves.set(key, wave)
+    return { appliance, steps, phase: plan.phases, wave, ordinal, reason: null }
+  })
+  const count = targets.length
+  return {
+    targets,
+    plan: {
+      ...plan,
+      ...addToPhases(plan, count, joins),
+      phases: joins === 'last_phase' ? plan.phases : plan.phases + count,
+      planned: plan.planned + count,
+      ...(places.length > 0 && { windows: [...(plan.windows ?? []), ...places] }),
+    },
+    counts: { ...counts, planned: counts.planned + count },
+  }
+}

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import type { CatalogPackage } from '../../firmware/packages/package.ts'
+import { type MxedgeTargetCounts, noCounts } from '../../mxedges/upgrades/upgrade.ts'
+import { candidate } from '../../../test/support/mxedge-candidates.ts'
+import { decodeJoining, encodeJoining, pinPackages, planMxedgeInclusion } from './plan-joining.ts'
+import { parseMxedgeUpgrade } from './wire-parse.ts'
+
+const entry = (version: string, more: Partial<CatalogPackage> = {}): CatalogPackage => {
+  return { package: 'tunterm', version, distro: null, channel: 'stable', isDefault: false, imageId: version, ...more }
+}
+
+test('what may join is stored with the request, and nothing may where nobody asked', () => {
+  const request = parseMxedgeUpgrade({
+    ...{ include_new: true, strategy: 'serial', channel: 'beta', distro: 'trixie' },
+    ...{ versions: { tunterm: 'latest' }, allow_downgrades: { tunterm: true } },
+    maintenance_windows: [{ start: '01:00', end: '02:00' }],
+  })
+  const { channel, distro, versions, downgrades, windows } = request
+  expect(decodeJoining(JSON.parse(JSON.stringify(encodeJoining(request))))).toEqual({
+    ...{ channel, distro, versions, downgrades, windows },
+    joins: 'own_phase',
+  })
+  expect(encodeJoining(parseMxedgeUpgrade({}))).toBeNull()
+})
+
+test('packages that others have got count alone, where one fits the distribution', () => {
+  const catalog = [entry('3.0'), entry('2.0'), entry('2.0', { distro: 'trixie', imageId: 'trixie' })]
+  const agent = entry('7.0', { package: 'mxagent' })
+  const pin = (images: readonly string[], distro: string | null) =>
+    pinPackages([...catalog, agent], new Set(images), distro).map(({ imageId }) => imageId)
+  expect(pin(['2.0'], null)).toEqual(['2.0', '7.0'])
+  expect(pin(['trixie'], 'trixie')).toEqual(['trixie', '7.0'])
+  expect(pin(['trixie'], 'bookworm')).toEqual(['3.0', '2.0', 'trixie', '7.0'])
+})
+
+const plan = {
+  ...{ strategy: 'canary', phases: 2, phase_sizes: [1, 2], max_failure_percentage: null, planned: 3 },
+  gates: [{ max_failures: 0, max_failure_percentage: null, min_upgraded: 1 }, null],
+}
+const counts: MxedgeTargetCounts = { ...noCounts, planned: 2, upgraded: 1 }
+const extent = { imageIds: [], lastOrdinal: 4, lastWave: 2 }
+const joining = [null, 'cluster', 'cluster'].map((clusterId, index) => {
+  return { appliance: Object.assign({}, candidate, { id: String(index), clusterId }), steps: [], reasons: [] }
+})
+
+test('appliances that join come last, members of a cluster one after the other', () => {
+  const inclusion = planMxedgeInclusion({ plan, counts }, joining, { joins: 'last_phase', extent, places: [] })
+  expect(inclusion.plan).toEqual({ ...plan, phase_sizes: [1, 5], planned: 6 })
+  expect(inclusion.counts).toEqual({ ...counts, planned: 5 })
+  expect(inclusion.targets.map(({ phase, wave, ordinal }) => [phase, wave, ordinal])).toEqual([
+    [2, 3, 5],
+    [2, 3, 6],
+    [2, 4, 7],
+  ])
+})
+
+test('each has a phase of its own where few are upgraded at once, and brings the windows of its site', () => {
+  const places = [{ site_id: 'site', timezone: 'UTC', windows: [{ start: '01:00', end: '02:00' }] }]
+  const inclusion = planMxedgeInclusion({ plan, counts }, joining.slice(1), { joins: 'own_phase', extent, places })
+  expect(inclusion.plan).toMatchObject({ phases: 4, phase_sizes: [1, 2, 1, 1], planned: 5, windows: places })
+  expect(inclusion.plan.gates).toHaveLength(4)
+  expect(inclusion.targets.map(({ phase, wave }) => [phase, wave])).toEqual([
+    [3, 1],
+    [4, 1],
+  ])
+})
