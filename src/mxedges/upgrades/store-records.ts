@@ -24,9 +24,11 @@ function selectUpgrades(reader: Reader, scope: SitesScope) {
 /** Lists upgrades, the newest first. The request of one is bounded but for its ids, which are omitted, as its notes. */
 export function listUpgrades(reader: Reader, scope: SitesScope, page: Page): Promise<Paged<MxedgeUpgradeItem>> {
   const hits = selectUpgrades(reader, scope)
-    .select(['orgId', 'id', 'siteId', 'plan', 'status', 'stopping', 'stopReason', 'hold', 'currentPhase'])
+    .select(['orgId', 'id', 'siteId', 'status', 'stopping', 'stopReason', 'hold', 'currentPhase'])
     .select(['gatePassed', 'phaseOpenedMs', 'counts', 'hardFailures', 'upgradedByPhase', 'startAt', 'createdAt'])
     .select(['finishedAt', 'waitsUntil', sql<MxedgeUpgrade['request']>`request - 'mxedge_ids'`.as('request')])
+    // There may be windows of ten thousand sites.
+    .select(sql<MxedgeUpgrade['plan']>`plan - 'windows'`.as('plan'))
   return pageOf<MxedgeUpgradeItem>(reader, { hits, direction: 'desc', sizes: smallRows }, page)
 }
 
