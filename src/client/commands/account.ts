@@ -129,12 +129,13 @@ async function signIn(
 /** Asks at the terminal. What is typed is not shown where it is `hidden`. */
 async function ask(question: string, visibility: 'shown' | 'hidden' = 'shown'): Promise<string> {
   const muted = new Writable({ write: (_chunk, _encoding, done) => done() })
-  process.stderr.write(question)
+  // From here on the terminal shows nothing by itself, not even what is typed before the question appears.
   const lines = createInterface({
     input: process.stdin,
     output: visibility === 'hidden' ? muted : process.stderr,
     terminal: true,
   })
+  process.stderr.write(question)
   try {
     return await lines.question('')
   } finally {
