@@ -98,7 +98,7 @@ export class JunosLink implements DeviceLink {
 
   /** Reports what the device said when it connected, and asks it for its hardware. */
   reportFirst(): void {
-    this.#report(this.#facts.uptimeS, { members: null, capabilities: null, hardware: null })
+    void this.#report(this.#facts.uptimeS, { members: null, capabilities: null, hardware: null })
     this.#enqueue(() => this.#pollHardware())
     this.#enqueue(() => this.#awaitParts())
   }
@@ -168,11 +168,13 @@ export class JunosLink implements DeviceLink {
     const after = await this.#run(readChanges(before, isThorough))
     if (after === LOST) return
     this.#facts = after
-    this.#report(after.uptimeS, {
+    const reported = this.#report(after.uptimeS, {
       members: changed(membersOf(before), membersOf(after)),
       capabilities: changed(junosDriver.capabilitiesOf(before), junosDriver.capabilitiesOf(after)),
       hardware: null,
     })
+    // Who sees that a member is back may send the next command at once, for which it must be known to be present.
+    if (this.#awaited.length > 0) await reported
     await this.#settleReturns(askedAtMs)
     // A changed member has another version, uptime or place.
     if (isThorough || changed(before.members, after.members) !== null) await this.#pollHardware()
@@ -181,7 +183,7 @@ export class JunosLink implements DeviceLink {
   async #pollHardware(): Promise<void> {
     const hardware = await this.#run(readHardware(this.#facts))
     if (hardware === LOST) return
-    this.#report(null, { members: null, capabilities: null, hardware })
+    void this.#report(null, { members: null, capabilities: null, hardware })
   }
 
   /** @param mayCall Called before each request; false drops the task. */
@@ -200,9 +202,9 @@ export class JunosLink implements DeviceLink {
     return next.value
   }
 
-  #report(uptimeS: number | null, changes: Changes): void {
-    // The device is asked once in a while, so nothing has to wait for the report to be written.
-    void this.#host.report({
+  /** Resolves when the report is on record. The device is asked once in a while, so most reports need not be awaited. */
+  #report(uptimeS: number | null, changes: Changes): Promise<void> | undefined {
+    return this.#host.report({
       deviceId: this.deviceId,
       epoch: this.epoch,
       uptimeS,
