@@ -19,6 +19,8 @@ export interface OrgTable {
   doc: Json<Record<string, unknown>>
   createdAt: Date
   modifiedAt: Date
+  /** The account that created it; null: the operator, or it was before this was kept. The account may be gone. */
+  createdBy: string | null
   /** Follows from the settings; null if they demand nothing. */
   accessPolicy: DefaultJson<AccessPolicy> | null
 }

@@ -9,8 +9,10 @@ import { AppError } from '../platform/errors.ts'
 import type { LogLevel } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { accountEnvironment, isProviderSetting, parseAccountSettings } from './config-accounts.ts'
+import { limitEnvironment, parseLimits } from './config-limits.ts'
 import { parseWebhookLimits, webhookEnvironment } from './config-webhooks.ts'
 import { type StorageSettings, parseStorageSettings, storageEnvironment } from './config-storage.ts'
+import type { Limits } from '../platform/limits.ts'
 import type { WebhookLimits } from '../webhooks/limits.ts'
 import type { Retention } from './retention.ts'
 
@@ -66,6 +68,7 @@ const Environment = Type.Object({
   SIGNALBOX_UPGRADE_RETENTION_DAYS: integer(1, 36_500, 'days that upgrades are kept once they have ended; default 400'),
   ...accountEnvironment,
   SIGNALBOX_TRUSTED_PROXIES: text('ranges of reverse proxies whose X-Forwarded-For is believed, separated by commas'),
+  ...limitEnvironment,
   ...webhookEnvironment,
   SIGNALBOX_WEBHOOK_ALLOW_CIDRS: text('private ranges that webhooks may call, separated by commas'),
   SIGNALBOX_EGRESS_PROXY: text('http:// or https:// address of a proxy for calls to addresses that users choose'),
@@ -96,6 +99,7 @@ export interface Config {
   readonly storage: StorageSettings
   readonly rolloutSoakMs: number
   readonly retention: Retention
+  readonly limits: Limits
   readonly webhookAllowCidrs: readonly string[]
   readonly webhookLimits: WebhookLimits
   /** May contain credentials; null = no proxy. */
@@ -139,6 +143,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
       commandDays: env.SIGNALBOX_COMMAND_RETENTION_DAYS ?? 30,
       upgradeDays: env.SIGNALBOX_UPGRADE_RETENTION_DAYS ?? 400,
     },
+    limits: parseLimits(env),
     webhookAllowCidrs: parseCidrs('SIGNALBOX_WEBHOOK_ALLOW_CIDRS', env.SIGNALBOX_WEBHOOK_ALLOW_CIDRS),
     webhookLimits: parseWebhookLimits(env),
     egressProxy: parseUrl('SIGNALBOX_EGRESS_PROXY', env.SIGNALBOX_EGRESS_PROXY, ['http:', 'https:']),

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { Limits } from '../platform/limits.ts'
 import { createMetrics } from '../platform/prometheus.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
@@ -8,6 +9,7 @@ import type { Secrets } from '../platform/secrets.ts'
 import type { ServiceClock, TimeReading } from '../platform/service-clock.ts'
 import { type RunningServiceClock, startServiceClock } from '../platform/start-service-clock.ts'
 import { createWakes } from '../platform/wakes.ts'
+import { defaultLimits } from './config-limits.ts'
 
 export interface ContextOptions {
   /** A database that is migrated. */
@@ -16,6 +18,7 @@ export interface ContextOptions {
   readonly secrets: Secrets
   /** Null: known only once the server listens, because the system chooses the port. */
   readonly baseUrl: string | null
+  readonly limits?: Limits
   readonly clock?: Clock
   /** Default: the time of this installation, which the database keeps. */
   readonly serviceClock?: ServiceClock
@@ -37,7 +40,7 @@ export interface OpenContext {
 
 /** Composes the context of a program: the only place where its parts are put together. */
 export async function openContext(options: ContextOptions): Promise<OpenContext> {
-  const { connection, log, secrets, clock = systemClock } = options
+  const { connection, log, secrets, limits = defaultLimits, clock = systemClock } = options
   const onLost = (error: Error): void => log.warn({ err: error }, 'database connection lost')
   const pool = openPool(connection, onLost)
   const hotPool = openHotPool(connection, onLost)
@@ -52,6 +55,7 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
     log,
     metrics: createMetrics(),
     secrets,
+    limits,
   }
   const serviceClock = await openServiceClock(base, options.serviceClock).catch(async (error: unknown) => {
     await closePools()

@@ -97,6 +97,7 @@ async function startParts(
     log,
     secrets,
     baseUrl: config.baseUrl,
+    limits: config.limits,
   })
   closing.add('context', () => context.close())
   const { ctx } = context

@@ -4,16 +4,12 @@ import { listGroupsWithPrivileges } from '../accounts/grants/store.ts'
 import { appendAudit } from '../events/append.ts'
 import { auditDocument } from '../orgs/create-site.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
-import {
-  isReachedSite,
-  listSiteGroupsNamed,
-  lockSiteNames,
-  lockSitesNamed,
-  updateSiteRow,
-} from '../orgs/installers/store.ts'
+import { isReachedSite, listSiteGroupsNamed, lockSitesNamed, updateSiteRow } from '../orgs/installers/store.ts'
 import type { Document } from '../platform/document.ts'
 import { listChangedGroups, mergeSite } from '../orgs/org.ts'
-import { type Site, insertSite } from '../orgs/store-sites.ts'
+import { assertRoomForSite } from '../orgs/limits.ts'
+import { lockAdditions } from '../orgs/store.ts'
+import { type Site, countSites, insertSite } from '../orgs/store-sites.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { AppError, invalidField, notFound } from '../platform/errors.ts'
@@ -34,19 +30,19 @@ export interface SiteDefinition {
  * @throws AppError not_found for a site that the installer may not work on, and for a new one whose name differs from
  *   the path; forbidden for an installer of single sites who asks for a new site or other groups, and for one of the
  *   organization who asks for a group that privileges name, or to leave it; conflict where
- *   several sites have the name; invalid for the name of another site, a name that can't stand in a path, and unknown
+ *   several sites have the name; invalid where the organization has the maximum of sites, for the name of another site, a name that can't stand in a path, and unknown
  *   groups.
  */
 export async function upsertSite(ctx: Context, installer: Installer, definition: SiteDefinition): Promise<void> {
   const { scope } = installer
   await inTx(ctx, async (tx) => {
-    await lockSiteNames(tx, scope)
+    await lockAdditions(tx, scope)
     const at = ctx.clock.now()
     const before = await findSite(tx, installer, definition.siteName)
     if (definition.id !== null && definition.id !== before?.id)
       throw invalidField('id', `${definition.id} is not the id of the site ${definition.siteName}`)
     const body = await withGroups(tx, scope, definition)
-    if (before === null) await addSite(tx, installer, { definition, body, at })
+    if (before === null) await addSite(tx, installer, { definition, body, at, maxSites: ctx.limits.sitesPerOrg })
     else await changeSite(tx, installer, { before, body, at })
   })
 }
@@ -81,9 +77,10 @@ interface NewSite {
   readonly definition: SiteDefinition
   readonly body: Document
   readonly at: Date
+  readonly maxSites: number
 }
 
-async function addSite(tx: Tx, installer: Installer, { definition, body, at }: NewSite): Promise<void> {
+async function addSite(tx: Tx, installer: Installer, { definition, body, at, maxSites }: NewSite): Promise<void> {
   const { scope } = installer
   const {
     siteName,
@@ -95,6 +92,7 @@ async function addSite(tx: Tx, installer: Installer, { definition, body, at }: N
   assertPathName(name)
   const content = mergeSite(null, body)
   await assertMayRegroup(tx, installer, listChangedGroups(null, content))
+  assertRoomForSite(await countSites(tx, scope), maxSites)
   const site = await insertSite(tx, scope, { id: uuidv7(), ...content, at })
   await appendAudit(tx, scope, { message: `Add Site "${name}"`, siteId: site.id, after: auditDocument(site), at })
 }

@@ -7,18 +7,18 @@ import { type Tx, inTx } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import { assertMapLimit } from './limits.ts'
 import { type MapDocument, type SiteMap, mergeMap, titleOf } from './map.ts'
+import { lockAdditions } from '../orgs/store.ts'
 import { type NewMap, insertMap } from './store.ts'
-import { lockUsage } from './store-usage.ts'
 import { changeMap } from './update-map.ts'
 
-/** @throws AppError invalid where the site has the maximum of maps. */
+/** @throws AppError invalid where the site or the organization has the maximum of maps. */
 export function createMap(ctx: Context, scope: SiteScope, body: MapDocument): Promise<SiteMap> {
   const content = { id: uuidv7(), doc: mergeMap({}, body), image: null, at: ctx.clock.now() }
   return inTx(ctx, async (tx) => {
-    await lockUsage(tx, scope)
+    await lockAdditions(tx, scope)
     const map = await addMap(tx, scope, content)
     if (map === null) throw new Error(`map ${content.id} was made twice`)
-    await assertMapLimit(tx, scope)
+    await assertMapLimit(tx, scope, ctx.limits)
     return map
   })
 }
@@ -26,7 +26,7 @@ export function createMap(ctx: Context, scope: SiteScope, body: MapDocument): Pr
 /**
  * Creates the map of that id, or updates it if it exists, so that a client may repeat the request when an answer got
  * lost. Source: spec, "Installer", 9.
- * @throws AppError not_found for a map of another site; invalid where the site has the maximum of maps.
+ * @throws AppError not_found for a map of another site; invalid where the site or the organization has the maximum of maps.
  */
 export function upsertMap(
   ctx: Context,
@@ -35,10 +35,10 @@ export function upsertMap(
 ): Promise<SiteMap> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    await lockUsage(tx, scope)
+    await lockAdditions(tx, scope)
     const made = await addMap(tx, scope, { id: mapId, doc: mergeMap({}, body), image: null, at })
     if (made !== null) {
-      await assertMapLimit(tx, scope)
+      await assertMapLimit(tx, scope, ctx.limits)
       return made
     }
     const changed = await changeMap(tx, scope, { mapId, change: body, at })

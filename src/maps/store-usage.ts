@@ -1,14 +1,17 @@
-import type { InOrg, SiteScope } from '../access/scope.ts'
-import { type Tx, countRows } from '../platform/db.ts'
+import { sql } from 'kysely'
+import type { SiteScope } from '../access/scope.ts'
+import type { Tx } from '../platform/db.ts'
 
-/**
- * Lets one transaction at a time add maps to the organization. Call it first in `tx`: everybody locks this before
- * sites.
- */
-export async function lockUsage(tx: Tx, { orgId }: InOrg): Promise<void> {
-  await tx.selectFrom('org').select('id').where('id', '=', orgId).forNoKeyUpdate().execute()
-}
-
-export function countMapsOfSite(tx: Tx, { orgId, siteId }: SiteScope): Promise<number> {
-  return countRows(tx.selectFrom('siteMap').where('orgId', '=', orgId).where('siteId', '=', siteId))
+export function countMaps(
+  tx: Tx,
+  { orgId, siteId }: SiteScope,
+): Promise<{ readonly ofOrg: number; readonly ofSite: number }> {
+  return tx
+    .selectFrom('siteMap')
+    .select([
+      sql<number>`count(*)::int`.as('ofOrg'),
+      sql<number>`(count(*) filter (where site_id = ${siteId}))::int`.as('ofSite'),
+    ])
+    .where('orgId', '=', orgId)
+    .executeTakeFirstOrThrow()
 }

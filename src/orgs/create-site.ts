@@ -6,12 +6,17 @@ import { inTx } from '../platform/db.ts'
 import type { Document } from '../platform/document.ts'
 import { mergeSite } from './org.ts'
 import { omitSecrets } from './secrets.ts'
-import { type Site, insertSite } from './store-sites.ts'
+import { lockAdditions } from './store.ts'
+import { assertRoomForSite } from './limits.ts'
+import { type Site, countSites, insertSite } from './store-sites.ts'
 
+/** @throws AppError invalid naming the field, or if the organization has as many sites as it may have. */
 export async function createSite(ctx: Context, scope: OrgScope, body: Document): Promise<Site> {
   const at = ctx.clock.now()
   const content = mergeSite(null, body)
   return inTx(ctx, async (tx) => {
+    await lockAdditions(tx, scope)
+    assertRoomForSite(await countSites(tx, scope), ctx.limits.sitesPerOrg)
     const site = await insertSite(tx, scope, { id: uuidv7(), ...content, at })
     await appendAudit(tx, scope, {
       message: `Add Site "${site.name}"`,

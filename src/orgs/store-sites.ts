@@ -4,7 +4,7 @@ import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
-import { type Db, type Reader, type Tx, json } from '../platform/db.ts'
+import { type Db, type Reader, type Tx, countRows, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { SiteTable } from '../access/tables.ts'
 
@@ -43,6 +43,11 @@ export async function lockSite(tx: Tx, scope: SiteScope): Promise<Site> {
 
 function selectSite(reader: Reader, scope: SiteScope) {
   return reader.selectFrom('site').selectAll().where('orgId', '=', scope.orgId).where('id', '=', scope.siteId)
+}
+
+/** Counts the sites of the organization. It stays true until `tx` ends after lockAdditions(). */
+export function countSites(tx: Tx, { orgId }: OrgScope): Promise<number> {
+  return countRows(tx.selectFrom('site').where('orgId', '=', orgId))
 }
 
 export async function insertSite(tx: Tx, scope: OrgScope, site: SiteContent & { readonly id: string }): Promise<Site> {

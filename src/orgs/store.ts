@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { InOrg, OrgScope } from '../access/scope.ts'
-import { type Reader, type Tx, json } from '../platform/db.ts'
+import { type Reader, type Tx, countRows, json } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { OrgTable } from '../access/tables.ts'
 
@@ -15,9 +15,22 @@ export interface OrgContent {
 export async function insertOrg(tx: Tx, scope: OrgScope, { name, doc, at }: OrgContent): Promise<Org> {
   return tx
     .insertInto('org')
-    .values({ id: scope.orgId, name, doc: json(doc), createdAt: at, modifiedAt: at })
+    .values({
+      id: scope.orgId,
+      name,
+      doc: json(doc),
+      createdBy: scope.actor.adminId,
+      createdAt: at,
+      modifiedAt: at,
+    })
     .returningAll()
     .executeTakeFirstOrThrow()
+}
+
+/** Counts the organizations that the account has created, until `tx` ends: nobody else can add one. */
+export async function lockOrgCount(tx: Tx, adminId: string): Promise<number> {
+  await tx.selectFrom('admin').select('id').where('id', '=', adminId).forNoKeyUpdate().execute()
+  return countRows(tx.selectFrom('org').where('createdBy', '=', adminId))
 }
 
 export async function getOrg(reader: Reader, scope: InOrg): Promise<Org> {
@@ -31,6 +44,14 @@ export async function lockOrg(tx: Tx, scope: InOrg): Promise<Org> {
   const org = await tx.selectFrom('org').selectAll().where('id', '=', scope.orgId).forUpdate().executeTakeFirst()
   if (org === undefined) throw notFound(scope.orgId)
   return org
+}
+
+/**
+ * Lets one transaction at a time add what the organization has a limited number of, or what has a name that only one
+ * may have. Call it before locking anything in the organization; other changes go on.
+ */
+export async function lockAdditions(tx: Tx, { orgId }: InOrg): Promise<void> {
+  await tx.selectFrom('org').select('id').where('id', '=', orgId).forNoKeyUpdate().execute()
 }
 
 /** Keeps the organization from being deleted until `tx` ends. Call it before locking anything in it. */

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { Db } from './db.ts'
+import type { Limits } from './limits.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './prometheus.ts'
 import type { Secrets } from './secrets.ts'
@@ -19,6 +20,8 @@ export interface Context {
   /** What this process has counted. */
   readonly metrics: Metrics
   readonly secrets: Secrets
+  /** Set by the operator. */
+  readonly limits: Limits
   /** Address at which clients and devices reach the HTTP server, without a trailing slash. */
   readonly baseUrl: string
 }

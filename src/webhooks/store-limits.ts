@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type InOrg, type PlaceScope, siteIdOf } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
+import { lockAdditions } from '../orgs/store.ts'
 import type { LaneKey } from './store-lanes.ts'
 
 /** Counts the webhooks of the place until `tx` ends: nobody else can add one. */
@@ -9,7 +10,7 @@ export async function lockWebhookCounts(
   scope: PlaceScope,
 ): Promise<{ readonly org: number; readonly site: number | null }> {
   const siteId = siteIdOf(scope)
-  await tx.selectFrom('org').select('id').where('id', '=', scope.orgId).forNoKeyUpdate().execute()
+  await lockAdditions(tx, scope)
   const { org, site } = await tx
     .selectFrom('webhook')
     .select([

@@ -40,6 +40,15 @@ describe('settings', () => {
       },
       rolloutSoakMs: 120_000,
       retention: { auditDays: 365, eventDays: 90, commandDays: 30, upgradeDays: 400 },
+      limits: {
+        orgsPerAccount: 100,
+        sitesPerOrg: 10_000,
+        mapsPerOrg: 25_000,
+        mapsPerSite: 250,
+        tokensPerAccount: 100,
+        tokensPerOrg: 100,
+        sessionsPerAccount: 100,
+      },
       webhookAllowCidrs: [],
       egressProxy: null,
     })

@@ -2,18 +2,20 @@ import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { MAX_MAPS_OF_SITE, MAX_STACKS_OF_SITE } from '../../src/maps/limits.ts'
+import { MAX_STACKS_OF_SITE } from '../../src/maps/limits.ts'
 import { addSite } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { ekahau } from './bundles.ts'
 import { picture, postForm } from './pictures.ts'
+
+const MAX_MAPS_OF_SITE = 3
 
 let server: TestServer
 let siteId: string
 let name: string
 let maps: string
 beforeAll(async () => {
-  server = await startTestServer()
+  server = await startTestServer(undefined, {}, null, { limits: { mapsPerSite: MAX_MAPS_OF_SITE, mapsPerOrg: 4 } })
 })
 afterAll(() => server.close())
 beforeEach(async () => {
@@ -51,6 +53,18 @@ it('a site has a maximum number of maps, whoever creates them', async () => {
   expect((await server.call('POST', `${installer}/${id}`, { body: { ppm: 1 } })).status).toBe(200)
   await server.call('DELETE', `${maps}/${id}`)
   expect((await server.call('POST', maps, { body: {} })).status).toBe(200)
+})
+
+it('an organization has a maximum number of maps in all its sites', async () => {
+  await fill(2)
+  const other = `/sites/${await addSite(server, randomUUID())}/maps`
+  const create = (path: string) => server.call('POST', path, { body: { name: 'Last' } })
+  const answers = await Promise.all([maps, other, other, other].map(create))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(2)
+  expect(await create(other)).toMatchObject({
+    status: 400,
+    body: { detail: 'An organization may have at most 4 maps in all its sites' },
+  })
 })
 
 it('a site has a maximum number of map stacks', async () => {

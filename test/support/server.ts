@@ -11,6 +11,7 @@ import { type TokenUses, createTokenUses } from '../../src/access/token-uses.ts'
 import { bootstrap } from '../../src/accounts/bootstrap.ts'
 import type { AccountSettings } from '../../src/accounts/parts.ts'
 import { agentGateway } from '../../src/app/agent-gateway.ts'
+import { defaultLimits } from '../../src/app/config-limits.ts'
 import type { StorageSettings } from '../../src/app/config-storage.ts'
 import { buildHttp } from '../../src/app/http.ts'
 import { type ContextOptions, type OpenContext, openContext } from '../../src/app/open-context.ts'
@@ -23,6 +24,7 @@ import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { type DecodeLimits, DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
 import { sweepImages } from '../../src/platform/images/image-files.ts'
+import type { Limits } from '../../src/platform/limits.ts'
 import { createMailer } from '../../src/platform/mail.ts'
 import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
@@ -42,7 +44,7 @@ export interface TestContext extends Pick<OpenContext, 'setAddress' | 'readTime'
 
 export async function createTestContext(
   clock: Clock = systemClock,
-  options: Partial<Pick<ContextOptions, 'serviceClock' | 'secrets' | 'baseUrl'>> = {},
+  options: Partial<Pick<ContextOptions, 'serviceClock' | 'secrets' | 'baseUrl' | 'limits'>> = {},
 ): Promise<TestContext> {
   const database = await createTestDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-data-of-test-'))
@@ -138,6 +140,11 @@ export interface UploadBounds extends StorageSettings {
   readonly decode: DecodeLimits
 }
 
+/** Limits that a test wants tighter. */
+interface BoundedThings {
+  readonly limits: Partial<Limits>
+}
+
 /** The web console, which a server of tests has only where one asks for it. */
 interface ServedConsole {
   readonly console: ConsoleFiles | null
@@ -160,9 +167,9 @@ export async function startTestServer(
   clock: Clock = systemClock,
   settings: Partial<AccountSettings> = {},
   smtpUrl: string | null = null,
-  { console: consoleFiles = null, ...bounds }: Partial<UploadBounds & ServedConsole> = {},
+  { console: consoleFiles = null, limits = {}, ...bounds }: Partial<UploadBounds & ServedConsole & BoundedThings> = {},
 ): Promise<TestServer> {
-  const context = await createTestContext(clock, { baseUrl: null })
+  const context = await createTestContext(clock, { baseUrl: null, limits: { ...defaultLimits, ...limits } })
   const { ctx } = context
   const passwords = createPasswords()
   const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })

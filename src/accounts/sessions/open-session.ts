@@ -5,7 +5,13 @@ import type { Context } from '../../platform/context.ts'
 import type { Tx } from '../../platform/db.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { appendAccountChange } from '../account-log.ts'
-import { deleteExpiredSessions, findSessionMinutes, getActorName, insertSession } from './store.ts'
+import {
+  deleteExpiredSessions,
+  deleteSessionsBeyond,
+  findSessionMinutes,
+  getActorName,
+  insertSession,
+} from './store.ts'
 
 /** The interface's default for the `session_expiry` of an organization. */
 export const DEFAULT_SESSION_MINUTES = 1440
@@ -33,7 +39,7 @@ export interface OpenedSession {
 
 /**
  * Opens a session with a new id, whatever cookies the request had. It becomes valid when the caller's transaction
- * commits and lasts as long as the strictest of the admin's organizations allows.
+ * commits and lasts as long as the strictest of the admin's organizations allows. The caller has locked the account.
  */
 export async function openSession(
   ctx: Context,
@@ -44,14 +50,15 @@ export async function openSession(
   const { actor, secondFactor, byPassword = false, sso } = request
   const now = ctx.clock.now()
   const sessionId = randomBytes(32).toString('base64url')
+  const idHash = sha256(sessionId)
+  const secondFactorMissing = secondFactor === 'missing'
   await deleteExpiredSessions(tx, now)
-  const expiresAt =
-    secondFactor === 'missing' ? addMs(now, HALF_SESSION_MINUTES * 60_000) : await sessionEnd(tx, scope, now)
+  const expiresAt = secondFactorMissing ? addMs(now, HALF_SESSION_MINUTES * 60_000) : await sessionEnd(tx, scope, now)
   await insertSession(tx, scope, {
-    idHash: sha256(sessionId),
+    idHash,
     createdAt: now,
     expiresAt,
-    secondFactorMissing: secondFactor === 'missing',
+    secondFactorMissing,
     secondFactorPassed: secondFactor === 'passed',
     ssoId: sso?.ssoId ?? null,
     ssoSession: sso?.ssoSession ?? null,
@@ -61,10 +68,38 @@ export async function openSession(
     srcIp: actor.srcIp,
     userAgent: actor.userAgent,
   })
+  await endSessionsBeyond(ctx, tx, scope, { idHash, actor, secondFactorMissing })
   // Completing the login later does not record the provider with which it began.
   if (secondFactor !== 'missing' || request.oauthProvider !== undefined)
     await recordLogin(tx, scope, { ...request, at: now })
   return sessionOf(ctx, sessionId, expiresAt)
+}
+
+export interface LastOpened {
+  readonly idHash: Buffer
+  readonly actor: Pick<Actor, 'srcIp' | 'userAgent'>
+  readonly secondFactorMissing: boolean
+}
+
+/**
+ * Ends the sessions beyond what an account may have, so that signing in always succeeds. The caller has locked the account.
+ *
+ * @param opened The session that was just opened, or whose second factor was just passed. It stays.
+ */
+export async function endSessionsBeyond(
+  ctx: Context,
+  tx: Tx,
+  scope: AdminScope,
+  { actor, ...opened }: LastOpened,
+): Promise<void> {
+  const { adminId } = scope
+  const now = ctx.clock.now()
+  const max = ctx.limits.sessionsPerAccount
+  const ended = await deleteSessionsBeyond(tx, scope, { ...opened, max, now })
+  if (ended === 0 || opened.secondFactorMissing) return
+  const by = { adminId, name: await getActorName(tx, scope), ...actor }
+  const message = `End sessions beyond ${max}, unused for longest`
+  await appendAccountChange(tx, { adminId, actor: by, message, before: { sessions: ended }, at: now })
 }
 
 /** Returns what the browser keeps of a session. */

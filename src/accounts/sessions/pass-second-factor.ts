@@ -6,7 +6,7 @@ import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
 import { secondFactorKey, consumeCode } from '../second-factor/consume-code.ts'
-import { recordLogin, sessionEnd } from './open-session.ts'
+import { endSessionsBeyond, recordLogin, sessionEnd } from './open-session.ts'
 import { recordLoginFailure } from './record-login-failure.ts'
 import { completeSession, incrementSecondFactorTries, lockSignIn } from './store.ts'
 
@@ -44,6 +44,7 @@ export async function passSecondFactor(
     const end = await sessionEnd(tx, owner, now)
     await completeSession(tx, owner, { idHash: sessionHash, expiresAt: end, provedAt: now })
     const actor = { srcIp: caller.srcIp, userAgent: caller.userAgent }
+    await endSessionsBeyond(ctx, tx, owner, { idHash: sessionHash, actor, secondFactorMissing: false })
     await recordLogin(tx, owner, { actor, secondFactor: 'passed', at: now })
     return end
   })

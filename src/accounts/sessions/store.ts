@@ -84,6 +84,34 @@ export async function deleteSessionsOfAdmin(tx: Tx, { adminId }: AdminScope, exc
   return Number(numDeletedRows)
 }
 
+/**
+ * Ends the sessions of the account beyond `max`, the one that was used longest ago first. Those that still lack the second
+ * factor count apart: whoever knows the password alone must not end the sessions of the owner. The caller has locked the
+ * account.
+ *
+ * @param opened The new session, which counts and stays.
+ * @returns How many have ended.
+ */
+export async function deleteSessionsBeyond(
+  tx: Tx,
+  { adminId }: AdminScope,
+  opened: { readonly idHash: Buffer; readonly secondFactorMissing: boolean; readonly max: number; readonly now: Date },
+): Promise<number> {
+  const { idHash, secondFactorMissing, max, now } = opened
+  const beyond = tx
+    .selectFrom('session')
+    .select('idHash')
+    .where('adminId', '=', adminId)
+    .where('secondFactorMissing', '=', secondFactorMissing)
+    // Another login may be deleting expired ones of all accounts, and wait for this one.
+    .where('expiresAt', '>', now)
+    .where('idHash', '!=', idHash)
+    .orderBy((eb) => eb.fn.coalesce('lastSeenAt', 'createdAt'), 'desc')
+    .offset(max - 1)
+  const { numDeletedRows } = await tx.deleteFrom('session').where('idHash', 'in', beyond).executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}
+
 /** Counts an attempt at the second factor, and locks the session; undefined if it has ended. */
 export async function incrementSecondFactorTries(
   tx: Tx,

@@ -7,6 +7,7 @@ import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import { assertGrantable } from '../admins/assert-grantable.ts'
+import { assertRoomForToken } from '../limits.ts'
 import { lockSignIn } from '../sessions/store.ts'
 import {
   countTokens,
@@ -17,7 +18,7 @@ import {
   lockToken,
   updateToken,
 } from './store.ts'
-import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, generateTokenKey } from './token.ts'
+import { type CreatedToken, type Token, auditDocument, generateTokenKey } from './token.ts'
 
 export interface OrgTokenRequest {
   readonly name: string
@@ -44,8 +45,7 @@ export async function createOrgToken(
     // The owner of the account may have just recovered it from whoever asks.
     if (adminId !== null && (await lockSignIn(tx, adminScope(adminId), passwordModifiedAt)) === undefined)
       throw new AppError('unauthenticated', 'The account was deleted, or its password was changed')
-    if ((await countTokens(tx, scope)) >= MAX_TOKENS)
-      throw new AppError('invalid', `An organization may have at most ${MAX_TOKENS} API tokens`)
+    assertRoomForToken('An organization', await countTokens(tx, scope), ctx.limits.tokensPerOrg)
     const id = uuidv7()
     await insertToken(tx, scope, { id, ...hashed, name, privileges, srcIps, createdAt: at })
     const created = await getToken(tx, scope, id)

@@ -4,12 +4,13 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
+import { assertRoomForToken } from '../limits.ts'
 import type { LoginGuard } from '../parts.ts'
 import type { Person } from '../self/person.ts'
 import { proveRecently } from '../self/prove-recently.ts'
 import { lockSignIn } from '../sessions/store.ts'
 import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken } from './store.ts'
-import { type CreatedToken, MAX_TOKENS, type Token, auditDocument, generateTokenKey } from './token.ts'
+import { type CreatedToken, type Token, auditDocument, generateTokenKey } from './token.ts'
 
 /**
  * Creates a token that has the privileges of its owner at each moment. Source: spec, "Authentication", 2 and 4.
@@ -31,8 +32,7 @@ export async function createOwnToken(
     // The owner of the account may have just recovered it from whoever asks.
     if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)
       throw new AppError('unauthenticated', 'The account was deleted, or its password was changed')
-    if ((await countTokens(tx, caller)) >= MAX_TOKENS)
-      throw new AppError('invalid', `An admin may have at most ${MAX_TOKENS} API tokens`)
+    assertRoomForToken('An admin', await countTokens(tx, caller), ctx.limits.tokensPerAccount)
     const id = uuidv7()
     await insertToken(tx, caller, { id, ...hashed, name, privileges: null, srcIps: null, createdAt: at })
     const message = `Add API Token "${name}"`

@@ -25,9 +25,6 @@ export function generateTokenKey(): TokenKey {
   return { key, keyHash: sha256(key), keyHint: `${key.slice(0, 4)}...${key.slice(-4)}` }
 }
 
-/** How many tokens an admin or an organization may have: each has a request limit of its own. */
-export const MAX_TOKENS = 100
-
 /** A token as the audit log shows it. */
 export function auditDocument(token: Pick<Token, 'name' | 'privileges' | 'srcIps'>): Record<string, unknown> {
   const { name, privileges, srcIps } = token

@@ -6,7 +6,7 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { MAX_STACKS_OF_SITE } from '../limits.ts'
-import { lockUsage } from '../store-usage.ts'
+import { lockAdditions } from '../../orgs/store.ts'
 import { type MapStack, countMapStacks, insertMapStack } from './store.ts'
 
 const OWN_FIELDS = ['id', 'org_id', 'site_id', 'created_time', 'modified_time']
@@ -17,7 +17,7 @@ export function createMapStack(ctx: Context, scope: SiteScope, body: Record<stri
   const name = typeof given === 'string' ? given : ''
   return inTx(ctx, async (tx) => {
     const at = ctx.clock.now()
-    await lockUsage(tx, scope)
+    await lockAdditions(tx, scope)
     const stack = await insertMapStack(tx, scope, { id: uuidv7(), name, doc, at })
     if ((await countMapStacks(tx, scope)) > MAX_STACKS_OF_SITE)
       throw new AppError('invalid', `A site may have at most ${MAX_STACKS_OF_SITE} map stacks`)

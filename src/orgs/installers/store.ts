@@ -74,13 +74,6 @@ export async function shareReachedSites(
 }
 
 /**
- * Lets one installer at a time name sites of the organization, so that no two create the same one. Other changes go on.
- */
-export async function lockSiteNames(tx: Tx, { orgId }: InOrg): Promise<void> {
-  await tx.selectFrom('org').select('id').where('id', '=', orgId).forNoKeyUpdate().execute()
-}
-
-/**
  * Locks the sites of the organization that have this name, whether or not the caller may work on them. A `+` in the
  * name matches a space.
  */

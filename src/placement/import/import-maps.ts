@@ -9,8 +9,8 @@ import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { addMap } from '../../maps/create-map.ts'
 import { assertMapLimit } from '../../maps/limits.ts'
 import { placeOf } from '../place-on-map.ts'
+import { lockAdditions } from '../../orgs/store.ts'
 import { type MapDevice, lockCandidates, placeDevices } from '../../devices/store-placement.ts'
-import { lockUsage } from '../../maps/store-usage.ts'
 import { type Bundle, openBundle } from './bundle.ts'
 import { type KeptFloor, keepFloors, releaseFloors, removeFloors } from './keep-floors.ts'
 import { type ApReport, namesOf, planPlacements } from './plan-placements.ts'
@@ -62,7 +62,7 @@ export async function importMaps(ctx: Context, scope: SiteScope, request: Import
     const kept = await keepFloors(files, scope, { bundle, floors })
     const skipped = project.floors.filter((floor) => !isWanted(floor))
     try {
-      return { ...(await inTx(ctx, (tx) => write(tx, scope, { ...request, project, kept }, ctx.clock.now()))), skipped }
+      return { ...(await inTx(ctx, (tx) => write(ctx, tx, scope, { ...request, project, kept }))), skipped }
     } catch (error) {
       // After any other error the commit may have happened: a sweep decides by the rows.
       if (error instanceof AppError) await removeFloors(files, kept)
@@ -81,17 +81,18 @@ interface Import extends ImportRequest {
 }
 
 async function write(
+  { clock, limits }: Context,
   tx: Tx,
   scope: SiteScope,
   { project, kept, wish, mayAssign, claimedSince }: Import,
-  at: Date,
 ): Promise<Omit<ImportReport, 'skipped'>> {
+  const at = clock.now()
   const { siteId } = scope
-  await lockUsage(tx, scope)
+  await lockAdditions(tx, scope)
   const siteName = await shareSiteName(tx, scope, siteId)
   if (siteName === undefined) throw notFound(siteId)
   for (const { mapId, doc, image } of kept) await addMap(tx, scope, { id: mapId, doc, image, at })
-  if (kept.length > 0) await assertMapLimit(tx, scope)
+  if (kept.length > 0) await assertMapLimit(tx, scope, limits)
   const devices = await lockCandidates(tx, scope, { ...namesOf(project.accessPoints, wish), claimedSince })
   const { accessPoints } = project
   const plan = planPlacements({ accessPoints, floors: kept, devices, siteId, mayAssign, wish })
