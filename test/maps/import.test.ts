@@ -240,10 +240,11 @@ describe('an invalid import', () => {
     ['a directory of megabytes', bloated, 'directory'],
   ]
 
-  /** Returns a project with one byte of its compressed floor plans changed. */
+  /** Returns a project with the first byte of its compressed floor plans changed to a kind of block that does not exist. */
   async function withChangedByte(): Promise<Buffer> {
-    const bytes = await zip({ 'floorPlans.json': { floorPlans: [], text: randomUUID().repeat(40) } })
-    bytes.fill(0xff, 60, 90)
+    const bytes = await zip({ 'floorPlans.json': { floorPlans: [] } })
+    const header = 30 + bytes.readUInt16LE(26) + bytes.readUInt16LE(28)
+    bytes[header] = 0xff
     return bytes
   }
 
