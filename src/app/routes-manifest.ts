@@ -21,14 +21,14 @@ const ManifestBody = Type.Object({
   ),
 })
 
-const csv = { parseAs: 'buffer', bodyLimit: 8 * 1024 * 1024 } as const
+const MAX_BYTES = 8 * 1024 * 1024
 
 /** Manifests of hardware, as JSON or as `text/csv`. Register it where only the operator has access. */
 export function manifestRoutes(ctx: Context): FastifyPluginAsyncTypebox {
   return async (http) => {
-    http.addContentTypeParser('text/csv', csv, (_request, body, done) => done(null, body))
+    http.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
-    http.post('/manifest', { schema: { hide: true } }, async ({ body = {} }) =>
+    http.post('/manifest', { bodyLimit: MAX_BYTES, schema: { hide: true } }, async ({ body = {} }) =>
       Buffer.isBuffer(body) ? importCsv(ctx, body) : importHardware(ctx, check(ManifestBody, body).devices),
     )
   }

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, invalidField } from '../platform/errors.ts'
+import { allowLongBody } from './body-limits.ts'
 import { assertText, parseJsonBody } from './body.ts'
 import { isObject } from '../platform/is-object.ts'
 
@@ -21,6 +22,9 @@ export async function takeForms(http: FastifyInstance): Promise<void> {
   await http.register(multipart, {
     limits: { files: MAX_PARTS, parts: MAX_PARTS, headerPairs: 50 },
     isPartAFile: () => true,
+  })
+  http.addHook('preParsing', async ({ headers, raw }) => {
+    if (headers['content-type']?.toLowerCase().startsWith('multipart/') === true) allowLongBody(raw)
   })
   // The rest of a refused body is not worth reading.
   http.addHook('onError', async (_request, reply) => void reply.header('connection', 'close'))

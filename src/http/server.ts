@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { Readable } from 'node:stream'
 import cookie from '@fastify/cookie'
 import Fastify, {
   LogController,
@@ -14,6 +13,7 @@ import type { Authenticate } from '../access/authenticate.ts'
 import type { Caller } from '../access/authorize.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
+import { MAX_PUBLIC_BYTES, limitBodyTime, takeLargeBodies } from './body-limits.ts'
 import { replyToBrokenRequest, replyToExpectation } from './broken-requests.ts'
 import { assertOneHost, assertPlainBody, hasBody } from './check-headers.ts'
 import { replyWithError } from './errors.ts'
@@ -39,14 +39,12 @@ declare module 'fastify' {
   }
 }
 
-/** JSON bodies; uploads have limits of their own. */
-const MAX_JSON_BYTES = 1024 * 1024
 /** A client that sends its headers more slowly occupies a socket for nothing. Uploads may take their time. */
 const timeouts = { headersTimeout: 15_000, keepAliveTimeout: 65_000, requestTimeout: 0 }
 /** The parser would refuse a request without `Host` with an empty answer; assertOneHost() says why. */
 const parsing = { requireHostHeader: false, shouldUpgradeCallback: opensStream }
-/** Time limit for a whole JSON body. */
-const JSON_BODY_MS = 30_000
+/** Time limit for a whole body, except for uploads of callers who have been authenticated. */
+const BODY_MS = 30_000
 /** A connection on which nothing moves for this long, such as a stalled upload or download, is closed. */
 const SILENCE_MS = 120_000
 
@@ -60,14 +58,14 @@ export interface HttpOptions {
   /** Ranges of reverse proxies whose X-Forwarded-For is trusted; default none. */
   readonly trustedProxies?: readonly string[]
   /** Default 30 s. */
-  readonly jsonBodyMs?: number
+  readonly bodyMs?: number
   /** Whether clients reach the server by HTTPS, its own or that of a proxy; asked at each request. */
   readonly isSecure?: () => boolean
 }
 
 /** Creates a server with the conventions of the interface and no routes yet. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
-  const { tls, trustedProxies = [], jsonBodyMs = JSON_BODY_MS, isSecure = () => tls !== null } = options
+  const { tls, trustedProxies = [], bodyMs = BODY_MS, isSecure = () => tls !== null } = options
   const loggerInstance: FastifyBaseLogger = options.log.child({ part: 'http' })
   const http = Fastify({
     loggerInstance,
@@ -76,7 +74,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     // Only defects are logged, and they name the request's id; a logger per request would be created for nothing.
     childLoggerFactory: (logger) => logger,
-    bodyLimit: MAX_JSON_BYTES,
+    bodyLimit: MAX_PUBLIC_BYTES,
     routerOptions: { maxParamLength: 500 },
     forceCloseConnections: 'idle',
     // A path that can't be decoded, or with an endless segment, fails before any route is found.
@@ -107,13 +105,12 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     void reply.header('x-content-type-options', 'nosniff')
     if (isSecure()) void reply.header('strict-transport-security', `max-age=${HTTPS_ONLY_S}`)
     assertOneHost(request.raw)
+    // Also a body that nobody reads, because its request is refused, must end some time.
+    if (hasBody(request)) limitBodyTime(request.raw, bodyMs)
     done()
   })
   http.addHook('preParsing', (request, _reply, payload, done) => {
     assertPlainBody(request)
-    const isJson = request.headers['content-type']?.toLowerCase().startsWith('application/json') === true
-    // A body of zero bytes is never read to its end.
-    if (isJson && hasBody(request)) destroyUnlessRead(request.raw, jsonBodyMs)
     done(null, payload)
   })
   await http.register(cookie)
@@ -123,11 +120,6 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     done()
   })
   return http
-}
-
-function destroyUnlessRead(body: Readable, withinMs: number): void {
-  const timer = setTimeout(() => body.destroy(), withinMs)
-  body.once('close', () => clearTimeout(timer)).once('end', () => clearTimeout(timer))
 }
 
 interface ApiCallers {
@@ -145,6 +137,7 @@ export async function serveApi(
   await http.register(
     async (api) => {
       api.decorateRequest('caller')
+      takeLargeBodies(api)
       api.addHook('onRequest', async (request, reply) => {
         // No cache may keep what only this caller may read. Pictures say otherwise.
         void reply.header('cache-control', 'no-store')

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
+import { allowLongBody } from './body-limits.ts'
 
 /** A client that sends nothing for this long is gone, whatever the state of its socket. */
 const IDLE_MS = 60_000
@@ -16,6 +17,7 @@ export function takeStreams(http: FastifyInstance): void {
   http.addHook('onError', async (_request, reply) => void reply.header('connection', 'close'))
   http.removeAllContentTypeParsers()
   http.addContentTypeParser('*', ({ raw }, body, done) => {
+    allowLongBody(raw)
     receiving.add(body)
     body.once('close', () => receiving.delete(body))
     raw.setTimeout(IDLE_MS)
