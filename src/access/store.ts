@@ -47,14 +47,16 @@ function privilegesFrom(source: RawBuilder<unknown>): RawBuilder<Privilege[]> {
         when 'orgsites' then (select coalesce(json_agg(s.id), '[]') from site s where s.org_id = p.org_id)
         else (select coalesce(json_agg(s.id), '[]') from site s
               where s.org_id = p.org_id and s.doc -> 'sitegroup_ids' ? p.sitegroup_id::text)
-      end)), '[]')
+      end) order by p.place), '[]')
     from (${source}) p join org o on o.id = p.org_id)`
 }
 
-const ofAdmin = sql`select * from privilege where admin_id = admin.id order by id`
+const ofAdmin = sql`
+  select *, row_number() over (order by id) as place from privilege where admin_id = admin.id`
 const ofToken = sql`
-  select api_token.org_id, t.* from jsonb_to_recordset(api_token.privileges)
-    as t (scope text, role text, site_id uuid, sitegroup_id uuid, views text[])`
+  select api_token.org_id, t.* from rows from (
+    jsonb_to_recordset(api_token.privileges) as (scope text, role text, site_id uuid, sitegroup_id uuid, views text[])
+  ) with ordinality as t (scope, role, site_id, sitegroup_id, views, place)`
 
 const adminColumns = [
   'admin.firstName',
