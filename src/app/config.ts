@@ -5,6 +5,7 @@ import { createSecureContext } from 'node:tls'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { AccountSettings } from '../accounts/parts.ts'
+import { MAX_PER_NETWORK } from '../http/connections.ts'
 import { AppError } from '../platform/errors.ts'
 import type { LogLevel } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
@@ -68,6 +69,12 @@ const Environment = Type.Object({
   SIGNALBOX_UPGRADE_RETENTION_DAYS: integer(1, 36_500, 'days that upgrades are kept once they have ended; default 400'),
   ...accountEnvironment,
   SIGNALBOX_TRUSTED_PROXIES: text('ranges of reverse proxies whose X-Forwarded-For is believed, separated by commas'),
+  SIGNALBOX_PROXY_PROTOCOL_FROM: text('ranges of load balancers that send PROXY headers, separated by commas'),
+  SIGNALBOX_CONNECTION_NETWORK_MAX: integer(
+    1,
+    1_000_000,
+    `open connections to the API from one address, or one /64 of IPv6; default ${MAX_PER_NETWORK}`,
+  ),
   ...limitEnvironment,
   ...webhookEnvironment,
   SIGNALBOX_WEBHOOK_ALLOW_CIDRS: text('private ranges that webhooks may call, separated by commas'),
@@ -106,6 +113,10 @@ export interface Config {
   readonly egressProxy: string | null
   /** Ranges of reverse proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
+  /** Ranges of load balancers that send PROXY headers to every port. */
+  readonly balancers: readonly string[]
+  /** Open connections to the API from one network. */
+  readonly connectionsPerNetwork: number
   readonly accounts: AccountSettings
   readonly smtpUrl: string | null
   readonly mailFrom: string
@@ -148,6 +159,8 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     webhookLimits: parseWebhookLimits(env),
     egressProxy: parseUrl('SIGNALBOX_EGRESS_PROXY', env.SIGNALBOX_EGRESS_PROXY, ['http:', 'https:']),
     trustedProxies: parseCidrs('SIGNALBOX_TRUSTED_PROXIES', env.SIGNALBOX_TRUSTED_PROXIES),
+    balancers: parseCidrs('SIGNALBOX_PROXY_PROTOCOL_FROM', env.SIGNALBOX_PROXY_PROTOCOL_FROM),
+    connectionsPerNetwork: env.SIGNALBOX_CONNECTION_NETWORK_MAX ?? MAX_PER_NETWORK,
     accounts: parseAccountSettings(env, environment, servesLoopbackOnly(host, baseUrl)),
     smtpUrl: parseUrl('SIGNALBOX_SMTP_URL', env.SIGNALBOX_SMTP_URL, ['smtp:', 'smtps:']),
     mailFrom: env.SIGNALBOX_MAIL_FROM ?? 'Signalbox <signalbox@localhost>',

@@ -3,6 +3,7 @@ import type { CallHomePlace } from '../devices/call-home/junos-commands.ts'
 import type { AgentGateway } from '../devices/routers/certificates.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { ConsoleFiles } from '../http/console/console-files.ts'
+import type { HttpOptions } from '../http/server.ts'
 import type { WebhookLimits } from '../webhooks/limits.ts'
 import type { Storage } from './storage.ts'
 
@@ -14,8 +15,8 @@ export interface HttpParts {
   /** What a test wants to be quicker; see serveStream(). */
   readonly stream?: { readonly checkMs: number }
   readonly tls: { readonly cert: string; readonly key: string } | null
-  /** See HttpOptions. */
-  readonly trustedProxies: readonly string[]
+  /** How clients reach the server. */
+  readonly network: Pick<HttpOptions, 'trustedProxies' | 'balancers' | 'maxPerNetwork'>
   /** Data folder of the built-in device CA; null where the operator runs a CA. */
   readonly deviceCaDir: string | null
   readonly agents: AgentGateway

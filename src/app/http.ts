@@ -102,7 +102,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   const http = await createHttpServer({
     log: ctx.log,
     tls: parts.tls,
-    trustedProxies: parts.trustedProxies,
+    ...parts.network,
     isSecure: () => ctx.baseUrl.startsWith('https:'),
   })
   const throttle = createLoginThrottle(ctx.clock)

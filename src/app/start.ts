@@ -133,7 +133,11 @@ async function startParts(
     },
     operatorKey,
     tls: tls.http,
-    trustedProxies: config.trustedProxies,
+    network: {
+      trustedProxies: config.trustedProxies,
+      balancers: config.balancers,
+      maxPerNetwork: config.connectionsPerNetwork,
+    },
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
     agents: agentGateway(dataDir.path, {
       address: () => ({ host: tls.gatewayHost, port: edgePort }),

@@ -106,7 +106,7 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
 }
 
 async function gatewayOptions(ctx: Context, parts: WorkerParts): Promise<GatewayThreadOptions> {
-  const { host, ucentralPort: port, edgePort, netconfPort, logLevel } = parts.config
+  const { host, ucentralPort: port, edgePort, netconfPort, balancers, logLevel } = parts.config
   return {
     connection: { ...parts.connection, max: poolSizes.gateway },
     dataDir: parts.dataDir,
@@ -114,10 +114,12 @@ async function gatewayOptions(ctx: Context, parts: WorkerParts): Promise<Gateway
     logOutput: parts.logOutput,
     readTime: parts.readTime,
     protocols: {
-      ucentral: { host, port, tls: parts.gatewayTls },
-      edge: { host, port: edgePort, tls: parts.edgeTls },
+      ucentral: { host, port, tls: parts.gatewayTls, balancers },
+      edge: { host, port: edgePort, tls: parts.edgeTls, balancers },
       netconf:
-        netconfPort === null ? null : { host, port: netconfPort, privateKey: sshUserKey(ctx.secrets).privateKey },
+        netconfPort === null
+          ? null
+          : { host, port: netconfPort, privateKey: sshUserKey(ctx.secrets).privateKey, balancers },
     },
     nodeId: await loadNodeId(parts.dataDir),
     localCertificates: parts.localCertificates,

@@ -63,6 +63,11 @@ export class Admission<T> {
     return this.#waiting
   }
 
+  /** True if a connection waits only because too many handshakes are under way. Ask after `decide`. */
+  get isFull(): boolean {
+    return this.#waiting > 0 && this.#tokens >= 1
+  }
+
   /** Queues the connection; a later call of `decide` admits or refuses it. */
   add(connection: T, address: string, nowMs: number): void {
     const name = networkOf(address)

@@ -25,6 +25,8 @@ export interface Arrivals {
 
 /** Time limits for connections that are not sessions yet. */
 export interface ArrivalTimes {
+  /** How long a peer may stay silent once TLS has begun, while others wait for its place. */
+  readonly silenceMs: number
   /** From the beginning of TLS to the upgrade request. */
   readonly upgradeMs: number
   /** From the arrival of the request to its answer. */
@@ -44,6 +46,8 @@ export interface ArrivalsOptions extends ArrivalTimes {
 interface Arrival {
   readonly socket: Socket
   readonly address: string
+  /** When TLS began, and how many bytes of other things had been read; null before. */
+  begun: { readonly atMs: number; readonly bytes: number } | null
   /** When the connection is dropped; null while it waits for TLS to begin. */
   dueMs: number | null
   /** True while it occupies a place among the handshakes. */
@@ -53,7 +57,7 @@ interface Arrival {
 }
 
 export function createArrivals(options: ArrivalsOptions): Arrivals {
-  const { now, upgradeMs, answerMs, beginTls, onRefused } = options
+  const { now, silenceMs, upgradeMs, answerMs, beginTls, onRefused } = options
   const admission = new Admission<Arrival>(options.admission)
   /** By remote address and port, which are the same for the raw socket and the TLS socket on top of it. */
   const arrivals = new Map<string, Arrival>()
@@ -70,7 +74,10 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   function begin(arrival: Arrival): void {
     // The peer may have disconnected while it waited.
     if (arrival.socket.destroyed) return admission.leave(arrival.address)
-    arrival.dueMs = now() + upgradeMs
+    const atMs = now()
+    const { bytesRead, readableLength } = arrival.socket
+    arrival.begun = { atMs, bytes: bytesRead - readableLength }
+    arrival.dueMs = atMs + upgradeMs
     arrival.isShakingHands = true
     beginTls(arrival.socket)
   }
@@ -80,6 +87,23 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     const { entered, refused } = admission.decide(now())
     for (const { socket } of refused) refuse('busy', socket)
     for (const arrival of entered) begin(arrival)
+    const silent = admission.isFull ? longestSilent() : undefined
+    if (silent === undefined) return
+    refuse('late', silent.socket)
+    leave(silent)
+  }
+
+  /** Finds the connection that has been silent for longest, and for too long, since TLS began on it. */
+  function longestSilent(): Arrival | undefined {
+    let longest: Arrival | undefined
+    for (const arrival of arrivals.values()) {
+      const { socket, begun, isShakingHands } = arrival
+      if (!isShakingHands || begun === null || socket.bytesRead > begun.bytes) continue
+      // What arrived later may not have been read yet.
+      if (input.sinceMs - begun.atMs < silenceMs) continue
+      if (longest?.begun == null || begun.atMs < longest.begun.atMs) longest = arrival
+    }
+    return longest
   }
 
   /** Continues to check while connections wait. */
@@ -104,7 +128,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     add(socket, address) {
       const endpoint = endpointOf(socket)
       if (arrivals.size === 0) input.begin(now())
-      const arrival: Arrival = { socket, address, dueMs: null, isShakingHands: false, isHeld: false }
+      const arrival: Arrival = { socket, address, begun: null, dueMs: null, isShakingHands: false, isHeld: false }
       arrivals.set(endpoint, arrival)
       socket.once('close', () => {
         if (arrivals.get(endpoint) === arrival) arrivals.delete(endpoint)

@@ -7,6 +7,7 @@ import { TLSSocket } from 'node:tls'
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
 import { plainSerial } from '../devices/certificates/certificate.ts'
 import type { AdmissionLimits } from './admission.ts'
+import type { ClientAddresses } from '../platform/proxy-protocol/client-addresses.ts'
 import type { GatewayTls } from './device-ca.ts'
 import { type ArrivalTimes, type Arrivals, createArrivals } from './arrivals.ts'
 
@@ -41,6 +42,7 @@ export interface WebSocketServerOptions<I> {
   /** 0 selects a free port. */
   readonly port: number
   readonly tls: GatewayTls
+  readonly clients: ClientAddresses
   readonly admission: AdmissionLimits
   readonly now: () => number
   readonly times: ArrivalTimes
@@ -62,20 +64,18 @@ export interface WebSocketListener {
 
 /** Starts the listener that devices connect to: WebSocket over mutual TLS. */
 export async function startWebSocketServer<I>(options: WebSocketServerOptions<I>): Promise<WebSocketListener> {
+  const { clients } = options
   const arrivals = createArrivals({
     admission: options.admission,
     now: options.now,
     ...options.times,
     beginTls: (socket) => void https.emit('connection', socket),
-    onRefused: (why, socket) => options.onRefused(why, addressOf(socket)),
+    onRefused: (why, socket) => options.onRefused(why, clients.of(socket)),
   })
   const https = createTlsServer(options, arrivals)
   // A waiting socket must not be read, because its first bytes belong to TLS.
   const listener = createServer({ pauseOnConnect: true }, (socket) => {
-    const address = addressOf(socket)
-    // A socket that is already closed has no address.
-    if (address === null) socket.destroy()
-    else arrivals.add(socket, address)
+    clients.read(socket, (address) => arrivals.add(socket, address))
   })
   const port = await listen(listener, options)
   return {
@@ -115,9 +115,9 @@ function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arriva
   }
   const sockets = new WebSocketServer(settings)
   https.on('secureConnection', (socket: TLSSocket) => arrivals.shakenHands(socket))
-  https.on('tlsClientError', (_error, socket) => options.onRefused('tls', addressOf(socket)))
+  https.on('tlsClientError', (_error, socket) => options.onRefused('tls', options.clients.of(socket)))
   https.on('request', (request, response) => {
-    options.onRefused('request', addressOf(request.socket))
+    options.onRefused('request', options.clients.of(request.socket))
     response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
   })
   https.on('upgrade', (request, socket, head) => upgrade({ sockets, options, arrivals }, { request, socket, head }))
@@ -138,7 +138,7 @@ interface UpgradeHost<I> {
 
 function upgrade<I>({ sockets, options, arrivals }: UpgradeHost<I>, { request, socket, head }: Upgrade): void {
   if (!arrivals.checkInTime(request.socket)) return
-  const address = addressOf(request.socket)
+  const address = options.clients.of(request.socket)
   // ws handles the errors of a socket that it accepts; we must handle those of a socket that we refuse.
   const refuse = (status: string, why: Refusal): void => {
     options.onRefused(why, address)
@@ -171,10 +171,6 @@ function identityOf<I>(
   const name: unknown = subject?.CN
   const identity = typeof name === 'string' ? identify(name, socket) : null
   return identity === null ? null : { identity, certificateSerial: plainSerial(serialNumber) }
-}
-
-function addressOf(socket: Socket): string | null {
-  return socket.remoteAddress?.replace(/^::ffff:/, '') ?? null
 }
 
 function listen(listener: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<number> {

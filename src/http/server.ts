@@ -13,9 +13,11 @@ import type { Authenticate } from '../access/authenticate.ts'
 import type { Caller } from '../access/authorize.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Logger } from '../platform/log.ts'
+import { createClientAddresses } from '../platform/proxy-protocol/client-addresses.ts'
 import { MAX_PUBLIC_BYTES, limitBodyTime, takeLargeBodies } from './body-limits.ts'
 import { replyToBrokenRequest, replyToExpectation } from './broken-requests.ts'
 import { assertOneHost, assertPlainBody, hasBody } from './check-headers.ts'
+import { MAX_PER_NETWORK, guardConnections } from './connections.ts'
 import { replyWithError } from './errors.ts'
 import { createForwardedForCheck } from './forwarded-for.ts'
 import { takeJson } from './json.ts'
@@ -41,6 +43,8 @@ declare module 'fastify' {
 
 /** A client that sends its headers more slowly occupies a socket for nothing. Uploads may take their time. */
 const timeouts = { headersTimeout: 15_000, keepAliveTimeout: 65_000, requestTimeout: 0 }
+/** Of TLS. */
+const HANDSHAKE_MS = 15_000
 /** The parser would refuse a request without `Host` with an empty answer; assertOneHost() says why. */
 const parsing = { requireHostHeader: false, shouldUpgradeCallback: opensStream }
 /** Time limit for a whole body, except for uploads of callers who have been authenticated. */
@@ -57,6 +61,10 @@ export interface HttpOptions {
   readonly tls: { readonly cert: string; readonly key: string } | null
   /** Ranges of reverse proxies whose X-Forwarded-For is trusted; default none. */
   readonly trustedProxies?: readonly string[]
+  /** Ranges of load balancers that send PROXY headers; default none. */
+  readonly balancers?: readonly string[]
+  /** Open connections from one network; default 1000. */
+  readonly maxPerNetwork?: number
   /** Default 30 s. */
   readonly bodyMs?: number
   /** Whether clients reach the server by HTTPS, its own or that of a proxy; asked at each request. */
@@ -65,8 +73,10 @@ export interface HttpOptions {
 
 /** Creates a server with the conventions of the interface and no routes yet. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
-  const { tls, trustedProxies = [], bodyMs = BODY_MS, isSecure = () => tls !== null } = options
-  const loggerInstance: FastifyBaseLogger = options.log.child({ part: 'http' })
+  const { tls, trustedProxies = [], balancers = [], bodyMs = BODY_MS, isSecure = () => tls !== null } = options
+  const { maxPerNetwork = MAX_PER_NETWORK } = options
+  const log = options.log.child({ part: 'http' })
+  const loggerInstance: FastifyBaseLogger = log
   const http = Fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
@@ -80,13 +90,15 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     // A path that can't be decoded, or with an endless segment, fails before any route is found.
     frameworkErrors: replyWithError,
     clientErrorHandler: replyToBrokenRequest,
-    serverFactory: (handler) =>
-      (tls === null
-        ? createServer({ ...timeouts, ...parsing }, handler)
-        : createTlsServer({ ...timeouts, ...parsing, ...tls }, handler)
-      )
-        .setTimeout(SILENCE_MS)
-        .on('checkExpectation', replyToExpectation),
+    serverFactory(handler) {
+      const server =
+        tls === null
+          ? createServer({ ...timeouts, ...parsing }, handler)
+          : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, handler)
+      const clients = createClientAddresses({ balancers, log })
+      guardConnections(server, { clients, maxPerNetwork, trustedProxies, log })
+      return server.setTimeout(SILENCE_MS).on('checkExpectation', replyToExpectation)
+    },
   })
   http.setValidatorCompiler(compileValidator)
   // Presenters pick every field; a second pick by a response schema would only drop what was kept on purpose.

@@ -78,7 +78,7 @@ describe('createAddressGuard', () => {
     )
   })
 
-  it.each(['10.0.0.0', '10.0.0.0/33', '10.0.0/8', 'fd00::/129', '/8', '10.0.0.0/', '10.0.0.0/-1', 'host/8'])(
+  it.each(['10.0.0.0/33', '10.0.0/8', 'fd00::/129', '/8', '10.0.0.0/', '10.0.0.0/-1', 'host/8'])(
     'refuses the range %j',
     (cidr) => {
       expect(() => createAddressGuard({ allowCidrs: [cidr], allowLoopback: false })).toThrow(cidr)

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { addressListOf } from './address-list.ts'
 
 export interface AddressPolicy {
   /** Ranges that may be called although they are not public, such as `10.0.0.0/8`. */
@@ -42,10 +43,10 @@ const loopback = ['127.0.0.0/8', '::1/128']
 
 /** @throws Error naming the first of `policy.allowCidrs` that is no CIDR range. */
 export function createAddressGuard(policy: AddressPolicy): AddressGuard {
-  const never = listOf(metadata)
-  const allowed = listOf([...policy.allowCidrs, ...(policy.allowLoopback ? loopback : [])])
-  const blocked = listOf([...blockedV4, ...blockedV6])
-  const global = listOf(globalV6)
+  const never = addressListOf(metadata)
+  const allowed = addressListOf([...policy.allowCidrs, ...(policy.allowLoopback ? loopback : [])])
+  const blocked = addressListOf([...blockedV4, ...blockedV6])
+  const global = addressListOf(globalV6)
   return (address) => {
     const family = isIP(address)
     // A zone (`fe80::1%eth0`) only occurs in local addresses, and BlockList does not know it.
@@ -56,16 +57,4 @@ export function createAddressGuard(policy: AddressPolicy): AddressGuard {
     if (allowed.check(address, type)) return true
     return !blocked.check(address, type) && (family === 4 || global.check(address, type))
   }
-}
-
-function listOf(cidrs: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const cidr of cidrs) {
-    const [network = '', bits = ''] = cidr.split('/')
-    const family = isIP(network)
-    if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128))
-      throw new Error(`${cidr} is no address range like 10.0.0.0/8`)
-    list.addSubnet(network, Number(bits), family === 4 ? 'ipv4' : 'ipv6')
-  }
-  return list
 }

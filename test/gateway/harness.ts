@@ -41,6 +41,8 @@ export type RunningGateway = Gateway & { readonly port: number }
 export interface StartOptions {
   readonly nodeId?: string
   readonly limits?: AllLimits
+  /** Ranges of load balancers that send PROXY headers. */
+  readonly balancers?: readonly string[]
   /** Further protocols besides uCentral. */
   readonly protocols?: readonly Protocol[]
 }
@@ -104,14 +106,9 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
     },
     async start(options = {}) {
       const limits = { ...quick, ...options.limits }
+      const address = { host: '127.0.0.1', port: 0, tls, limits, balancers: options.balancers ?? [] }
       const gateway = await startGateway(ctx, {
-        protocols: [
-          ...createProtocols({
-            ucentral: { host: '127.0.0.1', port: 0, tls, limits },
-            edge: { host: '127.0.0.1', port: 0, tls, limits },
-          }),
-          ...(options.protocols ?? []),
-        ],
+        protocols: [...createProtocols({ ucentral: address, edge: address }), ...(options.protocols ?? [])],
         nodeId: options.nodeId ?? nodeId,
         monotonicMs: () => nowMs,
         limits,

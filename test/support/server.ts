@@ -194,7 +194,7 @@ export async function startTestServer(
     operatorKey: 'operator-key',
     tls: null,
     // The proxy is on another address of this machine.
-    trustedProxies: ['127.0.0.2/32'],
+    network: { trustedProxies: ['127.0.0.2/32'] },
     deviceCaDir: context.dataDir,
     agents: agentGateway(context.dataDir, {
       address: () => ({ host: '127.0.0.1', port: edge.port }),

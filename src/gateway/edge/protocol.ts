@@ -5,6 +5,7 @@ import { deviceIdOf } from '../../devices/device.ts'
 import { parseRouterName } from '../../devices/routers/identity.ts'
 import { ROUTER_FAMILY } from '../../devices/routers/register-router.ts'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
+import { createClientAddresses } from '../../platform/proxy-protocol/client-addresses.ts'
 import { Allowances } from '../allowance.ts'
 import type { ProvenIdentity } from '../appliance-link.ts'
 import type { GatewayTls } from '../device-ca.ts'
@@ -33,6 +34,8 @@ export interface EdgeOptions {
   readonly port: number
   /** Its CA is the one that signs the certificates of agents. */
   readonly tls: GatewayTls
+  /** Ranges of load balancers that send PROXY headers; default none. */
+  readonly balancers?: readonly string[]
   readonly limits?: Partial<EdgeLimits>
 }
 
@@ -49,7 +52,7 @@ type AgentIdentity = (ProvenIdentity & { readonly role: 'appliance' }) | (Router
 
 type AnySession = ApplianceSession | RouterSession
 
-async function listen(host: LinkHost, { limits: changed, ...address }: EdgeOptions): Promise<Listener> {
+async function listen(host: LinkHost, { limits: changed, balancers = [], ...address }: EdgeOptions): Promise<Listener> {
   const limits: EdgeLimits = { ...defaultLimits, ...changed }
   const sessions = createOpenSessions<AnySession>(({ deviceId }) => deviceId)
   const allowances = new Allowances()
@@ -66,6 +69,7 @@ async function listen(host: LinkHost, { limits: changed, ...address }: EdgeOptio
   })
   const server = await startWebSocketServer<AgentIdentity>({
     ...address,
+    clients: createClientAddresses({ balancers, log: host.ctx.log }),
     admission: limits.admission,
     now: host.now,
     times: limits,

@@ -1,5 +1,6 @@
 import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
 import { SSH_USER } from '../../devices/call-home/ssh-user.ts'
+import { createClientAddresses } from '../../platform/proxy-protocol/client-addresses.ts'
 import type { LinkHost, Listener, Protocol } from '../protocol.ts'
 import { Allowances } from '../allowance.ts'
 import { createTurns } from '../turns.ts'
@@ -15,6 +16,8 @@ export interface NetconfOptions {
   readonly port: number
   /** With which the gateway logs in to devices, in the format of OpenSSH. */
   readonly privateKey: string
+  /** Ranges of load balancers that send PROXY headers; default none. */
+  readonly balancers?: readonly string[]
   readonly limits?: Partial<NetconfLimits>
 }
 
@@ -37,6 +40,7 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
   const sockets = new Set<Socket>()
   const turns = createTurns(now)
   const allowances = new Allowances()
+  const clients = createClientAddresses({ balancers: options.balancers ?? [], log: ctx.log })
   let isStopped = false
 
   function refuse(why: Refusal | 'busy' | 'late' | 'error', address: string, detail?: string): void {
@@ -86,12 +90,9 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
   const listener = createServer(
     { pauseOnConnect: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS },
     (socket) => {
-      const address = socket.remoteAddress?.replace(/^::ffff:/, '')
-      // A socket that is already closed has no address.
-      if (address === undefined) return void socket.destroy()
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
-      callers.add(socket, address)
+      clients.read(socket, (address) => callers.add(socket, address))
     },
   )
   const port = await open(listener, options)

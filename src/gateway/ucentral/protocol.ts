@@ -5,6 +5,7 @@ import { FAMILY } from './driver.ts'
 import { type UcentralLimits, defaultLimits } from './limits.ts'
 import { parseMac } from '../../devices/device.ts'
 import { startWebSocketServer } from '../websocket-server.ts'
+import { createClientAddresses } from '../../platform/proxy-protocol/client-addresses.ts'
 import { createSessions } from './sessions.ts'
 
 export interface UcentralOptions {
@@ -12,6 +13,8 @@ export interface UcentralOptions {
   /** 0 selects a free port. */
   readonly port: number
   readonly tls: GatewayTls
+  /** Ranges of load balancers that send PROXY headers; default none. */
+  readonly balancers?: readonly string[]
   readonly limits?: Partial<UcentralLimits>
 }
 
@@ -20,12 +23,16 @@ export function ucentral(options: UcentralOptions): Protocol {
   return { family: FAMILY, listen: (host) => listen(host, options) }
 }
 
-async function listen(host: LinkHost, { limits: changed, ...address }: UcentralOptions): Promise<Listener> {
+async function listen(
+  host: LinkHost,
+  { limits: changed, balancers = [], ...address }: UcentralOptions,
+): Promise<Listener> {
   const limits: UcentralLimits = { ...defaultLimits, ...changed }
   const gatewayName = new X509Certificate(address.tls.cert).toLegacyObject().subject.CN
   const sessions = createSessions(host, { limits, gatewayName: String(gatewayName) })
   const server = await startWebSocketServer({
     ...address,
+    clients: createClientAddresses({ balancers, log: host.ctx.log }),
     admission: limits.admission,
     now: host.now,
     times: limits,
