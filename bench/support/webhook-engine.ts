@@ -16,6 +16,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { migrate } from '../../src/platform/migrate.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { createWebhook } from '../../src/webhooks/create-webhook.ts'
 import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
 import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
@@ -72,7 +73,10 @@ export async function withEngine<T>(
 
 async function addOrg(ctx: Context, outbound: OutboundHttp, urls: readonly string[]): Promise<OrgScope> {
   const [id, at] = [uuidv7(), ctx.clock.now()]
-  await ctx.db.insertInto('org').values({ id, name: 'Bench', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+  await ctx.db
+    .insertInto('org')
+    .values({ id, name: 'Bench', doc: documentText({}), createdAt: at, modifiedAt: at })
+    .execute()
   const scope = systemScope('webhooks', id)
   for (const [index, url] of urls.entries()) {
     const body = { url: `${url}/${index}`, topics: ['audits'], secret: 's', single_event_per_message: true }

@@ -1,5 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import type { DefaultJson, Json } from '../platform/json-column.ts'
+import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 import type { AccessPolicy } from './decide-policy.ts'
 
 declare module '../platform/schema.ts' {
@@ -16,7 +17,7 @@ declare module '../platform/schema.ts' {
 export interface OrgTable {
   id: string
   name: string
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   createdAt: Date
   modifiedAt: Date
   /** The account that created it; null: the operator, or it was before this was kept. The account may be gone. */
@@ -30,7 +31,7 @@ export interface SiteTable {
   id: string
   name: string
   timezone: string
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   createdAt: Date
   modifiedAt: Date
   docBytes: GeneratedAlways<number>

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { AdminScope } from '../access/scope.ts'
-import { type Reader, type Tx, json } from '../platform/db.ts'
+import { type Reader, type Tx } from '../platform/db.ts'
+import { documentText } from '../platform/sealing/document-column.ts'
 import type { MailedTokenTable } from './tables.ts'
 
 export type MailedToken = Selectable<MailedTokenTable>
@@ -12,7 +13,7 @@ export type MailedTokenKey = Pick<MailedToken, 'tokenHash' | 'purpose'>
 export async function insertMailedToken(tx: Tx, token: MailedToken): Promise<void> {
   await tx
     .insertInto('mailedToken')
-    .values({ ...token, doc: json(token.doc) })
+    .values({ ...token, doc: documentText(token.doc) })
     .execute()
 }
 

@@ -1,6 +1,7 @@
 import type { GeneratedAlways, Selectable } from 'kysely'
 import type { WirePrivilege } from '../access/tables.ts'
 import type { Json } from '../platform/json-column.ts'
+import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 
 declare module '../platform/schema.ts' {
   interface Schema {
@@ -58,7 +59,7 @@ export interface PendingRegistrationTable {
   tokenHash: Buffer
   email: string
   passwordHash: string
-  doc: Json<RegistrationDocument | ErasedDocument>
+  doc: DocumentColumn<RegistrationDocument | ErasedDocument>
   createdAt: Date
   expiresAt: Date
   usedAt: Date | null
@@ -68,7 +69,7 @@ export interface MailedTokenTable {
   tokenHash: Buffer
   purpose: 'recover' | 'change_email'
   adminId: string
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   createdAt: Date
   expiresAt: Date
 }
@@ -93,7 +94,7 @@ export interface InviteTable {
   id: string
   email: string
   tokenHash: Buffer
-  doc: Json<InviteDocument>
+  doc: DocumentColumn<InviteDocument>
   invitedBy: string | null
   createdAt: Date
   expiresAt: Date
@@ -181,7 +182,7 @@ export interface SsoTable {
   orgId: string
   id: string
   domain: string
-  doc: Json<SsoDocument>
+  doc: DocumentColumn<SsoDocument>
   createdAt: Date
   modifiedAt: Date
 }

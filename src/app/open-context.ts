@@ -48,8 +48,8 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
     await Promise.all([endPool(pool), endPool(hotPool)])
   }
   const base = {
-    db: openDb(pool),
-    hotDb: openDb(hotPool),
+    db: openDb(pool, secrets),
+    hotDb: openDb(hotPool, secrets),
     clock,
     wakes: createWakes(),
     log,

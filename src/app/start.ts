@@ -20,6 +20,8 @@ import { warnOfOpenFilesLimit } from '../platform/open-files.ts'
 import { egressProxyOf } from '../platform/egress-proxy.ts'
 import { createOutboundHttp } from '../platform/outbound-http.ts'
 import { createSecrets, loadMasterKey, loadOrMake } from '../platform/secrets.ts'
+import { checkMasterKey } from '../platform/sealing/check-master-key.ts'
+import { sealTables } from '../platform/sealing/seal-tables.ts'
 import { removeServerFile, writeServerFile } from '../platform/server-file.ts'
 import { agentGateway } from './agent-gateway.ts'
 import { type Closing, createClosing } from './closing.ts'
@@ -101,6 +103,8 @@ async function startParts(
   })
   closing.add('context', () => context.close())
   const { ctx } = context
+  await checkMasterKey(ctx, join(dataDir.path, 'secret.key'))
+  await sealTables(ctx)
   const storage = openStorage(ctx, dataDir.path, config.storage)
   const { firmwareFiles, imageFiles, supportFiles } = storage
   const outbound = createOutboundHttp({

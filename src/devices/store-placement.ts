@@ -70,7 +70,7 @@ export interface Placement {
   readonly name?: string
 }
 
-const placedColumns = columnsOf('device', { id: 'uuid', name: 'text' }, { fields: 'jsonb' })
+const placedColumns = columnsOf('device', { id: 'uuid', name: 'text' }, { fields: 'document' })
 
 /** Updates any number of devices in one statement. The caller has locked them. */
 export async function placeDevices(tx: Tx, scope: InOrg, placements: readonly Placement[], at: Date): Promise<void> {

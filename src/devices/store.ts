@@ -3,7 +3,8 @@ import type { InOrg, OrgScope, SiteScope, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import type { EventDevice } from '../events/append.ts'
 import { shareOrg } from '../orgs/store.ts'
-import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../platform/db.ts'
+import { type DocumentText, documentText } from '../platform/sealing/document-column.ts'
 import { noteChanges } from '../platform/changes.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
 import { deleteBuckets } from './telemetry/store-series.ts'
@@ -151,7 +152,7 @@ export interface DeviceContent {
 export async function updateDeviceRow(tx: Tx, scope: InOrg, { id, name, doc, at }: DeviceContent): Promise<void> {
   await tx
     .updateTable('device')
-    .set({ name, doc: json(doc), modifiedAt: at })
+    .set({ name, doc: documentText(doc), modifiedAt: at })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
@@ -180,7 +181,7 @@ export async function assignToSite(
     .set({
       siteId,
       siteSince: sql<Date>`case when site_id is distinct from ${siteId}::uuid then ${at} else site_since end`,
-      doc: sql<string>`(${offMap}) || ${json(settings)}::jsonb`,
+      doc: sql<DocumentText>`(${offMap}) || ${documentText(settings)}::jsonb`,
       modifiedAt: at,
     })
     .where('orgId', '=', scope.orgId)

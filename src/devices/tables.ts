@@ -1,6 +1,7 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import type { DeviceType } from '../events/device-type.ts'
 import type { Json } from '../platform/json-column.ts'
+import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 
 declare module '../platform/schema.ts' {
   interface Schema {
@@ -47,7 +48,7 @@ export interface DeviceTable {
   type: DeviceType
   name: string | null
   claimCode: string
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   createdAt: Date
   modifiedAt: Date
   docBytes: GeneratedAlways<number>

@@ -5,7 +5,8 @@ import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { allHold, column, conditionsOn } from '../http/store-filters.ts'
 import { pageOf } from '../http/store-pages.ts'
-import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../platform/db.ts'
+import { documentText } from '../platform/sealing/document-column.ts'
 import type { mapFilters } from './filters.ts'
 import type { SiteMap } from './map.ts'
 
@@ -59,7 +60,7 @@ export function insertMap(
 ): Promise<SiteMap | undefined> {
   return tx
     .insertInto('siteMap')
-    .values({ orgId, siteId, id, doc: json(doc), ...imageColumns(image), createdAt: at, modifiedAt: at })
+    .values({ orgId, siteId, id, doc: documentText(doc), ...imageColumns(image), createdAt: at, modifiedAt: at })
     .onConflict((conflict) => conflict.columns(['orgId', 'id']).doNothing())
     .returningAll()
     .executeTakeFirst()
@@ -76,7 +77,7 @@ export interface MapContent {
 export function updateMap(tx: Tx, scope: SiteScope, { id, doc, image, at }: MapContent): Promise<SiteMap> {
   return tx
     .updateTable('siteMap')
-    .set({ doc: json(doc), modifiedAt: at })
+    .set({ doc: documentText(doc), modifiedAt: at })
     .$if(image !== undefined, (query) =>
       query.set({ ...imageColumns(image ?? null), thumbnail: null, thumbnailBytes: 0, thumbnailFailed: false }),
     )

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely'
-import type { Json } from '../platform/json-column.ts'
+import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 
 declare module '../platform/schema.ts' {
   interface Schema {
@@ -12,7 +12,7 @@ export interface SiteMapTable {
   orgId: string
   siteId: string
   id: string
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   image: string | null
   imageBytes: Generated<number>
   thumbnail: string | null
@@ -27,7 +27,7 @@ export interface MapStackTable {
   siteId: string
   id: string
   name: string
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   createdAt: Date
   modifiedAt: Date
 }

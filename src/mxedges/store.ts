@@ -4,7 +4,8 @@ import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
-import { type Reader, type Tx, anyOf, countRows, json } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf, countRows } from '../platform/db.ts'
+import { documentText } from '../platform/sealing/document-column.ts'
 import { noteChanges } from '../platform/changes.ts'
 import { notFound } from '../platform/errors.ts'
 import type { Mxedge, MxedgeContent } from './mxedge.ts'
@@ -87,7 +88,7 @@ export interface NewMxedge extends MxedgeContent {
 export function insertMxedge(tx: Tx, scope: OrgScope, mxedge: NewMxedge): Promise<Mxedge> {
   noteMxedges(tx, scope, [mxedge.id])
   const { id, name, model, mxclusterId, doc, mac, serial, registrationCode, at } = mxedge
-  const content = { name, model, mxclusterId, doc: json(doc), mac, serial, registrationCode }
+  const content = { name, model, mxclusterId, doc: documentText(doc), mac, serial, registrationCode }
   return tx
     .insertInto('mxedge')
     .values({ orgId: scope.orgId, id, ...content, createdAt: at, modifiedAt: at })
@@ -103,7 +104,7 @@ export function updateMxedgeRow(
   noteMxedges(tx, scope, [id])
   return tx
     .updateTable('mxedge')
-    .set({ name, model, mxclusterId, doc: json(doc), modifiedAt: at })
+    .set({ name, model, mxclusterId, doc: documentText(doc), modifiedAt: at })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .returningAll()

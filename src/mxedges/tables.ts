@@ -1,6 +1,7 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import type { CommandProgress } from '../devices/tables.ts'
 import type { DefaultJson, Json } from '../platform/json-column.ts'
+import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 import type { MxedgeFacts, MxedgeReport } from './sessions/facts.ts'
 import type { MxedgeCommandKind } from './commands/command.ts'
 import type {
@@ -40,7 +41,7 @@ export interface MxedgeRegistryTable {
 export interface MxclusterTable {
   orgId: string
   id: string
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   createdAt: Date
   modifiedAt: Date
 }
@@ -54,7 +55,7 @@ export interface MxedgeTable {
   model: string
   mac: string | null
   serial: string | null
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   registrationCode: string
   registrationEpoch: Generated<number>
   registeredAt: Date | null

@@ -19,17 +19,19 @@ describe('omitSecrets', () => {
     })
   })
 
-  it('omits several secrets under one name, and the communities of SNMP', () => {
+  it('omits several secrets under one name, headers, and the communities of SNMP', () => {
     const document = {
       ospf_areas: { 0: { networks: { corp: { auth_type: 'md5', auth_keys: { 1: 'a', 2: 'b' } } } } },
       snmp_config: { v2c_config: [{ community_name: 'c', view: 'all' }] },
       radius: { secret: ['d', 'e'], psks: [{ passphrase: 'f' }], keywrap_kek: 'g' },
+      requests: { headers: { Authorization: 'h' }, method: 'get' },
       routing: { community: ['65000:1'], community_vlan_id: 7 },
     }
     expect(omitSecrets(document)).toEqual({
       ospf_areas: { 0: { networks: { corp: { auth_type: 'md5' } } } },
       snmp_config: { v2c_config: [{ view: 'all' }] },
       radius: {},
+      requests: { method: 'get' },
       routing: { community: ['65000:1'], community_vlan_id: 7 },
     })
   })

@@ -1,10 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Document } from '../platform/document.ts'
 import { isObject } from '../platform/is-object.ts'
-
-const secretName = /((^|_)(password|passphrase|secret|psk|key|keypair|kek|mack|token|apitoken)|^community_name)$/i
-/** Fields that hold several secrets under names of their own, as those of OSPF do. */
-const secretsName = /(^|_)(auth_keys|passwords|secrets|psks)$/i
+import { isSecret, isUrl } from '../platform/sealing/secret-names.ts'
 
 /** Which secrets an answer shows: all, or only those that the request itself has written. */
 export type Reveal = 'all' | { readonly written: Document }
@@ -29,14 +26,6 @@ export function omitSecrets(document: Document, written: Document = {}): Record<
 function presentField(name: string, value: unknown, written: unknown): unknown {
   if (isSecret(name, value)) return value
   return isUrl(name, value) && value !== written ? withoutLogin(value) : withoutSecrets(value, written)
-}
-
-function isSecret(name: string, value: unknown): boolean {
-  return secretsName.test(name) || ((typeof value === 'string' || Array.isArray(value)) && secretName.test(name))
-}
-
-function isUrl(name: string, value: unknown): value is string {
-  return typeof value === 'string' && /(^|_)url$/i.test(name)
 }
 
 /** Addresses of proxies may have no scheme. */

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { documentText } from '../platform/sealing/document-column.ts'
 import type { OrgSettingTable } from './tables.ts'
 import type { SiteSettingTable } from './tables.ts'
 import type { Document } from '../platform/document.ts'
@@ -31,7 +32,7 @@ export async function upsertSetting(
   scope: OrgScope,
   { doc, at }: { readonly doc: Record<string, unknown>; readonly at: Date },
 ): Promise<Setting> {
-  const written = { doc: json(doc), modifiedAt: at }
+  const written = { doc: documentText(doc), modifiedAt: at }
   const policy = accessPolicyOf(doc)
   await tx
     .updateTable('org')

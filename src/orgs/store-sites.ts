@@ -4,7 +4,8 @@ import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
-import { type Db, type Reader, type Tx, countRows, json } from '../platform/db.ts'
+import { type Db, type Reader, type Tx, countRows } from '../platform/db.ts'
+import { documentText } from '../platform/sealing/document-column.ts'
 import { notFound } from '../platform/errors.ts'
 import type { SiteTable } from '../access/tables.ts'
 
@@ -54,7 +55,7 @@ export async function insertSite(tx: Tx, scope: OrgScope, site: SiteContent & { 
   const { id, name, timezone, doc, at } = site
   return tx
     .insertInto('site')
-    .values({ orgId: scope.orgId, id, name, timezone, doc: json(doc), createdAt: at, modifiedAt: at })
+    .values({ orgId: scope.orgId, id, name, timezone, doc: documentText(doc), createdAt: at, modifiedAt: at })
     .returningAll()
     .executeTakeFirstOrThrow()
 }
@@ -62,7 +63,7 @@ export async function insertSite(tx: Tx, scope: OrgScope, site: SiteContent & { 
 export async function updateSite(tx: Tx, scope: SiteScope, { name, timezone, doc, at }: SiteContent): Promise<Site> {
   return tx
     .updateTable('site')
-    .set({ name, timezone, doc: json(doc), modifiedAt: at })
+    .set({ name, timezone, doc: documentText(doc), modifiedAt: at })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', scope.siteId)
     .returningAll()

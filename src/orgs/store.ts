@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { InOrg, OrgScope } from '../access/scope.ts'
-import { type Reader, type Tx, countRows, json } from '../platform/db.ts'
+import { type Reader, type Tx, countRows } from '../platform/db.ts'
+import { documentText } from '../platform/sealing/document-column.ts'
 import { notFound } from '../platform/errors.ts'
 import type { OrgTable } from '../access/tables.ts'
 
@@ -18,7 +19,7 @@ export async function insertOrg(tx: Tx, scope: OrgScope, { name, doc, at }: OrgC
     .values({
       id: scope.orgId,
       name,
-      doc: json(doc),
+      doc: documentText(doc),
       createdBy: scope.actor.adminId,
       createdAt: at,
       modifiedAt: at,
@@ -63,7 +64,7 @@ export async function shareOrg(tx: Tx, scope: InOrg): Promise<void> {
 export async function updateOrg(tx: Tx, scope: OrgScope, { name, doc, at }: OrgContent): Promise<Org> {
   return tx
     .updateTable('org')
-    .set({ name, doc: json(doc), modifiedAt: at })
+    .set({ name, doc: documentText(doc), modifiedAt: at })
     .where('id', '=', scope.orgId)
     .returningAll()
     .executeTakeFirstOrThrow()

@@ -1,4 +1,4 @@
-import type { Json } from '../platform/json-column.ts'
+import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 
 declare module '../platform/schema.ts' {
   interface Schema {
@@ -10,7 +10,7 @@ declare module '../platform/schema.ts' {
 
 export interface OrgSettingTable {
   orgId: string
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   createdAt: Date
   modifiedAt: Date
 }
@@ -19,7 +19,7 @@ export interface SiteGroupTable {
   orgId: string
   id: string
   name: string
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   createdAt: Date
   modifiedAt: Date
 }
@@ -27,7 +27,7 @@ export interface SiteGroupTable {
 export interface SiteSettingTable {
   orgId: string
   siteId: string
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   createdAt: Date
   modifiedAt: Date
 }

@@ -13,6 +13,8 @@ import { notFound } from './errors.ts'
 import { parseExactJson } from './exact-json.ts'
 import type { Schema } from './schema.ts'
 import { preparingPool } from './prepared.ts'
+import { createDocumentCodec } from './sealing/document-codec.ts'
+import type { Secrets } from './secrets.ts'
 import { type Wakes, publishWakes, runCollectingWakes } from './wakes.ts'
 
 // Documents come back with the digits with which they were stored.
@@ -44,7 +46,7 @@ export function containing(part: string): string {
   return `%${escapeLike(part)}%`
 }
 
-/** Encodes a value for a jsonb column. */
+/** Encodes a value for a jsonb column; `documentText` encodes those of documents. */
 export function json(value: unknown): string {
   return JSON.stringify(value)
 }
@@ -91,9 +93,10 @@ export async function endPool(pool: pg.Pool): Promise<void> {
   await closed
 }
 
-export function openDb(pool: pg.Pool): Db {
+/** @param secrets Seals the secrets in documents (sealing/document-codec.ts). */
+export function openDb(pool: pg.Pool, secrets: Secrets): Db {
   return new Kysely<Schema>({
-    dialect: new PostgresDialect({ pool: preparingPool(pool) }),
+    dialect: new PostgresDialect({ pool: preparingPool(pool, createDocumentCodec(secrets)) }),
     // JSON documents keep their wire shape.
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
   })

@@ -35,6 +35,11 @@ export function hasLongIntegers(value: unknown): boolean {
   return typeof value === 'object' && value !== null && parsedWithCare.has(value)
 }
 
+/** Notes that `outer` now contains `inner`, which parseExactJson() has returned for another text. */
+export function inheritLongIntegers(outer: object, inner: unknown): void {
+  if (hasLongIntegers(inner)) parsedWithCare.add(outer)
+}
+
 function keepDigits(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || !Number.isFinite(value) || Number.isSafeInteger(value)) return value
   if (source === undefined || !/^-?\d+$/.test(source) || digitsOf(value) === source) return value

@@ -1,5 +1,6 @@
 import { type PostgresPool, type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
+import type { DocumentCodec } from './sealing/document-codec.ts'
 
 /** The number of distinct statements that are prepared; others are sent whole each time. */
 const MAX_STATEMENTS = 500
@@ -22,9 +23,9 @@ const nothing: pg.QueryResult = { command: '', rowCount: 0, oid: 0, rows: [], fi
 /**
  * A pool for Kysely that prepares every statement once per connection: PostgreSQL then neither parses nor plans it
  * again, which costs it more than running most of ours. A transaction begins together with its first statement, in one
- * message, so the connections must have `pipeline`.
+ * message, so the connections must have `pipeline`. Documents pass through the codec.
  */
-export function preparingPool(pool: pg.Pool): PostgresPool {
+export function preparingPool(pool: pg.Pool, documents: DocumentCodec): PostgresPool {
   const names = new Map<string, string>()
   // Kysely recognizes connections by identity.
   const clients = new WeakMap<pg.PoolClient, pg.PoolClient>()
@@ -39,9 +40,13 @@ export function preparingPool(pool: pg.Pool): PostgresPool {
 
   function preparing(client: pg.PoolClient): pg.PoolClient {
     let begin: string | null = null
-    const send = (text: string, values: unknown[]): Promise<pg.QueryResult> => {
-      const name = values.length > 0 && !text.includes(PLANNED_ANEW) ? nameOf(text) : undefined
-      return client.query({ text, values, ...(name !== undefined && { name }) })
+    const send = async (text: string, parameters: unknown[]): Promise<pg.QueryResult> => {
+      const name = parameters.length > 0 && !text.includes(PLANNED_ANEW) ? nameOf(text) : undefined
+      const values = documents.encodeParameters(parameters)
+      const result: pg.QueryResult = await client.query({ text, values, ...(name !== undefined && { name }) })
+      // Several statements in one text have a result each.
+      for (const { rows } of [result].flat()) documents.openRows(rows)
+      return result
     }
     const query = async (text: string, values: unknown[]): Promise<pg.QueryResult> => {
       if (isBegin(text)) {

@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { type Tx, json } from './db.ts'
+import { documentText } from './sealing/document-column.ts'
 import type { Schema } from './schema.ts'
 
 /** Types of values, by the SQL type of their column. */
@@ -17,6 +18,8 @@ interface Values {
   bytea: Buffer
   /** The value itself, not its text. */
   jsonb: unknown
+  /** The document itself: jsonb in a column `doc`. */
+  document: object
 }
 
 type SqlType = keyof Values
@@ -38,7 +41,7 @@ type SqlTypeOf<V> =
 type TableName = keyof Schema
 
 type Types<T extends TableName> = {
-  readonly [K in keyof Selectable<Schema[T]>]?: SqlTypeOf<Selectable<Schema[T]>[K]>
+  readonly [K in keyof Selectable<Schema[T]>]?: K extends 'doc' ? 'document' : SqlTypeOf<Selectable<Schema[T]>[K]>
 }
 
 /** A document of any shape is any object, and one of a certain shape may be a value that nobody can change. */
@@ -84,7 +87,7 @@ export function rowsAs<R extends object>(
   const columns = Object.entries(types)
   const arrays = columns.map(([name, type]) => {
     const values = rows.map((row) => encode(type, (row as Readonly<Record<string, unknown>>)[name]))
-    return sql`${values}::${sql.raw(type)}[]`
+    return sql`${values}::${castOf(type)}[]`
   })
   const names = [...columns.map(([name]) => name), ...(place === undefined ? [] : [place])].map((name) => sql.ref(name))
   const numbered = place === undefined ? sql`` : sql`with ordinality`
@@ -113,7 +116,7 @@ export async function insertRows<R extends object, E extends Partial<R> = {}, Ou
   const values = all.map((column) => {
     const [name, type] = column
     if (!isSame(column)) return sql.ref(name)
-    return sql`${encode(type, (every as Readonly<Record<string, unknown>>)[name])}::${sql.raw(type)}`
+    return sql`${encode(type, (every as Readonly<Record<string, unknown>>)[name])}::${castOf(type)}`
   })
   const { rows: returned } = await sql<Out>`
     insert into ${sql.table(columns.table)} (${sql.join(names)})
@@ -158,6 +161,12 @@ export async function updateRows<R extends object>(
   `.execute(tx)
 }
 
+function castOf(type: SqlType): RawBuilder<unknown> {
+  return sql.raw(type === 'document' ? 'jsonb' : type)
+}
+
 function encode(type: SqlType, value: unknown): unknown {
-  return type === 'jsonb' && value !== null && value !== undefined ? json(value) : (value ?? null)
+  if (value === null || value === undefined) return null
+  if (type === 'document' && typeof value === 'object') return documentText(value)
+  return type === 'jsonb' ? json(value) : value
 }

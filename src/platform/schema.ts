@@ -4,12 +4,27 @@ import type { Generated } from 'kysely'
 export interface Schema {
   serviceClock: ServiceClockTable
   storageUsage: StorageUsageView
+  sealedTable: SealedTableTable
+  masterKey: MasterKeyTable
 }
 
 /** One row: see service-clock.ts. */
 export interface ServiceClockTable {
   id: Generated<boolean>
   ms: number
+}
+
+/** See sealing/seal-tables.ts. */
+export interface SealedTableTable {
+  tableName: string
+  afterKey: string[] | null
+  isWhole: boolean
+}
+
+/** One row: see sealing/check-master-key.ts. */
+export interface MasterKeyTable {
+  id: Generated<boolean>
+  sealed: Buffer
 }
 
 export type StorageKind = 'firmware' | 'pictures' | 'support'

@@ -3,7 +3,8 @@ import { type InOrg, type PlaceScope, siteIdOf } from '../access/scope.ts'
 import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
-import { type Db, type Reader, type Tx, json } from '../platform/db.ts'
+import { type Db, type Reader, type Tx } from '../platform/db.ts'
+import { documentText } from '../platform/sealing/document-column.ts'
 import { columnsOf } from '../platform/rows.ts'
 import { notFound } from '../platform/errors.ts'
 import type { WebhookTable } from './tables.ts'
@@ -109,7 +110,7 @@ export async function updateWebhookRow(
 function storedColumns({ enabled, topics, doc, secrets, at }: StoredContent) {
   const names = [...new Set(topics.map(topicNameOf))]
   const isAsSent = names.length === topics.length && names.every((name, index) => name === topics[index])
-  return { enabled, topics: names, doc: json(isAsSent ? doc : { ...doc, topics }), secrets, modifiedAt: at }
+  return { enabled, topics: names, doc: documentText(isAsSent ? doc : { ...doc, topics }), secrets, modifiedAt: at }
 }
 
 /** Deletes the webhook with its lane and waiting messages. Requires lockWebhookAndLane in the same transaction. */

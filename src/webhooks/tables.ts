@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely'
-import type { Json } from '../platform/json-column.ts'
+import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 
 declare module '../platform/schema.ts' {
   interface Schema {
@@ -19,7 +19,7 @@ export interface WebhookTable {
   siteId: string | null
   enabled: boolean
   topics: string[]
-  doc: Json<Record<string, unknown>>
+  doc: DocumentColumn
   secrets: Buffer | null
   createdAt: Date
   modifiedAt: Date

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { AccountSettings } from '../../src/accounts/parts.ts'
 import { addMs } from '../../src/platform/clock.ts'
 import { sha256 } from '../../src/platform/secrets.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -58,7 +59,7 @@ async function invite(email: string, { hours = 24 } = {}): Promise<string> {
   await ctx.db
     .insertInto('invite')
     .values({
-      ...{ orgId: org.orgId, id: uuidv7(), email, tokenHash: sha256(token), doc: JSON.stringify(doc) },
+      ...{ orgId: org.orgId, id: uuidv7(), email, tokenHash: sha256(token), doc: documentText(doc) },
       ...{ invitedBy: org.adminId, createdAt: at, expiresAt: addMs(at, hours * 3600e3) },
     })
     .execute()

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweepRegistrations } from '../../src/accounts/registration/sweep.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { tokenIn, waitForMail } from '../support/mails.ts'
 import { openPage } from '../support/page.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
@@ -108,7 +109,7 @@ describe('verifying', () => {
     await db
       .updateTable('pendingRegistration')
       .set({
-        doc: JSON.stringify({ first_name: 'A', last_name: 'B', org_name: null, account_only: false, profile: {} }),
+        doc: documentText({ first_name: 'A', last_name: 'B', org_name: null, account_only: false, profile: {} }),
       })
       .where('email', '=', email)
       .execute()

@@ -18,6 +18,7 @@ import {
 } from '../../src/gateway/device-ca.ts'
 import { addMs } from '../../src/platform/clock.ts'
 import { inTx } from '../../src/platform/db.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { claimDevice, newMac, openDevice } from '../gateway/harness.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -41,7 +42,10 @@ async function createWorld(): Promise<World> {
   const tls = await issueGatewayTls(ca, ['127.0.0.1', 'localhost'])
   const orgId = randomUUID()
   const at = ctx.clock.now()
-  await ctx.db.insertInto('org').values({ id: orgId, name: 'Test', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+  await ctx.db
+    .insertInto('org')
+    .values({ id: orgId, name: 'Test', doc: documentText({}), createdAt: at, modifiedAt: at })
+    .execute()
   const lines: string[] = []
   return {
     ...context,

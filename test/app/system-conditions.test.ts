@@ -9,6 +9,7 @@ import { DEFAULT_DOWNLOAD_LIMITS } from '../../src/firmware/download-limits.ts'
 import { deleteOrg } from '../../src/removal/delete-org.ts'
 import { type GatewayTls, makeCa, issueGatewayTls } from '../../src/gateway/device-ca.ts'
 import { addMs } from '../../src/platform/clock.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { type SeededOrg, seedOrg } from '../support/fleet.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
 import { selfSigned } from '../webhooks/self-signed.ts'
@@ -74,7 +75,7 @@ async function typesOf({ scope: { orgId } }: SeededOrg): Promise<string[]> {
 async function addWebhook(doc: Record<string, string>, siteId: string | null = null): Promise<string> {
   const { orgId } = org.scope
   const [id, at] = ['0193a1c0-0000-7000-8000-0000000000aa', clock.now()]
-  const row = { orgId, id, siteId, enabled: true, topics: [], doc: JSON.stringify(doc), secrets: null }
+  const row = { orgId, id, siteId, enabled: true, topics: [], doc: documentText(doc), secrets: null }
   await context.ctx.db
     .insertInto('webhook')
     .values({ ...row, createdAt: at, modifiedAt: at })

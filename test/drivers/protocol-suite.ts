@@ -9,6 +9,7 @@ import { presentCommand } from '../../src/devices/commands/wire.ts'
 import type { Protocol } from '../../src/gateway/protocol.ts'
 import type { CommandKind, DeviceCapabilities } from '../../src/devices/tables.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { type GatewayHarness, type RunningGateway, createGatewayHarness, newMac } from '../gateway/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -72,7 +73,7 @@ const upgradeKinds: ReadonlySet<CommandKind> = new Set(['upgrade', 'stage', 'act
 async function assignSite({ ctx, orgId }: GatewayHarness, mac: string): Promise<SiteScope> {
   const at = ctx.clock.now()
   const id = randomUUID()
-  const site = { orgId, id, name: id, timezone: 'UTC', doc: '{}', createdAt: at, modifiedAt: at }
+  const site = { orgId, id, name: id, timezone: 'UTC', doc: documentText({}), createdAt: at, modifiedAt: at }
   await ctx.db.insertInto('site').values(site).execute()
   await ctx.db.updateTable('device').set({ siteId: id }).where('id', '=', deviceIdOf(mac)).execute()
   const { actor } = systemScope('gateway', orgId)

@@ -25,6 +25,7 @@ import type { UcentralLimits } from '../../src/gateway/ucentral/limits.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { sha256Hex } from '../../src/platform/secrets.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import type { CommandState, FwUpdate } from '../../src/devices/tables.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'
 import { createTestContext } from '../support/server.ts'
@@ -83,7 +84,10 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
   const nodeId = randomUUID()
   const orgId = randomUUID()
   const at = ctx.clock.now()
-  await ctx.db.insertInto('org').values({ id: orgId, name: 'Test', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+  await ctx.db
+    .insertInto('org')
+    .values({ id: orgId, name: 'Test', doc: documentText({}), createdAt: at, modifiedAt: at })
+    .execute()
 
   const running = new Set<Gateway>()
   async function stop(gateway: Gateway): Promise<void> {
@@ -191,7 +195,7 @@ export async function claimDevice(
       .execute()
     await tx
       .insertInto('device')
-      .values({ ...hardware, orgId, siteId: null, name: null, doc: '{}', modifiedAt: at })
+      .values({ ...hardware, orgId, siteId: null, name: null, doc: documentText({}), modifiedAt: at })
       .execute()
     await takeOverSessions(tx, systemScope('gateway', orgId), { deviceIds: [id], at })
   })

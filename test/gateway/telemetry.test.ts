@@ -6,6 +6,7 @@ import { deviceIdOf } from '../../src/devices/device.ts'
 import { deleteDevices } from '../../src/devices/store.ts'
 import { accessPoint, currentAccessPoint, olsSwitch } from '../../src/gateway/ucentral/state/samples.ts'
 import { inTx } from '../../src/platform/db.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import {
   type GatewayHarness,
@@ -168,7 +169,7 @@ test('the report leaves with the device: the next organization does not see it',
   const at = harness.ctx.clock.now()
   await harness.ctx.db
     .insertInto('org')
-    .values({ id: orgId, name: 'Next', doc: '{}', createdAt: at, modifiedAt: at })
+    .values({ id: orgId, name: 'Next', doc: documentText({}), createdAt: at, modifiedAt: at })
     .execute()
   await claimDevice(harness.ctx, orgId, { mac, type: 'ap' })
   expect([await kept(mac), await summary(mac), await seriesOf()]).toEqual([undefined, undefined, []])

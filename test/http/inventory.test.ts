@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { importManifest } from '../../src/devices/registry/import-manifest.ts'
 import { listUnclaimed } from '../../src/devices/registry/store.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { addSite, claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 
@@ -153,7 +154,7 @@ describe('claim', () => {
         model: 'x',
         type: 'ap',
         claimCode: 'x',
-        doc: '{}',
+        doc: documentText({}),
         createdAt: new Date(),
         modifiedAt: new Date(),
       })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addSite, claimNewDevices, makeDevices } from '../support/devices.ts'
 import { lastRecords, makeMxedge } from '../support/mxedges.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 
 let server: TestServer
 let path: string
@@ -67,7 +68,15 @@ describe('a claim in the inventory', () => {
     // Another appliance has this id, so the insert fails after the device was claimed.
     const other = await server.addOrg()
     const now = new Date()
-    const row = { orgId: other.orgId, id: edge.id, name: 'x', model: 'x', mac: null, serial: null, doc: '{}' }
+    const row = {
+      orgId: other.orgId,
+      id: edge.id,
+      name: 'x',
+      model: 'x',
+      mac: null,
+      serial: null,
+      doc: documentText({}),
+    }
     await server.ctx.db
       .insertInto('mxedge')
       .values({ ...row, registrationCode: randomUUID(), createdAt: now, modifiedAt: now })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addSite } from '../support/devices.ts'
 import { addMxedge, lastRecords, makeMxedge } from '../support/mxedges.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 
 let server: TestServer
 let siteId: string
@@ -167,13 +168,13 @@ describe('deleting an organization', () => {
     const at = new Date()
     await db
       .insertInto('org')
-      .values({ id: orgId, name: 'Leaving', doc: '{}', createdAt: at, modifiedAt: at })
+      .values({ id: orgId, name: 'Leaving', doc: documentText({}), createdAt: at, modifiedAt: at })
       .execute()
     const { id, claim_code: code } = await makeMxedge(server.ctx)
     const ids = { orgId, id: randomUUID(), createdAt: at }
     await db
       .insertInto('mxcluster')
-      .values({ ...ids, doc: '{}', modifiedAt: at })
+      .values({ ...ids, doc: documentText({}), modifiedAt: at })
       .execute()
     await db
       .insertInto('mxedge')
@@ -183,7 +184,7 @@ describe('deleting an organization', () => {
         mxclusterId: ids.id,
         name: 'x',
         model: 'x',
-        doc: '{}',
+        doc: documentText({}),
         registrationCode: code,
         createdAt: at,
         modifiedAt: at,

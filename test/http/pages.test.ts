@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { type KyselyPlugin, sql } from 'kysely'
 import pg from 'pg'
@@ -7,13 +8,15 @@ import { systemScope } from '../../src/access/scope.ts'
 import { listAdmins } from '../../src/accounts/admins/store-admins.ts'
 import { type List, pageOf } from '../../src/http/store-pages.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
 let db: Db
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = openDb(new pg.Pool({ ...database.connection, max: 2 }))
+  db = openDb(new pg.Pool({ ...database.connection, max: 2 }), createSecrets(randomBytes(32)))
 })
 afterAll(async () => {
   await db.destroy()
@@ -109,7 +112,10 @@ describe('a page and its total', () => {
   it('show the same moment as the privileges of its admins', async () => {
     const [orgId, adminId] = [uuidv7(), uuidv7()]
     const at = new Date()
-    await db.insertInto('org').values({ id: orgId, name: 'Org', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+    await db
+      .insertInto('org')
+      .values({ id: orgId, name: 'Org', doc: documentText({}), createdAt: at, modifiedAt: at })
+      .execute()
     const names = { email: 'ada@example.com', firstName: 'Ada', lastName: 'Byron' }
     await db
       .insertInto('admin')

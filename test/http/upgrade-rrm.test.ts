@@ -4,7 +4,8 @@ import { recordTelemetry } from '../../src/devices/telemetry/record-telemetry.ts
 import type { Scan } from '../../src/devices/telemetry/telemetry.ts'
 import { decodeState } from '../../src/gateway/ucentral/state/decode-state.ts'
 import { addMs } from '../../src/platform/clock.ts'
-import { inTx, json } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { createUpgradesHarness } from './upgrades-harness.ts'
 
@@ -37,12 +38,12 @@ async function place(metres: readonly number[]): Promise<void> {
   const map = { orgId: harness.admin.orgId, siteId: siteId(0), id: uuidv7(), createdAt: now, modifiedAt: now }
   await db
     .insertInto('siteMap')
-    .values({ ...map, doc: json({ type: 'image', ppm: 10 }) })
+    .values({ ...map, doc: documentText({ type: 'image', ppm: 10 }) })
     .execute()
   for (const [index, x] of metres.entries())
     await db
       .updateTable('device')
-      .set({ doc: json({ map_id: map.id, x: 10 * x, y: 0 }) })
+      .set({ doc: documentText({ map_id: map.id, x: 10 * x, y: 0 }) })
       .where('id', '=', idOf(macsOf(0)[index] ?? ''))
       .execute()
 }
@@ -90,7 +91,7 @@ describe('rrm', () => {
     await place([0, 20, 40])
     const { db } = harness.server.ctx
     const known = await db.selectFrom('device').select('doc').where('id', '=', idOf(first)).executeTakeFirstOrThrow()
-    const doc = json({ ...known.doc, mesh: { enabled: true, role: 'remote' } })
+    const doc = documentText({ ...known.doc, mesh: { enabled: true, role: 'remote' } })
     await db.updateTable('device').set({ doc }).where('id', '=', idOf(first)).execute()
     expect(batchesOf(await preview())).toEqual([[third], [second], [first]])
     await harness.post({ site_ids: [siteId(0)], ...whole })

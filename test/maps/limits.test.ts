@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { MAX_STACKS_OF_SITE } from '../../src/maps/limits.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { addSite } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { ekahau } from './bundles.ts'
@@ -26,7 +27,7 @@ beforeEach(async () => {
 })
 
 async function fill(count: number): Promise<void> {
-  const row = { orgId: server.org.orgId, siteId, doc: '{}', image: null, thumbnail: null }
+  const row = { orgId: server.org.orgId, siteId, doc: documentText({}), image: null, thumbnail: null }
   const times = { createdAt: new Date(), modifiedAt: new Date() }
   const rows = Array.from({ length: count }, () => ({ ...row, ...times, id: randomUUID() }))
   await server.ctx.db.insertInto('siteMap').values(rows).execute()
@@ -73,7 +74,7 @@ it('a site has a maximum number of map stacks', async () => {
     orgId: server.org.orgId,
     siteId,
     name: 'Tower',
-    doc: '{}',
+    doc: documentText({}),
     createdAt: new Date(),
     modifiedAt: new Date(),
   }

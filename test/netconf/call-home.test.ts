@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { type GatewayHarness, claimDevice, createGatewayHarness, newMac } from '../gateway/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { newHostKey, startJunos, testNetconf, untilSession } from './harness.ts'
@@ -23,7 +24,7 @@ async function addOrg(): Promise<string> {
   const at = harness.ctx.clock.now()
   await harness.ctx.db
     .insertInto('org')
-    .values({ id, name: 'Other', doc: '{}', createdAt: at, modifiedAt: at })
+    .values({ id, name: 'Other', doc: documentText({}), createdAt: at, modifiedAt: at })
     .execute()
   return id
 }

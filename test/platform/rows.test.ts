@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -5,13 +6,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemScope } from '../../src/access/scope.ts'
 import { type Db, openDb } from '../../src/platform/db.ts'
 import { columnsOf, insertRows, rowsAs, updateRows } from '../../src/platform/rows.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
+import { createSecrets } from '../../src/platform/secrets.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
 let db: Db
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = openDb(new pg.Pool({ ...database.connection, max: 1 }))
+  db = openDb(new pg.Pool({ ...database.connection, max: 1 }), createSecrets(randomBytes(32)))
 })
 afterAll(async () => {
   await db.destroy()
@@ -104,7 +107,7 @@ describe('insertRows and updateRows', () => {
     id: 'uuid',
     name: 'text',
     timezone: 'text',
-    doc: 'jsonb',
+    doc: 'document',
     createdAt: 'timestamptz',
     modifiedAt: 'timestamptz',
   })
@@ -112,7 +115,10 @@ describe('insertRows and updateRows', () => {
 
   it('write every row, and leave the others unchanged', async () => {
     const at = new Date('2026-01-01T00:00:00Z')
-    await db.insertInto('org').values({ id: orgId, name: 'Org', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+    await db
+      .insertInto('org')
+      .values({ id: orgId, name: 'Org', doc: documentText({}), createdAt: at, modifiedAt: at })
+      .execute()
     const ids = ['1', '2', '3'].map((last) => orgId.slice(0, -1) + last)
     const sites = ids.map((id, index) => ({ id, name: `Site ${index}`, doc: { index } }))
     const inserted = await db.transaction().execute((tx) =>

@@ -31,6 +31,7 @@ function readType(type: TsType): { readonly type: string; readonly nullable: boo
   const name = type.typeName.value
   const [first] = type.typeParams?.params ?? []
   if (['Generated', 'GeneratedAlways', 'ColumnType'].includes(name) && first !== undefined) return readType(first)
+  if (name === 'DocumentColumn') return { type: 'document', nullable: false }
   if (name === 'Json' || name === 'DefaultJson')
     return { type: 'json', nullable: first !== undefined && readType(first).nullable }
   return { type: name === 'Date' ? 'Date' : 'other', nullable: false }
@@ -80,7 +81,6 @@ const typeOf: Readonly<Record<string, string>> = {
   float8: 'number',
   bool: 'boolean',
   timestamptz: 'Date',
-  jsonb: 'json',
   bytea: 'Buffer',
   inet: 'string',
   cidr: 'string',
@@ -108,7 +108,9 @@ it('declares the tables of the migrations, with their columns, types and nulls',
   const made = rows.map(({ table, column, type, nullable, computed }) => {
     const name = camel(table)
     const is = declared.get(name)?.find((one) => one.name === camel(column))
-    const own = type.startsWith('_') ? 'array' : (typeOf[type] ?? type)
+    // The name decides whether queries open its secrets.
+    const json = column === 'doc' ? 'document' : 'json'
+    const own = type.startsWith('_') ? 'array' : type === 'jsonb' ? json : (typeOf[type] ?? type)
     // The database does not report whether a computed column can be null. The name of one of the project's own types
     // stands for a text, a document or bytes.
     const seen = is?.type === 'other' && own !== 'Date' ? 'other' : own

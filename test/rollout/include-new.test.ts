@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
-import { anyOf, inTx, json } from '../../src/platform/db.ts'
+import { anyOf, inTx } from '../../src/platform/db.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { stopSiteUpgrades } from '../../src/rollout/store-stop.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { includeAll } from '../../src/upgrades/include-new.worker.ts'
@@ -251,7 +252,7 @@ async function beginBefore(body: OrgUpgradeBody, sites: readonly { readonly devi
       id: uuidv7(),
       name: 'Later',
       timezone: 'Europe/Berlin',
-      doc: json({}),
+      doc: documentText({}),
       createdAt: at,
       modifiedAt: at,
     }

@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import { json } from '../../src/platform/db.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import type { Rollout } from './harness.ts'
 
 /** Adds a webhook that subscribes to the events of upgrades. */
@@ -9,6 +9,6 @@ export async function subscribe({ ctx, org }: Rollout): Promise<void> {
   const webhook = { orgId: org.scope.orgId, id: uuidv7(), enabled: true, topics: ['upgrade-events'], ...times }
   await ctx.db
     .insertInto('webhook')
-    .values({ ...webhook, doc: json({ url: 'http://example.test' }) })
+    .values({ ...webhook, doc: documentText({ url: 'http://example.test' }) })
     .execute()
 }

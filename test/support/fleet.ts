@@ -13,6 +13,7 @@ import type { CommandToSend } from '../../src/devices/commands/store.ts'
 import { startDownload, touchDownload } from '../../src/firmware/store-downloads.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx, json } from '../../src/platform/db.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import type { DeviceCapabilities } from '../../src/devices/tables.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'
 import { stockCapabilities } from './devices.ts'
@@ -62,7 +63,7 @@ export async function seedOrg(ctx: Context, seeds: readonly SiteSeed[], orgId = 
   const times = { createdAt: at, modifiedAt: at }
   await ctx.db
     .insertInto('org')
-    .values({ id: orgId, name: 'Seeded', doc: json({}), ...times })
+    .values({ id: orgId, name: 'Seeded', doc: documentText({}), ...times })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
   const imageId = await seedCatalog(ctx, orgId, [...new Set(seeds.map(({ model = MODEL }) => model))])
@@ -70,7 +71,7 @@ export async function seedOrg(ctx: Context, seeds: readonly SiteSeed[], orgId = 
   for (const seed of seeds) {
     const { devices: count, name = 'Site', timezone = 'UTC', model = MODEL, type = 'ap' } = seed
     const { capabilities = stockCapabilities(type) } = seed
-    const site = { orgId, id: uuidv7(), name, timezone, doc: json({}), ...times }
+    const site = { orgId, id: uuidv7(), name, timezone, doc: documentText({}), ...times }
     await ctx.db.insertInto('site').values(site).execute()
     const devices = Array.from({ length: count }, () => {
       macs += 1
@@ -94,7 +95,7 @@ async function insertDevices(
     return { orgId, id, mac, model, type, serial: mac, claimCode: mac, createdAt }
   })
   await db.insertInto('deviceRegistry').values(rows).execute()
-  const claim = { siteId, doc: json({}), modifiedAt: createdAt }
+  const claim = { siteId, doc: documentText({}), modifiedAt: createdAt }
   await db
     .insertInto('device')
     .values(rows.map((row) => Object.assign({}, row, claim)))

@@ -8,6 +8,7 @@ import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
 import type { Secrets } from '../../src/platform/secrets.ts'
+import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { createWebhook } from '../../src/webhooks/create-webhook.ts'
 import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
@@ -49,7 +50,10 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
 
   async function addOrg(): Promise<OrgScope> {
     const [id, at] = [uuidv7(), clock.now()]
-    await ctx.db.insertInto('org').values({ id, name: 'Org', doc: '{}', createdAt: at, modifiedAt: at }).execute()
+    await ctx.db
+      .insertInto('org')
+      .values({ id, name: 'Org', doc: documentText({}), createdAt: at, modifiedAt: at })
+      .execute()
     return systemScope('webhooks', id)
   }
 

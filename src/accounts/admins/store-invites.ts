@@ -3,7 +3,8 @@ import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows } from '../../platform/db.ts'
+import { documentText } from '../../platform/sealing/document-column.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Invite } from '../tables.ts'
 
@@ -52,7 +53,7 @@ export function countInvites(reader: Reader, scope: InOrg): Promise<number> {
 export async function insertInvite(tx: Tx, { orgId }: InOrg, invite: Omit<Invite, 'orgId'>): Promise<void> {
   await tx
     .insertInto('invite')
-    .values({ ...invite, orgId, doc: json(invite.doc) })
+    .values({ ...invite, orgId, doc: documentText(invite.doc) })
     .execute()
 }
 
@@ -61,7 +62,7 @@ export async function updateInviteRow(tx: Tx, scope: OrgScope, invite: Invite): 
   const { orgId: _, id, createdAt: __, doc, ...changed } = invite
   await tx
     .updateTable('invite')
-    .set({ ...changed, doc: json(doc) })
+    .set({ ...changed, doc: documentText(doc) })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { documentText } from '../../platform/sealing/document-column.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import type { InviteDocument } from '../tables.ts'
@@ -112,7 +113,7 @@ export async function updateRolePrivileges(
 export async function updateInviteDocument(tx: Tx, scope: InOrg, id: string, doc: InviteDocument): Promise<void> {
   await tx
     .updateTable('invite')
-    .set({ doc: json(doc) })
+    .set({ doc: documentText(doc) })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()

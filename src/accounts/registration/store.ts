@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { SettingDocument } from '../../orgs/setting.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx } from '../../platform/db.ts'
+import { documentText } from '../../platform/sealing/document-column.ts'
 import type { PendingRegistrationTable, RegistrationDocument } from '../tables.ts'
 
 export type PendingRegistration = Selectable<PendingRegistrationTable>
@@ -60,7 +61,7 @@ export async function findInvitingSetting(reader: Reader, tokenHash: Buffer): Pr
 export async function insertPending(tx: Tx, pending: NewPending): Promise<void> {
   await tx
     .insertInto('pendingRegistration')
-    .values({ ...pending, doc: json(pending.doc), usedAt: null })
+    .values({ ...pending, doc: documentText(pending.doc), usedAt: null })
     .execute()
 }
 
@@ -91,7 +92,7 @@ export async function lockPending(tx: Tx, tokenHash: Buffer): Promise<PendingReg
 export async function markPendingUsed(tx: Tx, email: string, usedAt: Date): Promise<void> {
   await tx
     .updateTable('pendingRegistration')
-    .set({ usedAt, passwordHash: '', doc: json({}) })
+    .set({ usedAt, passwordHash: '', doc: documentText({}) })
     .where('email', '=', email)
     .where('usedAt', 'is', null)
     .execute()

@@ -3,7 +3,8 @@ import type { AdminScope, InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows } from '../../platform/db.ts'
+import { documentText } from '../../platform/sealing/document-column.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { Sso } from './sso.ts'
 
@@ -69,7 +70,7 @@ export async function findSsoOfSession(
 export async function insertSso(tx: Tx, { orgId }: OrgScope, sso: Omit<Sso, 'orgId'>): Promise<void> {
   await tx
     .insertInto('sso')
-    .values({ ...sso, orgId, doc: json(sso.doc) })
+    .values({ ...sso, orgId, doc: documentText(sso.doc) })
     .execute()
 }
 
@@ -80,7 +81,7 @@ export async function updateSsoRow(
 ): Promise<void> {
   await tx
     .updateTable('sso')
-    .set({ doc: json(doc), modifiedAt })
+    .set({ doc: documentText(doc), modifiedAt })
     .where('orgId', '=', orgId)
     .where('id', '=', id)
     .execute()

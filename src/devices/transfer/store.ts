@@ -24,7 +24,7 @@ export interface ChangedDevice {
   readonly doc: Readonly<Record<string, unknown>>
 }
 
-const changedColumns = columnsOf('device', { id: 'uuid', name: 'text', doc: 'jsonb' })
+const changedColumns = columnsOf('device', { id: 'uuid', name: 'text', doc: 'document' })
 
 /** Updates any number of devices in one statement. The caller has locked them. */
 export async function updateDevices(

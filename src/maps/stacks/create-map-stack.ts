@@ -3,6 +3,7 @@ import type { SiteScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import { mergeDocument, omitFields } from '../../http/documents.ts'
 import type { Context } from '../../platform/context.ts'
+import { omitSecrets } from '../../orgs/secrets.ts'
 import { inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { MAX_STACKS_OF_SITE } from '../limits.ts'
@@ -21,7 +22,7 @@ export function createMapStack(ctx: Context, scope: SiteScope, body: Record<stri
     const stack = await insertMapStack(tx, scope, { id: uuidv7(), name, doc, at })
     if ((await countMapStacks(tx, scope)) > MAX_STACKS_OF_SITE)
       throw new AppError('invalid', `A site may have at most ${MAX_STACKS_OF_SITE} map stacks`)
-    const after = { ...doc, name }
+    const after = { ...omitSecrets(doc), name }
     await appendAudit(tx, scope, { message: `Add Map Stack "${name}"`, siteId: scope.siteId, after, at })
     return stack
   })

@@ -5,7 +5,8 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { allHold, column, conditionsOn } from '../../http/store-filters.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows } from '../../platform/db.ts'
+import { documentText } from '../../platform/sealing/document-column.ts'
 import type { stackFilters } from '../filters.ts'
 import type { MapStackTable } from '../tables.ts'
 
@@ -42,7 +43,7 @@ export function insertMapStack(
 ): Promise<MapStack> {
   return tx
     .insertInto('mapStack')
-    .values({ orgId, siteId, id, name, doc: json(doc), createdAt: at, modifiedAt: at })
+    .values({ orgId, siteId, id, name, doc: documentText(doc), createdAt: at, modifiedAt: at })
     .returningAll()
     .executeTakeFirstOrThrow()
 }

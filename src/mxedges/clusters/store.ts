@@ -3,7 +3,8 @@ import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, countRows, json } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows } from '../../platform/db.ts'
+import { documentText } from '../../platform/sealing/document-column.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { MxclusterTable } from '../tables.ts'
 import type { Document } from '../../platform/document.ts'
@@ -53,7 +54,7 @@ interface NewContent {
 export function insertCluster(tx: Tx, scope: OrgScope, { id, doc, at }: NewContent): Promise<Cluster> {
   return tx
     .insertInto('mxcluster')
-    .values({ orgId: scope.orgId, id, doc: json(doc), createdAt: at, modifiedAt: at })
+    .values({ orgId: scope.orgId, id, doc: documentText(doc), createdAt: at, modifiedAt: at })
     .returningAll()
     .executeTakeFirstOrThrow()
 }
@@ -61,7 +62,7 @@ export function insertCluster(tx: Tx, scope: OrgScope, { id, doc, at }: NewConte
 export function updateClusterRow(tx: Tx, scope: OrgScope, { id, doc, at }: NewContent): Promise<Cluster> {
   return tx
     .updateTable('mxcluster')
-    .set({ doc: json(doc), modifiedAt: at })
+    .set({ doc: documentText(doc), modifiedAt: at })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .returningAll()

@@ -132,8 +132,15 @@ export type MxedgeCommandToSend = MxedgeOrder & {
 }
 
 const sentColumns = sql`command.org_id, command.id, command.mxedge_id as device_id, command.epoch, command.call_id,
-  command.kind, command.params,
-  jsonb_build_object('name', mxedge.name, 'model', mxedge.model, 'doc', mxedge.doc) as mxedge`
+  command.kind, command.params, mxedge.name, mxedge.model, mxedge.doc`
+
+/** A row with the columns `sentColumns`. */
+type SentRow = Omit<MxedgeCommandToSend, 'mxedge'> & MxedgeCommandToSend['mxedge']
+
+function commandOf({ name, model, doc, ...command }: SentRow): MxedgeCommandToSend {
+  // The rest has one kind of orders with their parameters, which the compiler loses.
+  return { ...command, mxedge: { name, model, doc } } as MxedgeCommandToSend
+}
 
 /**
  * Marks the oldest queued command of each appliance as sent, if the appliance has a session on the node and nothing in
@@ -146,7 +153,7 @@ export async function claimQueuedCommands(
 ): Promise<MxedgeCommandToSend[]> {
   // It looks up the session of each queued command, one by one, because the planner treats the sessions as few: it would
   // otherwise look for a command of each connected appliance.
-  const claimed = await sql<MxedgeCommandToSend>`
+  const claimed = await sql<SentRow>`
     with oldest as materialized (
       select distinct on (queued.mxedge_id) queued.org_id, queued.id
       from mxedge_command queued
@@ -168,7 +175,7 @@ export async function claimQueuedCommands(
     where command.org_id = locked.org_id and command.id = locked.id and session.connected
     returning ${sentColumns}
   `.execute(tx)
-  return claimed.rows
+  return claimed.rows.map(commandOf)
 }
 
 const callColumns = columnsOf('mxedgeCommand', { callId: 'integer' }, { deviceId: 'uuid' })
@@ -178,13 +185,13 @@ export async function listUnansweredCommands(
   reader: Reader,
   calls: readonly CallKey[],
 ): Promise<MxedgeCommandToSend[]> {
-  const found = await sql<MxedgeCommandToSend>`
+  const found = await sql<SentRow>`
     select ${sentColumns} from ${rowsAs('call', callColumns, calls)}
     join mxedge_command command on command.mxedge_id = call.device_id and command.call_id = call.call_id
     join mxedge on mxedge.org_id = command.org_id and mxedge.id = command.mxedge_id
     where ${isUnanswered}
   `.execute(reader)
-  return found.rows
+  return found.rows.map(commandOf)
 }
 
 const isUnanswered = sql`(command.state = 'sent'

@@ -4,7 +4,8 @@ import { inSites } from '../../access/store-sites.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { documentText } from '../../platform/sealing/document-column.ts'
 import type { SiteTable } from '../../access/tables.ts'
 import type { SiteContent } from '../store-sites.ts'
 import type { Reach } from './reach.ts'
@@ -112,7 +113,7 @@ export function updateSiteRow(
 ): Promise<Site> {
   return tx
     .updateTable('site')
-    .set({ name, timezone, doc: json(doc), modifiedAt: at })
+    .set({ name, timezone, doc: documentText(doc), modifiedAt: at })
     .where('orgId', '=', orgId)
     .where('id', '=', id)
     .returningAll()

@@ -4,7 +4,8 @@ import { inSites } from '../../access/store-sites.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { sizesOf } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { documentText } from '../../platform/sealing/document-column.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { SiteGroupTable } from '../tables.ts'
 import type { SiteGroup } from './site-group.ts'
@@ -62,14 +63,14 @@ type NewSiteGroup = Pick<SiteGroupRow, 'id' | 'name' | 'doc'> & { readonly at: D
 export async function insertSiteGroup(tx: Tx, scope: OrgScope, { id, name, doc, at }: NewSiteGroup): Promise<void> {
   await tx
     .insertInto('siteGroup')
-    .values({ orgId: scope.orgId, id, name, doc: json(doc), createdAt: at, modifiedAt: at })
+    .values({ orgId: scope.orgId, id, name, doc: documentText(doc), createdAt: at, modifiedAt: at })
     .execute()
 }
 
 export async function updateSiteGroupRow(tx: Tx, scope: OrgScope, { id, name, doc, at }: NewSiteGroup): Promise<void> {
   await tx
     .updateTable('siteGroup')
-    .set({ name, doc: json(doc), modifiedAt: at })
+    .set({ name, doc: documentText(doc), modifiedAt: at })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()

@@ -1,5 +1,6 @@
 import type { SiteScope } from '../../access/scope.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx } from '../../platform/db.ts'
+import { documentText } from '../../platform/sealing/document-column.ts'
 import type { SiteSetting } from '../store-setting.ts'
 
 /** Undefined while the site has no settings of its own. */
@@ -17,7 +18,7 @@ export async function upsertSiteSetting(
   { orgId, siteId }: SiteScope,
   { doc, at }: { readonly doc: Record<string, unknown>; readonly at: Date },
 ): Promise<SiteSetting> {
-  const written = { doc: json(doc), modifiedAt: at }
+  const written = { doc: documentText(doc), modifiedAt: at }
   return tx
     .insertInto('siteSetting')
     .values({ orgId, siteId, createdAt: at, ...written })
