@@ -70,16 +70,30 @@ it('a second server or a migration refuses a database that a server uses', async
 it('a server starts immediately after the previous one was killed, on an external database and on the embedded one', async () => {
   const { url } = await createDatabase()
   const env = { SIGNALBOX_DATABASE_URL: url }
-  const killed = await startServerProcess({ dataDir: await temporaryDir(), env })
+  const dataDir = await temporaryDir()
+  const killed = await startServerProcess({ dataDir, env })
   await killed.kill('SIGKILL')
-  const next = await startServerProcess({ dataDir: await temporaryDir(), env })
+  const next = await startServerProcess({ dataDir, env })
   expect((await fetch(`${next.url}/api/v1/self`)).status).toBe(401)
 
-  const dataDir = await temporaryDir()
-  const embedded = await startServerProcess({ dataDir })
+  const folder = await temporaryDir()
+  const embedded = await startServerProcess({ dataDir: folder })
   await embedded.kill('SIGKILL')
-  const again = await startServerProcess({ dataDir })
+  const again = await startServerProcess({ dataDir: folder })
   expect((await fetch(`${again.url}/api/v1/self`)).status).toBe(401)
+})
+
+it('a server refuses a database whose secrets are encrypted with another key', async () => {
+  const { url } = await createDatabase()
+  const env = { SIGNALBOX_DATABASE_URL: url }
+  const first = await startServerProcess({ dataDir: await temporaryDir(), env })
+  await first.kill('SIGKILL')
+  const dataDir = await temporaryDir()
+  const { code, complaint } = await run('server', { ...env, SIGNALBOX_DATA_DIR: dataDir })
+  expect(complaint).toBe(
+    `signalbox: ${dataDir}/secret.key is not the key with which the secrets in the database are encrypted: restore it from the backup of the data folder\n`,
+  )
+  expect(code).toBe(1)
 })
 
 it('a server that has lost its database to another one stops in order and reports the reason', async () => {
