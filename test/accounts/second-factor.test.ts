@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Browser, codeAt, createBrowser, isEmptyAnswer } from '../support/browser.ts'
+import { tokenIn, waitForMail } from '../support/mails.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -349,6 +350,21 @@ describe('an organization that requires a second factor', () => {
     const created = await browser.call('POST', '/self/apitokens', { name: 'new' })
     const as = { ...org, token: created.body.key }
     expect((await server.call('GET', `/orgs/${org.orgId}`, { as })).status).toBe(200)
+  })
+
+  it('admits whom it invites once they have one, and they accept without one', async () => {
+    const guest = await server.addOrg('Guest')
+    const body = { email: guest.email, privileges: [{ scope: 'org', role: 'read' }] }
+    expect((await server.call('POST', `/orgs/${org.orgId}/invites`, { as: org, body })).status).toBe(200)
+    expect((await requireIn(org)).status).toBe(200)
+    const invited = createBrowser(server)
+    await invited.login(guest.email, guest.password)
+    const token = tokenIn(await waitForMail(server.dataDir, guest.email))
+    expect((await invited.call('POST', `/invite/verify/${token}`)).status).toBe(200)
+    expect(await invited.call('GET', `/orgs/${org.orgId}`)).toMatchObject(refusal)
+    expect((await invited.call('GET', `/orgs/${guest.orgId}`)).status).toBe(200)
+    await enrol(invited)
+    expect((await invited.call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
   })
 
   it('locks nobody out of another one, and can be left', async () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type OutboundHttp, type OutboundOptions, createOutboundHttp } from '../../src/platform/outbound-http.ts'
@@ -97,6 +98,27 @@ describe('responses of receivers', () => {
     expect(await post(outboundWith(), rude.url)).toMatchObject({ kind: 'failed' })
     const babbling = await rawServer((socket) => socket.end('nonsense\r\n\r\n'))
     expect(await post(outboundWith(), babbling.url)).toMatchObject({ kind: 'failed' })
+  })
+
+  it('count as failed if the receiver accepts a large message and never reads it', async () => {
+    const sockets: Socket[] = []
+    const port = await listen(createServer({ pauseOnConnect: true }, (socket) => void sockets.push(socket)))
+    const answer = await outboundWith().send({
+      url: `http://127.0.0.1:${port}/`,
+      method: 'POST',
+      headers: {},
+      body: Buffer.alloc(64 * 1024 * 1024),
+      verifyCert: true,
+      timeoutMs: 200,
+    })
+    expect(answer).toEqual({ kind: 'failed', error: 'no answer within 200 ms' })
+    const [socket] = sockets
+    if (socket === undefined || sockets.length > 1) throw new Error(`${sockets.length} connections`)
+    // The receiver now reads what has arrived, and finds the end of the connection.
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.resume()
+    await closed
+    expect(socket.bytesRead).toBeLessThan(64 * 1024 * 1024)
   })
 
   it('are cut off after 16 KiB of a gibibyte of body, and the connection is dropped', async () => {
@@ -312,10 +334,30 @@ describe('blocked addresses', () => {
 })
 
 describe('certificates', () => {
+  async function tlsReceiver(certificate: { readonly key: string; readonly cert: string }): Promise<string> {
+    const server = createTlsServer(certificate, (_request, response) => response.end('hello'))
+    return `https://127.0.0.1:${await listen(server)}/`
+  }
+
+  it.each([
+    ['has expired', () => selfSigned('127.0.0.1', new Date(Date.now() - 3600e3)), /certificate has expired/],
+    ['is for another host', () => selfSigned('127.0.0.2'), /IP: 127\.0\.0\.1 is not in the cert's list/],
+    ['is valid', () => selfSigned('127.0.0.1'), null],
+  ] as const)('of a trusted authority: one that %s', async (_what, create, error) => {
+    const certificate = await create()
+    const trusted = getCACertificates('default')
+    setDefaultCACertificates([...trusted, certificate.cert])
+    try {
+      const answer = await post(outboundWith(), await tlsReceiver(certificate))
+      if (error === null) expect(answer).toMatchObject({ kind: 'answer', status: 200 })
+      else expect(answer).toMatchObject({ kind: 'failed', error: expect.stringMatching(error) })
+    } finally {
+      setDefaultCACertificates(trusted)
+    }
+  })
+
   it('are verified unless the webhook disables this', async () => {
-    const { key, cert } = await selfSigned('127.0.0.1')
-    const server = createTlsServer({ key, cert }, (_request, response) => response.end('hello'))
-    const url = `https://127.0.0.1:${await listen(server)}/`
+    const url = await tlsReceiver(await selfSigned('127.0.0.1'))
     const outbound = outboundWith()
     const body = Buffer.from('{}')
     const send = (verifyCert: boolean) =>

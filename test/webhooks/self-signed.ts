@@ -4,14 +4,17 @@ import * as x509 from '@peculiar/x509'
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
-/** Creates a self-signed certificate for an address, as PEM texts. */
-export async function selfSigned(ip: string): Promise<{ key: string; cert: string }> {
+/** Creates a self-signed certificate for an address, as PEM texts. Without `notAfter` it is valid for an hour. */
+export async function selfSigned(
+  ip: string,
+  notAfter = new Date(Date.now() + 3600e3),
+): Promise<{ key: string; cert: string }> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const cert = await x509.X509CertificateGenerator.createSelfSigned(
     {
       name: `CN=${ip}`,
-      notBefore: new Date(Date.now() - 3600e3),
-      notAfter: new Date(Date.now() + 3600e3),
+      notBefore: new Date(Date.now() - 7200e3),
+      notAfter,
       keys,
       signingAlgorithm: algorithm,
       extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'ip', value: ip }])],
