@@ -5,12 +5,12 @@ import { createSecureContext } from 'node:tls'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { AccountSettings } from '../accounts/parts.ts'
-import { MAX_PER_NETWORK } from '../http/connections.ts'
-import { AppError } from '../platform/errors.ts'
 import type { LogLevel } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { accountEnvironment, isProviderSetting, parseAccountSettings } from './config-accounts.ts'
+import { type ConnectionSettings, connectionEnvironment, parseConnectionSettings } from './config-connections.ts'
 import { limitEnvironment, parseLimits } from './config-limits.ts'
+import { invalid, parseCidrs, splitList } from './config-values.ts'
 import { parseWebhookLimits, webhookEnvironment } from './config-webhooks.ts'
 import { type StorageSettings, parseStorageSettings, storageEnvironment } from './config-storage.ts'
 import type { Limits } from '../platform/limits.ts'
@@ -68,13 +68,7 @@ const Environment = Type.Object({
   ),
   SIGNALBOX_UPGRADE_RETENTION_DAYS: integer(1, 36_500, 'days that upgrades are kept once they have ended; default 400'),
   ...accountEnvironment,
-  SIGNALBOX_TRUSTED_PROXIES: text('ranges of reverse proxies whose X-Forwarded-For is believed, separated by commas'),
-  SIGNALBOX_PROXY_PROTOCOL_FROM: text('ranges of load balancers that send PROXY headers, separated by commas'),
-  SIGNALBOX_CONNECTION_NETWORK_MAX: integer(
-    1,
-    1_000_000,
-    `open connections to the API from one address, or one /64 of IPv6; default ${MAX_PER_NETWORK}`,
-  ),
+  ...connectionEnvironment,
   ...limitEnvironment,
   ...webhookEnvironment,
   SIGNALBOX_WEBHOOK_ALLOW_CIDRS: text('private ranges that webhooks may call, separated by commas'),
@@ -111,12 +105,7 @@ export interface Config {
   readonly webhookLimits: WebhookLimits
   /** May contain credentials; null = no proxy. */
   readonly egressProxy: string | null
-  /** Ranges of reverse proxies whose X-Forwarded-For is trusted. */
-  readonly trustedProxies: readonly string[]
-  /** Ranges of load balancers that send PROXY headers to every port. */
-  readonly balancers: readonly string[]
-  /** Open connections to the API from one network. */
-  readonly connectionsPerNetwork: number
+  readonly connections: ConnectionSettings
   readonly accounts: AccountSettings
   readonly smtpUrl: string | null
   readonly mailFrom: string
@@ -158,9 +147,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     webhookAllowCidrs: parseCidrs('SIGNALBOX_WEBHOOK_ALLOW_CIDRS', env.SIGNALBOX_WEBHOOK_ALLOW_CIDRS),
     webhookLimits: parseWebhookLimits(env),
     egressProxy: parseUrl('SIGNALBOX_EGRESS_PROXY', env.SIGNALBOX_EGRESS_PROXY, ['http:', 'https:']),
-    trustedProxies: parseCidrs('SIGNALBOX_TRUSTED_PROXIES', env.SIGNALBOX_TRUSTED_PROXIES),
-    balancers: parseCidrs('SIGNALBOX_PROXY_PROTOCOL_FROM', env.SIGNALBOX_PROXY_PROTOCOL_FROM),
-    connectionsPerNetwork: env.SIGNALBOX_CONNECTION_NETWORK_MAX ?? MAX_PER_NETWORK,
+    connections: parseConnectionSettings(env),
     accounts: parseAccountSettings(env, environment, servesLoopbackOnly(host, baseUrl)),
     smtpUrl: parseUrl('SIGNALBOX_SMTP_URL', env.SIGNALBOX_SMTP_URL, ['smtp:', 'smtps:']),
     mailFrom: env.SIGNALBOX_MAIL_FROM ?? 'Signalbox <signalbox@localhost>',
@@ -292,26 +279,4 @@ function parseUrl(name: string, value: string | undefined, protocols: readonly s
   if (url === null || !protocols.includes(url.protocol))
     throw invalid(name, `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
   return value.replace(/\/+$/, '')
-}
-
-function splitList(value: string | undefined): string[] {
-  return (value ?? '')
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
-}
-
-function parseCidrs(name: string, value: string | undefined): string[] {
-  const cidrs = splitList(value)
-  for (const cidr of cidrs) {
-    const [address = '', bits = ''] = cidr.split('/')
-    const family = isIP(address)
-    if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128))
-      throw invalid(name, `${cidr} is not an address range like 10.0.0.0/8`)
-  }
-  return cidrs
-}
-
-function invalid(name: string, why: string): AppError {
-  return new AppError('invalid', `${name} ${why}`)
 }

@@ -16,7 +16,7 @@ export interface HttpParts {
   readonly stream?: { readonly checkMs: number }
   readonly tls: { readonly cert: string; readonly key: string } | null
   /** How clients reach the server. */
-  readonly network: Pick<HttpOptions, 'trustedProxies' | 'balancers' | 'maxPerNetwork'>
+  readonly network: Pick<HttpOptions, 'trustedProxies' | 'balancers' | 'connectionsPerNetwork'>
   /** Data folder of the built-in device CA; null where the operator runs a CA. */
   readonly deviceCaDir: string | null
   readonly agents: AgentGateway

@@ -138,9 +138,9 @@ async function startParts(
     operatorKey,
     tls: tls.http,
     network: {
-      trustedProxies: config.trustedProxies,
-      balancers: config.balancers,
-      maxPerNetwork: config.connectionsPerNetwork,
+      trustedProxies: config.connections.trustedProxies,
+      balancers: config.connections.balancers,
+      connectionsPerNetwork: config.connections.httpPerNetwork,
     },
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
     agents: agentGateway(dataDir.path, {

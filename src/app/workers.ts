@@ -16,6 +16,7 @@ import { type Jobs, startJobs } from '../platform/jobs.ts'
 import type { LogOutput } from '../platform/log.ts'
 import type { Mailer } from '../platform/mail.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
+import type { ConnectionPolicy } from '../platform/connection-gate.ts'
 import { loadOrMake } from '../platform/secrets.ts'
 import { defaultMxedgeUpgradeOptions } from '../mxedges/upgrades/options.ts'
 import { startMxedgeUpgrades } from '../mxedges/upgrades/worker.ts'
@@ -106,7 +107,9 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
 }
 
 async function gatewayOptions(ctx: Context, parts: WorkerParts): Promise<GatewayThreadOptions> {
-  const { host, ucentralPort: port, edgePort, netconfPort, balancers, logLevel } = parts.config
+  const { connections: settings, host, ucentralPort: port, edgePort, netconfPort, logLevel } = parts.config
+  const { devicesPerNetwork: maxPerNetwork, balancers } = settings
+  const connections: ConnectionPolicy = { maxPerNetwork, balancers }
   return {
     connection: { ...parts.connection, max: poolSizes.gateway },
     dataDir: parts.dataDir,
@@ -114,12 +117,12 @@ async function gatewayOptions(ctx: Context, parts: WorkerParts): Promise<Gateway
     logOutput: parts.logOutput,
     readTime: parts.readTime,
     protocols: {
-      ucentral: { host, port, tls: parts.gatewayTls, balancers },
-      edge: { host, port: edgePort, tls: parts.edgeTls, balancers },
+      ucentral: { host, port, tls: parts.gatewayTls, connections },
+      edge: { host, port: edgePort, tls: parts.edgeTls, connections },
       netconf:
         netconfPort === null
           ? null
-          : { host, port: netconfPort, privateKey: sshUserKey(ctx.secrets).privateKey, balancers },
+          : { host, port: netconfPort, privateKey: sshUserKey(ctx.secrets).privateKey, connections },
     },
     nodeId: await loadNodeId(parts.dataDir),
     localCertificates: parts.localCertificates,

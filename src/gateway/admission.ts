@@ -63,8 +63,8 @@ export class Admission<T> {
     return this.#waiting
   }
 
-  /** True if a connection waits only because too many handshakes are under way. Ask after `decide`. */
-  get isFull(): boolean {
+  /** True while connections wait although the rate would admit one: too many handshakes are under way. */
+  get lacksPlaces(): boolean {
     return this.#waiting > 0 && this.#tokens >= 1
   }
 

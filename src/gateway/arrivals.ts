@@ -4,7 +4,8 @@ import { InputWatch } from './input-watch.ts'
 
 /**
  * Holds connections that are not sessions yet. They first wait unread for their turn; clients allow 30 s for TLS. Then
- * each one has a deadline, because its peer has proved little. An access point gives up 5 s after its upgrade request:
+ * each one has a deadline, because its peer has proved little. While others wait for a place, the one that has been silent
+ * for longest has to go. An access point gives up 5 s after its upgrade request:
  * after a later answer it does not connect again until its watchdog restarts it after 5 minutes.
  */
 export interface Arrivals {
@@ -25,12 +26,12 @@ export interface Arrivals {
 
 /** Time limits for connections that are not sessions yet. */
 export interface ArrivalTimes {
-  /** How long a peer may stay silent once TLS has begun, while others wait for its place. */
-  readonly silenceMs: number
   /** From the beginning of TLS to the upgrade request. */
   readonly upgradeMs: number
   /** From the arrival of the request to its answer. */
   readonly answerMs: number
+  /** How long a peer may be silent during TLS while others wait for its place. */
+  readonly silentMs: number
   /** How often waiting connections are checked. */
   readonly lookMs: number
 }
@@ -40,32 +41,32 @@ export interface ArrivalsOptions extends ArrivalTimes {
   readonly now: () => number
   /** Called when the connection's turn has come. */
   readonly beginTls: (socket: Socket) => void
-  readonly onRefused: (why: 'busy' | 'late', socket: Socket) => void
+  readonly onRefused: (why: 'busy' | 'late' | 'silent', socket: Socket) => void
 }
 
 interface Arrival {
   readonly socket: Socket
   readonly address: string
-  /** When TLS began, and how many bytes of other things had been read; null before. */
-  begun: { readonly atMs: number; readonly bytes: number } | null
   /** When the connection is dropped; null while it waits for TLS to begin. */
   dueMs: number | null
-  /** True while it occupies a place among the handshakes. */
-  isShakingHands: boolean
   /** True when it gets no answer; the refusal has been counted. */
   isHeld: boolean
+  /** What has been read from it, and when more was read for the last time. */
+  bytesRead: number
+  heardMs: number
 }
 
 export function createArrivals(options: ArrivalsOptions): Arrivals {
-  const { now, silenceMs, upgradeMs, answerMs, beginTls, onRefused } = options
+  const { now, upgradeMs, answerMs, silentMs, beginTls, onRefused } = options
   const admission = new Admission<Arrival>(options.admission)
   /** By remote address and port, which are the same for the raw socket and the TLS socket on top of it. */
   const arrivals = new Map<string, Arrival>()
+  const handshakes = new Set<Arrival>()
   const input = new InputWatch()
   let timer: NodeJS.Timeout | null = null
   let isStopped = false
 
-  function refuse(why: 'busy' | 'late', socket: Socket): void {
+  function refuse(why: 'busy' | 'late' | 'silent', socket: Socket): void {
     arrivals.delete(endpointOf(socket))
     onRefused(why, socket)
     socket.destroy()
@@ -74,11 +75,9 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
   function begin(arrival: Arrival): void {
     // The peer may have disconnected while it waited.
     if (arrival.socket.destroyed) return admission.leave(arrival.address)
-    const atMs = now()
-    const { bytesRead, readableLength } = arrival.socket
-    arrival.begun = { atMs, bytes: bytesRead - readableLength }
-    arrival.dueMs = atMs + upgradeMs
-    arrival.isShakingHands = true
+    arrival.dueMs = now() + upgradeMs
+    arrival.heardMs = now()
+    handshakes.add(arrival)
     beginTls(arrival.socket)
   }
 
@@ -87,23 +86,28 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     const { entered, refused } = admission.decide(now())
     for (const { socket } of refused) refuse('busy', socket)
     for (const arrival of entered) begin(arrival)
-    const silent = admission.isFull ? longestSilent() : undefined
-    if (silent === undefined) return
-    refuse('late', silent.socket)
-    leave(silent)
   }
 
-  /** Finds the connection that has been silent for longest, and for too long, since TLS began on it. */
-  function longestSilent(): Arrival | undefined {
-    let longest: Arrival | undefined
-    for (const arrival of arrivals.values()) {
-      const { socket, begun, isShakingHands } = arrival
-      if (!isShakingHands || begun === null || socket.bytesRead > begun.bytes) continue
-      // What arrived later may not have been read yet.
-      if (input.sinceMs - begun.atMs < silenceMs) continue
-      if (longest?.begun == null || begun.atMs < longest.begun.atMs) longest = arrival
+  function listen(nowMs: number): void {
+    for (const arrival of handshakes) {
+      if (arrival.socket.bytesRead === arrival.bytesRead) continue
+      arrival.bytesRead = arrival.socket.bytesRead
+      arrival.heardMs = nowMs
     }
-    return longest
+  }
+
+  /** Frees as many places of silent peers as others need. */
+  function evictSilent(): void {
+    while (admission.lacksPlaces) {
+      const first = [...handshakes].reduce<Arrival | null>(
+        (a, b) => (a !== null && a.heardMs <= b.heardMs ? a : b),
+        null,
+      )
+      // What has arrived since then may still be unread.
+      if (first === null || input.sinceMs - first.heardMs < silentMs) return
+      refuse('silent', first.socket)
+      leave(first)
+    }
   }
 
   /** Continues to check while connections wait. */
@@ -111,14 +115,15 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     timer ??= setTimeout(() => {
       timer = null
       input.look(now())
+      listen(now())
       admit()
+      evictSilent()
       if (arrivals.size > 0) lookAgain()
     }, options.lookMs)
   }
 
   function leave(arrival: Arrival | undefined): void {
-    if (arrival?.isShakingHands !== true) return
-    arrival.isShakingHands = false
+    if (arrival === undefined || !handshakes.delete(arrival)) return
     admission.leave(arrival.address)
     if (admission.waiting > 0) admit()
   }
@@ -128,7 +133,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
     add(socket, address) {
       const endpoint = endpointOf(socket)
       if (arrivals.size === 0) input.begin(now())
-      const arrival: Arrival = { socket, address, begun: null, dueMs: null, isShakingHands: false, isHeld: false }
+      const arrival: Arrival = { socket, address, dueMs: null, isHeld: false, bytesRead: 0, heardMs: 0 }
       arrivals.set(endpoint, arrival)
       socket.once('close', () => {
         if (arrivals.get(endpoint) === arrival) arrivals.delete(endpoint)

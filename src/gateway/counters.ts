@@ -3,7 +3,9 @@ import { type Counters, createCounters } from '../platform/metrics.ts'
 const names = [
   'sessions',
   'refused_busy',
+  'refused_network',
   'refused_late',
+  'refused_silent',
   'refused_tls',
   'refused_identity',
   'refused_request',

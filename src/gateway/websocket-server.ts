@@ -7,8 +7,8 @@ import { TLSSocket } from 'node:tls'
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
 import { plainSerial } from '../devices/certificates/certificate.ts'
 import type { AdmissionLimits } from './admission.ts'
-import type { ClientAddresses } from '../platform/proxy-protocol/client-addresses.ts'
 import type { GatewayTls } from './device-ca.ts'
+import type { ConnectionGate } from '../platform/connection-gate.ts'
 import { type ArrivalTimes, type Arrivals, createArrivals } from './arrivals.ts'
 
 /** The largest frame; a larger one closes the session. */
@@ -30,19 +30,19 @@ export interface Peer<I> {
 }
 
 /**
- * Why a connection did not become a session. `busy`: too many at once. `late`: too slow to be answered in time. `tls`:
- * the handshake failed. `identity`: a certificate that
+ * Why a connection did not become a session. `busy`: too many at once. `network`: too many from its network. `late`: too
+ * slow to be answered in time. `silent`: silent while others waited for its place. `tls`: the handshake failed. `identity`: a certificate that
  * names no device. `request`: not a WebSocket request for `/`.
  * `flooding`: the device has exceeded its allowance.
  */
-export type Refusal = 'busy' | 'late' | 'tls' | 'identity' | 'request' | 'flooding'
+export type Refusal = 'busy' | 'network' | 'late' | 'silent' | 'tls' | 'identity' | 'request' | 'flooding'
 
 export interface WebSocketServerOptions<I> {
   readonly host: string
   /** 0 selects a free port. */
   readonly port: number
   readonly tls: GatewayTls
-  readonly clients: ClientAddresses
+  readonly gate: ConnectionGate
   readonly admission: AdmissionLimits
   readonly now: () => number
   readonly times: ArrivalTimes
@@ -64,19 +64,21 @@ export interface WebSocketListener {
 
 /** Starts the listener that devices connect to: WebSocket over mutual TLS. */
 export async function startWebSocketServer<I>(options: WebSocketServerOptions<I>): Promise<WebSocketListener> {
-  const { clients } = options
   const arrivals = createArrivals({
     admission: options.admission,
     now: options.now,
     ...options.times,
     beginTls: (socket) => void https.emit('connection', socket),
-    onRefused: (why, socket) => options.onRefused(why, clients.of(socket)),
+    onRefused: (why, socket) => options.onRefused(why, options.gate.addressOf(socket)),
   })
   const https = createTlsServer(options, arrivals)
   // A waiting socket must not be read, because its first bytes belong to TLS.
-  const listener = createServer({ pauseOnConnect: true }, (socket) => {
-    clients.read(socket, (address) => arrivals.add(socket, address))
-  })
+  const listener = createServer({ pauseOnConnect: true }, (socket) =>
+    options.gate.pass(socket, {
+      enter: (address) => arrivals.add(socket, address),
+      refuse: (address) => options.onRefused('network', address),
+    }),
+  )
   const port = await listen(listener, options)
   return {
     port,
@@ -115,9 +117,9 @@ function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arriva
   }
   const sockets = new WebSocketServer(settings)
   https.on('secureConnection', (socket: TLSSocket) => arrivals.shakenHands(socket))
-  https.on('tlsClientError', (_error, socket) => options.onRefused('tls', options.clients.of(socket)))
+  https.on('tlsClientError', (_error, socket) => options.onRefused('tls', options.gate.addressOf(socket)))
   https.on('request', (request, response) => {
-    options.onRefused('request', options.clients.of(request.socket))
+    options.onRefused('request', options.gate.addressOf(request.socket))
     response.writeHead(426, { upgrade: 'websocket', connection: 'close' }).end()
   })
   https.on('upgrade', (request, socket, head) => upgrade({ sockets, options, arrivals }, { request, socket, head }))
@@ -138,7 +140,7 @@ interface UpgradeHost<I> {
 
 function upgrade<I>({ sockets, options, arrivals }: UpgradeHost<I>, { request, socket, head }: Upgrade): void {
   if (!arrivals.checkInTime(request.socket)) return
-  const address = options.clients.of(request.socket)
+  const address = options.gate.addressOf(request.socket)
   // ws handles the errors of a socket that it accepts; we must handle those of a socket that we refuse.
   const refuse = (status: string, why: Refusal): void => {
     options.onRefused(why, address)

@@ -12,14 +12,14 @@ import { uuidv7 } from 'uuidv7'
 import type { Authenticate } from '../access/authenticate.ts'
 import type { Caller } from '../access/authorize.ts'
 import { AppError } from '../platform/errors.ts'
+import { createConnectionGate } from '../platform/connection-gate.ts'
 import type { Logger } from '../platform/log.ts'
-import { createClientAddresses } from '../platform/proxy-protocol/client-addresses.ts'
 import { MAX_PUBLIC_BYTES, limitBodyTime, takeLargeBodies } from './body-limits.ts'
 import { replyToBrokenRequest, replyToExpectation } from './broken-requests.ts'
 import { assertOneHost, assertPlainBody, hasBody } from './check-headers.ts'
-import { MAX_PER_NETWORK, guardConnections } from './connections.ts'
 import { replyWithError } from './errors.ts'
 import { createForwardedForCheck } from './forwarded-for.ts'
+import { guardConnections } from './guard-connections.ts'
 import { takeJson } from './json.ts'
 import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
@@ -43,6 +43,8 @@ declare module 'fastify' {
 
 /** A client that sends its headers more slowly occupies a socket for nothing. Uploads may take their time. */
 const timeouts = { headersTimeout: 15_000, keepAliveTimeout: 65_000, requestTimeout: 0 }
+/** Default of `connectionsPerNetwork`: many people may share one address. */
+export const MAX_PER_NETWORK = 2000
 /** Of TLS. */
 const HANDSHAKE_MS = 15_000
 /** The parser would refuse a request without `Host` with an empty answer; assertOneHost() says why. */
@@ -63,8 +65,8 @@ export interface HttpOptions {
   readonly trustedProxies?: readonly string[]
   /** Ranges of load balancers that send PROXY headers; default none. */
   readonly balancers?: readonly string[]
-  /** Open connections from one network; default 1000. */
-  readonly maxPerNetwork?: number
+  /** Connections that one network may have open at a time; those of trusted proxies are not counted. Default 2000. */
+  readonly connectionsPerNetwork?: number
   /** Default 30 s. */
   readonly bodyMs?: number
   /** Whether clients reach the server by HTTPS, its own or that of a proxy; asked at each request. */
@@ -74,9 +76,10 @@ export interface HttpOptions {
 /** Creates a server with the conventions of the interface and no routes yet. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
   const { tls, trustedProxies = [], balancers = [], bodyMs = BODY_MS, isSecure = () => tls !== null } = options
-  const { maxPerNetwork = MAX_PER_NETWORK } = options
-  const log = options.log.child({ part: 'http' })
-  const loggerInstance: FastifyBaseLogger = log
+  const { connectionsPerNetwork = MAX_PER_NETWORK } = options
+  const policy = { maxPerNetwork: connectionsPerNetwork, uncounted: trustedProxies, balancers }
+  const gate = createConnectionGate(policy, options.log)
+  const loggerInstance: FastifyBaseLogger = options.log.child({ part: 'http' })
   const http = Fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
@@ -90,15 +93,15 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     // A path that can't be decoded, or with an endless segment, fails before any route is found.
     frameworkErrors: replyWithError,
     clientErrorHandler: replyToBrokenRequest,
-    serverFactory(handler) {
-      const server =
+    serverFactory: (handler) =>
+      guardConnections(
         tls === null
           ? createServer({ ...timeouts, ...parsing }, handler)
-          : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, handler)
-      const clients = createClientAddresses({ balancers, log })
-      guardConnections(server, { clients, maxPerNetwork, trustedProxies, log })
-      return server.setTimeout(SILENCE_MS).on('checkExpectation', replyToExpectation)
-    },
+          : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, handler),
+        gate,
+      )
+        .setTimeout(SILENCE_MS)
+        .on('checkExpectation', replyToExpectation),
   })
   http.setValidatorCompiler(compileValidator)
   // Presenters pick every field; a second pick by a response schema would only drop what was kept on purpose.

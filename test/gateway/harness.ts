@@ -22,6 +22,7 @@ import { createProtocols } from '../../src/gateway/protocols.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
 import { decodeFrame, encodeNotification, encodeResult } from '../../src/gateway/jsonrpc.ts'
 import type { UcentralLimits } from '../../src/gateway/ucentral/limits.ts'
+import { type ConnectionPolicy, defaultConnections } from '../../src/platform/connection-gate.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { sha256Hex } from '../../src/platform/secrets.ts'
@@ -42,8 +43,7 @@ export type RunningGateway = Gateway & { readonly port: number }
 export interface StartOptions {
   readonly nodeId?: string
   readonly limits?: AllLimits
-  /** Ranges of load balancers that send PROXY headers. */
-  readonly balancers?: readonly string[]
+  readonly connections?: ConnectionPolicy
   /** Further protocols besides uCentral. */
   readonly protocols?: readonly Protocol[]
 }
@@ -110,7 +110,8 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
     },
     async start(options = {}) {
       const limits = { ...quick, ...options.limits }
-      const address = { host: '127.0.0.1', port: 0, tls, limits, balancers: options.balancers ?? [] }
+      const { connections = defaultConnections } = options
+      const address = { host: '127.0.0.1', port: 0, tls, limits, connections }
       const gateway = await startGateway(ctx, {
         protocols: [...createProtocols({ ucentral: address, edge: address }), ...(options.protocols ?? [])],
         nodeId: options.nodeId ?? nodeId,

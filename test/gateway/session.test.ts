@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { get } from 'node:https'
-import { type AddressInfo, connect, createServer } from 'node:net'
 import { type TLSSocket, connect as connectTls } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -358,66 +357,4 @@ describe('connections beyond the number of concurrent TLS handshakes', () => {
     expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect(gateway.counters.read()).toMatchObject({ sessions: 1, refused_busy: 2 })
   })
-})
-
-/** Relays to the gateway as a load balancer does, with this header before the bytes of each client. */
-async function startBalancer(port: number, header: string): Promise<number> {
-  const balancer = createServer((client) => {
-    const server = connect(port, '127.0.0.1')
-    for (const socket of [client, server]) socket.on('error', () => socket.destroy())
-    // One packet holds the header and the beginning of TLS.
-    client.once('data', (first: Buffer) => {
-      server.write(Buffer.concat([Buffer.from(header), first]))
-      client.pipe(server).pipe(client)
-    })
-  })
-  await new Promise<void>((resolve) => void balancer.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void balancer.close())
-  return (balancer.address() as AddressInfo).port
-}
-
-describe('a load balancer', () => {
-  const header = 'PROXY TCP4 198.51.100.9 192.0.2.1 4711 15002\r\n'
-
-  test('tells from where a device connects', async () => {
-    const gateway = await harness.start({ balancers: ['127.0.0.1/32'] })
-    const mac = newMac()
-    await harness.claim(mac)
-    const device = await openDevice(await startBalancer(gateway.port, header), harness.ca, { mac })
-    device.hello(connectParams(mac))
-    await untilConnected(mac)
-    const { extIp } = await harness.ctx.db
-      .selectFrom('deviceFact')
-      .select('extIp')
-      .where('deviceId', '=', deviceIdOf(mac))
-      .executeTakeFirstOrThrow()
-    expect(extIp).toBe('198.51.100.9')
-  })
-
-  test('is believed only where the operator names it', async () => {
-    const gateway = await harness.start()
-    const socket = connect(await startBalancer(gateway.port, header), '127.0.0.1')
-    onTestFinished(() => void socket.destroy())
-    socket.write('TLS')
-    await counted(gateway, 'refused_tls')
-  })
-})
-
-test('a silent connection makes room for one that speaks', async () => {
-  const limits = { admission: { perSecond: 1000, burst: 1000, handshakes: 3, waitMs: 20_000 } }
-  const gateway = await harness.start({ limits })
-  const silent = Array.from({ length: 6 }, () => connect(gateway.port, '127.0.0.1').resume())
-  for (const socket of silent) onTestFinished(() => void socket.destroy())
-  await Promise.all(silent.map((socket) => once(socket, 'connect')))
-  const mac = newMac()
-  await harness.claim(mac)
-  const opened = openDevice(gateway.port, harness.ca, { mac })
-  // One network has at most two of three places.
-  for (const refused of [2, 4, 5]) {
-    harness.advance(2100)
-    await waitUntil(`${refused} to have left`, () => gateway.counters.read().refused_late === refused)
-  }
-  const device = await opened
-  device.hello(connectParams(mac))
-  await untilConnected(mac)
 })

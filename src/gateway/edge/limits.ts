@@ -8,8 +8,8 @@ export interface EdgeLimits extends ArrivalTimes, SilenceLimits {
 
 export const defaultLimits: EdgeLimits = {
   admission: { perSecond: 300, burst: 600, handshakes: 200, waitMs: 20_000 },
+  silentMs: 2000,
   lookMs: 10,
-  silenceMs: 2000,
   upgradeMs: 20_000,
   answerMs: 10_000,
   helloMs: 30_000,

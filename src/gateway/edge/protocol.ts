@@ -5,9 +5,9 @@ import { deviceIdOf } from '../../devices/device.ts'
 import { parseRouterName } from '../../devices/routers/identity.ts'
 import { ROUTER_FAMILY } from '../../devices/routers/register-router.ts'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
-import { createClientAddresses } from '../../platform/proxy-protocol/client-addresses.ts'
 import { Allowances } from '../allowance.ts'
 import type { ProvenIdentity } from '../appliance-link.ts'
+import { type ConnectionPolicy, createConnectionGate, defaultConnections } from '../../platform/connection-gate.ts'
 import type { GatewayTls } from '../device-ca.ts'
 import type { Decode } from '../device-link.ts'
 import type { SentCommand } from '../driver.ts'
@@ -34,8 +34,7 @@ export interface EdgeOptions {
   readonly port: number
   /** Its CA is the one that signs the certificates of agents. */
   readonly tls: GatewayTls
-  /** Ranges of load balancers that send PROXY headers; default none. */
-  readonly balancers?: readonly string[]
+  readonly connections?: ConnectionPolicy
   readonly limits?: Partial<EdgeLimits>
 }
 
@@ -52,7 +51,7 @@ type AgentIdentity = (ProvenIdentity & { readonly role: 'appliance' }) | (Router
 
 type AnySession = ApplianceSession | RouterSession
 
-async function listen(host: LinkHost, { limits: changed, balancers = [], ...address }: EdgeOptions): Promise<Listener> {
+async function listen(host: LinkHost, { limits: changed, connections, ...address }: EdgeOptions): Promise<Listener> {
   const limits: EdgeLimits = { ...defaultLimits, ...changed }
   const sessions = createOpenSessions<AnySession>(({ deviceId }) => deviceId)
   const allowances = new Allowances()
@@ -69,7 +68,7 @@ async function listen(host: LinkHost, { limits: changed, balancers = [], ...addr
   })
   const server = await startWebSocketServer<AgentIdentity>({
     ...address,
-    clients: createClientAddresses({ balancers, log: host.ctx.log }),
+    gate: createConnectionGate(connections ?? defaultConnections, host.ctx.log),
     admission: limits.admission,
     now: host.now,
     times: limits,

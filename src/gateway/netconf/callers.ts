@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net'
 import { Admission, type AdmissionLimits } from '../admission.ts'
+import { InputWatch } from '../input-watch.ts'
 
 /**
  * Holds connections whose devices have not said who they are. They first wait unread for their turn, because each
- * handshake costs time and memory before the device has proved anything. Then each one has a deadline.
+ * handshake costs time and memory before the device has proved anything. Then each one has a deadline. While others wait
+ * for a place, the one on which SSH has not begun for longest has to go.
  */
 export interface Callers {
   add(socket: Socket, address: string): void
@@ -24,9 +26,11 @@ export interface CallersOptions {
   /** How long a connection may take, from its turn on: until SSH begins, and until it is a link. */
   readonly preambleMs: number
   readonly helloMs: number
+  /** How long a connection may be without SSH while others wait for its place. */
+  readonly silentMs: number
   /** Called when the connection's turn has come. */
   readonly begin: (socket: Socket, address: string) => void
-  readonly onRefused: (why: 'busy' | 'late', address: string) => void
+  readonly onRefused: (why: 'busy' | 'late' | 'silent', address: string) => void
 }
 
 interface Caller {
@@ -34,12 +38,15 @@ interface Caller {
   readonly address: string
   /** Null while the connection waits for its turn. */
   dueMs: number | null
+  /** When its turn came; null before, and once SSH has begun. */
+  silentSinceMs: number | null
 }
 
 export function createCallers(options: CallersOptions): Callers {
-  const { now, lookMs, preambleMs, helloMs, begin, onRefused } = options
+  const { now, lookMs, preambleMs, helloMs, silentMs, begin, onRefused } = options
   const admission = new Admission<Caller>(options.admission)
   const callers = new Map<Socket, Caller>()
+  const input = new InputWatch()
   let timer: NodeJS.Timeout | null = null
   let isStopped = false
 
@@ -49,7 +56,7 @@ export function createCallers(options: CallersOptions): Callers {
     if (admission.waiting > 0) admit()
   }
 
-  function refuse(why: 'busy' | 'late', caller: Caller): void {
+  function refuse(why: 'busy' | 'late' | 'silent', caller: Caller): void {
     onRefused(why, caller.address)
     caller.socket.destroy()
   }
@@ -64,8 +71,21 @@ export function createCallers(options: CallersOptions): Callers {
         admission.leave(caller.address)
         continue
       }
+      caller.silentSinceMs = now()
       caller.dueMs = now() + preambleMs
       begin(caller.socket, caller.address)
+    }
+  }
+
+  /** Frees as many places of silent devices as others need. */
+  function evictSilent(): void {
+    while (admission.lacksPlaces) {
+      // In the order of their arrival, which is that of their turns.
+      const first = [...callers.values()].find(({ silentSinceMs }) => silentSinceMs !== null)
+      // What has arrived since then may still be unread.
+      if (first === undefined || input.sinceMs - (first.silentSinceMs ?? 0) < silentMs) return
+      refuse('silent', first)
+      remove(first)
     }
   }
 
@@ -73,24 +93,30 @@ export function createCallers(options: CallersOptions): Callers {
     if (timer !== null || isStopped) return
     timer = setTimeout(() => {
       timer = null
+      input.look(now())
       admit()
+      evictSilent()
       if (admission.waiting > 0) lookAgain()
     }, lookMs)
   }
 
   return {
     add(socket, address) {
-      const caller: Caller = { socket, address, dueMs: null }
+      const caller: Caller = { socket, address, dueMs: null, silentSinceMs: null }
       callers.set(socket, caller)
       socket.on('error', () => socket.destroy())
       socket.once('close', () => remove(caller))
       admission.add(caller, address, now())
       admit()
-      if (admission.waiting > 0) lookAgain()
+      if (admission.waiting === 0) return
+      if (timer === null) input.begin(now())
+      lookAgain()
     },
     extend(socket) {
       const caller = callers.get(socket)
-      if (caller?.dueMs != null) caller.dueMs += helloMs - preambleMs
+      if (caller?.dueMs == null) return
+      caller.dueMs += helloMs - preambleMs
+      caller.silentSinceMs = null
     },
     leave(socket) {
       const caller = callers.get(socket)

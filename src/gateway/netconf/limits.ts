@@ -2,6 +2,8 @@ import type { AdmissionLimits } from '../admission.ts'
 
 export interface NetconfLimits {
   readonly admission: AdmissionLimits
+  /** How long a device may be silent before SSH while others wait for its place. */
+  readonly silentMs: number
   /** How often waiting connections are checked, while there are any. */
   readonly lookMs: number
   /** From the turn of a connection to the beginning of SSH. */
@@ -17,6 +19,7 @@ export interface NetconfLimits {
 export const defaultLimits: NetconfLimits = {
   // A handshake takes several milliseconds of this process, of which RSA host keys take the most.
   admission: { perSecond: 100, burst: 100, handshakes: 100, waitMs: 30_000 },
+  silentMs: 2000,
   lookMs: 10,
   preambleMs: 15_000,
   helloMs: 60_000,

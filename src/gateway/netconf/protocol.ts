@@ -1,6 +1,6 @@
 import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
 import { SSH_USER } from '../../devices/call-home/ssh-user.ts'
-import { createClientAddresses } from '../../platform/proxy-protocol/client-addresses.ts'
+import { type ConnectionPolicy, createConnectionGate, defaultConnections } from '../../platform/connection-gate.ts'
 import type { LinkHost, Listener, Protocol } from '../protocol.ts'
 import { Allowances } from '../allowance.ts'
 import { createTurns } from '../turns.ts'
@@ -16,8 +16,7 @@ export interface NetconfOptions {
   readonly port: number
   /** With which the gateway logs in to devices, in the format of OpenSSH. */
   readonly privateKey: string
-  /** Ranges of load balancers that send PROXY headers; default none. */
-  readonly balancers?: readonly string[]
+  readonly connections?: ConnectionPolicy
   readonly limits?: Partial<NetconfLimits>
 }
 
@@ -40,10 +39,13 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
   const sockets = new Set<Socket>()
   const turns = createTurns(now)
   const allowances = new Allowances()
-  const clients = createClientAddresses({ balancers: options.balancers ?? [], log: ctx.log })
   let isStopped = false
 
-  function refuse(why: Refusal | 'busy' | 'late' | 'error', address: string, detail?: string): void {
+  function refuse(
+    why: Refusal | 'busy' | 'network' | 'late' | 'silent' | 'error',
+    address: string,
+    detail?: string,
+  ): void {
     counters.add(why === 'error' ? 'message_failed' : `refused_${why}`)
     const level = why === 'host_key' || why === 'foreign' ? 'warn' : 'debug'
     ctx.log[level]({ why, address, detail }, 'refused a connection')
@@ -86,14 +88,19 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
     begin: (socket, address) => void begin(socket, address),
     onRefused: refuse,
   })
+  const gate = createConnectionGate(options.connections ?? defaultConnections, ctx.log)
   // A request is several small packets: the last one would wait for the device's delayed acknowledgement of the first.
   const listener = createServer(
     { pauseOnConnect: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS },
-    (socket) => {
-      sockets.add(socket)
-      socket.once('close', () => sockets.delete(socket))
-      clients.read(socket, (address) => callers.add(socket, address))
-    },
+    (socket) =>
+      gate.pass(socket, {
+        enter(address) {
+          sockets.add(socket)
+          socket.once('close', () => sockets.delete(socket))
+          callers.add(socket, address)
+        },
+        refuse: (address) => refuse('network', address),
+      }),
   )
   const port = await open(listener, options)
   return {

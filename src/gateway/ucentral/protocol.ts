@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto'
+import { type ConnectionPolicy, createConnectionGate, defaultConnections } from '../../platform/connection-gate.ts'
 import type { GatewayTls } from '../device-ca.ts'
 import type { LinkHost, Listener, Protocol } from '../protocol.ts'
 import { FAMILY } from './driver.ts'
 import { type UcentralLimits, defaultLimits } from './limits.ts'
 import { parseMac } from '../../devices/device.ts'
 import { startWebSocketServer } from '../websocket-server.ts'
-import { createClientAddresses } from '../../platform/proxy-protocol/client-addresses.ts'
 import { createSessions } from './sessions.ts'
 
 export interface UcentralOptions {
@@ -13,8 +13,7 @@ export interface UcentralOptions {
   /** 0 selects a free port. */
   readonly port: number
   readonly tls: GatewayTls
-  /** Ranges of load balancers that send PROXY headers; default none. */
-  readonly balancers?: readonly string[]
+  readonly connections?: ConnectionPolicy
   readonly limits?: Partial<UcentralLimits>
 }
 
@@ -25,14 +24,14 @@ export function ucentral(options: UcentralOptions): Protocol {
 
 async function listen(
   host: LinkHost,
-  { limits: changed, balancers = [], ...address }: UcentralOptions,
+  { limits: changed, connections, ...address }: UcentralOptions,
 ): Promise<Listener> {
   const limits: UcentralLimits = { ...defaultLimits, ...changed }
   const gatewayName = new X509Certificate(address.tls.cert).toLegacyObject().subject.CN
   const sessions = createSessions(host, { limits, gatewayName: String(gatewayName) })
   const server = await startWebSocketServer({
     ...address,
-    clients: createClientAddresses({ balancers, log: host.ctx.log }),
+    gate: createConnectionGate(connections ?? defaultConnections, host.ctx.log),
     admission: limits.admission,
     now: host.now,
     times: limits,

@@ -1,0 +1,30 @@
+import type { Server, Socket } from 'node:net'
+import { type TLSSocket, Server as TlsServer } from 'node:tls'
+import type { ConnectionGate } from '../platform/connection-gate.ts'
+
+/**
+ * Lets an HTTP or HTTPS server see only the connections that pass the gate, before TLS and HTTP begin on them, and makes
+ * their requests come from the address of the client.
+ */
+export function guardConnections<S extends Server>(server: S, gate: ConnectionGate): S {
+  const serve = server.listeners('connection')
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) =>
+    gate.pass(socket, {
+      enter(address) {
+        // A TLS socket finds its client by the peer of this one.
+        if (!(server instanceof TlsServer)) presentAs(socket, address)
+        for (const listener of serve) Reflect.apply(listener, server, [socket])
+      },
+    }),
+  )
+  server.prependListener('secureConnection', (socket: TLSSocket) => {
+    const address = gate.addressOf(socket)
+    if (address !== null) presentAs(socket, address)
+  })
+  return server
+}
+
+function presentAs(socket: Socket, address: string): void {
+  if (socket.remoteAddress !== address) Object.defineProperty(socket, 'remoteAddress', { value: address })
+}
