@@ -1,0 +1,106 @@
+import pg from 'pg'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Context } from '../../src/platform/context.ts'
+import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
+import { createTestClock } from '../support/test-clock.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { countBrokenLanes } from './broken-lanes.ts'
+import { type Harness, createHarness } from './harness.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+let harness: Harness
+let receiver: Receiver
+beforeEach(async () => {
+  harness = await createHarness(createTestClock())
+  receiver = await startReceiver()
+})
+afterEach(async () => {
+  await harness.close()
+  await receiver.kill()
+})
+
+/** A context whose statements all fail from a certain one on, as those of a process that was killed before it. */
+function killedBefore(statement: number): { readonly ctx: Context; readonly isDead: () => boolean } {
+  let statements = 0
+  const { ctx } = harness
+  const db = ctx.db.withPlugin({
+    transformQuery({ node }) {
+      statements += 1
+      if (statements >= statement) throw new Error('killed')
+      return node
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  })
+  return { ctx: { ...ctx, db, hotDb: db }, isDead: () => statements >= statement }
+}
+
+async function isDrained(): Promise<boolean> {
+  const events = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
+  return events.length === 0 && (await harness.waiting()).messages === 0
+}
+
+const received = () => new Set(receiver.received.flatMap(({ events }) => events.map(({ message }) => String(message))))
+
+it('loses nothing when it is killed before any of its statements', async () => {
+  await harness.addWebhook({ url: receiver.url, topics: ['audits'], single_event_per_message: true })
+  const committed = new Set<string>()
+  const stopped: Promise<void>[] = []
+  let statement = 0
+  for (let isDead = true; isDead;) {
+    statement += 1
+    const message = `event of round ${statement}`
+    await harness.audit(message)
+    committed.add(message)
+    const killed = killedBefore(statement)
+    const workers = await startWebhookWorkers(killed.ctx, { outbound: harness.outbound }).catch(() => null)
+    await waitUntil('killed, or done before', async () => killed.isDead() || (await isDrained()))
+    isDead = killed.isDead()
+    // A dead run takes some time to give up what it can no longer write.
+    if (workers !== null) stopped.push(workers.stop())
+    expect(await countBrokenLanes(harness)).toBe(0)
+  }
+  await Promise.all(stopped)
+  expect(received()).toEqual(committed)
+  expect(statement).toBeGreaterThan(5)
+  const deliveries = await harness.deliveries()
+  expect(deliveries.filter(({ status }) => status === 'success')).toHaveLength(committed.size)
+}, 120_000)
+
+it('goes on after a restart of the database during a delivery', async () => {
+  const { database } = harness.connection
+  const operator = new pg.Client({ ...harness.connection, database: 'postgres' })
+  await operator.connect()
+  try {
+    await harness.addWebhook({ url: receiver.url, topics: ['audits'], single_event_per_message: true })
+    const held: (() => void)[] = []
+    receiver.answer((_request, response) => void held.push(() => response.writeHead(200).end()))
+    await harness.start()
+    await harness.audit('before')
+    harness.wake()
+    await waitUntil('a delivery', () => held.length === 1)
+    await operator.query(`alter database ${database} allow_connections false`)
+    await operator.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database])
+    await waitUntil('the end of all connections', async () => {
+      const { rowCount } = await operator.query('select from pg_stat_activity where datname = $1', [database])
+      return rowCount === 0
+    })
+    await expect(harness.audit('never')).rejects.toThrow()
+    receiver.answer((_request, response) => void response.writeHead(200).end())
+    for (const answer of held) answer()
+    await operator.query(`alter database ${database} allow_connections true`)
+    await waitUntil('the database', () =>
+      harness.audit('after').then(
+        () => true,
+        () => false,
+      ),
+    )
+    harness.wake()
+    await waitUntil('everything delivered', isDrained)
+    expect(received()).toEqual(new Set(['before', 'after']))
+    const deliveries = await harness.deliveries()
+    expect(deliveries.filter(({ status }) => status === 'success')).toHaveLength(2)
+    expect(await countBrokenLanes(harness)).toBe(0)
+  } finally {
+    await operator.end()
+  }
+}, 60_000)
