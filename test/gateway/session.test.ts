@@ -8,6 +8,7 @@ import { deviceIdOf } from '../../src/devices/device.ts'
 import { issueDeviceCertificate, makeCa } from '../../src/gateway/device-ca.ts'
 import type { Gateway } from '../../src/gateway/start-gateway.ts'
 import { compressParams } from '../../src/gateway/jsonrpc.ts'
+import { issueCertificate } from '../support/client-certificates.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, connectParams, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
@@ -72,6 +73,15 @@ describe('mutual TLS', () => {
     await counted(gateway, 'refused_tls')
   })
 
+  test("refuses a certificate of the gateway's CA that has expired", async () => {
+    const gateway = await harness.start()
+    const [valid, anHourAgo] = [await issueCertificate(harness.ca, `CN=${newMac()}`), new Date(Date.now() - 3600e3)]
+    await openDevice(gateway.port, harness.ca, { identity: valid })
+    const identity = await issueCertificate(harness.ca, `CN=${newMac()}`, false, anHourAgo)
+    await expect(openDevice(gateway.port, harness.ca, { identity })).rejects.toThrow()
+    await counted(gateway, 'refused_tls')
+  })
+
   test("refuses a certificate of the gateway's CA whose name is not a MAC", async () => {
     const gateway = await harness.start()
     await expect(openDevice(gateway.port, harness.ca, { mac: 'gateway' })).rejects.toThrow('403')
@@ -114,6 +124,17 @@ describe('mutual TLS', () => {
     expect(await firstLine(slow)).toBe('HTTP/1.1 101 Switching Protocols')
   })
 
+  test('negotiates no compression, whatever the client offers', async () => {
+    const gateway = await harness.start()
+    const socket = await openTls(gateway.port)
+    const offers = ['Sec-WebSocket-Protocol: ucentral-broker', 'Sec-WebSocket-Extensions: permessage-deflate', '', '']
+    const answer = once(socket, 'data')
+    socket.write(upgradeRequest.replace('\r\n\r\n', `\r\n${offers.join('\r\n')}`))
+    const [head] = (await answer) as [Buffer]
+    expect(head.toString('latin1')).toMatch(/^HTTP\/1.1 101 /)
+    expect(head.toString('latin1')).not.toMatch(/sec-websocket-extensions/i)
+  })
+
   test('answers plain HTTP requests with 426', async () => {
     const gateway = await harness.start()
     const { certificatePem: cert, keyPem: key } = await issueDeviceCertificate(harness.ca, newMac())
@@ -126,6 +147,28 @@ describe('mutual TLS', () => {
     expect(status).toBe(426)
   })
 })
+
+test.each([
+  ['unknown', 'coldboot'],
+  ['AP', 'recovery'],
+  ['Switch', 'certupdate'],
+  [undefined, undefined],
+])(
+  'a device connects that calls its platform %s and its reason %s, with an event right behind',
+  async (platform, reason) => {
+    const gateway = await harness.start()
+    const mac = newMac()
+    await harness.claim(mac)
+    const device = await openDevice(gateway.port, harness.ca, { mac })
+    const capabilities = { compatible: 'test_model', model: 'Test model', ...(platform !== undefined && { platform }) }
+    device.hello({ capabilities, reason })
+    device.send('event', { data: { event: [1, { type: 'health', payload: {} }] } })
+    await untilConnected(mac)
+    await device.untilTelemetryCall()
+    expect(device.socket.readyState).toBe(device.socket.OPEN)
+    expect((await harness.status(mac)).firmware).toBe('1.0.0')
+  },
+)
 
 describe('bad input closes the session or is dropped, and affects no other session', () => {
   test('a serial that differs from the certificate closes the session and does not affect its victim', async () => {

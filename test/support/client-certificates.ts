@@ -70,6 +70,7 @@ export async function issueCertificate(
   issuer: Pick<DeviceCa, 'certificate' | 'signingKey'>,
   subject: string,
   isCa = false,
+  notAfter = new Date(Date.now() + 3600e3),
 ): Promise<DeviceCa> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const certificate = await X509CertificateGenerator.create(
@@ -77,7 +78,8 @@ export async function issueCertificate(
       serialNumber: '01',
       subject,
       issuer: issuer.certificate.subject,
-      notAfter: new Date(Date.now() + 3600e3),
+      notBefore: new Date(Date.now() - 7200e3),
+      notAfter,
       publicKey: keys.publicKey,
       signingKey: issuer.signingKey,
       signingAlgorithm: algorithm,
