@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { documentText } from '../platform/sealing/document-column.ts'
@@ -49,19 +49,22 @@ export async function upsertSetting(
 
 /** Combines what all organizations of the admin demand of a new password. */
 export async function passwordPolicyOf(reader: Reader, adminId: string): Promise<PasswordPolicy> {
-  return strictestPolicy(await listSettingsOfAdmin(reader, adminId))
+  const rows = await reader
+    .selectFrom('orgSetting')
+    .select(partOfDocument(['password_policy']).as('doc'))
+    .where('orgId', 'in', (eb) => eb.selectFrom('privilege').select('orgId').where('adminId', '=', adminId))
+    .execute()
+  return strictestPolicy(rows.map(({ doc }) => doc))
 }
 
 /** True if `api_policy.no_reveal` hides the organization's secrets from everyone. */
 export async function hidesSecrets(reader: Reader, scope: InOrg): Promise<boolean> {
-  const setting = await findSetting(reader, scope)
-  return setting !== undefined && settingDocument(setting).api_policy?.no_reveal === true
+  return (await findPart(reader, scope, ['api_policy'])).api_policy?.no_reveal === true
 }
 
 /** Returns what the role `installer` may work on; the defaults where nothing is set. */
 export async function findInstallerSetting(reader: Reader, scope: InOrg): Promise<InstallerSetting> {
-  const setting = await findSetting(reader, scope)
-  return installerSettingOf(setting === undefined ? {} : settingDocument(setting))
+  return installerSettingOf(await findPart(reader, scope, ['installer']))
 }
 
 /** A site of an organization, or the organization itself where the site is null. */
@@ -101,14 +104,12 @@ export async function listWindows<S extends string | null>(
   )
 }
 
-/** Reads some fields alone: the rest of thousands of settings may be long. */
 async function readerOf(
   reader: Reader,
   places: readonly SettingPlace[],
   fields: readonly string[],
 ): Promise<(place: SettingPlace) => Document> {
-  const part = sql<Document>`(
-    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(doc) where key = ${anyOf(fields)})`
+  const part = partOfDocument<Document>(fields)
   const orgIds = [...new Set(places.map(({ orgId }) => orgId))]
   const siteIds = [...new Set(places.flatMap(({ siteId }) => siteId ?? []))]
   const ofOrgs = await reader
@@ -127,16 +128,20 @@ async function readerOf(
   return ({ orgId, siteId }) => deriveSetting(byOrg.get(orgId) ?? {}, bySite.get(siteId ?? '') ?? {})
 }
 
-async function listSettingsOfAdmin(reader: Reader, adminId: string): Promise<SettingDocument[]> {
-  const rows = await reader
+async function findPart(
+  reader: Reader,
+  { orgId }: InOrg,
+  fields: readonly (keyof SettingDocument)[],
+): Promise<SettingDocument> {
+  const row = await reader
     .selectFrom('orgSetting')
-    .selectAll()
-    .where('orgId', 'in', (eb) => eb.selectFrom('privilege').select('orgId').where('adminId', '=', adminId))
-    .execute()
-  return rows.map(settingDocument)
+    .select(partOfDocument(fields).as('doc'))
+    .where('orgId', '=', orgId)
+    .executeTakeFirst()
+  return row?.doc ?? {}
 }
 
-/** The route's schema checked these members before they were stored. */
-function settingDocument({ doc }: Setting): SettingDocument {
-  return doc
+/** Selects some fields of settings alone: the others may have a hundred kilobytes. Their schema was checked when they were stored. */
+function partOfDocument<T = SettingDocument>(fields: readonly string[]): RawBuilder<T> {
+  return sql<T>`(select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(doc) where key = ${anyOf(fields)})`
 }

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { passwordPolicyOf } from '../../src/orgs/store-setting.ts'
+import { systemScope } from '../../src/access/scope.ts'
+import { findAccessByEmail } from '../../src/access/store.ts'
+import { findInstallerSetting, hidesSecrets, passwordPolicyOf } from '../../src/orgs/store-setting.ts'
 import { addSite } from '../support/devices.ts'
 import { addPerson } from '../support/people.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
@@ -134,4 +136,23 @@ describe('api_policy.no_reveal', () => {
     expect((await server.call('GET', path)).body.cloudshark).toEqual(hidden)
     await put({ api_policy: { no_reveal: false } })
   })
+})
+
+it('are read in part where a request depends on some of them, however long they are', async () => {
+  await put({ later: 'x'.repeat(100_000), api_policy: { no_reveal: true }, installer: { grace_period: 9 } })
+  let chars = 0
+  const db = server.ctx.db.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      chars += JSON.stringify(result.rows).length
+      return result
+    },
+  })
+  const scope = systemScope('accounts', server.org.orgId)
+  expect(await hidesSecrets(db, scope)).toBe(true)
+  expect(await findInstallerSetting(db, scope)).toMatchObject({ graceDays: 9 })
+  expect(await passwordPolicyOf(db, server.org.adminId)).toBeDefined()
+  expect(await findAccessByEmail(db, server.org.email)).toMatchObject({ adminId: server.org.adminId })
+  expect(chars).toBeLessThan(5000)
+  await put({ '-later': '', '-api_policy': '', '-installer': '' })
 })
