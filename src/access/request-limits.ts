@@ -64,8 +64,8 @@ function assertWithin({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: n
   throw tooManyRequests(`No more than ${limit} ${what}.`, Math.max(1, Math.ceil(msBeforeNext / 1000)))
 }
 
-/** Returns the person, or the organization, whose token it is. */
-function accountOf({ adminId, privileges }: Counted): string {
+/** Returns the person, or the organization, whose session or token it is. */
+export function accountOf({ adminId, privileges }: Pick<Principal, 'adminId' | 'privileges'>): string {
   return adminId ?? privileges[0]?.orgId ?? ''
 }
 

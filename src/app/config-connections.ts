@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { MAX_REQUESTS_PER_ACCOUNT } from '../http/work-limits.ts'
 import { defaultConnections } from '../platform/connection-gate.ts'
 import { parseCidrs } from './config-values.ts'
 
@@ -10,6 +11,8 @@ export interface ConnectionSettings {
   readonly balancers: readonly string[]
   readonly httpPerNetwork: number
   readonly devicesPerNetwork: number
+  /** Requests of one account that are in work at a time. */
+  readonly requestsPerAccount: number
 }
 
 const count = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, description }))
@@ -24,6 +27,9 @@ export const connectionEnvironment = {
   SIGNALBOX_HTTP_CONNECTIONS_PER_NETWORK: count(
     'connections that one IPv4 address or IPv6 /64 may have open to the HTTP port; default 2000',
   ),
+  SIGNALBOX_REQUESTS_PER_ACCOUNT: count(
+    `requests of one account that are in work at a time, with all its sessions and tokens; default ${MAX_REQUESTS_PER_ACCOUNT}`,
+  ),
   SIGNALBOX_DEVICE_CONNECTIONS_PER_NETWORK: count(
     'the same, to each port for devices, where all devices behind one address count; default 20000',
   ),
@@ -36,6 +42,7 @@ export function parseConnectionSettings(env: Env): ConnectionSettings {
     trustedProxies: parseCidrs('SIGNALBOX_TRUSTED_PROXIES', env.SIGNALBOX_TRUSTED_PROXIES),
     balancers: parseCidrs('SIGNALBOX_PROXY_PROTOCOL_FROM', env.SIGNALBOX_PROXY_PROTOCOL_FROM),
     httpPerNetwork: env.SIGNALBOX_HTTP_CONNECTIONS_PER_NETWORK ?? 2000,
+    requestsPerAccount: env.SIGNALBOX_REQUESTS_PER_ACCOUNT ?? MAX_REQUESTS_PER_ACCOUNT,
     devicesPerNetwork: env.SIGNALBOX_DEVICE_CONNECTIONS_PER_NETWORK ?? defaultConnections.maxPerNetwork,
   }
 }

@@ -17,6 +17,8 @@ export interface HttpParts {
   readonly tls: { readonly cert: string; readonly key: string } | null
   /** How clients reach the server. */
   readonly network: Pick<HttpOptions, 'trustedProxies' | 'balancers' | 'connectionsPerNetwork'>
+  /** See ApiCallers. */
+  readonly requestsPerAccount?: number
   /** Data folder of the built-in device CA; null where the operator runs a CA. */
   readonly deviceCaDir: string | null
   readonly agents: AgentGateway

@@ -115,7 +115,12 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   const oauth = createOauth(ctx, parts.accounts.settings)
   const operations = apiOperations(ctx, parts, { guard, oauth })
   await serveOpenApi(http, { operations, version })
-  await serveApi(http, { authenticate, sessionCookie: () => sessionCookieOf(ctx) }, [serveOperations(ctx, operations)])
+  const callers = {
+    authenticate,
+    sessionCookie: () => sessionCookieOf(ctx),
+    ...(parts.requestsPerAccount !== undefined && { requestsPerAccount: parts.requestsPerAccount }),
+  }
+  await serveApi(http, callers, [serveOperations(ctx, operations)])
   serveStream(ctx, http, {
     authenticate,
     parts: [deviceStream, mxedgeStream, alarmStream, upgradeStream],

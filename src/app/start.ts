@@ -142,6 +142,7 @@ async function startParts(
       balancers: config.connections.balancers,
       connectionsPerNetwork: config.connections.httpPerNetwork,
     },
+    requestsPerAccount: config.connections.requestsPerAccount,
     deviceCaDir: config.ucentralTls === null ? dataDir.path : null,
     agents: agentGateway(dataDir.path, {
       address: () => ({ host: tls.gatewayHost, port: edgePort }),

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 /** Of whoever the server does not know. Routes that need more, such as assertions of identity providers, say so. */
 export const MAX_PUBLIC_BYTES = 16 * 1024
 /** JSON of a caller who has been authenticated; uploads have limits of their own. */
-const MAX_JSON_BYTES = 1024 * 1024
+export const MAX_JSON_BYTES = 1024 * 1024
 
 /** Lets the routes of this context that are not `public` take JSON of 1 MiB. They must authenticate before they read it. */
 export function takeLargeBodies(http: FastifyInstance): void {

@@ -25,6 +25,7 @@ import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
 import { compileValidator } from './validate.ts'
+import { MAX_REQUESTS_PER_ACCOUNT, createWorkLimits } from './work-limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -141,14 +142,17 @@ interface ApiCallers {
   readonly authenticate: Authenticate
   /** Returns the name of the cookie with a session. */
   readonly sessionCookie: () => string
+  /** Requests of one account that are in work at a time; default 100. */
+  readonly requestsPerAccount?: number
 }
 
 /** Adds the routes of the interface under /api/v1. Each needs credentials unless its config says `public`. */
 export async function serveApi(
   http: FastifyInstance,
-  { authenticate, sessionCookie }: ApiCallers,
+  { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT }: ApiCallers,
   plugins: readonly FastifyPluginAsync[],
 ): Promise<void> {
+  const enterWork = createWorkLimits(requestsPerAccount)
   await http.register(
     async (api) => {
       api.decorateRequest('caller')
@@ -161,6 +165,7 @@ export async function serveApi(
         request.caller = await identify(request, authenticate, request.cookies[sessionCookie()])
         if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
           throw new AppError('unauthenticated', 'Two factor authentication is required.')
+        enterWork(request.caller.principal, request.raw, reply.raw)
       })
       for (const plugin of plugins) await api.register(plugin)
     },

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import { Type } from 'typebox'
+import { expect, it, onTestFinished } from 'vitest'
+import type { Principal } from '../../src/access/principal.ts'
+import { createHttpServer, serveApi } from '../../src/http/server.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const person = (adminId: string): Principal => ({
+  via: 'session',
+  adminId,
+  tokenId: null,
+  sessionHash: null,
+  tokenName: '',
+  email: 'someone@example.com',
+  firstName: '',
+  lastName: '',
+  passwordModifiedAt: null,
+  noTracking: null,
+  profile: {},
+  ssoId: null,
+  hasSecondFactor: false,
+  secondFactor: 'none',
+  privileges: [],
+  closedOrgs: new Map(),
+})
+
+/** Starts a server whose callers name their account as their token; `/slow` answers when `release` is called. */
+async function startServer() {
+  const waiting: (() => void)[] = []
+  let checks = Promise.resolve()
+  let begun = 0
+  const http = await createHttpServer({ log: createLog('silent'), tls: null })
+  const authenticate = async ({ authorization = '' }: { readonly authorization?: string | undefined }) => {
+    begun += 1
+    await checks
+    return person(authorization)
+  }
+  await serveApi(http, { authenticate, sessionCookie: () => 'sessionid', requestsPerAccount: 40 }, [
+    async (api) => {
+      const slow = () => new Promise((resolve) => waiting.push(() => resolve({})))
+      api.get('/slow', slow)
+      api.post('/slow', { schema: { body: Type.Object({}) } }, slow)
+      api.get('/quick', () => ({}))
+    },
+  ])
+  await http.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = http.server.address() as AddressInfo
+  const release = (): void => {
+    for (const resolve of waiting.splice(0)) resolve()
+  }
+  onTestFinished(async () => {
+    release()
+    await http.close()
+  })
+  return {
+    port,
+    release,
+    /** Delays the check of all later credentials until the returned function is called. */
+    holdChecks() {
+      const held = Promise.withResolvers<void>()
+      checks = held.promise
+      return held.resolve
+    },
+    begun: () => begun,
+    inWork: (count: number) => waitUntil(`${count} requests in work`, () => Promise.resolve(waiting.length === count)),
+    call: (account: string, path: string, body?: string) =>
+      fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { authorization: account, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { body }),
+      }),
+  }
+}
+
+it('refuses what one account asks for beyond its requests in work, and serves others meanwhile', async () => {
+  const { call, inWork, release } = await startServer()
+  const [busy, other] = [randomUUID(), randomUUID()]
+  const first = Array.from({ length: 40 }, () => call(busy, '/slow'))
+  await inWork(40)
+  const refused = await call(busy, '/quick')
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+  expect(await refused.json()).toEqual({
+    detail: 'Too Many Request. No more than 40 requests of an account at a time.',
+  })
+  expect((await call(other, '/quick')).status).toBe(200)
+  release()
+  expect(new Set((await Promise.all(first)).map(({ status }) => status))).toEqual(new Set([200]))
+  expect((await call(busy, '/quick')).status).toBe(200)
+})
+
+it('refuses bodies of one account beyond 32 MiB in work', async () => {
+  const { call, inWork, release } = await startServer()
+  const busy = randomUUID()
+  const body = `{"text":"${'x'.repeat(1000 * 1024)}"}`
+  const first = Array.from({ length: 32 }, () => call(busy, '/slow', body))
+  await inWork(32)
+  const refused = await call(busy, '/slow', body)
+  expect(refused.status).toBe(429)
+  expect(await refused.json()).toEqual({
+    detail: 'Too Many Request. No more than 33554432 bytes in bodies of an account at a time.',
+  })
+  expect((await call(busy, '/quick')).status).toBe(200)
+  release()
+  await Promise.all(first)
+})
+
+it('counts nothing for clients that have left, also where they left during the check of their credentials', async () => {
+  const { port, call, inWork, holdChecks, begun, release } = await startServer()
+  const busy = randomUUID()
+  const leave = async (isInWork: () => Promise<unknown>) => {
+    const clients = Array.from({ length: 40 }, () => {
+      const socket = connect(port, '127.0.0.1')
+      socket.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${busy}\r\n\r\n`)
+      return socket
+    })
+    await isInWork()
+    await Promise.all(clients.map((socket) => once(socket.destroy(), 'close')))
+  }
+  const isServed = () => waitUntil('a request is served', async () => (await call(busy, '/quick')).status === 200)
+
+  await leave(() => inWork(40))
+  await isServed()
+  release()
+
+  const before = begun()
+  const checked = holdChecks()
+  await leave(() => waitUntil('all are checked', () => Promise.resolve(begun() === before + 40)))
+  for (let turns = 0; turns < 100; turns += 1) await setImmediate()
+  checked()
+  await isServed()
+  expect((await call(busy, '/quick')).status).toBe(200)
+})
