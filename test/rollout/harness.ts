@@ -7,6 +7,7 @@ import type { OrgUpgrade } from '../../src/upgrades/org-upgrade.ts'
 import { getOrgUpgrade } from '../../src/upgrades/store.ts'
 import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
+import type { TestConnection } from '../support/database.ts'
 import {
   type Fleet,
   type Reply,
@@ -26,6 +27,8 @@ export const options: RolloutOptions = { ...defaultRolloutOptions, soakMs: 0 }
 export interface Rollout {
   readonly ctx: Context
   readonly clock: TestClock
+  /** For processes that use the same database. */
+  readonly connection: TestConnection
   /** What was seeded last. */
   readonly org: SeededOrg
   readonly fleet: Fleet
@@ -69,6 +72,9 @@ export function useRollout(): Rollout {
     },
     get clock() {
       return clock
+    },
+    get connection() {
+      return test.database.connection
     },
     get org() {
       return current().org
