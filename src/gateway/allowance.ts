@@ -4,7 +4,7 @@ export interface Cost {
   readonly frames?: number
   /** Bytes on the wire, plus the bytes that compressed messages inflate to. */
   readonly bytes?: number
-  /** Milliseconds for which decoding blocked the event loop. */
+  /** Milliseconds for which decoding, and reading what was decoded, blocked the event loop. */
   readonly decodeMs?: number
 }
 

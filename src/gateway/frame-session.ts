@@ -210,20 +210,30 @@ export abstract class FrameSession {
       const raw = this.#queue.shift()
       if (raw === undefined) break
       this.#queuedBytes -= raw.data.length
-      await this.#handle(await this.#host.turns.run(() => this.#decode(raw)))
+      const frame = await this.#host.turns.run(() => this.#decode(raw))
+      await this.#spendTime(() => this.#handle(frame))
       if (!this.#mustWait()) this.#resume()
     }
   }
 
   #decode({ data, isBinary }: RawFrame): Frame {
     if (isBinary) return { kind: 'malformed', why: 'binary frame' }
-    const startMs = this.#host.now()
-    const envelope = decodeEnvelope(data.toString('utf8'))
-    const { frame, inflatedBytes } =
-      envelope.kind === 'packed' ? this.unpack(envelope) : { frame: envelope, inflatedBytes: 0 }
-    const decodeMs = Math.min(MAX_DECODE_MS, this.#host.now() - startMs)
-    this.#spend({ frames: 1, bytes: inflatedBytes, decodeMs })
+    const { frame, inflatedBytes } = this.#spendTime(() => {
+      const envelope = decodeEnvelope(data.toString('utf8'))
+      return envelope.kind === 'packed' ? this.unpack(envelope) : { frame: envelope, inflatedBytes: 0 }
+    })
+    this.#spend({ frames: 1, bytes: inflatedBytes })
     return frame
+  }
+
+  /** Charges the device for the time until `work` returns, which for a promise is that until it first waits. */
+  #spendTime<T>(work: () => T): T {
+    const startMs = this.#host.now()
+    try {
+      return work()
+    } finally {
+      this.#spend({ decodeMs: Math.min(MAX_DECODE_MS, this.#host.now() - startMs) })
+    }
   }
 
   async #handle(frame: Frame): Promise<void> {

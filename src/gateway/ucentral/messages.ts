@@ -53,12 +53,15 @@ const StateParts = {
 export const State = Type.Object({ serial: Serial, ...StateParts })
 export type State = Static<typeof State>
 
+/** What a device collects between two reports; it sends one at an interval. */
+const MAX_STATES = 64
+
 /** A report that the gateway asked for: for each type, a list of pairs of epoch seconds and content. */
 export const Telemetry = Type.Object({
   serial: Serial,
   data: Type.Optional(
     Type.Object({
-      state: Type.Optional(Type.Array(Type.Tuple([Type.Number(), Type.Object(StateParts)]))),
+      state: Type.Optional(Type.Array(Type.Tuple([Type.Number(), Type.Object(StateParts)]), { maxItems: MAX_STATES })),
     }),
   ),
 })
