@@ -76,6 +76,7 @@ import { agentRegistrationOperations } from '../mxedges/registration/routes.ts'
 import { isImageOfRunningMxedgeUpgrade } from '../mxedges/upgrades/store-records.ts'
 import { mxedgeUpgradeOperations } from '../upgrades/mxedges/routes.ts'
 import { mxedgeOperations } from '../mxedges/routes.ts'
+import { mxedgeUpgradeStream } from '../upgrades/mxedges/routes-channels.ts'
 import { mxedgeStream } from '../mxedges/routes-channels.ts'
 import { mxedgeSupport } from '../mxedges/support/store.ts'
 import type { Context } from '../platform/context.ts'
@@ -123,7 +124,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   await serveApi(http, callers, [serveOperations(ctx, operations)])
   serveStream(ctx, http, {
     authenticate,
-    parts: [deviceStream, mxedgeStream, alarmStream, upgradeStream],
+    parts: [deviceStream, mxedgeStream, alarmStream, upgradeStream, mxedgeUpgradeStream],
     ...parts.stream,
   })
   await http.register(oauthCallbackRoutes(ctx, oauth))

@@ -16,6 +16,7 @@ export type ChangeKind =
   /** A whole upgrade of devices or of SSR routers; `site_upgrade`: the part of it at one site. */
   | 'upgrade'
   | 'site_upgrade'
+  | 'mxedge_upgrade'
 
 export interface Change {
   readonly kind: ChangeKind

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../../access/scope.ts'
 import { type MxedgeEventInput, appendMxedgeEvents } from '../../events/append-mxedge.ts'
@@ -54,10 +55,16 @@ export async function applyRounds(
   await updateUpgrades(
     tx,
     scope,
-    rounds.map(({ upgrade, decision }) => ({ id: upgrade.id, change: decision.upgrade })),
+    rounds.filter(changesUpgrade).map(({ upgrade, decision }) => ({ id: upgrade.id, change: decision.upgrade })),
   )
   for (const round of rounds) await appendRound(tx, scope, round, now)
   await appendMxedgeEvents(tx, scope, steps.flatMap(eventOf), now)
+}
+
+/** Most rounds find an upgrade that waits, which is neither written nor told again. */
+function changesUpgrade({ upgrade, decision }: DecidedRound): boolean {
+  const present = { ...upgrade, finishedAt: null }
+  return Object.entries(decision.upgrade).some(([name, value]) => !isDeepStrictEqual(Reflect.get(present, name), value))
 }
 
 /** What has begun to install ends, also after its maintenance window. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg, SitesScope } from '../../access/scope.ts'
+import { noteChanges } from '../../platform/changes.ts'
 import { type Tx, anyOf, json, noneOf } from '../../platform/db.ts'
 import { columnsOf, insertRows } from '../../platform/rows.ts'
 import { listSessions } from '../sessions/store.ts'
@@ -101,6 +102,7 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, {
     .values({ orgId: scope.orgId, id, siteId, ...contentOf(upgrade), status: 'queued', createdAt: at })
     .execute()
   await insertTargets(tx, scope, upgrade, nowMs)
+  noteChanges(tx, 'mxedge_upgrade', [{ orgId: scope.orgId, id }])
 }
 
 /** Replaces the request, the plan and the targets of a locked upgrade that has not begun. */
@@ -113,6 +115,7 @@ export async function replaceUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, 
     .where('id', '=', upgrade.id)
     .execute()
   await insertTargets(tx, scope, upgrade, nowMs)
+  noteChanges(tx, 'mxedge_upgrade', [{ orgId: scope.orgId, id: upgrade.id }])
 }
 
 /** Deletes the targets of a locked upgrade that is planned anew, so that it may choose the same appliances again. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
+import { noteChanges } from '../../platform/changes.ts'
 import { type Reader, type Tx, json, noneOf } from '../../platform/db.ts'
 import { type NewTarget, insertTargets } from './store-create.ts'
 import type { MxedgeUpgrade } from './store-records.ts'
@@ -116,4 +117,5 @@ export async function insertIncluded(
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute()
+  noteChanges(tx, 'mxedge_upgrade', [{ orgId: scope.orgId, id }])
 }

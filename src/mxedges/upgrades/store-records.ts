@@ -5,7 +5,8 @@ import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
 import type { UpgradeHold } from '../../rollout/rollout.ts'
 import { resumedAt } from '../../rollout/store-hold.ts'
-import { type Reader, type Tx, json, noneOf } from '../../platform/db.ts'
+import { noteChanges } from '../../platform/changes.ts'
+import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { terminalStates } from './upgrade.ts'
 import type { MxedgeUpgradeTable, MxedgeUpgradeTargetTable } from '../tables.ts'
@@ -23,13 +24,28 @@ function selectUpgrades(reader: Reader, scope: SitesScope) {
 
 /** Lists upgrades, the newest first. The request of one is bounded but for its ids, which are omitted, as its notes. */
 export function listUpgrades(reader: Reader, scope: SitesScope, page: Page): Promise<Paged<MxedgeUpgradeItem>> {
-  const hits = selectUpgrades(reader, scope)
-    .select(['orgId', 'id', 'siteId', 'status', 'stopping', 'stopReason', 'hold', 'currentPhase'])
-    .select(['gatePassed', 'phaseOpenedMs', 'counts', 'hardFailures', 'upgradedByPhase', 'startAt', 'createdAt'])
-    .select(['finishedAt', 'waitsUntil', sql<MxedgeUpgrade['request']>`request - 'mxedge_ids'`.as('request')])
-    // There may be windows of ten thousand sites.
-    .select(sql<MxedgeUpgrade['plan']>`plan - 'windows'`.as('plan'))
+  const hits = selectItems(reader, scope)
   return pageOf<MxedgeUpgradeItem>(reader, { hits, direction: 'desc', sizes: smallRows }, page)
+}
+
+/** Lists upgrades as listUpgrades() does. */
+export function listUpgradesById(
+  reader: Reader,
+  scope: SitesScope,
+  ids: readonly string[],
+): Promise<MxedgeUpgradeItem[]> {
+  return selectItems(reader, scope).where('id', '=', anyOf(ids)).orderBy('id').execute()
+}
+
+function selectItems(reader: Reader, scope: SitesScope) {
+  return (
+    selectUpgrades(reader, scope)
+      .select(['orgId', 'id', 'siteId', 'status', 'stopping', 'stopReason', 'hold', 'currentPhase'])
+      .select(['gatePassed', 'phaseOpenedMs', 'counts', 'hardFailures', 'upgradedByPhase', 'startAt', 'createdAt'])
+      .select(['finishedAt', 'waitsUntil', sql<MxedgeUpgrade['request']>`request - 'mxedge_ids'`.as('request')])
+      // There may be windows of ten thousand sites.
+      .select(sql<MxedgeUpgrade['plan']>`plan - 'windows'`.as('plan'))
+  )
 }
 
 /** @throws AppError not_found */
@@ -68,6 +84,7 @@ export async function stopUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, reason: 
     .where('orgId', '=', orgId)
     .where('id', '=', id)
     .execute()
+  noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }
 
 export async function pauseUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, hold: UpgradeHold): Promise<void> {
@@ -77,11 +94,13 @@ export async function pauseUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, hold: U
     .where('orgId', '=', orgId)
     .where('id', '=', id)
     .execute()
+  noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }
 
 /** Resumes a locked upgrade that is held. */
 export async function resumeUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, nowMs: number): Promise<void> {
   await tx.updateTable('mxedgeUpgrade').set(resumedAt(nowMs)).where('orgId', '=', orgId).where('id', '=', id).execute()
+  noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }
 
 /** True if a target that has not ended will download the image. */

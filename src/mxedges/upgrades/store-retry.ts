@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import type { Reopening } from '../../rollout/plan-retry.ts'
+import { noteChanges } from '../../platform/changes.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import { columnsOf, updateRows } from '../../platform/rows.ts'
 import { MAX_RUNS, type MxedgeTargetCounts, type MxedgeTargetRun, type MxedgeUpgradeStatus } from './upgrade.ts'
@@ -66,4 +67,5 @@ export async function reopenUpgrade(
     .where('orgId', '=', orgId)
     .where('id', '=', id)
     .execute()
+  noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }

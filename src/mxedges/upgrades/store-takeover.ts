@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { decideOutcome } from '../../rollout/decide-outcome.ts'
 import { endAfterTakeover, shrinkPhases, takeFromCounts, takeoverReason } from '../../rollout/plan-takeover.ts'
+import { noteChanges } from '../../platform/changes.ts'
 import { type Tx, anyOf, json } from '../../platform/db.ts'
 import { inFlightStates, waitingStates } from './upgrade.ts'
 import type { MxedgeUpgrade } from './store-records.ts'
@@ -87,4 +88,5 @@ async function updateLosing(
     .where('orgId', '=', orgId)
     .where('id', '=', id)
     .execute()
+  noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }

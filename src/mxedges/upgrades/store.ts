@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { roundColumns } from '../../rollout/store-apply.ts'
 import { linkOf } from '../../rollout/target.ts'
+import { noteChanges } from '../../platform/changes.ts'
 import { type Reader, type Tx, anyOf, noneOf } from '../../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../../platform/rows.ts'
 import type { MxedgeService } from '../sessions/facts.ts'
@@ -29,6 +30,7 @@ export async function listOrgsWithUpgrades(reader: Reader, now: Date): Promise<s
 export interface LockedUpgrade extends Omit<MxedgeUpgradeNow, 'targets'> {
   readonly id: string
   readonly siteId: string | null
+  readonly waitsUntil: Date | null
 }
 
 /** Locks the running upgrades of an organization in the order of their ids. A person's change waits until `tx` ends. */
@@ -36,7 +38,7 @@ export function lockRunningUpgrades(tx: Tx, scope: InOrg, now: Date): Promise<Lo
   return tx
     .selectFrom('mxedgeUpgrade')
     .select(['id', 'siteId', 'status', 'stopping', 'stopReason', 'hold', 'gatePassed', 'startAt', 'plan'])
-    .select(['currentPhase', 'phaseOpenedMs', 'counts', 'hardFailures', 'upgradedByPhase'])
+    .select(['currentPhase', 'phaseOpenedMs', 'counts', 'hardFailures', 'upgradedByPhase', 'waitsUntil'])
     .where('orgId', '=', scope.orgId)
     .where(isRunning(now))
     .orderBy('id')
@@ -239,4 +241,5 @@ export async function updateUpgrades(
 ): Promise<void> {
   const rows = changes.map(({ id, change }) => ({ ...change, orgId: scope.orgId, id }))
   await updateRows(tx, upgradeColumns, rows, { key: ['orgId', 'id'] })
+  noteChanges(tx, 'mxedge_upgrade', rows)
 }
