@@ -202,11 +202,17 @@ describe('a preview', () => {
       start_time: expect.any(Number),
       total: 3,
       phases: [
-        { percent: 50, total: 2, mxedges: expect.any(Array) },
-        { percent: 100, total: 1, mxedges: [{ mxedge_id: expect.any(String), steps: [step] }] },
+        { percent: 50, total: 2, begins_about: plan.start_time, mxedges: expect.any(Array) },
+        {
+          percent: 100,
+          total: 1,
+          begins_about: plan.start_time + 120,
+          mxedges: [{ mxedge_id: expect.any(String), steps: [step] }],
+        },
       ],
       skipped: [],
       stops_after_failures: 1,
+      ends_about: plan.start_time + 240,
       notes: [],
     })
     expect(await count()).toBe(before)

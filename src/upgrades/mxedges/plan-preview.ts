@@ -4,6 +4,7 @@ import type { MxedgeStep, MxedgeUpgradePlan } from '../../mxedges/upgrades/upgra
 import { addMs } from '../../platform/clock.ts'
 import { limitOf, phaseLimitOf } from '../previews/plan-preview.ts'
 import { PREVIEW_MS } from '../previews/preview.ts'
+import { planMxedgeEstimate } from './plan-estimate.ts'
 
 /** The plan of an upgrade of edge appliances that was not started. */
 export interface MxedgePreview {
@@ -17,6 +18,8 @@ export interface MxedgePreview {
   readonly skipped: readonly { readonly mxedgeId: string; readonly reason: string }[]
   /** So many failures stop the upgrade; null: no number does, but for those of `phases`. */
   readonly stopsAfterFailures: number | null
+  /** An estimate, where every appliance is present and healthy; null: there is nothing to do. */
+  readonly endsAbout: Date | null
   readonly notes: NewUpgrade['notes']
 }
 
@@ -25,15 +28,19 @@ export interface MxedgePreviewPhase {
   readonly percent: number
   /** So many failures in it stop the upgrade; null: no number of its own. */
   readonly stopsAfterFailures: number | null
+  /** An estimate: when its first appliance begins; null: it has none. */
+  readonly beginsAbout: Date | null
   /** In the order of the plan. */
   readonly appliances: readonly { readonly id: string; readonly steps: readonly MxedgeStep[] }[]
 }
 
 /** Describes an upgrade that is not started. @param percents Cumulative, by phase, where the request names them. */
 export function planMxedgePreview(
-  { id, plan, targets, startAt, notes }: NewUpgrade,
+  upgrade: NewUpgrade,
   { percents, now }: { readonly percents: readonly number[] | null; readonly now: Date },
 ): MxedgePreview {
+  const { id, plan, targets, startAt, notes } = upgrade
+  const estimate = planMxedgeEstimate(upgrade)
   const byPhase = Map.groupBy(targets, ({ phase }) => phase)
   let done = 0
   const phases = plan.phase_sizes.map((size, index): MxedgePreviewPhase => {
@@ -41,6 +48,7 @@ export function planMxedgePreview(
     return {
       percent: percents?.[index] ?? (plan.planned === 0 ? 0 : Math.floor((100 * done) / plan.planned)),
       stopsAfterFailures: phaseLimitOf(plan.gates, index),
+      beginsAbout: estimate.beginsAbout[index] ?? null,
       appliances: (byPhase.get(index + 1) ?? []).map(({ mxedgeId, steps }) => ({ id: mxedgeId, steps })),
     }
   })
@@ -52,6 +60,7 @@ export function planMxedgePreview(
     phases,
     skipped: targets.flatMap(({ mxedgeId, reason }) => (reason === null ? [] : [{ mxedgeId, reason }])),
     stopsAfterFailures: limitOf(plan.max_failure_percentage, plan.planned),
+    endsAbout: estimate.endsAbout,
     notes: notes.filter(({ mxedge_id: id, reason }) => id === undefined || !reason.startsWith('skipped: ')),
   }
 }

@@ -18,6 +18,9 @@ export const MxedgePreviewReply = named(
         stops_after_failures: Type.Optional(
           Type.Integer({ description: 'so many failures in the phase stop the upgrade' }),
         ),
+        begins_about: Type.Optional(
+          Type.Integer({ description: 'an estimate: when its first edge appliance begins; missing: it has none' }),
+        ),
         mxedges: Type.Array(Type.Object({ mxedge_id: Uuid, steps: Type.Array(StepReply) }), {
           description: 'in the order in which they are upgraded',
         }),
@@ -26,6 +29,9 @@ export const MxedgePreviewReply = named(
     skipped: Type.Array(Type.Object({ mxedge_id: Uuid, reason: Type.String() })),
     stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
       description: 'so many failures stop the upgrade; null: no number of all of them does',
+    }),
+    ends_about: Type.Union([Timestamp, Type.Null()], {
+      description: 'an estimate, where every edge appliance is present and healthy; null: there is nothing to do',
     }),
     notes: Type.Array(Type.Object({ mxedge_id: Type.Optional(Uuid), reason: Type.String() })),
   }),
@@ -44,7 +50,7 @@ export const MxedgePlanOutdatedReply = named(
 )
 
 export function presentMxedgePreview(preview: MxedgePreview): Static<typeof MxedgePreviewReply> {
-  const { planId, expiresAt, startAt, total, phases, skipped, stopsAfterFailures, notes } = preview
+  const { planId, expiresAt, startAt, total, phases, skipped, stopsAfterFailures, endsAbout, notes } = preview
   return {
     plan_id: planId,
     expires_at: epochS(expiresAt),
@@ -53,15 +59,17 @@ export function presentMxedgePreview(preview: MxedgePreview): Static<typeof Mxed
     phases: phases.map(presentPhase),
     skipped: skipped.map(({ mxedgeId, reason }) => ({ mxedge_id: mxedgeId, reason })),
     stops_after_failures: stopsAfterFailures,
+    ends_about: endsAbout && Math.floor(epochS(endsAbout)),
     notes: [...notes],
   }
 }
 
-function presentPhase({ percent, stopsAfterFailures, appliances }: MxedgePreview['phases'][number]) {
+function presentPhase({ percent, stopsAfterFailures, beginsAbout, appliances }: MxedgePreview['phases'][number]) {
   return {
     percent,
     total: appliances.length,
     ...(stopsAfterFailures !== null && { stops_after_failures: stopsAfterFailures }),
+    ...(beginsAbout !== null && { begins_about: Math.floor(epochS(beginsAbout)) }),
     mxedges: appliances.map(({ id, steps }) => {
       return { mxedge_id: id, steps: steps.map((step) => presentStep(step, false)) }
     }),
