@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { fieldIn, parseDraft, requestOf } from './draft.ts'
+import { parseDraft, requestOf } from './draft.ts'
 
 it('asks for the latest version everywhere by default', () => {
   expect(requestOf({})).toEqual({
@@ -56,12 +56,4 @@ it('reads any address, and its own again', () => {
       },
     ),
   )
-})
-
-it.each([
-  ['Invalid field canary_phases.1: must be a number', 'canary_phases'],
-  ['Invalid field version: names no image', 'version'],
-  ['There is no such organization', null],
-])('finds the field of %j', (detail, field) => {
-  expect(fieldIn(detail)).toBe(field)
 })

@@ -117,8 +117,3 @@ function parametersOf(draft: SettledDraft): UpgradeRequest {
     ...(gated.length > 0 && { phase_gates: gated.map((phase) => ({ phase, wait_for: 'approval' as const })) }),
   }
 }
-
-/** Returns the field that a refusal names, without its place in a list; null where it names none. */
-export function fieldIn(detail: string): string | null {
-  return /^Invalid field (\w+)/.exec(detail)?.[1] ?? null
-}
