@@ -3,7 +3,9 @@
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../test/support/chromium.ts'
 import { readyUrl, spawnServer } from '../test/support/spawn-server.ts'
 
@@ -31,7 +33,7 @@ const ended = once(server, 'exit')
 try {
   const url = await readyUrl(server)
   const demo = JSON.parse(await readFile(join(dataDir, 'data', 'demo.json'), 'utf8')) as Demo
-  await takeAll(url, demo, await startUpgrade(url, demo))
+  await takeAll(url, demo, { upgradeId: await startUpgrade(url, demo), webhookId: await pingWebhook(url, demo) })
 } finally {
   server.kill('SIGTERM')
   await ended
@@ -40,16 +42,48 @@ try {
 
 /** Starts an upgrade that runs while the pictures are taken. */
 async function startUpgrade(url: string, demo: Demo): Promise<string> {
-  const answer = await fetch(`${url}/api/v1/orgs/${demo.org_id}/devices/upgrade`, {
-    method: 'POST',
-    headers: { authorization: `Token ${demo.api_token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ all_sites: true, strategy: 'canary', version: '3.2.0' }),
-  })
-  if (!answer.ok) throw new Error(`the upgrade was refused: ${await answer.text()}`)
-  return ((await answer.json()) as { readonly id: string }).id
+  const { id } = await post(url, demo, '/devices/upgrade', { all_sites: true, strategy: 'canary', version: '3.2.0' })
+  return id ?? ''
 }
 
-async function takeAll(url: string, demo: Demo, upgradeId: string): Promise<void> {
+/** Creates a webhook and sends it test messages, of which it refuses the second one. */
+async function pingWebhook(url: string, demo: Demo): Promise<string> {
+  const arrivals = new EventEmitter<{ message: [] }>()
+  let received = 0
+  const receiver = createServer((request, response) => {
+    received += 1
+    request.resume()
+    response.writeHead(received === 2 ? 503 : 200).end(received === 2 ? 'busy' : '{"taken":true}')
+    arrivals.emit('message')
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  const { port } = receiver.address() as AddressInfo
+  const webhook = { name: 'Tickets', url: `http://127.0.0.1:${port}/tickets`, topics: ['device-updowns', 'alarms'] }
+  const { id = '' } = await post(url, demo, '/webhooks', webhook)
+  for (let sent = 0; sent < 3; sent += 1) {
+    const arrived = once(arrivals, 'message')
+    await post(url, demo, `/webhooks/${id}/ping`, {})
+    await arrived
+  }
+  receiver.unref()
+  return id
+}
+
+async function post(url: string, demo: Demo, path: string, body: object): Promise<{ readonly id?: string }> {
+  const answer = await fetch(`${url}/api/v1/orgs/${demo.org_id}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Token ${demo.api_token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!answer.ok) throw new Error(`${path} was refused: ${await answer.text()}`)
+  return (await answer.json()) as { readonly id?: string }
+}
+
+async function takeAll(
+  url: string,
+  demo: Demo,
+  { upgradeId, webhookId }: { readonly upgradeId: string; readonly webhookId: string },
+): Promise<void> {
   const org = `/orgs/${demo.org_id}`
   const [siteId = ''] = demo.site_ids
   /** The address of each page, and a text that it shows when it is complete. */
@@ -60,6 +94,9 @@ async function takeAll(url: string, demo: Demo, upgradeId: string): Promise<void
     ['switch', `${org}/sites/${siteId}/devices/02516e000013`, 'Switch connected'],
     ['upgrades', `${org}/upgrades`, 'To 3.2.0'],
     ['wizard', `${org}/upgrades/new?gate=first`, 'Upgraded after each phase'],
+    ['webhooks', `${org}/webhooks`, 'waiting'],
+    ['webhook', `${org}/webhooks/${webhookId}`, 'Request and response'],
+    ['webhook-form', `${org}/webhooks/${webhookId}/edit`, 'device-updowns'],
     ['audit-log', `${org}/audit`, 'Before and after'],
     ['rollout', `${org}/upgrades/${upgradeId}`, 'Phase 1'],
   ] as const

@@ -1,10 +1,15 @@
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it, describe } from 'vitest'
+import { afterAll, beforeAll, expect, it, describe, onTestFinished } from 'vitest'
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { expectAccessible } from './axe.ts'
 
 /** Pages wait for the service, and the service for the processor. */
@@ -155,6 +160,74 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('link', { name: 'Upgrades' }).first().click()
       await page.getByText('6 upgraded').waitFor()
       await expectAccessible(page)
+    })
+
+    it('creates a webhook, sends it a test message, and sends one again', { timeout: 2 * WITHIN_MS }, async () => {
+      let status = 500
+      const received: string[] = []
+      const receiver = createServer(async (request, response) => {
+        received.push(await text(request))
+        response.writeHead(status).end('{"said":"busy"}')
+      }).listen(0, '127.0.0.1')
+      onTestFinished(() => void receiver.close())
+      await once(receiver, 'listening')
+      const { port } = receiver.address() as AddressInfo
+
+      await page.goto(`${org}/webhooks`)
+      await page.getByText('No webhooks here').waitFor()
+      await expectAccessible(page)
+      await page.getByRole('link', { name: 'New webhook' }).first().click()
+      await page.getByLabel('Name', { exact: true }).fill('Tickets')
+      await page.getByLabel('Address').fill('no address')
+      await page.getByLabel('Secret', { exact: true }).fill('a secret of the two')
+      await page.getByLabel('audits').check()
+      await page.getByRole('button', { name: 'Create the webhook' }).click()
+      // The words of the server appear at the field.
+      await page.getByText('Invalid field url').waitFor()
+      await expectAccessible(page)
+      await page.getByLabel('Address').fill(`http://127.0.0.1:${port}/hook`)
+      await page.getByRole('button', { name: 'Create the webhook' }).click()
+      await page.getByRole('heading', { name: 'Tickets' }).waitFor()
+
+      await page.getByRole('button', { name: 'Send a test message' }).click()
+      const deliveries = page.getByRole('region', { name: 'Deliveries' })
+      const attempt = (topic: string, result: string) =>
+        deliveries
+          .getByRole('listitem')
+          .filter({ hasText: `${topic}${result}` })
+          .first()
+      const refused = attempt('ping', '500')
+      await refused.getByText('Request and response').click()
+      await refused.getByLabel('Body of POST').getByText('"topic": "ping"').waitFor()
+      await refused.getByLabel('Body of Response 500').getByText('"said": "busy"').waitFor()
+      await expectAccessible(page)
+
+      status = 200
+      await page.getByRole('link', { name: 'Edit' }).click()
+      await page.getByLabel('Name', { exact: true }).fill('Changes')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('heading', { name: 'Changes' }).waitFor()
+      // The change itself is what the webhook tells.
+      await page.getByLabel('Result').selectOption('Delivered')
+      await refused.waitFor({ state: 'detached' })
+      const taken = attempt('audits', '200')
+      await taken.getByText('Request and response').click()
+      const before = received.length
+      await taken.getByRole('button', { name: 'Send it again' }).click()
+      await taken.getByText('It waits to be sent').waitFor()
+      await waitUntil('a further message', () => Promise.resolve(received.length > before))
+      expect(received.slice(0, before)).toContain(received[before])
+
+      await page.getByRole('link', { name: 'Edit' }).click()
+      await page.getByLabel('Enabled').uncheck()
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Disabled', { exact: true }).waitFor()
+      await page.getByRole('link', { name: 'Webhooks' }).first().click()
+      await page.getByText('1 webhook').waitFor()
+      await page.getByRole('link', { name: 'Changes' }).click()
+      await page.getByRole('button', { name: 'Delete…' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+      await page.getByText('No webhooks here').waitFor()
     })
 
     it('has met no defect, and nothing that its policy forbids', () => {

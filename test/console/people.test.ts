@@ -1,4 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { codeAt, createBrowser } from '../support/browser.ts'
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
@@ -160,6 +161,35 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
+    it('shows the messages that a receiver did not take, and sends them again', { timeout: WITHIN_MS }, async () => {
+      const webhook = { name: 'Tickets', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
+      const { id } = (await server.call('POST', `${org}/webhooks`, { body: webhook })).body
+      const at = server.ctx.clock.now()
+      const message = {
+        orgId: server.org.orgId,
+        id: uuidv7(),
+        webhookId: id,
+        topic: 'audits',
+        reason: 'expired' as const,
+      }
+      await server.ctx.db
+        .insertInto('webhookParkedMessage')
+        .values({ ...message, eventCount: 2, attempt: 3, body: Buffer.from('{}'), createdAt: at, parkedAt: at })
+        .execute()
+      const reader = await enter(await addPerson(server, [{ scope: 'org', role: 'read' }]), `${org}/webhooks/${id}`)
+      await reader.page.getByText('2 events · 3 attempts · it waited for a week').waitFor()
+      expect(await reader.page.getByRole('button', { name: /Send|Delete/ }).count()).toBe(0)
+      await reader.context.close()
+
+      const { page, context } = await enter(server.org, `${org}/webhooks/${id}`)
+      await page.getByRole('button', { name: 'Send all again…' }).click()
+      await page.getByRole('dialog').getByText('Sends 1 message again').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Send all again' }).click()
+      await page.getByRole('region', { name: 'Messages that were not taken' }).waitFor({ state: 'detached' })
+      await page.getByText('1, the oldest since').waitFor()
+      await context.close()
+    })
+
     it('fits narrow windows', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await openPage({ width: 390, height: 844 })
       await signIn(page, server.org)
@@ -170,6 +200,8 @@ describe.skipIf(noChromium !== null)(
         `${org}/upgrades`,
         `${org}/upgrades/new`,
         `${org}/upgrades/${upgradeId}`,
+        `${org}/webhooks`,
+        `${org}/webhooks/new`,
       ]) {
         await page.goto(path)
         await page.getByRole('heading', { level: 1 }).waitFor()

@@ -13,6 +13,8 @@ import { parseLogSearch } from '../audit/log/log-search.ts'
 import { parseDeviceSearch } from '../devices/list/device-search.ts'
 import { parseDraft } from '../upgrades/wizard/draft.ts'
 import { parseTargetSearch } from '../upgrades/rollout/target-search.ts'
+import { parseSiteSearch } from '../webhooks/webhook.ts'
+import { parseDeliverySearch } from '../webhooks/webhook/delivery-search.ts'
 import { ErrorPage, NotFoundPage } from './error-pages.tsx'
 import { Root } from './root.tsx'
 import { Shell } from './shell.tsx'
@@ -115,6 +117,34 @@ const rolloutRoute = createRoute({
   component: lazyRouteComponent(() => import('../upgrades/rollout/rollout-page.tsx'), 'RolloutPage'),
 })
 
+const webhooksRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/webhooks',
+  validateSearch: parseSiteSearch,
+  component: lazyRouteComponent(() => import('../webhooks/list/webhook-list-page.tsx'), 'WebhookListPage'),
+})
+
+const newWebhookRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/webhooks/new',
+  validateSearch: parseSiteSearch,
+  component: lazyRouteComponent(() => import('../webhooks/form/new-webhook-page.tsx'), 'NewWebhookPage'),
+})
+
+const webhookRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/webhooks/$webhookId',
+  validateSearch: parseDeliverySearch,
+  component: lazyRouteComponent(() => import('../webhooks/webhook/webhook-page.tsx'), 'WebhookPage'),
+})
+
+const editWebhookRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/webhooks/$webhookId/edit',
+  validateSearch: parseSiteSearch,
+  component: lazyRouteComponent(() => import('../webhooks/form/edit-webhook-page.tsx'), 'EditWebhookPage'),
+})
+
 const auditRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/audit',
@@ -133,6 +163,10 @@ const routeTree = rootRoute.addChildren([
       upgradesRoute,
       wizardRoute,
       rolloutRoute,
+      webhooksRoute,
+      newWebhookRoute,
+      webhookRoute,
+      editWebhookRoute,
       auditRoute,
     ]),
   ]),

@@ -1,0 +1,42 @@
+import { useId } from 'react'
+import { useTopics } from '../use-webhooks.ts'
+
+interface TopicListProps {
+  readonly chosen: readonly string[]
+  /** Webhooks of sites have no topics of the organization alone. */
+  readonly ofSite: boolean
+  readonly error: string | null
+  readonly onChange: (chosen: readonly string[]) => void
+}
+
+/** The topics to subscribe to; those of which nothing is sent yet come last, and say so. */
+export function TopicList({ chosen, ofSite, error, onChange }: TopicListProps) {
+  const errorId = useId()
+  const topics = (useTopics().data ?? []).filter(({ for_org: forOrg }) => !ofSite || !forOrg)
+  const sorted = topics.toSorted((a, b) => Number(b.emitted) - Number(a.emitted) || a.key.localeCompare(b.key))
+  const toggle = (key: string, isChosen: boolean): void =>
+    onChange(isChosen ? [...chosen, key] : chosen.filter((name) => name !== key))
+  return (
+    <fieldset className="choice-list" {...(error !== null && { 'aria-describedby': errorId })}>
+      <legend>Topics</legend>
+      <div className="choices">
+        {sorted.map(({ key, emitted }) => (
+          <label key={key}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(key)}
+              onChange={({ currentTarget: { checked } }) => toggle(key, checked)}
+            />
+            {key}
+            {!emitted && <span className="muted">nothing is sent yet</span>}
+          </label>
+        ))}
+      </div>
+      {error !== null && (
+        <p id={errorId} className="field-problem">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  )
+}

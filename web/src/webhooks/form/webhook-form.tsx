@@ -1,0 +1,114 @@
+import { Button, NativeSelect, PasswordInput, TextInput, Textarea } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { fieldIn } from '../../api/problem.ts'
+import { ProblemNote } from '../../display/notices.tsx'
+import { Panel } from '../../display/panel.tsx'
+import type { WebhookBody } from '../webhook-calls.ts'
+import { TopicList } from './topic-list.tsx'
+import { type WebhookField, type WebhookValues, bodyOf, fieldsOf, webhookTypes } from './webhook-values.ts'
+
+interface WebhookFormProps {
+  /** What the webhook is before. */
+  readonly before: WebhookValues
+  /** Secrets that exist stay where none is typed. */
+  readonly isNew: boolean
+  readonly ofSite: boolean
+  readonly action: string
+  readonly save: (body: WebhookBody) => Promise<unknown>
+}
+
+/** The fields of a webhook; what the server refuses is said at its field. */
+export function WebhookForm({ before, isNew, ofSite, action, save }: WebhookFormProps) {
+  const [values, setValues] = useState(before)
+  const mutation = useMutation({ mutationFn: () => save(bodyOf(values, before)) })
+  const fields = fieldsOf(values.type)
+  const switches = fields.filter(({ kind }) => kind === 'switch')
+  const typed = fields.filter(({ kind }) => kind !== 'switch')
+  const change = (name: string, text: string): void =>
+    setValues({ ...values, texts: { ...values.texts, [name]: text } })
+  const field = mutation.error === null ? null : fieldIn(mutation.error.message)
+  const errorOf = (name: string): string | null => (field === name ? (mutation.error?.message ?? null) : null)
+  const isShown = field !== null && ['type', 'topics', ...typed.map(({ name }) => name)].includes(field)
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    mutation.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <Panel title="Receiver">
+        <div className="wizard-fields">
+          <NativeSelect
+            label="Type"
+            value={values.type}
+            data={[...webhookTypes]}
+            error={errorOf('type')}
+            onChange={({ currentTarget: { value: type } }) => setValues({ ...values, type })}
+          />
+          {typed.map((one) => (
+            <FieldInput
+              key={one.name}
+              field={one}
+              isKept={!isNew}
+              text={values.texts[one.name] ?? ''}
+              error={errorOf(one.name)}
+              onChange={(text) => change(one.name, text)}
+            />
+          ))}
+          <fieldset className="choice-list">
+            <legend>Options</legend>
+            {switches.map(({ name, label }) => (
+              <label key={name}>
+                <input
+                  type="checkbox"
+                  checked={values.texts[name] === 'true'}
+                  onChange={({ currentTarget: { checked } }) => change(name, checked ? 'true' : '')}
+                />
+                {label}
+              </label>
+            ))}
+          </fieldset>
+        </div>
+      </Panel>
+      <Panel title="What is sent">
+        <div className="wizard-fields">
+          <TopicList
+            chosen={values.topics}
+            ofSite={ofSite}
+            error={errorOf('topics')}
+            onChange={(topics) => setValues({ ...values, topics })}
+          />
+        </div>
+      </Panel>
+      {!isShown && <ProblemNote problem={mutation.error} />}
+      <Button type="submit" size="sm" loading={mutation.isPending}>
+        {action}
+      </Button>
+    </form>
+  )
+}
+
+interface FieldInputProps {
+  readonly field: WebhookField
+  readonly isKept: boolean
+  readonly text: string
+  readonly error: string | null
+  readonly onChange: (text: string) => void
+}
+
+function FieldInput({ field: { name, label, kind, description }, isKept, text, error, onChange }: FieldInputProps) {
+  const isSecret = kind === 'secret' || name === 'google_service_account'
+  const hint = isSecret && isKept ? [description, 'Empty: it stays as it is'].filter(Boolean).join('. ') : description
+  const shared = { label, value: text, error, ...(hint !== undefined && { description: hint }) }
+  if (kind === 'lines' || kind === 'headers')
+    return <Textarea {...shared} rows={3} onChange={({ currentTarget: { value } }) => onChange(value)} />
+  if (kind === 'secret')
+    return (
+      <PasswordInput
+        {...shared}
+        autoComplete="new-password"
+        onChange={({ currentTarget: { value } }) => onChange(value)}
+      />
+    )
+  return <TextInput {...shared} onChange={({ currentTarget: { value } }) => onChange(value)} />
+}

@@ -1,0 +1,135 @@
+import type { WebhookBody } from '../webhook-calls.ts'
+import { type Webhook, textIn } from '../webhook.ts'
+
+export const webhookTypes = [
+  { value: 'http-post', label: 'HTTP' },
+  { value: 'oauth2', label: 'HTTP with OAuth2' },
+  { value: 'splunk', label: 'Splunk' },
+  { value: 'aws-sns', label: 'AWS SNS' },
+  { value: 'google-pubsub', label: 'Google Pub/Sub' },
+  { value: 'pull', label: 'None: it fetches them' },
+] as const
+
+/** How a field is typed in, and what its text becomes in the request. */
+type Kind = 'text' | 'secret' | 'lines' | 'headers' | 'list' | 'switch'
+
+export interface WebhookField {
+  readonly name: string
+  readonly label: string
+  readonly kind: Kind
+  readonly description?: string
+  /** The types of receivers that have it; absent: all. */
+  readonly types?: readonly string[]
+}
+
+const called = ['http-post', 'oauth2', 'splunk', 'aws-sns', 'google-pubsub']
+
+/** Every field of a webhook that the form offers but its type and its topics. */
+export const webhookFields: readonly WebhookField[] = [
+  { name: 'name', label: 'Name', kind: 'text' },
+  { name: 'url', label: 'Address', kind: 'text', types: called, description: 'Where messages are sent by POST' },
+  { name: 'splunk_token', label: 'Splunk token', kind: 'secret', types: ['splunk'] },
+  { name: 'oauth2_token_url', label: 'Address of tokens', kind: 'text', types: ['oauth2'] },
+  {
+    name: 'oauth2_grant_type',
+    label: 'Grant',
+    kind: 'text',
+    types: ['oauth2'],
+    description: 'client_credentials or password',
+  },
+  { name: 'oauth2_client_id', label: 'Client id', kind: 'text', types: ['oauth2'] },
+  { name: 'oauth2_client_secret', label: 'Client secret', kind: 'secret', types: ['oauth2'] },
+  { name: 'oauth2_username', label: 'User, for the grant password', kind: 'text', types: ['oauth2'] },
+  { name: 'oauth2_password', label: 'Password, for the grant password', kind: 'secret', types: ['oauth2'] },
+  { name: 'oauth2_scopes', label: 'Scopes', kind: 'list', types: ['oauth2'], description: 'Separated by spaces' },
+  { name: 'aws_topic_arn', label: 'ARN of the topic', kind: 'text', types: ['aws-sns'] },
+  { name: 'aws_access_key_id', label: 'Access key', kind: 'text', types: ['aws-sns'] },
+  { name: 'aws_secret_access_key', label: 'Secret access key', kind: 'secret', types: ['aws-sns'] },
+  {
+    name: 'google_service_account',
+    label: 'Key file of the service account',
+    kind: 'lines',
+    types: ['google-pubsub'],
+    description: 'Its JSON text, which is never shown again',
+  },
+  {
+    name: 'secret',
+    label: 'Secret',
+    kind: 'secret',
+    types: ['http-post', 'oauth2', 'aws-sns', 'google-pubsub', 'pull'],
+    description: 'Signs each message, so that the receiver can tell who sent it',
+  },
+  { name: 'headers', label: 'Headers', kind: 'headers', types: called, description: 'One a line, as Name: value' },
+  {
+    name: 'filter',
+    label: 'Filter',
+    kind: 'text',
+    description: 'A JSONPath: only events of which it selects something',
+  },
+  { name: 'verify_cert', label: "Check the receiver's certificate", kind: 'switch', types: called },
+  { name: 'single_event_per_message', label: 'One event in each message', kind: 'switch' },
+  { name: 'enabled', label: 'Enabled', kind: 'switch' },
+]
+
+/** What the form contains. A switch is `true` or empty. */
+export interface WebhookValues {
+  readonly type: string
+  readonly topics: readonly string[]
+  /** By the name of the field; absent: empty. */
+  readonly texts: Readonly<Record<string, string>>
+}
+
+export const emptyValues: WebhookValues = {
+  type: 'http-post',
+  topics: [],
+  texts: { verify_cert: 'true', enabled: 'true' },
+}
+
+/** Returns what the form begins with; secrets are never filled in. */
+export function valuesOf(webhook: Webhook): WebhookValues {
+  const texts = webhookFields.map(({ name, kind }) => [name, textOf(webhook, name, kind)] as const)
+  return { type: webhook.type, topics: webhook.topics, texts: Object.fromEntries(texts) }
+}
+
+function textOf(webhook: Webhook, name: string, kind: Kind): string {
+  const value = webhook[name]
+  if (kind === 'secret' || kind === 'lines') return ''
+  if (kind === 'switch') return value === true ? 'true' : ''
+  if (kind === 'list') return Array.isArray(value) ? value.join(' ') : ''
+  if (kind !== 'headers') return textIn(webhook, name)
+  if (typeof value !== 'object' || value === null) return ''
+  return Object.entries(value)
+    .map(([header, text]) => `${header}: ${String(text)}`)
+    .join('\n')
+}
+
+export function fieldsOf(type: string): readonly WebhookField[] {
+  return webhookFields.filter(({ types }) => types === undefined || types.includes(type))
+}
+
+/** Returns the fields of a request that differ from what there is: a secret that was not typed stays. */
+export function bodyOf(values: WebhookValues, before: WebhookValues): WebhookBody {
+  const changed = fieldsOf(values.type).flatMap(({ name, kind }) => {
+    const text = values.texts[name] ?? ''
+    return text === (before.texts[name] ?? '') ? [] : [[name, fieldOf(kind, text)] as const]
+  })
+  return {
+    ...Object.fromEntries(changed),
+    type: values.type as NonNullable<WebhookBody['type']>,
+    topics: [...values.topics],
+  }
+}
+
+function fieldOf(kind: Kind, text: string): unknown {
+  if (kind === 'switch') return text === 'true'
+  if (kind === 'list') return text.split(/\s+/).filter((part) => part !== '')
+  if (kind !== 'headers') return text
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  // A line without a colon becomes a header without a value, of which the server says what is wrong.
+  return Object.fromEntries(lines.map((line) => [headerName(line), line.slice(headerName(line).length + 1).trim()]))
+}
+
+function headerName(line: string): string {
+  const end = line.indexOf(':')
+  return end < 0 ? line : line.slice(0, end)
+}

@@ -1,0 +1,35 @@
+import { useQuery } from '@tanstack/react-query'
+import { useServer } from '../api/client.ts'
+import { webhookCalls } from './webhook-calls.ts'
+import type { WebhookPlace } from './webhook.ts'
+
+/** No stream tells of deliveries. */
+export const REFRESH_MS = 5000
+
+export function useWebhookCalls(place: WebhookPlace) {
+  return webhookCalls(useServer().api, place)
+}
+
+export function useWebhook(place: WebhookPlace, id: string) {
+  const calls = useWebhookCalls(place)
+  return useQuery({ queryKey: ['webhook', place, id], queryFn: () => calls.get(id) })
+}
+
+export function useWebhookHealth(place: WebhookPlace, id: string) {
+  const calls = useWebhookCalls(place)
+  return useQuery({
+    queryKey: ['webhook health', place, id],
+    queryFn: () => calls.health(id),
+    refetchInterval: REFRESH_MS,
+  })
+}
+
+/** The topics that webhooks can subscribe to. */
+export function useTopics() {
+  const { api } = useServer()
+  return useQuery({
+    queryKey: ['webhook topics'],
+    queryFn: async () => (await api.GET('/api/v1/const/webhook_topics')).data ?? [],
+    staleTime: Infinity,
+  })
+}

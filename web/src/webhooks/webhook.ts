@@ -1,0 +1,45 @@
+import type { Schemas } from '../api/client.ts'
+import type { Tone } from '../display/tone.ts'
+
+export type Webhook = Schemas['Webhook']
+export type Health = Schemas['WebhookHealth']
+export type Delivery = Schemas['WebhookDelivery']
+export type ParkedMessage = Schemas['WebhookParkedMessage']
+
+/** Where webhooks are: an organization, or one of its sites. */
+export interface WebhookPlace {
+  readonly orgId: string
+  readonly siteId?: string
+}
+
+export const healthWords: Readonly<Record<Health['state'], { readonly tone: Tone; readonly text: string }>> = {
+  healthy: { tone: 'good', text: 'Healthy' },
+  failing: { tone: 'bad', text: 'Failing' },
+  paused: { tone: 'warn', text: 'Paused' },
+  disabled: { tone: 'idle', text: 'Disabled' },
+}
+
+/** Returns a field that not every type of webhook has; empty where it is absent or no text. */
+export function textIn(webhook: Webhook, field: string): string {
+  const value = webhook[field]
+  return typeof value === 'string' ? value : ''
+}
+
+/** A webhook may have no name, and one whose receiver fetches its messages has no address. */
+export function titleOf(webhook: Webhook): string {
+  return textIn(webhook, 'name') || textIn(webhook, 'url') || webhook.id
+}
+
+/** The site in the address of a page of webhooks; absent for those of the organization. */
+export interface SiteSearch {
+  readonly site?: string
+}
+
+/** Keeps what the page knows; an address that was typed by hand may contain anything. */
+export function parseSiteSearch({ site }: Readonly<Record<string, unknown>>): SiteSearch {
+  return typeof site === 'string' && site !== '' ? { site } : {}
+}
+
+export function placeOf(orgId: string, { site }: SiteSearch): WebhookPlace {
+  return { orgId, ...(site !== undefined && { siteId: site }) }
+}

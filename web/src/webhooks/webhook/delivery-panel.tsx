@@ -1,0 +1,196 @@
+import { Button, NativeSelect } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { EmptyState, ProblemNote } from '../../display/notices.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { QueryView } from '../../display/query-view.tsx'
+import { StateMark } from '../../display/state-mark.tsx'
+import { SiteTime } from '../../display/time.tsx'
+import { REFRESH_MS, useWebhookCalls } from '../use-webhooks.ts'
+import type { Delivery, WebhookPlace } from '../webhook.ts'
+import type { DeliverySearch } from './delivery-search.ts'
+
+const SHOWN = 50
+
+interface DeliveryPanelProps {
+  readonly place: WebhookPlace
+  readonly id: string
+  readonly topics: readonly string[]
+  readonly search: DeliverySearch
+  readonly mayWrite: boolean
+}
+
+/** The last attempts, with what was sent and what was answered. */
+export function DeliveryPanel({ place, id, topics, search, mayWrite }: DeliveryPanelProps) {
+  const calls = useWebhookCalls(place)
+  const query = useQuery({
+    queryKey: ['webhook deliveries', place, id, search],
+    queryFn: () => calls.deliveries(id, search, SHOWN),
+    refetchInterval: REFRESH_MS,
+    // The former rows stay while the next filter is being applied.
+    placeholderData: (former) => former,
+  })
+  const shown = query.data && (query.data.total > SHOWN ? `the last ${SHOWN} of ${query.data.total}` : query.data.total)
+  return (
+    <Panel title="Deliveries" aside={shown}>
+      <DeliveryFilters topics={topics} search={search} />
+      <QueryView query={query}>
+        {({ results }) =>
+          results.length === 0 ? (
+            <EmptyState title="No delivery matches">
+              A test message appears here within seconds; others when something happens.
+            </EmptyState>
+          ) : (
+            <ol className="log">
+              {results.map((delivery) => (
+                <DeliveryLine
+                  key={delivery.id}
+                  delivery={delivery}
+                  {...(mayWrite &&
+                    delivery.topic !== 'ping' && {
+                      replay: (ids: string[]) => calls.replay(id, { status: 'delivered', ids }),
+                    })}
+                />
+              ))}
+            </ol>
+          )
+        }
+      </QueryView>
+    </Panel>
+  )
+}
+
+const periodWords = [
+  { value: '1h', label: 'The last hour' },
+  { value: '1d', label: 'The last day' },
+  { value: '7d', label: 'The last 7 days' },
+]
+
+function DeliveryFilters({ topics, search }: Pick<DeliveryPanelProps, 'topics' | 'search'>) {
+  const navigate = useNavigate({ from: '/orgs/$orgId/webhooks/$webhookId' })
+  const filters = [
+    {
+      name: 'status',
+      label: 'Result',
+      data: [
+        { value: '', label: 'Any result' },
+        { value: 'success', label: 'Delivered' },
+        { value: 'failure', label: 'Failed' },
+      ],
+    },
+    { name: 'topic', label: 'Topic', data: [{ value: '', label: 'All topics' }, ...['ping', ...topics]] },
+    { name: 'period', label: 'Period', data: periodWords },
+  ] as const
+  return (
+    <div className="filters panel-filters">
+      {filters.map(({ name, label, data }) => (
+        <NativeSelect
+          key={name}
+          size="xs"
+          aria-label={label}
+          value={search[name] ?? (name === 'period' ? '1d' : '')}
+          data={[...data]}
+          onChange={({ currentTarget: { value } }) =>
+            void navigate({ search: (current) => ({ ...current, [name]: value }), replace: true })
+          }
+        />
+      ))}
+    </div>
+  )
+}
+
+interface DeliveryLineProps {
+  readonly delivery: Delivery
+  /** Absent where the role may not, and for test messages, which are sent once. */
+  readonly replay?: (ids: string[]) => Promise<unknown>
+}
+
+function DeliveryLine({ delivery, replay }: DeliveryLineProps) {
+  const { topic, status, status_code: code, error, attempt, duration_ms: durationMs, timestamp } = delivery
+  const isTaken = status === 'success'
+  const figures = [
+    attempt !== undefined && attempt > 1 && `attempt ${attempt}`,
+    durationMs !== undefined && `${durationMs} ms`,
+    error,
+    !isTaken && delivery.next_attempt === undefined && 'no further attempt',
+  ]
+  return (
+    <li>
+      <div className="log-head">
+        <span className="mono">{topic}</span>
+        <StateMark tone={isTaken ? 'good' : 'bad'}>{code === undefined ? 'No answer' : String(code)}</StateMark>
+      </div>
+      <p>
+        <SiteTime at={timestamp} />
+        {figures.filter(Boolean).map((figure) => ` · ${String(figure)}`)}
+      </p>
+      <details>
+        <summary>Request and response</summary>
+        <Exchange title={`POST ${delivery.req_url}`} headers={delivery.req_headers} body={delivery.req_payload} />
+        {delivery.resp_headers !== undefined && (
+          <Exchange title={`Response ${code ?? ''}`} headers={delivery.resp_headers} body={delivery.resp_body ?? ''} />
+        )}
+        {isTaken && replay !== undefined && delivery.message_id !== undefined && (
+          <ReplayButton messageId={delivery.message_id} replay={replay} />
+        )}
+      </details>
+    </li>
+  )
+}
+
+function Exchange({
+  title,
+  headers,
+  body,
+}: {
+  readonly title: string
+  readonly headers: string
+  readonly body: string
+}) {
+  return (
+    <section className="exchange">
+      <h3>{title}</h3>
+      <pre tabIndex={0} aria-label={`Headers of ${title}`}>
+        {headersText(headers)}
+      </pre>
+      <pre tabIndex={0} aria-label={`Body of ${title}`}>
+        {indented(body)}
+      </pre>
+    </section>
+  )
+}
+
+function headersText(headers: string): string {
+  const fields = JSON.parse(headers) as Readonly<Record<string, unknown>>
+  return Object.entries(fields)
+    .map(([name, value]) => `${name}: ${String(value)}`)
+    .join('\n')
+}
+
+/** A receiver may answer with anything, and what it answers is cut at a limit. */
+function indented(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    return body
+  }
+}
+
+function ReplayButton({
+  messageId,
+  replay,
+}: {
+  readonly messageId: string
+  readonly replay: DeliveryLineProps['replay']
+}) {
+  const mutation = useMutation({ mutationFn: async () => replay?.([messageId]) })
+  return (
+    <p>
+      <Button variant="default" size="xs" loading={mutation.isPending} onClick={() => mutation.mutate()}>
+        Send it again
+      </Button>{' '}
+      {mutation.isSuccess && <span role="status">It waits to be sent, with the same id and bytes.</span>}
+      <ProblemNote problem={mutation.error} />
+    </p>
+  )
+}

@@ -1,0 +1,56 @@
+import { Panel } from '../../display/panel.tsx'
+import { Ago } from '../../display/time.tsx'
+import type { Health } from '../webhook.ts'
+
+/** What waits, what was given up, and how the last hour was. */
+export function HealthPanel({ health }: { readonly health: Health }) {
+  const { pending, oldest_pending: oldest, parked, overflowed, breaker, last_hour: hour } = health
+  return (
+    <Panel title="Health">
+      <dl className="facts">
+        <div>
+          <dt>Messages that wait</dt>
+          <dd>
+            {pending.toLocaleString('en')}
+            {oldest !== undefined && (
+              <>
+                , the oldest since <Ago at={oldest} />
+              </>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Not taken</dt>
+          <dd>{parked.toLocaleString('en')}</dd>
+        </div>
+        <div>
+          <dt>Attempts in the last hour</dt>
+          <dd>
+            {hour.attempts.toLocaleString('en')}
+            {hour.success_rate !== undefined && `, ${(100 * hour.success_rate).toFixed(1)} % successful`}
+          </dd>
+        </div>
+        <div>
+          <dt>Answers in the last hour</dt>
+          <dd>
+            {hour.p50_ms === undefined ? '–' : `half within ${hour.p50_ms} ms, 99 % within ${hour.p99_ms ?? '–'} ms`}
+          </dd>
+        </div>
+        {overflowed > 0 && (
+          <div>
+            <dt>Dropped, because too many waited</dt>
+            <dd>{overflowed.toLocaleString('en')}</dd>
+          </div>
+        )}
+        {breaker.open_until !== undefined && (
+          <div>
+            <dt>Failures in a row</dt>
+            <dd>
+              {breaker.failures}; the next attempt is due <Ago at={breaker.open_until} />
+            </dd>
+          </div>
+        )}
+      </dl>
+    </Panel>
+  )
+}
