@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -160,6 +161,30 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('link', { name: 'Upgrades' }).first().click()
       await page.getByText('6 upgraded').waitFor()
       await expectAccessible(page)
+    })
+
+    it('uploads an image, shows its hash, and deletes it', { timeout: WITHIN_MS }, async () => {
+      await page.goto(`${org}/firmware`)
+      await page.getByText('EAP102 3.2.0').first().waitFor()
+      await expectAccessible(page)
+      const bytes = randomBytes(1_500_000)
+      const sha256 = createHash('sha256').update(bytes).digest('hex')
+      await page
+        .getByLabel('File')
+        .setInputFiles({ name: 'image', mimeType: 'application/octet-stream', buffer: bytes })
+      await page.getByLabel('Version', { exact: true }).fill('9.0.0')
+      await page.getByRole('button', { name: 'Upload' }).click()
+      await page.getByText('Invalid field models').waitFor()
+      await page.getByLabel('Models').fill('EAP102')
+      await page.getByLabel('Tag').selectOption('latest')
+      await page.getByRole('button', { name: 'Upload' }).click()
+      await page.getByText('Stored 1.4 MiB').waitFor()
+      const line = page.getByRole('listitem').filter({ hasText: 'EAP102 9.0.0 (latest)' })
+      await line.getByText(sha256).waitFor()
+      await line.getByRole('button', { name: 'Delete…' }).click()
+      await page.getByRole('dialog').getByText('EAP102 9.0.0 (latest) any more').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+      await line.waitFor({ state: 'detached' })
     })
 
     it('creates a webhook, sends it a test message, and sends one again', { timeout: 2 * WITHIN_MS }, async () => {

@@ -200,6 +200,7 @@ describe.skipIf(noChromium !== null)(
         `${org}/upgrades`,
         `${org}/upgrades/new`,
         `${org}/upgrades/${upgradeId}`,
+        `${org}/firmware`,
         `${org}/webhooks`,
         `${org}/webhooks/new`,
       ]) {

@@ -117,6 +117,12 @@ const rolloutRoute = createRoute({
   component: lazyRouteComponent(() => import('../upgrades/rollout/rollout-page.tsx'), 'RolloutPage'),
 })
 
+const firmwareRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/firmware',
+  component: lazyRouteComponent(() => import('../firmware/catalog/catalog-page.tsx'), 'CatalogPage'),
+})
+
 const webhooksRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/webhooks',
@@ -163,6 +169,7 @@ const routeTree = rootRoute.addChildren([
       upgradesRoute,
       wizardRoute,
       rolloutRoute,
+      firmwareRoute,
       webhooksRoute,
       newWebhookRoute,
       webhookRoute,

@@ -30,6 +30,9 @@ export function Shell() {
           <Link to="/orgs/$orgId/upgrades" params={{ orgId }} activeOptions={{ includeSearch: false }}>
             Upgrades
           </Link>
+          <Link to="/orgs/$orgId/firmware" params={{ orgId }}>
+            Firmware
+          </Link>
           <Link to="/orgs/$orgId/webhooks" params={{ orgId }} activeOptions={{ includeSearch: false }}>
             Webhooks
           </Link>

@@ -1,0 +1,42 @@
+import { csrfTokenIn } from './csrf.ts'
+import { Problem, detailOf, isAwayStatus } from './problem.ts'
+import type { Reachability } from './reachability.ts'
+
+export interface Upload {
+  /** Path and query. */
+  readonly path: string
+  readonly file: Blob
+  /** Ends the upload. */
+  readonly signal: AbortSignal
+  /** Called with the share of the file that has been sent, 0 to 1. */
+  readonly onProgress: (share: number) => void
+}
+
+/**
+ * Sends a file as the body of a POST, with the session of the browser. `fetch` does not tell how far an upload is.
+ * @returns The answer. @throws Problem for any answer but a success, and where the upload was ended.
+ */
+export function uploadFile(reachability: Reachability, { path, file, signal, onProgress }: Upload): Promise<unknown> {
+  const request = new XMLHttpRequest()
+  const end = (): void => request.abort()
+  return new Promise<unknown>((resolve, reject) => {
+    request.open('POST', path)
+    request.setRequestHeader('content-type', 'application/octet-stream')
+    request.setRequestHeader('x-csrftoken', csrfTokenIn(document.cookie) ?? '')
+    request.responseType = 'json'
+    request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total))
+    request.addEventListener('abort', () => reject(new Problem(0, 'The upload was ended.')))
+    request.addEventListener('error', () => {
+      reachability.note(false)
+      reject(new Problem(0, detailOf(null, 0)))
+    })
+    request.addEventListener('load', () => {
+      const { status, response } = request
+      reachability.note(!isAwayStatus(status))
+      if (status >= 200 && status < 300) resolve(response)
+      else reject(new Problem(status, detailOf(response, status), response))
+    })
+    signal.addEventListener('abort', end)
+    request.send(file)
+  }).finally(() => signal.removeEventListener('abort', end))
+}

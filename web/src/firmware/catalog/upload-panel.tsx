@@ -1,0 +1,151 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useId, useRef, useState } from 'react'
+import { useServer } from '../../api/client.ts'
+import { fieldIn } from '../../api/problem.ts'
+import { uploadFile } from '../../api/upload.ts'
+import { useValues } from '../../devices/use-values.ts'
+import { ProblemNote } from '../../display/notices.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { type Image, sizeText } from '../image.ts'
+import type { paths } from '#openapi'
+
+type Query = paths['/api/v1/orgs/{org_id}/firmware']['post']['parameters']['query']
+
+const tags: readonly Query['tag'][] = ['stable', 'latest', 'suggested', 'beta', 'alpha']
+const channels: readonly Query['channel'][] = ['stable', 'beta', 'alpha']
+const packages: readonly Query['package'][] = ['mxagent', 'tunterm', 'radsecproxy', 'mxocproxy', 'mxdas']
+
+interface UploadField {
+  readonly name: keyof Query
+  readonly label: string
+  readonly description?: string
+  readonly choices?: readonly (string | undefined)[]
+}
+
+/** Fields of the query of an upload, by what is uploaded. */
+const fields: Readonly<Record<'models' | 'package', readonly UploadField[]>> = {
+  models: [
+    { name: 'version', label: 'Version' },
+    { name: 'models', label: 'Models', description: 'Separated by commas' },
+    { name: 'tag', label: 'Tag', choices: [undefined, ...tags] },
+    { name: 'channel', label: 'Channel', choices: [undefined, ...channels] },
+    { name: 'min_version', label: 'Lowest version', description: 'From which a device can install this one' },
+  ],
+  package: [
+    { name: 'version', label: 'Version' },
+    { name: 'package', label: 'Package', choices: packages },
+    { name: 'distro', label: 'Distribution', description: 'Its codename; empty: any' },
+    { name: 'channel', label: 'Channel', choices: channels },
+  ],
+}
+const checks: readonly UploadField[] = [
+  { name: 'sha256', label: 'SHA-256', description: 'An image with another one is refused' },
+  { name: 'signature', label: 'Signature', description: 'Ed25519, in base64' },
+]
+
+/** Uploads an image, shows how far it is, and then what was stored. */
+export function UploadPanel({ orgId }: { readonly orgId: string }) {
+  const [kind, setKind] = useState<keyof typeof fields>('models')
+  const models = useValues(orgId, 'model')
+  const modelsId = useId()
+  const form = useRef<HTMLFormElement>(null)
+  const { upload, share, end } = useUpload(orgId, () => form.current?.reset())
+  const field = upload.error === null ? null : fieldIn(upload.error.message)
+  const shown = [...fields[kind], ...checks]
+  const submit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault()
+    upload.mutate(new FormData(event.currentTarget))
+  }
+  return (
+    <Panel title="Upload">
+      <form ref={form} onSubmit={submit}>
+        <datalist id={modelsId}>
+          {models.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </datalist>
+        <div className="wizard-fields">
+          <label className="file-field">
+            File
+            <input type="file" name="file" required />
+          </label>
+          <NativeSelect
+            label="For"
+            value={kind}
+            data={[
+              { value: 'models', label: 'Devices' },
+              { value: 'package', label: 'Edge appliances' },
+            ]}
+            onChange={({ currentTarget: { value } }) => setKind(value as typeof kind)}
+          />
+          {shown.map(({ name, choices, ...texts }) => {
+            const error = field === name ? upload.error?.message : undefined
+            const shared = { ...texts, name, error }
+            return choices === undefined ? (
+              <TextInput key={`${kind} ${name}`} {...shared} {...(name === 'models' && { list: modelsId })} />
+            ) : (
+              <NativeSelect
+                key={`${kind} ${name}`}
+                {...shared}
+                data={choices.map((value) => ({ value: value ?? '', label: value ?? 'None' }))}
+              />
+            )
+          })}
+        </div>
+        {!shown.some(({ name }) => name === field) && <ProblemNote problem={upload.error} />}
+        <p className="panel-buttons">
+          {share === null ? (
+            <Button type="submit" size="xs">
+              Upload
+            </Button>
+          ) : (
+            <>
+              <progress value={share} aria-label="Upload" /> {Math.floor(100 * share)} %{' '}
+              <button type="button" className="quiet" onClick={end}>
+                End the upload
+              </button>
+            </>
+          )}
+        </p>
+      </form>
+      {upload.data !== undefined && (
+        <p className="plan-line" role="status">
+          Stored {sizeText(upload.data.size)} with the SHA-256 <code>{upload.data.sha256}</code>
+        </p>
+      )}
+    </Panel>
+  )
+}
+
+function useUpload(orgId: string, onStored: () => void) {
+  const { reachability } = useServer()
+  const queries = useQueryClient()
+  const [share, setShare] = useState<number | null>(null)
+  const controller = useRef<AbortController>(null)
+  const upload = useMutation({
+    async mutationFn(form: FormData) {
+      const file = form.get('file')
+      const texts = [...form].flatMap(([name, value]) =>
+        typeof value === 'string' && value !== '' ? [[name, value]] : [],
+      )
+      controller.current = new AbortController()
+      setShare(0)
+      const image = await uploadFile(reachability, {
+        path: `/api/v1/orgs/${orgId}/firmware?${new URLSearchParams(texts).toString()}`,
+        file: file instanceof File ? file : new Blob(),
+        signal: controller.current.signal,
+        onProgress: setShare,
+      })
+      return image as Image
+    },
+    onSettled: () => setShare(null),
+    async onSuccess() {
+      onStored()
+      await queries.invalidateQueries({ queryKey: ['firmware', orgId] })
+    },
+  })
+  return { upload, share, end: () => controller.current?.abort() }
+}

@@ -1,0 +1,27 @@
+import type { Schemas } from '../api/client.ts'
+
+export type Image = Schemas['FirmwareImage']
+
+const units = ['B', 'KiB', 'MiB', 'GiB'] as const
+
+/** Returns a size such as "12.4 MiB". */
+export function sizeText(bytes: number): string {
+  const power = bytes < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const value = bytes / 1024 ** power
+  return `${power === 0 ? value : value.toFixed(1)} ${units[power] ?? ''}`
+}
+
+/** What an image is for, one line for each version of a model and for each package. */
+export function usesOf({ versions, packages }: Image): readonly string[] {
+  return [
+    ...versions.map(({ model, version, tag, channel }) => withMarks(`${model} ${version}`, [tag, channel])),
+    ...packages.map(({ package: name, version, distro, channel, default: isDefault }) =>
+      withMarks(`${name} ${version}`, [distro, channel, isDefault ? 'default' : undefined]),
+    ),
+  ]
+}
+
+function withMarks(text: string, marks: readonly (string | undefined)[]): string {
+  const present = marks.filter((mark) => mark !== undefined)
+  return present.length === 0 ? text : `${text} (${present.join(', ')})`
+}
