@@ -309,6 +309,8 @@ describe('disabling it', () => {
     })
     expect((await disable(browser, { password, two_factor: wrongCode(enrolled) })).status).toBe(400)
     expect((await disable(browser, { password, two_factor: nextCode(enrolled) })).status).toBe(200)
+    const off = { enable_two_factor: false, two_factor_verified: false }
+    expect((await browser.call('GET', '/self')).body).toMatchObject(off)
     expect(await createBrowser(server).login(org.email, org.password)).toSatisfy(isEmptyAnswer)
   })
 

@@ -79,7 +79,8 @@ export function presentSelf(principal: Principal): Static<typeof SelfReply> {
     first_name: principal.firstName,
     last_name: principal.lastName,
     enable_two_factor: principal.hasSecondFactor,
-    two_factor_verified: principal.secondFactor === 'passed',
+    // A session that has passed a second factor may have disabled it since.
+    two_factor_verified: principal.hasSecondFactor && principal.secondFactor === 'passed',
     via_sso: principal.ssoId !== null,
     tags: [],
     ...(principal.noTracking !== null && { no_tracking: principal.noTracking }),
