@@ -94,6 +94,7 @@ async function takeAll(
     ['switch', `${org}/sites/${siteId}/devices/02516e000013`, 'Switch connected'],
     ['upgrades', `${org}/upgrades`, 'To 3.2.0'],
     ['wizard', `${org}/upgrades/new?gate=first`, 'Upgraded after each phase'],
+    ['account', '/account', 'Name of a new token'],
     ['firmware', `${org}/firmware`, 'not signed'],
     ['webhooks', `${org}/webhooks`, 'waiting'],
     ['webhook', `${org}/webhooks/${webhookId}`, 'Request and response'],
@@ -108,6 +109,9 @@ async function takeAll(
       const page = await context.newPage()
       await page.goto('/sign-in')
       await page.screenshot({ path: join(folder, `sign-in-${name}.png`) })
+      await page.goto('/register')
+      await page.getByLabel('Organization').waitFor()
+      await page.screenshot({ path: join(folder, `register-${name}.png`) })
       await signIn(page, demo)
       await page.waitForURL(`**${org}`)
       for (const [title, path, text] of pages) {

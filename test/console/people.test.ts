@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { codeAt, createBrowser } from '../support/browser.ts'
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
 import { MODEL, NEW, seedOrg } from '../support/fleet.ts'
+import { tokenIn, waitForMail } from '../support/mails.ts'
 import { addPerson } from '../support/people.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { expectAccessible } from './axe.ts'
 
 /** Pages wait for the service, and the service for the processor. */
@@ -161,6 +163,91 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
+    it('leads from the registration, by the mail, to a new organization', { timeout: WITHIN_MS }, async () => {
+      const { page, context } = await openPage()
+      const email = 'ada@example.com'
+      await page.goto('/sign-in')
+      await page.getByRole('link', { name: 'Create an account' }).click()
+      await page.getByLabel('Email').fill(email)
+      await page.getByLabel('First name').fill('Ada')
+      await page.getByLabel('Last name').fill('Lovelace')
+      await page.getByLabel('Organization').fill('Engines')
+      await page.getByLabel('Password', { exact: true }).fill('short')
+      await page.getByRole('button', { name: 'Create the account' }).click()
+      await page.getByText('Invalid field password').waitFor()
+      await expectAccessible(page)
+      await page.getByLabel('Password', { exact: true }).fill('a much longer password')
+      await page.getByRole('button', { name: 'Create the account' }).click()
+      await page.getByText(`A mail to ${email}`).waitFor()
+      await page.goto(`/verify/register?token=${tokenIn(await waitForMail(server.dataDir, email))}`)
+      await page.getByLabel('Password').fill('a much longer password')
+      await page.getByRole('button', { name: 'Finish the registration' }).click()
+      await page.getByRole('heading', { name: 'Engines' }).or(page.getByText('Engines')).first().waitFor()
+      await context.close()
+    })
+
+    it('shows a new token once, and sets up a second factor', { timeout: 2 * WITHIN_MS }, async () => {
+      const person = await addPerson(server, [{ scope: 'org', role: 'read' }])
+      const { page, context } = await enter(person, '/account')
+      await page.getByLabel('Name of a new token').fill('backup')
+      await page.getByRole('button', { name: 'Create the token' }).click()
+      const tokens = page.getByRole('region', { name: 'API tokens' })
+      const key = await tokens.locator('pre').innerText()
+      const asked = { headers: { authorization: `Token ${key}` } }
+      expect((await fetch(`${server.url}/api/v1/self`, asked)).status).toBe(200)
+      const line = tokens.getByRole('listitem').filter({ hasText: 'backup' })
+      await line.getByRole('button', { name: 'Revoke…' }).click()
+      await page.getByRole('dialog').getByText('Programs that use backup are refused').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+      await line.waitFor({ state: 'detached' })
+      expect((await fetch(`${server.url}/api/v1/self`, asked)).status).toBe(401)
+
+      await page.getByRole('button', { name: 'Set up' }).click()
+      const factor = page.getByRole('region', { name: 'Second factor' })
+      const picture = factor.getByAltText('QR code of the secret')
+      await waitUntil('the picture is there', () =>
+        picture.evaluate((image: { readonly naturalWidth?: number }) => (image.naturalWidth ?? 0) > 0),
+      )
+      await expectAccessible(page)
+      const secret = await factor.locator('code').innerText()
+      await factor.getByLabel('Code', { exact: true }).fill('000000')
+      await factor.getByRole('button', { name: 'Enable' }).click()
+      await factor.getByRole('alert').or(factor.getByText('Invalid field two_factor')).first().waitFor()
+      await factor.getByLabel('Code', { exact: true }).fill(codeAt(secret, new Date()))
+      await factor.getByRole('button', { name: 'Enable' }).click()
+      await factor.getByText('Enabled', { exact: true }).waitFor()
+      const codes = (await factor.locator('pre').innerText()).split('\n')
+      expect(codes.length).toBeGreaterThan(5)
+      await expectAccessible(page)
+      await factor
+        .getByLabel('Code', { exact: true })
+        .first()
+        .fill(codes[0] ?? '')
+      await factor.getByLabel('Your password').first().fill(person.password)
+      await factor.getByRole('button', { name: 'Disable' }).click()
+      await factor.getByText('Disabled', { exact: true }).waitFor()
+
+      await page.getByLabel('Present password').fill('wrong')
+      await page.getByLabel('New password').fill('another long password')
+      await page.getByRole('button', { name: 'Change the password' }).click()
+      await page.getByText('Invalid field old_password').waitFor()
+      await page.getByLabel('Present password').fill(person.password)
+      await page.getByRole('button', { name: 'Change the password' }).click()
+      await page.getByText('The password is changed').waitFor()
+      await context.close()
+    })
+
+    it('asks for a mail that sets another password', { timeout: WITHIN_MS }, async () => {
+      const { page, context } = await openPage()
+      await page.goto('/sign-in')
+      await page.getByRole('link', { name: 'Forgot the password?' }).click()
+      await page.getByLabel('Email').fill(server.org.email)
+      await page.getByRole('button', { name: 'Send the mail' }).click()
+      await page.getByText('a mail is on its way').waitFor()
+      expect(tokenIn(await waitForMail(server.dataDir, server.org.email))).not.toBe('')
+      await context.close()
+    })
+
     it('shows the messages that a receiver did not take, and sends them again', { timeout: WITHIN_MS }, async () => {
       const webhook = { name: 'Tickets', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
       const { id } = (await server.call('POST', `${org}/webhooks`, { body: webhook })).body
@@ -195,6 +282,8 @@ describe.skipIf(noChromium !== null)(
       await signIn(page, server.org)
       await page.waitForURL(`**${org}`)
       for (const path of [
+        '/account',
+        '/register',
         org,
         `${org}/devices`,
         `${org}/upgrades`,

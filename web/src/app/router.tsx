@@ -45,7 +45,21 @@ const signInRoute = createRoute({
   component: lazyRouteComponent(() => import('../accounts/sign-in/sign-in-page.tsx'), 'SignInPage'),
 })
 
-/** Every page but the sign-in. */
+const registerRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/register',
+  validateSearch: ({ invite }: Readonly<Record<string, unknown>>): { readonly invite?: string } =>
+    typeof invite === 'string' ? { invite } : {},
+  component: lazyRouteComponent(() => import('../accounts/register/register-page.tsx'), 'RegisterPage'),
+})
+
+const recoverRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/recover',
+  component: lazyRouteComponent(() => import('../accounts/recover/recover-page.tsx'), 'RecoverPage'),
+})
+
+/** Every page of those who have an account and are signed in. */
 const signedInRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'signed-in',
@@ -70,6 +84,12 @@ const homeRoute = createRoute({
       throw redirect({ to: '/orgs/$orgId', params: { orgId }, replace: true })
   },
   component: lazyRouteComponent(() => import('../orgs/home/home-page.tsx'), 'HomePage'),
+})
+
+const accountRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/account',
+  component: lazyRouteComponent(() => import('../accounts/account/account-page.tsx'), 'AccountPage'),
 })
 
 const orgRoute = createRoute({
@@ -160,8 +180,11 @@ const auditRoute = createRoute({
 
 const routeTree = rootRoute.addChildren([
   signInRoute,
+  registerRoute,
+  recoverRoute,
   signedInRoute.addChildren([
     homeRoute,
+    accountRoute,
     orgRoute.addChildren([
       dashboardRoute,
       devicesRoute,

@@ -81,9 +81,9 @@ function Account() {
   })
   return (
     <div className="account">
-      <span className="account-email" title={self?.email}>
+      <Link to="/account" className="account-email" title={self?.email}>
         {self?.email}
-      </span>
+      </Link>
       <SchemeChoice />
       <button type="button" className="quiet" onClick={() => signOut.mutate()}>
         Sign out

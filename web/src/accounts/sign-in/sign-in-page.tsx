@@ -1,6 +1,6 @@
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, useRouter } from '@tanstack/react-router'
+import { Link, getRouteApi, useRouter } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { returnPath } from '../return-path.ts'
@@ -30,6 +30,11 @@ export function SignInPage() {
         <p className="hint">Your session has ended. After signing in you are back where you were.</p>
       )}
       {needsCode ? <CodeForm onDone={enter} /> : <PasswordForm onDone={enter} onCode={() => setNeedsCode(true)} />}
+      {!needsCode && (
+        <p className="hint">
+          <Link to="/register">Create an account</Link> · <Link to="/recover">Forgot the password?</Link>
+        </p>
+      )}
     </main>
   )
 }

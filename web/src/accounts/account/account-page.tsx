@@ -1,0 +1,123 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { PasswordInput } from '@mantine/core'
+import { answerOf, useServer } from '../../api/client.ts'
+import { counted } from '../../devices/device.ts'
+import { ConfirmButton } from '../../display/confirm-button.tsx'
+import { PageTitle } from '../../display/page-title.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { RequestForm } from '../../display/request-form.tsx'
+import { type Self, useSelf } from '../self.ts'
+import { SecondFactorPanel } from './second-factor-panel.tsx'
+import { SignInPanel } from './sign-in-panel.tsx'
+import { TokenPanel } from './token-panel.tsx'
+
+/** What belongs to a person, in whatever organization. */
+export function AccountPage() {
+  const self = useSelf()
+  if (self === undefined) return null
+  return (
+    <main className="lone account-page">
+      <PageTitle title="Your account" above={<Link to="/">Signalbox</Link>}>
+        <span>{self.email}</span>
+      </PageTitle>
+      <ProfilePanel key={JSON.stringify(self)} self={self} />
+      <SignInPanel self={self} />
+      <SecondFactorPanel self={self} />
+      <TokenPanel />
+      <OrgPanel self={self} />
+    </main>
+  )
+}
+
+/** Refreshes what pages know of the account after a change of it. */
+function useRefresh(): () => Promise<void> {
+  const queries = useQueryClient()
+  return () => queries.invalidateQueries({ queryKey: ['self'] })
+}
+
+function ProfilePanel({ self }: { readonly self: Self }) {
+  const { api } = useServer()
+  const refresh = useRefresh()
+  return (
+    <Panel title="Profile">
+      <RequestForm
+        fields={[
+          { name: 'first_name', label: 'First name', value: self.first_name, autoComplete: 'given-name' },
+          { name: 'last_name', label: 'Last name', value: self.last_name, autoComplete: 'family-name' },
+          { name: 'phone', label: 'Phone', value: self.phone, autoComplete: 'tel' },
+        ]}
+        action="Save the profile"
+        run={async (body) => {
+          await answerOf(api.PUT('/api/v1/self', { body }))
+          await refresh()
+        }}
+      />
+    </Panel>
+  )
+}
+
+function OrgPanel({ self }: { readonly self: Self }) {
+  const { api } = useServer()
+  const refresh = useRefresh()
+  const orgs = new Map(self.privileges.map(({ org_id, org_name, role, scope }) => [org_id, { org_name, role, scope }]))
+  return (
+    <Panel title="Organizations" aside={orgs.size}>
+      <ol className="log">
+        {[...orgs].map(([orgId, { org_name: name, role, scope }]) => (
+          <li key={orgId} className="image-line">
+            <span>
+              <Link to="/orgs/$orgId" params={{ orgId }}>
+                {name}
+              </Link>{' '}
+              <span className="muted">
+                {role}
+                {scope === 'org' ? '' : ' of some sites'}
+              </span>
+            </span>
+            <ConfirmButton
+              action="Leave"
+              isDestructive
+              effect={`You will see ${name} no more, and the tokens of it that you created end. Only an admin of it can invite you again.`}
+              run={async () => {
+                await answerOf(api.DELETE('/api/v1/self/orgs/{org_id}', { params: { path: { org_id: orgId } } }))
+                await refresh()
+              }}
+            />
+          </li>
+        ))}
+      </ol>
+      <p className="panel-buttons">
+        <DeleteButton orgs={orgs.size} />
+      </p>
+    </Panel>
+  )
+}
+
+function DeleteButton({ orgs }: { readonly orgs: number }) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const [password, setPassword] = useState('')
+  return (
+    <ConfirmButton
+      action="Delete your account"
+      isDestructive
+      effect={`Deletes your account with its sessions and tokens, and takes you out of ${counted(orgs, 'organization')}. This cannot be undone.`}
+      fields={
+        <PasswordInput
+          label="Your password"
+          autoComplete="current-password"
+          value={password}
+          onChange={({ currentTarget: { value } }) => setPassword(value)}
+        />
+      }
+      run={async () => {
+        await answerOf(api.DELETE('/api/v1/self', { body: password === '' ? {} : { password } }))
+        queries.clear()
+        await navigate({ to: '/sign-in' })
+      }}
+    />
+  )
+}

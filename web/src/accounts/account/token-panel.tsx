@@ -1,0 +1,85 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type Schemas, answerOf, useServer } from '../../api/client.ts'
+import { ConfirmButton } from '../../display/confirm-button.tsx'
+import { EmptyState } from '../../display/notices.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { QueryView } from '../../display/query-view.tsx'
+import { RequestForm } from '../../display/request-form.tsx'
+import { Ago, SiteTime } from '../../display/time.tsx'
+import { proofField, withoutEmpty } from './proof.ts'
+
+type Token = Schemas['ApiToken']
+
+const KEY = ['api tokens']
+
+/** The tokens by which programs act as this person. */
+export function TokenPanel() {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const [created, setCreated] = useState<Token | null>(null)
+  const query = useQuery({ queryKey: KEY, queryFn: () => answerOf(api.GET('/api/v1/self/apitokens')) })
+  return (
+    <Panel title="API tokens" aside={query.data?.length}>
+      <QueryView query={query}>
+        {(tokens) =>
+          tokens.length === 0 ? (
+            <EmptyState title="No tokens">A program that calls the API sends one with each request.</EmptyState>
+          ) : (
+            <ol className="log">
+              {tokens.map((token) => (
+                <TokenLine key={token.id} token={token} />
+              ))}
+            </ol>
+          )
+        }
+      </QueryView>
+      {created !== null && (
+        <div className="plan-line" role="status">
+          <p>This is the token {created.name}. It is not shown again.</p>
+          <pre className="once">{created.key}</pre>
+        </div>
+      )}
+      <RequestForm
+        fields={[{ name: 'name', label: 'Name of a new token', required: true }, proofField]}
+        action="Create the token"
+        run={async (values) => {
+          setCreated(await answerOf(api.POST('/api/v1/self/apitokens', { body: withoutEmpty(values) })))
+          await queries.invalidateQueries({ queryKey: KEY })
+        }}
+      />
+    </Panel>
+  )
+}
+
+function TokenLine({
+  token: { id, name, key, created_time: createdAt, last_used: usedAt },
+}: {
+  readonly token: Token
+}) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  return (
+    <li className="image-line">
+      <div>
+        <p className="image-uses">
+          {name} <span className="mono muted">{key}</span>
+        </p>
+        <p>
+          since <SiteTime at={createdAt} />, {usedAt === null ? 'never used' : 'used '}
+          {usedAt !== null && <Ago at={usedAt} />}
+        </p>
+      </div>
+      <ConfirmButton
+        action="Revoke"
+        isDestructive
+        effect={`Programs that use ${name} are refused from now on.`}
+        run={async () => {
+          const params = { path: { apitoken_id: id } }
+          await answerOf(api.DELETE('/api/v1/self/apitokens/{apitoken_id}', { params }))
+          await queries.invalidateQueries({ queryKey: KEY })
+        }}
+      />
+    </li>
+  )
+}

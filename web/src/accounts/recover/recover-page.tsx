@@ -1,0 +1,27 @@
+import { Link } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { answerOf, useServer } from '../../api/client.ts'
+import { RequestForm } from '../../display/request-form.tsx'
+
+/** Asks for a mail whose link sets another password. The answer never tells whether the address has an account. */
+export function RecoverPage() {
+  const { api } = useServer()
+  useEffect(() => {
+    document.title = 'Another password · Signalbox'
+  }, [])
+  return (
+    <main className="sign-in">
+      <p className="brand">Signalbox</p>
+      <h1>Another password</h1>
+      <RequestForm
+        fields={[{ name: 'email', label: 'Email', type: 'email', autoComplete: 'username', required: true }]}
+        action="Send the mail"
+        run={({ email = '' }) => answerOf(api.POST('/api/v1/recover', { body: { email } }))}
+        done="If the address has an account, a mail is on its way. Its link sets another password."
+      />
+      <p className="hint">
+        <Link to="/sign-in">Sign in</Link>
+      </p>
+    </main>
+  )
+}

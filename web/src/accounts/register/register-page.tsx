@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, getRouteApi } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { answerOf, useServer } from '../../api/client.ts'
+import { QueryView } from '../../display/query-view.tsx'
+import { RequestForm } from '../../display/request-form.tsx'
+
+const route = getRouteApi('/register')
+
+/** Registers an account; a mailed link completes it. */
+export function RegisterPage() {
+  const { api } = useServer()
+  const { invite } = route.useSearch()
+  const [mailedTo, setMailedTo] = useState<string | null>(null)
+  const info = useQuery({
+    queryKey: ['registration'],
+    queryFn: () => answerOf(api.GET('/api/v1/register/recaptcha')),
+    staleTime: Infinity,
+  })
+  useEffect(() => {
+    document.title = 'Create an account · Signalbox'
+  }, [])
+  return (
+    <main className="sign-in">
+      <p className="brand">Signalbox</p>
+      <h1>{mailedTo === null ? 'Create an account' : 'Look at your mail'}</h1>
+      {mailedTo !== null && (
+        <p role="status">A mail to {mailedTo} has a link that makes the account. It works with this password alone.</p>
+      )}
+      {mailedTo === null && (
+        <QueryView query={info}>
+          {({ required }) =>
+            required ? (
+              <p>
+                This server asks for a CAPTCHA of another company, which the console does not load. Register by the page
+                of your operator, or by the API.
+              </p>
+            ) : (
+              <RequestForm
+                fields={[
+                  { name: 'email', label: 'Email', type: 'email', autoComplete: 'username', required: true },
+                  { name: 'first_name', label: 'First name', autoComplete: 'given-name', required: true },
+                  { name: 'last_name', label: 'Last name', autoComplete: 'family-name', required: true },
+                  { name: 'org_name', label: 'Organization', autoComplete: 'organization', required: true },
+                  {
+                    ...{ name: 'password', label: 'Password', type: 'password', autoComplete: 'new-password' },
+                    required: true,
+                  },
+                  { name: 'invite_code', label: 'Code', description: 'Where registration is by invitation' },
+                ]}
+                action="Create the account"
+                run={async ({ invite_code: code = '', ...values }) => {
+                  const { email = '', first_name = '', last_name = '', org_name = '', password = '' } = values
+                  const body = {
+                    ...{ email, first_name, last_name, org_name, password },
+                    return_to: `${globalThis.location.origin}/`,
+                    ...(code !== '' && { invite_code: code }),
+                    ...(invite !== undefined && { referer_invite_token: invite }),
+                  }
+                  await answerOf(api.POST('/api/v1/register', { body }))
+                  setMailedTo(email)
+                }}
+              />
+            )
+          }
+        </QueryView>
+      )}
+      <p className="hint">
+        <Link to="/sign-in">Sign in</Link>
+      </p>
+    </main>
+  )
+}
