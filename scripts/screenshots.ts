@@ -99,6 +99,7 @@ async function takeAll(
     ['webhooks', `${org}/webhooks`, 'waiting'],
     ['webhook', `${org}/webhooks/${webhookId}`, 'Request and response'],
     ['webhook-form', `${org}/webhooks/${webhookId}/edit`, 'device-updowns'],
+    ['people', `${org}/people`, 'Nobody is invited'],
     ['audit-log', `${org}/audit`, 'Before and after'],
     ['rollout', `${org}/upgrades/${upgradeId}`, 'Phase 1'],
   ] as const

@@ -237,6 +237,42 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
+    it('invites a person, changes what another one may do, and removes that one', { timeout: WITHIN_MS }, async () => {
+      const other = await addPerson(server, [{ scope: 'org', role: 'read' }])
+      const { page, context } = await enter(server.org, `${org}/people`)
+      await page.getByText('Nobody is invited').waitFor()
+      await page.getByLabel('Email').fill('grace@example.com')
+      await page.getByLabel('Role').selectOption('Helpdesk')
+      await page.getByLabel('Where').selectOption('Oslo')
+      await page.getByRole('button', { name: 'Invite', exact: true }).click()
+      const invites = page.getByRole('region', { name: 'Invitations' })
+      await invites.getByText('Helpdesk of Oslo').waitFor()
+      expect(tokenIn(await waitForMail(server.dataDir, 'grace@example.com'))).not.toBe('')
+      await expectAccessible(page)
+      await invites.getByRole('button', { name: 'Withdraw…' }).click()
+      await page.getByRole('dialog').getByText('grace@example.com works no more').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click()
+      await page.getByText('Nobody is invited').waitFor()
+
+      const line = page.getByRole('listitem').filter({ hasText: other.email })
+      await line.getByText('Observer', { exact: true }).waitFor()
+      await line.getByRole('button', { name: 'Change the role…' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Role').selectOption('Network admin')
+      await dialog.getByText('is Network admin from the next request on').waitFor()
+      await expectAccessible(page)
+      await dialog.getByRole('button', { name: 'Change the role' }).click()
+      await line.getByText('Network admin', { exact: true }).waitFor()
+      await line.getByRole('button', { name: 'Remove…' }).click()
+      await dialog.getByRole('button', { name: 'Remove' }).click()
+      await line.waitFor({ state: 'detached' })
+      expect((await server.call('GET', org, { as: other })).status).toBe(404)
+      // Nobody takes away what they may do themselves.
+      const own = page.getByRole('listitem').filter({ hasText: server.org.email })
+      expect(await own.getByRole('button').count()).toBe(0)
+      await context.close()
+    })
+
     it('asks for a mail that sets another password', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await openPage()
       await page.goto('/sign-in')
@@ -290,6 +326,7 @@ describe.skipIf(noChromium !== null)(
         `${org}/upgrades/new`,
         `${org}/upgrades/${upgradeId}`,
         `${org}/firmware`,
+        `${org}/people`,
         `${org}/webhooks`,
         `${org}/webhooks/new`,
       ]) {

@@ -4,7 +4,7 @@ import { type Need, may } from './rights.ts'
 
 const org = { scope: 'org', org_id: 'o' }
 
-it.each<Need>(['read', 'operate', 'write'])('agrees with the server on the roles that may %s', (need) => {
+it.each<Need>(['read', 'operate', 'write', 'admin'])('agrees with the server on the roles that may %s', (need) => {
   const roles = ['admin', 'write', 'read', 'helpdesk', 'installer']
   const allowed = roles.filter((role) => may([{ ...org, role }], need, { orgId: 'o' }))
   expect(allowed.toSorted()).toEqual(rolesFor(need).toSorted())

@@ -1,5 +1,5 @@
 /** What an operation needs of a role. The server decides by the same table; a page only leaves out what it would refuse. */
-export type Need = 'read' | 'operate' | 'write'
+export type Need = 'read' | 'operate' | 'write' | 'admin'
 
 export interface Privilege {
   readonly scope: string
@@ -12,6 +12,7 @@ const rolesThatMay: Readonly<Record<Need, ReadonlySet<string>>> = {
   read: new Set(['admin', 'write', 'read', 'helpdesk']),
   operate: new Set(['admin', 'write', 'helpdesk']),
   write: new Set(['admin', 'write']),
+  admin: new Set(['admin']),
 }
 
 export interface Place {

@@ -171,6 +171,12 @@ const editWebhookRoute = createRoute({
   component: lazyRouteComponent(() => import('../webhooks/form/edit-webhook-page.tsx'), 'EditWebhookPage'),
 })
 
+const peopleRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/people',
+  component: lazyRouteComponent(() => import('../accounts/people/people-page.tsx'), 'PeoplePage'),
+})
+
 const auditRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/audit',
@@ -197,6 +203,7 @@ const routeTree = rootRoute.addChildren([
       newWebhookRoute,
       webhookRoute,
       editWebhookRoute,
+      peopleRoute,
       auditRoute,
     ]),
   ]),

@@ -36,6 +36,9 @@ export function Shell() {
           <Link to="/orgs/$orgId/webhooks" params={{ orgId }} activeOptions={{ includeSearch: false }}>
             Webhooks
           </Link>
+          <Link to="/orgs/$orgId/people" params={{ orgId }}>
+            People
+          </Link>
           <Link to="/orgs/$orgId/audit" params={{ orgId }} activeOptions={{ includeSearch: false }}>
             Audit log
           </Link>

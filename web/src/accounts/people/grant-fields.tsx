@@ -1,0 +1,34 @@
+import { NativeSelect } from '@mantine/core'
+import { useSites } from '../../orgs/sites.ts'
+import { type Grant, type Role, roleWords } from './grant.ts'
+
+interface GrantFieldsProps {
+  readonly orgId: string
+  readonly grant: Grant
+  readonly onChange: (grant: Grant) => void
+}
+
+/** What somebody may do, and where. */
+export function GrantFields({ orgId, grant, onChange }: GrantFieldsProps) {
+  const sites = useSites(orgId).data
+  return (
+    <>
+      <NativeSelect
+        label="Role"
+        description={roleWords[grant.role].text}
+        value={grant.role}
+        data={Object.entries(roleWords).map(([value, { label }]) => ({ value, label }))}
+        onChange={({ currentTarget: { value } }) => onChange({ ...grant, role: value as Role })}
+      />
+      <NativeSelect
+        label="Where"
+        value={grant.siteId}
+        data={[
+          { value: '', label: 'The whole organization' },
+          ...[...(sites?.values() ?? [])].map(({ id, name }) => ({ value: id, label: name })),
+        ]}
+        onChange={({ currentTarget: { value } }) => onChange({ ...grant, siteId: value })}
+      />
+    </>
+  )
+}

@@ -1,0 +1,48 @@
+import type { Schemas } from '../../api/client.ts'
+import type { Site } from '../../orgs/sites.ts'
+
+export type Privilege = Schemas['AdminPrivilege']
+type PrivilegeGrant = Schemas['PrivilegeGrant']
+export type Role = Privilege['role']
+
+export const roleWords: Readonly<Record<Role, { readonly label: string; readonly text: string }>> = {
+  admin: { label: 'Admin', text: 'everything, with people and settings' },
+  write: { label: 'Network admin', text: 'devices, upgrades and webhooks' },
+  helpdesk: { label: 'Helpdesk', text: 'looks, restarts and locates devices' },
+  read: { label: 'Observer', text: 'looks, and changes nothing' },
+  installer: { label: 'Installer', text: 'claims, places and names devices that are being mounted' },
+}
+
+/** What a person is granted: a role, in the organization or at one site. */
+export interface Grant {
+  readonly role: Role
+  /** Empty: the whole organization. */
+  readonly siteId: string
+}
+
+export const firstGrant: Grant = { role: 'read', siteId: '' }
+
+/** Returns the privileges of a request. */
+export function privilegesOf({ role, siteId }: Grant, orgId: string): PrivilegeGrant[] {
+  return siteId === ''
+    ? [{ scope: 'org', role, org_id: orgId }]
+    : [{ scope: 'site', role, org_id: orgId, site_id: siteId }]
+}
+
+/** Returns the grant that a form begins with. One for groups of sites is not among its choices. */
+export function grantOf(privileges: readonly Privilege[]): Grant {
+  const [first] = privileges
+  return first === undefined ? firstGrant : { role: first.role, siteId: first.site_id ?? '' }
+}
+
+/** Returns what somebody may do, such as "Observer of Berlin". */
+export function privilegeText(
+  { role, scope, site_id: siteId, sitegroup_ids: groups = [] }: Privilege,
+  sites: ReadonlyMap<string, Site> | undefined,
+): string {
+  const { label } = roleWords[role]
+  if (scope === 'org') return label
+  if (scope === 'orgsites') return `${label} of all sites`
+  if (scope === 'site') return `${label} of ${sites?.get(siteId ?? '')?.name ?? 'a site'}`
+  return `${label} of ${groups.length === 1 ? 'a site group' : `${groups.length} site groups`}`
+}

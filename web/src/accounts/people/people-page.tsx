@@ -1,0 +1,108 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type Schemas, answerOf, useServer } from '../../api/client.ts'
+import { counted } from '../../devices/device.ts'
+import { ConfirmButton } from '../../display/confirm-button.tsx'
+import { PageTitle } from '../../display/page-title.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { QueryView } from '../../display/query-view.tsx'
+import { StateMark } from '../../display/state-mark.tsx'
+import { useSites } from '../../orgs/sites.ts'
+import { useMay, useSelf } from '../self.ts'
+import { GrantFields } from './grant-fields.tsx'
+import { grantOf, privilegeText, privilegesOf, roleWords } from './grant.ts'
+import { InvitePanel } from './invite-panel.tsx'
+
+const route = getRouteApi('/signed-in/orgs/$orgId/people')
+
+type Admin = Schemas['Admin']
+
+/** Who may do what in the organization. */
+export function PeoplePage() {
+  const { orgId } = route.useParams()
+  const { api } = useServer()
+  const mayChange = useMay('admin', { orgId })
+  const query = useQuery({
+    queryKey: ['admins', orgId],
+    queryFn: () => answerOf(api.GET('/api/v1/orgs/{org_id}/admins', { params: { path: { org_id: orgId } } })),
+  })
+  return (
+    <>
+      <PageTitle title="People">
+        <span>{query.data === undefined ? ' ' : counted(query.data.length, 'person', 'people')}</span>
+      </PageTitle>
+      <Panel title="Members">
+        <QueryView query={query}>
+          {(admins) => (
+            <ol className="log">
+              {admins.map((admin) => (
+                <AdminLine key={admin.admin_id} orgId={orgId} admin={admin} mayChange={mayChange} />
+              ))}
+            </ol>
+          )}
+        </QueryView>
+      </Panel>
+      <InvitePanel orgId={orgId} mayChange={mayChange} />
+    </>
+  )
+}
+
+interface AdminLineProps {
+  readonly orgId: string
+  readonly admin: Admin
+  readonly mayChange: boolean
+}
+
+function AdminLine({ orgId, admin, mayChange }: AdminLineProps) {
+  const self = useSelf()
+  const sites = useSites(orgId).data
+  const { name, email, privileges, two_factor_verified: hasFactor, via_sso: bySso } = admin
+  return (
+    <li className="image-line">
+      <div>
+        <p className="image-uses">{name === '' ? email : `${name} · ${email}`}</p>
+        <p>
+          {privileges.map((privilege) => privilegeText(privilege, sites)).join(', ')}
+          {bySso ? ' · signs in by the identity provider' : ''}
+        </p>
+      </div>
+      {!bySso && (
+        <StateMark tone={hasFactor ? 'good' : 'idle'}>{hasFactor ? 'Second factor' : 'No second factor'}</StateMark>
+      )}
+      {mayChange && self?.admin_id !== admin.admin_id && <AdminActions orgId={orgId} admin={admin} />}
+    </li>
+  )
+}
+
+/** Nobody changes what they may do themselves, so that no organization loses its last admin by a slip. */
+function AdminActions({ orgId, admin }: Omit<AdminLineProps, 'mayChange'>) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const [grant, setGrant] = useState(() => grantOf(admin.privileges))
+  const params = { path: { org_id: orgId, admin_id: admin.admin_id } }
+  const refresh = () => queries.invalidateQueries({ queryKey: ['admins', orgId] })
+  return (
+    <span className="wizard-buttons">
+      <ConfirmButton
+        action="Change the role"
+        effect={`${admin.email} is ${roleWords[grant.role].label} from the next request on, instead of what was granted before.`}
+        fields={<GrantFields orgId={orgId} grant={grant} onChange={setGrant} />}
+        run={async () => {
+          const body = { privileges: privilegesOf(grant, orgId) }
+          await answerOf(api.PUT('/api/v1/orgs/{org_id}/admins/{admin_id}', { params, body }))
+          await refresh()
+        }}
+      />
+      <ConfirmButton
+        action="Remove"
+        isDestructive
+        effect={`${admin.email} sees the organization no more, and the tokens of it that this person created end.`}
+        run={async () => {
+          await answerOf(api.DELETE('/api/v1/orgs/{org_id}/admins/{admin_id}', { params }))
+          await refresh()
+        }}
+      />
+    </span>
+  )
+}
