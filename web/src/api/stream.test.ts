@@ -89,6 +89,19 @@ it('shares a channel, and disconnects when nobody listens', () => {
   expect(sockets).toHaveLength(2)
 })
 
+it('has pages read again at each attempt where no stream gets through', () => {
+  const { stream, scheduled, heard, listener, latest, open } = setUp()
+  stream.subscribe('/a', listener)
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    latest().close()
+    scheduled.shift()?.()
+  }
+  expect(heard).toEqual(['gap', 'gap'])
+  open()
+  latest().close()
+  expect(heard).toEqual(['gap', 'gap'])
+})
+
 it('ignores what is no message of a channel', () => {
   expect(parseMessage('7')).toBeNull()
   expect(parseMessage('{"event": "data"}')).toBeNull()

@@ -28,6 +28,8 @@ export interface StreamParts {
 
 const FIRST_DELAY_MS = 500
 const MAX_DELAY_MS = 15_000
+/** A server that restarts is back sooner. */
+const ATTEMPTS_IN_SILENCE = 3
 
 /** Returns the time until the next attempt. It is spread, so that pages don't come back in the same instant. */
 export function reconnectDelayMs(attempt: number, random: number): number {
@@ -61,6 +63,8 @@ export function createStream({ connect, random, schedule }: StreamParts): LiveSt
     opened.addEventListener('close', () => {
       socket = null
       if (subscriptions.size === 0 || isWaiting) return
+      // A network may let no stream through: then the attempts set the pace at which pages read.
+      if (attempt >= ATTEMPTS_IN_SILENCE) for (const { listeners } of subscriptions.values()) tellGap(listeners)
       isWaiting = true
       schedule(open, reconnectDelayMs(attempt, random()))
       attempt += 1
@@ -77,6 +81,10 @@ export function createStream({ connect, random, schedule }: StreamParts): LiveSt
       else if (message.isGap) listener.onGap()
       else if (message.isFirst) listener.onSubscribed?.()
     }
+  }
+
+  function tellGap(listeners: ReadonlySet<StreamListener>): void {
+    for (const listener of listeners) listener.onGap()
   }
 
   return {
