@@ -94,6 +94,7 @@ async function takeAll(
     ['switch', `${org}/sites/${siteId}/devices/02516e000013`, 'Switch connected'],
     ['upgrades', `${org}/upgrades`, 'To 3.2.0'],
     ['wizard', `${org}/upgrades/new?gate=first`, 'Upgraded after each phase'],
+    ['edge-appliances', `${org}/edges`, 'tunterm'],
     ['account', '/account', 'Name of a new token'],
     ['firmware', `${org}/firmware`, 'not signed'],
     ['webhooks', `${org}/webhooks`, 'waiting'],

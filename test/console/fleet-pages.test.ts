@@ -163,6 +163,29 @@ describe.skipIf(noChromium !== null)(
       await expectAccessible(page)
     })
 
+    it('controls a service of an edge appliance, and lets another box replace it', { timeout: WITHIN_MS }, async () => {
+      await page.goto(`${org}/edges`)
+      await page.getByText('2 appliances').waitFor()
+      await page.getByText('Connected').nth(1).waitFor()
+      await expectAccessible(page)
+      await page.getByRole('main').getByRole('link').first().click()
+      const services = page.getByRole('region', { name: 'Services' })
+      await services.getByRole('button', { name: 'Stop tunterm…' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('ends until somebody starts it').waitFor()
+      await dialog.getByRole('button', { name: 'Stop tunterm' }).click()
+      await page.getByRole('region', { name: 'Commands' }).getByText('Done').first().waitFor()
+      await services.getByText('Stopped').waitFor()
+      await expectAccessible(page)
+      await page.getByRole('button', { name: 'Replace the box…' }).click()
+      await dialog.getByText('Disconnects the present box').waitFor()
+      await dialog.getByRole('button', { name: 'Replace the box' }).click()
+      await page.getByText('No box has registered').waitFor()
+      await page.getByText('Not registered').waitFor()
+      const code = /SIGNALBOX_AGENT_CODE=(\w{15})/.exec(await page.getByRole('region', { name: 'Registration' }).innerText())?.[1]
+      expect(code).toBeDefined()
+    })
+
     it('uploads an image, shows its hash, and deletes it', { timeout: WITHIN_MS }, async () => {
       await page.goto(`${org}/firmware`)
       await page.getByText('EAP102 3.2.0').first().waitFor()

@@ -326,6 +326,7 @@ describe.skipIf(noChromium !== null)(
         `${org}/upgrades/new`,
         `${org}/upgrades/${upgradeId}`,
         `${org}/firmware`,
+        `${org}/edges`,
         `${org}/people`,
         `${org}/webhooks`,
         `${org}/webhooks/new`,

@@ -137,6 +137,18 @@ const rolloutRoute = createRoute({
   component: lazyRouteComponent(() => import('../upgrades/rollout/rollout-page.tsx'), 'RolloutPage'),
 })
 
+const mxedgesRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/edges',
+  component: lazyRouteComponent(() => import('../mxedges/list/mxedge-list-page.tsx'), 'MxedgeListPage'),
+})
+
+const mxedgeRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/edges/$mxedgeId',
+  component: lazyRouteComponent(() => import('../mxedges/mxedge/mxedge-page.tsx'), 'MxedgePage'),
+})
+
 const firmwareRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/firmware',
@@ -198,6 +210,8 @@ const routeTree = rootRoute.addChildren([
       upgradesRoute,
       wizardRoute,
       rolloutRoute,
+      mxedgesRoute,
+      mxedgeRoute,
       firmwareRoute,
       webhooksRoute,
       newWebhookRoute,

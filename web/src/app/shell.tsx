@@ -27,6 +27,9 @@ export function Shell() {
           <Link to="/orgs/$orgId/devices" params={{ orgId }} activeOptions={{ includeSearch: false }}>
             Devices
           </Link>
+          <Link to="/orgs/$orgId/edges" params={{ orgId }}>
+            Edge appliances
+          </Link>
           <Link to="/orgs/$orgId/upgrades" params={{ orgId }} activeOptions={{ includeSearch: false }}>
             Upgrades
           </Link>

@@ -1,24 +1,14 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { type Schemas, pageOf, useServer } from '../../api/client.ts'
+import { commandWords } from '../command-words.ts'
 import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime } from '../../display/time.tsx'
-import type { Tone } from '../../display/tone.ts'
 
 type Command = Schemas['DeviceCommand']
-
-const states: Readonly<Record<Command['status'], { readonly tone: Tone; readonly text: string }>> = {
-  queued: { tone: 'idle', text: 'Queued' },
-  sent: { tone: 'busy', text: 'Sent' },
-  done: { tone: 'good', text: 'Done' },
-  rejected: { tone: 'bad', text: 'Rejected' },
-  unknown: { tone: 'warn', text: 'Unknown end' },
-  expired: { tone: 'warn', text: 'Expired' },
-  cancelled: { tone: 'idle', text: 'Cancelled' },
-}
 
 /** While a command is under way, its steps are read so often; the stream only says how it ended. */
 const OPEN_MS = 1000
@@ -53,7 +43,7 @@ export function DeviceCommands({ siteId, deviceId, zone }: DeviceCommandsProps) 
 }
 
 function CommandLine({ command, zone }: { readonly command: Command; readonly zone: string | undefined }) {
-  const { tone, text } = states[command.status]
+  const { tone, text } = commandWords[command.status]
   return (
     <li>
       <div className="log-head">
