@@ -101,6 +101,7 @@ async function takeAll(
     ['webhook', `${org}/webhooks/${webhookId}`, 'Request and response'],
     ['webhook-form', `${org}/webhooks/${webhookId}/edit`, 'device-updowns'],
     ['people', `${org}/people`, 'Nobody is invited'],
+    ['settings', `${org}/settings`, 'Maintenance windows'],
     ['audit-log', `${org}/audit`, 'Before and after'],
     ['rollout', `${org}/upgrades/${upgradeId}`, 'Phase 1'],
   ] as const

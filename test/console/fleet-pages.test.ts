@@ -182,7 +182,9 @@ describe.skipIf(noChromium !== null)(
       await dialog.getByRole('button', { name: 'Replace the box' }).click()
       await page.getByText('No box has registered').waitFor()
       await page.getByText('Not registered').waitFor()
-      const code = /SIGNALBOX_AGENT_CODE=(\w{15})/.exec(await page.getByRole('region', { name: 'Registration' }).innerText())?.[1]
+      const code = /SIGNALBOX_AGENT_CODE=(\w{15})/.exec(
+        await page.getByRole('region', { name: 'Registration' }).innerText(),
+      )?.[1]
       expect(code).toBeDefined()
     })
 

@@ -273,6 +273,33 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
+    it('changes settings, and says at the field what is wrong', { timeout: WITHIN_MS }, async () => {
+      const { page, context } = await enter(server.org, `${org}/settings`)
+      await page.getByLabel('Maintenance windows').fill('sat sun 22:00-04:00')
+      await page.getByLabel('Sessions end when idle').fill('1000')
+      await page.getByRole('button', { name: 'Save the settings' }).click()
+      await page.getByText('Invalid field ui_idle_timeout').waitFor()
+      await expectAccessible(page)
+      await page.getByLabel('Sessions end when idle').fill('60')
+      await page.getByLabel('Length of passwords').fill('10')
+      const saved = page.waitForResponse((answer) => answer.request().method() === 'PUT' && answer.ok())
+      await page.getByRole('button', { name: 'Save the settings' }).click()
+      await saved
+      expect((await server.call('GET', `${org}/setting`)).body).toMatchObject({
+        maintenance_windows: [{ days: ['sat', 'sun'], start: '22:00', end: '04:00' }],
+        ui_idle_timeout: 60,
+        password_policy: { min_length: 10 },
+      })
+      await page.reload()
+      expect(await page.getByLabel('Maintenance windows').inputValue()).toBe('sat sun 22:00-04:00')
+      for (const label of ['Maintenance windows', 'Sessions end when idle', 'Length of passwords'])
+        await page.getByLabel(label).fill('')
+      const emptied = page.waitForResponse((answer) => answer.request().method() === 'PUT' && answer.ok())
+      await page.getByRole('button', { name: 'Save the settings' }).click()
+      await emptied
+      await context.close()
+    })
+
     it('asks for a mail that sets another password', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await openPage()
       await page.goto('/sign-in')
@@ -328,6 +355,7 @@ describe.skipIf(noChromium !== null)(
         `${org}/firmware`,
         `${org}/edges`,
         `${org}/people`,
+        `${org}/settings`,
         `${org}/webhooks`,
         `${org}/webhooks/new`,
       ]) {

@@ -189,6 +189,12 @@ const peopleRoute = createRoute({
   component: lazyRouteComponent(() => import('../accounts/people/people-page.tsx'), 'PeoplePage'),
 })
 
+const settingsRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('../orgs/settings/settings-page.tsx'), 'SettingsPage'),
+})
+
 const auditRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/audit',
@@ -218,6 +224,7 @@ const routeTree = rootRoute.addChildren([
       webhookRoute,
       editWebhookRoute,
       peopleRoute,
+      settingsRoute,
       auditRoute,
     ]),
   ]),

@@ -42,6 +42,9 @@ export function Shell() {
           <Link to="/orgs/$orgId/people" params={{ orgId }}>
             People
           </Link>
+          <Link to="/orgs/$orgId/settings" params={{ orgId }}>
+            Settings
+          </Link>
           <Link to="/orgs/$orgId/audit" params={{ orgId }} activeOptions={{ includeSearch: false }}>
             Audit log
           </Link>

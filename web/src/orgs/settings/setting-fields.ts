@@ -1,0 +1,145 @@
+import type { Schemas } from '../../api/client.ts'
+
+export type Setting = Schemas['OrgSetting']
+type Change = Schemas['OrgSettingUpdate']
+
+type Kind = 'switch' | 'number' | 'windows'
+
+export interface SettingField {
+  /** The key of the settings, and within a group that of the group. */
+  readonly path: readonly [string] | readonly [string, string]
+  readonly label: string
+  readonly description?: string
+  readonly kind: Kind
+  /** What an empty number is; absent: the key is taken away. */
+  readonly empty?: 0 | null
+}
+
+/** The settings that have an effect, by what they are about. */
+export const settingGroups: readonly { readonly title: string; readonly fields: readonly SettingField[] }[] = [
+  {
+    title: 'Upgrades and outages',
+    fields: [
+      {
+        path: ['maintenance_windows'],
+        label: 'Maintenance windows',
+        description:
+          'One a line, such as "sat sun 22:00-04:00", on the clocks of each site; none: upgrades begin at any time',
+        kind: 'windows',
+      },
+      {
+        path: ['device_updown_threshold'],
+        label: 'Report outages after (minutes)',
+        description: 'Empty or 0: at once',
+        kind: 'number',
+      },
+      { path: ['ap_updown_threshold'], label: 'Of access points', description: 'Empty: as above', kind: 'number' },
+      { path: ['switch_updown_threshold'], label: 'Of switches', description: 'Empty: as above', kind: 'number' },
+      { path: ['gateway_updown_threshold'], label: 'Of gateways', description: 'Empty: as above', kind: 'number' },
+    ],
+  },
+  {
+    title: 'Sign-in',
+    fields: [
+      { path: ['password_policy', 'enabled'], label: 'Demand of people what follows', kind: 'switch' },
+      { path: ['password_policy', 'requires_two_factor_auth'], label: 'A second factor', kind: 'switch' },
+      { path: ['password_policy', 'requires_special_char'], label: 'A special character in passwords', kind: 'switch' },
+      {
+        path: ['password_policy', 'min_length'],
+        label: 'Length of passwords',
+        description: 'Less than 8 is 8',
+        kind: 'number',
+      },
+      {
+        path: ['password_policy', 'expiry_in_days'],
+        label: 'Passwords end after (days)',
+        description: 'Empty or 0: never',
+        kind: 'number',
+      },
+      {
+        path: ['ui_idle_timeout'],
+        label: 'Sessions end when idle for (minutes)',
+        description: 'Empty or 0: they do not',
+        kind: 'number',
+        empty: 0,
+      },
+      { path: ['api_policy', 'no_reveal'], label: 'Show stored secrets to nobody', kind: 'switch' },
+    ],
+  },
+  {
+    title: 'Installers',
+    fields: [
+      { path: ['installer', 'allow_all_devices'], label: 'May change all devices', kind: 'switch' },
+      { path: ['installer', 'allow_all_sites'], label: 'May work at all sites', kind: 'switch' },
+      {
+        path: ['installer', 'grace_period'],
+        label: 'May change a device after its claim for (days)',
+        description: 'Empty: 7',
+        kind: 'number',
+      },
+    ],
+  },
+]
+
+/** What the form contains, by the name of the field; a switch is `true` or empty. */
+export type SettingTexts = Readonly<Record<string, string>>
+
+export const nameOf = ({ path }: SettingField): string => path.join('.')
+
+/** Returns what the form begins with. */
+export function textsOf(setting: Setting): SettingTexts {
+  const fields = settingGroups.flatMap((group) => group.fields)
+  return Object.fromEntries(fields.map((field) => [nameOf(field), textOf(field.kind, valueAt(setting, field.path))]))
+}
+
+function valueAt(setting: Setting, [key, inner]: SettingField['path']): unknown {
+  const value = setting[key]
+  if (inner === undefined) return value
+  return typeof value === 'object' && value !== null ? Reflect.get(value, inner) : undefined
+}
+
+function textOf(kind: Kind, value: unknown): string {
+  if (kind === 'switch') return value === true ? 'true' : ''
+  if (kind === 'number') return typeof value === 'number' ? String(value) : ''
+  if (!Array.isArray(value)) return ''
+  const windows = value as readonly {
+    readonly days?: readonly string[]
+    readonly start: string
+    readonly end: string
+  }[]
+  return windows.map(({ days = [], start, end }) => `${[...days, ''].join(' ')}${start}-${end}`).join('\n')
+}
+
+/** Returns the keys that differ. A group is sent whole, because a write replaces it. */
+export function changeOf(texts: SettingTexts, setting: Setting): Change {
+  const before = textsOf(setting)
+  const changed: Record<string, unknown> = {}
+  for (const field of settingGroups.flatMap((group) => group.fields)) {
+    const name = nameOf(field)
+    if (texts[name] === before[name]) continue
+    const [key, inner] = field.path
+    const value = valueOf(field, texts[name] ?? '')
+    if (inner === undefined) changed[key] = value
+    else changed[key] = withField(changed[key] ?? setting[key], inner, value)
+  }
+  return changed
+}
+
+function withField(group: unknown, name: string, value: unknown): Readonly<Record<string, unknown>> {
+  const { [name]: _, ...others } = (group ?? {}) as Readonly<Record<string, unknown>>
+  return value === null ? others : { ...others, [name]: value }
+}
+
+function valueOf({ kind, empty = null }: SettingField, text: string): unknown {
+  if (kind === 'switch') return text === 'true'
+  // What is no number is sent as it is, and the server says so.
+  if (kind === 'number') return text.trim() === '' ? empty : Number.isNaN(Number(text)) ? text : Number(text)
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  return lines.length === 0 ? null : lines.map(windowOf)
+}
+
+function windowOf(line: string) {
+  const words = line.trim().split(/[\s,]+/)
+  const [start = '', end = ''] = (words.pop() ?? '').split(/[-–]/)
+  return { ...(words.length > 0 && { days: words }), start, end }
+}

@@ -1,0 +1,137 @@
+import { Button, TextInput, Textarea } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { useMay, useSelf } from '../../accounts/self.ts'
+import { answerOf, useServer } from '../../api/client.ts'
+import { fieldIn } from '../../api/problem.ts'
+import { ProblemNote } from '../../display/notices.tsx'
+import { PageTitle } from '../../display/page-title.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { QueryView } from '../../display/query-view.tsx'
+import { RequestForm } from '../../display/request-form.tsx'
+import { type Setting, type SettingField, changeOf, nameOf, settingGroups, textsOf } from './setting-fields.ts'
+
+const route = getRouteApi('/signed-in/orgs/$orgId/settings')
+
+/** The name of the organization, and what holds for all of its sites and people. */
+export function SettingsPage() {
+  const { orgId } = route.useParams()
+  const { api } = useServer()
+  const mayChange = useMay('admin', { orgId })
+  const query = useQuery({
+    queryKey: ['setting', orgId],
+    queryFn: () => answerOf(api.GET('/api/v1/orgs/{org_id}/setting', { params: { path: { org_id: orgId } } })),
+  })
+  return (
+    <>
+      <PageTitle title="Settings">{!mayChange && <span>An admin of the organization can change them</span>}</PageTitle>
+      {mayChange && <NamePanel orgId={orgId} />}
+      <QueryView query={query} rows={10}>
+        {(setting) => (
+          <SettingForm key={setting.modified_time ?? 0} orgId={orgId} setting={setting} mayChange={mayChange} />
+        )}
+      </QueryView>
+    </>
+  )
+}
+
+function NamePanel({ orgId }: { readonly orgId: string }) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const name = useSelf()?.privileges.find(({ org_id: id }) => id === orgId)?.org_name
+  return (
+    <Panel title="Organization">
+      <RequestForm
+        key={name}
+        fields={[{ name: 'name', label: 'Name', value: name, required: true }]}
+        action="Rename"
+        run={async (body) => {
+          await answerOf(api.PUT('/api/v1/orgs/{org_id}', { params: { path: { org_id: orgId } }, body }))
+          await queries.invalidateQueries()
+        }}
+      />
+    </Panel>
+  )
+}
+
+interface SettingFormProps {
+  readonly orgId: string
+  readonly setting: Setting
+  readonly mayChange: boolean
+}
+
+function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const [texts, setTexts] = useState(() => textsOf(setting))
+  const mutation = useMutation({
+    mutationFn: () =>
+      answerOf(
+        api.PUT('/api/v1/orgs/{org_id}/setting', {
+          params: { path: { org_id: orgId } },
+          body: changeOf(texts, setting),
+        }),
+      ),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['setting', orgId] }),
+  })
+  const refused = mutation.error === null ? null : fieldIn(mutation.error.message)
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    mutation.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <fieldset className="plain" disabled={!mayChange}>
+        {settingGroups.map(({ title, fields }) => (
+          <Panel key={title} title={title}>
+            <div className="wizard-fields">
+              {fields.map((field) => (
+                <FieldInput
+                  key={nameOf(field)}
+                  field={field}
+                  text={texts[nameOf(field)] ?? ''}
+                  error={refused === field.path[0] ? (mutation.error?.message ?? null) : null}
+                  onChange={(text) => setTexts({ ...texts, [nameOf(field)]: text })}
+                />
+              ))}
+            </div>
+          </Panel>
+        ))}
+      </fieldset>
+      {refused === null && <ProblemNote problem={mutation.error} />}
+      {mayChange && (
+        <Button type="submit" size="sm" loading={mutation.isPending}>
+          Save the settings
+        </Button>
+      )}
+    </form>
+  )
+}
+
+interface FieldInputProps {
+  readonly field: SettingField
+  readonly text: string
+  readonly error: string | null
+  readonly onChange: (text: string) => void
+}
+
+function FieldInput({ field: { label, description, kind }, text, error, onChange }: FieldInputProps) {
+  if (kind === 'switch')
+    return (
+      <div className="choice-list">
+        <label>
+          <input
+            type="checkbox"
+            checked={text === 'true'}
+            onChange={({ currentTarget: { checked } }) => onChange(checked ? 'true' : '')}
+          />
+          {label}
+        </label>
+      </div>
+    )
+  const shared = { label, value: text, error, ...(description !== undefined && { description }) }
+  if (kind === 'windows')
+    return <Textarea {...shared} rows={3} onChange={({ currentTarget: { value } }) => onChange(value)} />
+  return <TextInput {...shared} inputMode="numeric" onChange={({ currentTarget: { value } }) => onChange(value)} />
+}
