@@ -16,8 +16,9 @@ export interface Child {
   /** What the groups of `ready` matched; the first is the whole match. */
   readonly match: readonly string[]
   isRunning(): boolean
-  send(message: string): void
-  /** Resolves with the next message that the child sends. */
+  /** @param message Anything that JSON can express. */
+  send(message: string | object): void
+  /** Resolves with the next message that the child sends; rejects if it ends before. */
   nextMessage(): Promise<unknown>
   /** Ends the child at once, as `kill -9` does. */
   kill(): Promise<void>
@@ -46,8 +47,15 @@ export async function startChild({ args, env, ready, onErrorLine }: ChildOptions
     isRunning: () => child.exitCode === null && child.signalCode === null,
     send: (message) => void child.send(message),
     async nextMessage() {
-      const [message]: unknown[] = await once(child, 'message')
-      return message
+      const ended = new AbortController()
+      const end = (): void => ended.abort(new Error('a child ended before it sent a message'))
+      child.once('exit', end)
+      try {
+        const [message]: unknown[] = await once(child, 'message', { signal: ended.signal })
+        return message
+      } finally {
+        child.off('exit', end)
+      }
     },
     async kill() {
       child.kill('SIGKILL')

@@ -22,7 +22,7 @@ const kinds = {
 
 /** Creates devices that the organization has claimed and that have never connected. */
 export async function claimDevices(
-  { orgId, call, operate }: Signalbox,
+  { orgId, call, operate }: Pick<Signalbox, 'orgId' | 'call' | 'operate'>,
   count: number,
   type: BenchDevice['type'] = 'ap',
 ): Promise<BenchDevice[]> {

@@ -13,6 +13,8 @@ export interface FlooderData {
   readonly ca: string
   readonly devices: readonly EnrolledDevice[]
   readonly kind: 'inflating' | 'small' | 'largest'
+  /** The address of this machine that they connect from. */
+  readonly localAddress?: string
 }
 
 /** The report that the worker sends when its parent asks for it. */
@@ -26,7 +28,7 @@ export interface FlooderReport {
 }
 
 const TICK_MS = 20
-const { port, ca, devices, kind } = workerData as FlooderData
+const { port, ca, devices, kind, localAddress } = workerData as FlooderData
 
 const frameOf = (method: string, params: Readonly<Record<string, unknown>>): string =>
   JSON.stringify({ jsonrpc: '2.0', method, params })
@@ -77,6 +79,7 @@ async function connectAndFlood({ mac, certificatePem, keyPem }: EnrolledDevice, 
     cert: certificatePem,
     key: keyPem,
     perMessageDeflate: false,
+    ...(localAddress !== undefined && { localAddress }),
   })
   let timer: NodeJS.Timeout | undefined
   let startedMs: number | null = null

@@ -6,6 +6,23 @@ export async function residentKb(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1])
 }
 
+/**
+ * The same with the processes that it has started and that run now, except PostgreSQL. Linux only.
+ */
+export async function residentKbWithChildren(pid: number): Promise<number> {
+  const ids = (await readdir('/proc')).map(Number).filter((id) => id > 0)
+  const all = await Promise.all(
+    ids.map(async (id) => {
+      // A process may end while it is looked at.
+      const status = await readFile(`/proc/${id}/status`, 'utf8').catch(() => '')
+      const isOwn = id === pid || status.includes(`\nPPid:\t${pid}\n`)
+      if (!isOwn || status.startsWith('Name:\tpostgres\n')) return 0
+      return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0)
+    }),
+  )
+  return all.reduce((sum, kb) => sum + kb, 0)
+}
+
 const TICKS_PER_S = 100
 
 /** Returns the processor time that a process has used, in seconds. Linux only. */

@@ -28,6 +28,8 @@ export interface Signalbox {
   readonly call: Call
   /** Like call(), with the operator's key. */
   readonly operate: Call
+  /** Returns what calls with another Authorization header. */
+  readonly callAs: (authorization: string) => Call
   /** Stops the server and starts it again after a pause, with its data and ports. */
   restart(pauseMs: number): Promise<void>
   /** Kills the server and starts it again at once, with its data and ports. */
@@ -46,22 +48,28 @@ export type LogLine = Readonly<Record<string, unknown>> & {
 
 export interface SignalboxOptions {
   readonly netconf?: boolean
+  /** Settings besides those of every benchmark, which they precede. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Modules that are loaded before the server. */
+  readonly imports?: readonly string[]
   /** Receives the log, with its details; otherwise warnings go to the standard error output. */
   readonly onLog?: (line: LogLine) => void
 }
 
-export async function startSignalbox({ netconf = false, onLog }: SignalboxOptions = {}): Promise<Signalbox> {
+/** The administrator of the organization. */
+export const benchAdmin = { email: 'bench@example.test', password: 'not a secret' } as const
+
+export async function startSignalbox(options: SignalboxOptions = {}): Promise<Signalbox> {
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))
   const [port, ucentralPort, edgePort] = [await freePort(), await freePort(), await freePort()]
-  const netconfPort = netconf ? await freePort() : null
-  const start = (): Promise<Child> => startServer({ dataDir, port, ucentralPort, edgePort, netconfPort }, onLog)
+  const netconfPort = options.netconf === true ? await freePort() : null
+  const start = (): Promise<Child> => startServer({ dataDir, port, ucentralPort, edgePort, netconfPort }, options)
   let child = await start()
   const url = child.match[1] ?? ''
   const key = (await readFile(join(dataDir, 'operator.key'), 'utf8')).trim()
   const operate = caller(url, `Operator ${key}`)
   const made = (await operate('POST', '/operator/v1/bootstrap', {
-    email: 'bench@example.test',
-    password: 'not a secret',
+    ...benchAdmin,
     org: 'Bench',
   })) as { readonly org_id: string; readonly api_token: string }
   const authorization = `Token ${made.api_token}`
@@ -78,6 +86,7 @@ export async function startSignalbox({ netconf = false, onLog }: SignalboxOption
     authorization,
     call: caller(url, authorization),
     operate,
+    callAs: (other) => caller(url, other),
     async restart(pauseMs) {
       await child.stop()
       await delay(pauseMs)
@@ -98,10 +107,10 @@ type ServerPlace = Pick<Signalbox, 'dataDir' | 'ucentralPort' | 'edgePort' | 'ne
 
 function startServer(
   { dataDir, port, ucentralPort, edgePort, netconfPort }: ServerPlace,
-  onLog: SignalboxOptions['onLog'],
+  { onLog, env = {}, imports = [] }: SignalboxOptions,
 ): Promise<Child> {
   return startChild({
-    args: [program],
+    args: [...imports.flatMap((module) => ['--import', module]), program],
     env: {
       SIGNALBOX_DATA_DIR: dataDir,
       SIGNALBOX_PORT: String(port),
@@ -111,6 +120,7 @@ function startServer(
       SIGNALBOX_LOG_LEVEL: onLog === undefined ? 'warn' : 'debug',
       // The rate limit of a token is not part of the measurement.
       SIGNALBOX_REQUESTS_PER_HOUR: '1000000000',
+      ...env,
     },
     ready: /^signalbox ready (\S+)$/,
     ...(onLog !== undefined && { onErrorLine: (line) => line.startsWith('{') && onLog(JSON.parse(line) as LogLine) }),

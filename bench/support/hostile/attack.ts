@@ -1,0 +1,76 @@
+import type { EnrolledDevice } from '../devices.ts'
+
+/** An account with an organization and a site of its own, signed in. */
+export interface HostileTenant {
+  readonly orgId: string
+  readonly siteId: string
+  readonly email: string
+  readonly password: string
+  /** The headers of its session, for which no number of calls per hour is too many. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** What the attackers know of the service; it passes between processes as JSON. */
+export interface World {
+  readonly host: string
+  readonly port: number
+  readonly ucentralPort: number
+  readonly edgePort: number
+  /** The well-behaved tenant, at whose password others guess. */
+  readonly victimEmail: string
+  /** A receiver of webhooks that accepts requests and never answers. */
+  readonly deafReceiver: string
+  /** Names below it are never answered by the name server. */
+  readonly silentDomain: string
+  /** PEM text. */
+  readonly ca: string
+  readonly devices: readonly EnrolledDevice[]
+  /** One for each attack, by its name. */
+  readonly tenants: Readonly<Record<string, HostileTenant>>
+}
+
+export interface AttackRun {
+  readonly world: World
+  readonly tenant: HostileTenant
+  /** Aborted when the attack is to end. */
+  readonly signal: AbortSignal
+  /** Counts an act of the attack by how the service responded to it, such as `200` or `closed`. */
+  readonly count: (outcome: string) => void
+}
+
+export interface Attack {
+  readonly what: string
+  /** Creates what the attack needs, once, before its effect is measured. */
+  readonly prepare?: (run: AttackRun) => Promise<void>
+  /** Attacks until the signal is aborted, then deletes what would go on without it. */
+  readonly run: (run: AttackRun) => Promise<void>
+}
+
+/** How often each outcome was counted, by attack. */
+export type AttackReport = Readonly<Record<string, Readonly<Record<string, number>>>>
+
+/** A message to the process of the attackers, which replies to each: to `stop` with an AttackReport, otherwise with {}. */
+export interface AttackerCommand {
+  readonly kind: 'prepare' | 'start' | 'stop'
+  /** Names of attacks; `stop` ends all. */
+  readonly names: readonly string[]
+}
+
+/** Repeats `act` in each of `count` lanes until the attack is to end. */
+export async function inLanes(
+  count: number,
+  { signal }: AttackRun,
+  act: (lane: number, round: number) => Promise<unknown>,
+): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, async (_, lane) => {
+      for (let round = 0; !signal.aborted; round += 1) await act(lane, round)
+    }),
+  )
+}
+
+/** Returns an address of this machine that is a network of its own. */
+export function networkAddress(number: number): string {
+  const last = number % 250
+  return `127.${1 + (Math.floor(number / 62_500) % 250)}.${Math.floor(number / 250) % 250}.${1 + last}`
+}

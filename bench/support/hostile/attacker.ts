@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { constants, getPriority, setPriority } from 'node:os'
+import type { AttackReport, AttackRun, AttackerCommand, World } from './attack.ts'
+import { attacks } from './attacks.ts'
+
+// The attackers, in a process of their own. The first argument is a file with the World. It obeys AttackerCommand.
+
+/** Attackers have machines of their own, so they leave the processors of this one to the service and its tenant. */
+const LESS_PRIORITY = 10
+
+const world = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as World
+const running: { readonly over: AbortController; readonly end: Promise<void> }[] = []
+let counts: Record<string, Record<string, number>> = {}
+
+function runOf(name: string, signal: AbortSignal): AttackRun {
+  const tenant = world.tenants[name]
+  if (tenant === undefined) throw new Error(`the attack ${name} has no tenant`)
+  const outcomes = (counts[name] ??= {})
+  return { world, tenant, signal, count: (outcome) => void (outcomes[outcome] = (outcomes[outcome] ?? 0) + 1) }
+}
+
+async function obey({ kind, names }: AttackerCommand): Promise<AttackReport> {
+  if (kind === 'prepare')
+    for (const name of names) await attacks[name]?.prepare?.(runOf(name, new AbortController().signal))
+  if (kind === 'start') {
+    counts = {}
+    for (const name of names) {
+      const over = new AbortController()
+      running.push({ over, end: attacks[name]?.run(runOf(name, over.signal)) ?? Promise.resolve() })
+    }
+  }
+  if (kind !== 'stop') return {}
+  const ending = running.splice(0)
+  for (const { over } of ending) over.abort()
+  await Promise.all(ending.map(({ end }) => end))
+  return counts
+}
+
+// Whatever an attack throws is a defect of the benchmark, which ends with it.
+process.on('message', (command: AttackerCommand) => void obey(command).then((report) => process.send?.(report)))
+process.once('disconnect', () => process.exit(0))
+process.once('SIGINT', () => process.exit(0))
+setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + LESS_PRIORITY))
+process.stdout.write('attackers ready\n')

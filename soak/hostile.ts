@@ -1,0 +1,63 @@
+import { randomInt } from 'node:crypto'
+import { attacks, parseAttackNames } from '../bench/support/hostile/attacks.ts'
+import { type Observed, joinObserved, judge, mbOf, timesOf } from '../bench/support/hostile/figures.ts'
+import { withHostileWorld } from '../bench/support/hostile/world.ts'
+import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
+import { planMixes } from './support/plan-mixes.ts'
+import { createRandom } from './support/random.ts'
+
+export const options = {
+  seed: { type: 'string' },
+  seconds: { type: 'string' },
+  mix: { type: 'string' },
+  together: { type: 'string' },
+  attacks: { type: 'string' },
+  'p99-ms': { type: 'string' },
+  'memory-mb': { type: 'string' },
+} as const
+
+/**
+ * Attacks a server for ten minutes in changing mixes, while a well-behaved tenant works beside the attackers: it reads and
+ * changes, receives webhooks, and its devices connect. It must get no error, its p99 and the server's memory must stay
+ * under their limits, and the server must neither answer 500 nor log an error.
+ */
+export async function run(values: OptionValues): Promise<Figures> {
+  const seed = parseCount(values, 'seed', randomInt(1, 2 ** 31))
+  const mixS = parseCount(values, 'mix', 30)
+  const mixes = Math.ceil(parseCount(values, 'seconds', 600) / mixS)
+  const names = parseAttackNames(typeof values['attacks'] === 'string' ? values['attacks'] : undefined)
+  const demands = { p99Ms: parseCount(values, 'p99-ms', 1000), memoryMb: parseCount(values, 'memory-mb', 600) }
+  const plan = planMixes(createRandom(seed), names, { mixes, together: parseCount(values, 'together', 4) })
+  console.log(`seed ${seed}`)
+  for (const name of names) console.log(`${name}: ${attacks[name]?.what}`)
+  return withHostileWorld(names, async ({ tenant, prepare, start, stop, logged }) => {
+    await prepare(names)
+    const seen: Observed[] = []
+    const acts: Record<string, Record<string, number>> = {}
+    for (const mix of plan) {
+      await start(mix)
+      const observed = await tenant.observe(mixS)
+      seen.push(observed)
+      for (const [name, counts] of Object.entries(await stop())) acts[name] = add(acts[name] ?? {}, counts)
+      console.log(`${mix.join(' + ')}: ${JSON.stringify(summaryOf(observed))}`)
+    }
+    const all = joinObserved(seen)
+    return { seed, mixes, ...summaryOf(all), acts, failed: [...judge(all, acts, demands), ...new Set(logged)] }
+  })
+}
+
+function add(counts: Record<string, number>, more: Readonly<Record<string, number>>): Record<string, number> {
+  for (const [outcome, times] of Object.entries(more)) counts[outcome] = (counts[outcome] ?? 0) + times
+  return counts
+}
+
+function summaryOf({ calls, deliveries, joins, errors, maxKb, maxWithChildrenKb }: Observed): Figures {
+  return {
+    calls: { count: calls.length, ...timesOf(calls) },
+    deliveries: { count: deliveries.length, ...timesOf(deliveries) },
+    joins: { count: joins.length, ...timesOf(joins) },
+    errors: errors.length,
+    memory_mb: mbOf(maxKb),
+    with_children_mb: mbOf(maxWithChildrenKb),
+  }
+}
