@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { send } from '../../bench/support/hostile/call.ts'
+import { networkAddress } from '../../bench/support/hostile/attack.ts'
+import { consumeMailQuota } from '../../src/accounts/mail-quota.ts'
+import { inTx } from '../../src/platform/db.ts'
 import { type Browser, codeAt, createBrowser, isEmptyAnswer } from '../support/browser.ts'
 import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
 import { openPage } from '../support/page.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const MINUTE_MS = 60_000
 const newPassword = 'a horse of another colour'
@@ -47,6 +52,33 @@ describe('recovery', () => {
     expect((await waitForMail(server.dataDir, org.email, 2)).subject).toBe('Your password was changed')
     const { body } = await browser.call('GET', `/orgs/${org.orgId}/logs`)
     expect(body.results).toContainEqual(expect.objectContaining({ message: 'Recover password' }))
+  })
+
+  it('takes two connections of the database at a time, however many networks ask, and refuses what would wait too long', async () => {
+    const { hostname: host, port } = new URL(server.url)
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+    const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>()
+    const holding = inTx(server.ctx, async (tx) => {
+      await consumeMailQuota(tx, `recovery of ${org.email}`, clock.now())
+      hold()
+      await isOver
+    })
+    await isHeld
+    const statuses: (number | undefined)[] = []
+    const body = JSON.stringify({ email: org.email })
+    const asked = Array.from({ length: 540 }, async (_, index) => {
+      const from = networkAddress(index % 50)
+      const answer = await send({ host, port: Number(port) }, { method: 'POST', path: '/recover', body, from })
+      statuses.push(answer?.status)
+    })
+    // Two have begun and are answered, 500 wait for their turn.
+    await waitUntil('the refusals', () => statuses.length === 40)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(38)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(2)
+    expect((await server.call('GET', '/self')).status).toBe(200)
+    end()
+    await Promise.all([holding, ...asked])
+    expect(statuses.filter((status) => status === 200)).toHaveLength(502)
   })
 
   it('works once, also for two requests at the same time', async () => {

@@ -21,7 +21,7 @@ const REFUSED_PAUSE_MS = 100
 
 const agent = new Agent({ keepAlive: true })
 
-export function send({ host, port }: World, call: HostileCall): Promise<HostileAnswer> {
+export function send({ host, port }: Pick<World, 'host' | 'port'>, call: HostileCall): Promise<HostileAnswer> {
   const { method, path, headers = {}, body, from = networkAddressOfAll, signal } = call
   return new Promise((resolve) => {
     const json = body === undefined || 'content-type' in headers ? {} : { 'content-type': 'application/json' }

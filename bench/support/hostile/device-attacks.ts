@@ -11,12 +11,16 @@ import { openDevice } from './device.ts'
 const shares = {
   inflating: [0, 1],
   small: [1, 2],
-  largest: [2, 202],
-  reconnecting: [202, 222],
-  frames: [222, 226],
+  reconnecting: [2, 22],
+  frames: [22, 26],
+  largest: [26, 226],
 } as const
 
-export const HOSTILE_DEVICES = 226
+/** Returns how many hostile devices these attacks need. */
+export function countDevices(names: readonly string[]): number {
+  return Math.max(0, ...Object.entries(shares).flatMap(([name, [, end]]) => (names.includes(name) ? [end] : [])))
+}
+
 const FROM = '127.0.0.68'
 
 const devicesOf = ({ world }: AttackRun, share: keyof typeof shares): readonly EnrolledDevice[] =>

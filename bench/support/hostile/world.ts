@@ -7,7 +7,7 @@ import { startChild } from '../child.ts'
 import { claimDevices, enroll } from '../devices.ts'
 import { type LogLine, type Signalbox, benchAdmin, startSignalbox } from '../signalbox.ts'
 import type { AttackReport, AttackerCommand, HostileTenant, World } from './attack.ts'
-import { HOSTILE_DEVICES } from './device-attacks.ts'
+import { countDevices } from './device-attacks.ts'
 import { SILENT_DOMAIN, startNameServer } from './name-server.ts'
 import { signIn } from './sign-in.ts'
 import { type Tenant, createTenant } from './tenant.ts'
@@ -97,7 +97,7 @@ async function createWorld(signalbox: Signalbox, { names, deafReceiver }: WorldO
   const tenants: Record<string, HostileTenant> = {}
   for (const name of names) tenants[name] = await createHostileTenant(signalbox, name)
   const owner = await createOwner(signalbox)
-  const { ca, devices } = await enroll(signalbox, await claimDevices(owner, HOSTILE_DEVICES))
+  const { ca, devices } = await enroll(signalbox, await claimDevices(owner, countDevices(names)))
   return {
     host,
     port: Number(port),

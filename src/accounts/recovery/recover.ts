@@ -1,6 +1,7 @@
 import type { LoginThrottle } from '../../access/login-throttle.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
+import type { Limited } from '../../platform/limit-concurrency.ts'
 import type { Mail } from '../../platform/mail.ts'
 import { composeMail } from '../compose-mail.ts'
 import { consumeMailQuota } from '../mail-quota.ts'
@@ -19,22 +20,42 @@ export interface RecoveryRequest {
   readonly srcIp: string
 }
 
+/** What follows the replies must not take the database's connections from all others, nor grow without bound. */
+export const recoveriesAtOnce = {
+  running: 2,
+  waiting: 500,
+  refusal: 'Too Many Request. Too many recoveries at once.',
+}
+
 /**
  * Mails a link to choose a new password if the address has an account. The lookup and the mail come after the reply, so
- * neither its content nor its time reveals whether there is an account.
+ * neither its content nor its time reveals whether there is an account. The reply waits for the turn of the lookup.
  *
- * @throws AppError rate_limited by address; as verifyCaptcha().
+ * @throws AppError rate_limited by address, and where too many wait; as verifyCaptcha().
  */
 export async function recover(
   ctx: Context,
-  parts: AccountParts & { readonly throttle: LoginThrottle },
+  parts: AccountParts & { readonly throttle: LoginThrottle; readonly limited: Limited },
   { email, captcha, srcIp }: RecoveryRequest,
 ): Promise<void> {
   parts.throttle.takeFrom(srcIp)
   await verifyCaptcha(ctx, parts, { answer: captcha, srcIp })
-  prepareMail(ctx, email)
-    .then((mail) => mail !== null && postMail(ctx, parts.mailer, mail))
-    .catch((error: unknown) => ctx.log.error({ err: error }, 'could not start a recovery'))
+  await new Promise<void>((begin, refuse) => {
+    const lookUp = async (): Promise<void> => {
+      begin()
+      await mailLink(ctx, parts, email)
+    }
+    parts.limited(lookUp).catch(refuse)
+  })
+}
+
+async function mailLink(ctx: Context, { mailer }: AccountParts, email: string): Promise<void> {
+  try {
+    const mail = await prepareMail(ctx, email)
+    if (mail !== null) postMail(ctx, mailer, mail)
+  } catch (error) {
+    ctx.log.error({ err: error }, 'could not start a recovery')
+  }
 }
 
 async function prepareMail(ctx: Context, email: string): Promise<Mail | null> {

@@ -2,11 +2,12 @@ import { nobody } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { requesterOf } from '../../http/requester.ts'
 import { Empty, ErrorReply } from '../../http/schemas.ts'
+import { limitConcurrency } from '../../platform/limit-concurrency.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
 import { setDeviceCookie, setSessionCookies } from '../sessions/cookies.ts'
 import { LoginReply, presentLogin } from '../sessions/wire.ts'
 import { MailedToken } from '../wire-proof.ts'
-import { recover } from './recover.ts'
+import { recover, recoveriesAtOnce } from './recover.ts'
 import { resetPassword } from './reset-password.ts'
 import { RecoverBody, ResetBody, parseRecovery } from './wire.ts'
 
@@ -14,6 +15,7 @@ const tag = 'Accounts'
 
 /** Recovery of a forgotten password. Source: contract, POST /recover. */
 export function recoveryOperations(parts: AccountParts, { throttle }: LoginGuard): Operation[] {
+  const limited = limitConcurrency(recoveriesAtOnce)
   return [
     operation({
       id: 'recoverPassword',
@@ -25,7 +27,7 @@ export function recoveryOperations(parts: AccountParts, { throttle }: LoginGuard
       reply: Empty,
       errors: { 503: ErrorReply },
       run: async (ctx, { body, request }) => {
-        await recover(ctx, { ...parts, throttle }, parseRecovery(body, request.ip))
+        await recover(ctx, { ...parts, throttle, limited }, parseRecovery(body, request.ip))
         return {}
       },
     }),
