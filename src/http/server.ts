@@ -152,7 +152,7 @@ export async function serveApi(
   { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT }: ApiCallers,
   plugins: readonly FastifyPluginAsync[],
 ): Promise<void> {
-  const enterWork = createWorkLimits(requestsPerAccount)
+  const workLimits = createWorkLimits(requestsPerAccount)
   await http.register(
     async (api) => {
       api.decorateRequest('caller')
@@ -165,7 +165,12 @@ export async function serveApi(
         request.caller = await identify(request, authenticate, request.cookies[sessionCookie()])
         if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
           throw new AppError('unauthenticated', 'Two factor authentication is required.')
-        enterWork(request.caller.principal, request.raw, reply.raw)
+        const exchange = { request: request.raw, response: reply.raw, route: request.routeOptions.url ?? '' }
+        await workLimits.enter(request.caller.principal, exchange)
+      })
+      api.addHook('onSend', (_request, reply, payload, done) => {
+        if (typeof payload === 'string' || Buffer.isBuffer(payload)) workLimits.weighAnswer(reply.raw, payload.length)
+        done(null, payload)
       })
       for (const plugin of plugins) await api.register(plugin)
     },

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { accountOf } from '../access/request-limits.ts'
 import type { Principal } from '../access/principal.ts'
-import { tooManyRequests } from '../platform/errors.ts'
+import { AppError, tooManyRequests } from '../platform/errors.ts'
 import { MAX_JSON_BYTES } from './body-limits.ts'
 
 /** The default of `requestsPerAccount`: programs send a few dozen requests at a time. */
@@ -9,39 +9,142 @@ export const MAX_REQUESTS_PER_ACCOUNT = 100
 /** Bodies of an account that are in memory at a time. Uploads are not: they are written as they arrive. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024
 
+/** Bodies and answers of an account that are handled at a time; what is more takes turns. It is one page of a list. */
+const MAX_BYTES_AT_ONCE = 4 * 1024 * 1024
+/** Smaller requests take no turns. */
+const SMALL_BYTES = 64 * 1024
+/** What counts for an answer of a kind that the account has not had yet. */
+const UNKNOWN_ANSWER_BYTES = 256 * 1024
+/** Answers whose sizes are remembered; then the oldest are dropped. */
+const MAX_KNOWN = 10_000
+
 /** What the requests of one account hold at a time. */
 interface Work {
   requests: number
   bodyBytes: number
+  /** Of the large requests whose turn it is. */
+  bytesAtOnce: number
+  /** Large requests in the order of their arrival. */
+  readonly waiting: Set<LargeRequest>
 }
 
-/** Counts the request for the account of its caller until its answer has been sent, or its client has left. */
-export type EnterWork = (principal: Principal, request: IncomingMessage, response: ServerResponse) => void
+interface LargeRequest {
+  readonly bytes: number
+  readonly proceed: () => void
+}
 
-/**
- * Bounds what one account makes the service hold at a time, with all its sessions and tokens together.
- * @returns A function that throws AppError rate_limited for a request beyond that.
- */
-export function createWorkLimits(requestsPerAccount: number): EnterWork {
+interface Entry {
+  readonly work: Work
+  /** The account, and what it asks for. */
+  readonly kind: string
+  readonly bodyBytes: number
+  /** Its part of `bytesAtOnce`. */
+  held: number
+}
+
+export interface WorkLimits {
+  /**
+   * Counts the request for the account of its caller until its answer has been sent, or its client has left, and waits for
+   * its turn if it is large.
+   * @param route The operation, to expect an answer like the last one.
+   * @throws AppError rate_limited for a request beyond what an account may have in work.
+   */
+  enter(principal: Principal, exchange: Exchange): Promise<void>
+  /** Call it when an answer is sent: the next ones of its kind count as large as it is. */
+  weighAnswer(response: ServerResponse, bytes: number): void
+}
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Its answers are expected to be alike. */
+  readonly route: string
+}
+
+/** Bounds what one account makes the service hold at a time, with all its sessions and tokens together. */
+export function createWorkLimits(requestsPerAccount: number): WorkLimits {
   const accounts = new Map<string, Work>()
-  return (principal, request, response) => {
-    // The client left while its credentials were checked, so the end below would never come.
-    if (response.closed) return
-    const account = accountOf(principal)
-    const work = accounts.get(account) ?? { requests: 0, bodyBytes: 0 }
-    const bodyBytes = bodyBytesOf(request)
+  const entries = new WeakMap<ServerResponse, Entry>()
+  const answerBytes = new Map<string, number>()
+
+  function assertRoom(work: Work, bodyBytes: number): void {
     if (work.requests >= requestsPerAccount)
       throw tooManyRequests(`No more than ${requestsPerAccount} requests of an account at a time.`, 1)
     if (work.bodyBytes > 0 && work.bodyBytes + bodyBytes > MAX_BODY_BYTES)
       throw tooManyRequests(`No more than ${MAX_BODY_BYTES} bytes in bodies of an account at a time.`, 1)
-    work.requests += 1
-    work.bodyBytes += bodyBytes
-    accounts.set(account, work)
-    response.once('close', () => {
-      work.requests -= 1
-      work.bodyBytes -= bodyBytes
-      if (work.requests === 0) accounts.delete(account)
-    })
+  }
+
+  return {
+    async enter(principal, { request, response, route }) {
+      // The client left while its credentials were checked, so the end below would never come.
+      if (response.closed) return
+      const account = accountOf(principal)
+      const work = accounts.get(account) ?? { requests: 0, bodyBytes: 0, bytesAtOnce: 0, waiting: new Set() }
+      const bodyBytes = bodyBytesOf(request)
+      assertRoom(work, bodyBytes)
+      work.requests += 1
+      work.bodyBytes += bodyBytes
+      accounts.set(account, work)
+      const entry: Entry = { work, kind: `${account} ${request.method} ${route}`, bodyBytes, held: 0 }
+      entries.set(response, entry)
+      response.once('close', () => {
+        work.requests -= 1
+        work.bodyBytes -= bodyBytes
+        hold(entry, 0)
+        if (work.requests === 0) accounts.delete(account)
+      })
+      const bytes = bodyBytes + (answerBytes.get(entry.kind) ?? UNKNOWN_ANSWER_BYTES)
+      if (bytes > SMALL_BYTES && isInMemory(request)) await takeTurn(entry, bytes, response)
+    },
+
+    weighAnswer(response, bytes) {
+      const entry = entries.get(response)
+      if (entry === undefined || response.closed) return
+      const [oldest] = answerBytes.keys()
+      if (answerBytes.size >= MAX_KNOWN && oldest !== undefined) answerBytes.delete(oldest)
+      answerBytes.delete(entry.kind)
+      answerBytes.set(entry.kind, bytes)
+      const all = entry.bodyBytes + bytes
+      hold(entry, all > SMALL_BYTES ? all : 0)
+    },
+  }
+}
+
+async function takeTurn(entry: Entry, bytes: number, response: ServerResponse): Promise<void> {
+  const { work } = entry
+  if (work.waiting.size === 0 && fits(work, bytes)) return hold(entry, bytes)
+  await new Promise<void>((resolve, reject) => {
+    const waiting = {
+      bytes,
+      proceed() {
+        response.off('close', leave)
+        work.waiting.delete(waiting)
+        entry.held = bytes
+        work.bytesAtOnce += bytes
+        resolve()
+      },
+    }
+    const leave = (): void => {
+      work.waiting.delete(waiting)
+      reject(new AppError('rate_limited', 'The client left while it waited for its turn'))
+    }
+    response.once('close', leave)
+    work.waiting.add(waiting)
+  })
+}
+
+/** A request that is larger than the whole share runs alone. */
+function fits({ bytesAtOnce }: Work, bytes: number): boolean {
+  return bytesAtOnce === 0 || bytesAtOnce + bytes <= MAX_BYTES_AT_ONCE
+}
+
+function hold(entry: Entry, bytes: number): void {
+  const { work } = entry
+  work.bytesAtOnce += bytes - entry.held
+  entry.held = bytes
+  for (const next of work.waiting) {
+    if (!fits(work, next.bytes)) return
+    next.proceed()
   }
 }
 
@@ -49,4 +152,11 @@ function bodyBytesOf({ headers }: IncomingMessage): number {
   if (headers['content-type']?.toLowerCase().startsWith('application/json') !== true) return 0
   if (headers['transfer-encoding'] !== undefined) return MAX_JSON_BYTES
   return Number(headers['content-length'] ?? 0)
+}
+
+/** False for uploads and streams, which take long and hold little. */
+function isInMemory(request: IncomingMessage): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': coding, upgrade } = request.headers
+  const hasBody = coding !== undefined || Number(length) > 0
+  return upgrade === undefined && (!hasBody || bodyBytesOf(request) > 0)
 }

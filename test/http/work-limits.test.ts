@@ -45,6 +45,10 @@ async function startServer() {
       api.get('/slow', slow)
       api.post('/slow', { schema: { body: Type.Object({}) } }, slow)
       api.get('/quick', () => ({}))
+      api.get('/large', async () => {
+        await slow()
+        return { text: 'x'.repeat(5 * 1024 * 1024) }
+      })
     },
   ])
   await http.listen({ host: '127.0.0.1', port: 0 })
@@ -60,12 +64,18 @@ async function startServer() {
     port,
     release,
     /** Delays the check of all later credentials until the returned function is called. */
-    holdChecks() {
+    holdChecks: () => {
       const held = Promise.withResolvers<void>()
       checks = held.promise
       return held.resolve
     },
     begun: () => begun,
+    /** Resolves when this many requests have arrived, of which only some may have begun. */
+    arrived: (count: number) => waitUntil(`${count} requests`, () => Promise.resolve(begun === count)),
+    releaseUntil: async <T>(ended: Promise<T>): Promise<T> => {
+      const releasing = setInterval(release, 1)
+      return ended.finally(() => clearInterval(releasing))
+    },
     inWork: (count: number) => waitUntil(`${count} requests in work`, () => Promise.resolve(waiting.length === count)),
     call: (account: string, path: string, body?: string) =>
       fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
@@ -77,39 +87,63 @@ async function startServer() {
 }
 
 it('refuses what one account asks for beyond its requests in work, and serves others meanwhile', async () => {
-  const { call, inWork, release } = await startServer()
+  const { call, arrived, releaseUntil } = await startServer()
   const [busy, other] = [randomUUID(), randomUUID()]
   const first = Array.from({ length: 40 }, () => call(busy, '/slow'))
-  await inWork(40)
+  await arrived(40)
   const refused = await call(busy, '/quick')
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
   expect(await refused.json()).toEqual({
     detail: 'Too Many Request. No more than 40 requests of an account at a time.',
   })
   expect((await call(other, '/quick')).status).toBe(200)
-  release()
-  expect(new Set((await Promise.all(first)).map(({ status }) => status))).toEqual(new Set([200]))
+  const answers = await releaseUntil(Promise.all(first))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   expect((await call(busy, '/quick')).status).toBe(200)
 })
 
 it('refuses bodies of one account beyond 32 MiB in work', async () => {
-  const { call, inWork, release } = await startServer()
+  const { call, arrived, releaseUntil } = await startServer()
   const busy = randomUUID()
+  expect((await call(busy, '/quick')).status).toBe(200)
   const body = `{"text":"${'x'.repeat(1000 * 1024)}"}`
   const first = Array.from({ length: 32 }, () => call(busy, '/slow', body))
-  await inWork(32)
+  await arrived(33)
   const refused = await call(busy, '/slow', body)
   expect(refused.status).toBe(429)
   expect(await refused.json()).toEqual({
     detail: 'Too Many Request. No more than 33554432 bytes in bodies of an account at a time.',
   })
   expect((await call(busy, '/quick')).status).toBe(200)
+  await releaseUntil(Promise.all(first))
+})
+
+it('lets large requests of one account take turns, and nothing else wait for them', async () => {
+  const { call, inWork, release, releaseUntil } = await startServer()
+  const [busy, other] = [randomUUID(), randomUUID()]
+  for (const path of ['/large', '/quick']) {
+    const answer = await releaseUntil(call(busy, path))
+    expect(answer.status).toBe(200)
+    await answer.text()
+  }
+  const large = Array.from({ length: 3 }, () => call(busy, '/large').then((answer) => answer.text()))
+  await inWork(1)
+  expect((await call(busy, '/quick')).status).toBe(200)
+  const others = call(other, '/large').then((answer) => answer.text())
+  await inWork(2)
+  expect((await call(busy, '/quick')).status).toBe(200)
+  await inWork(2)
   release()
-  await Promise.all(first)
+  await others
+  await inWork(1)
+  expect((await call(busy, '/quick')).status).toBe(200)
+  await inWork(1)
+  const texts = await releaseUntil(Promise.all(large))
+  expect(texts.every((text) => text.length > 5 * 1024 * 1024)).toBe(true)
 })
 
 it('counts nothing for clients that have left, also where they left during the check of their credentials', async () => {
-  const { port, call, inWork, holdChecks, begun, release } = await startServer()
+  const { port, call, arrived, holdChecks, begun, release } = await startServer()
   const busy = randomUUID()
   const leave = async (isInWork: () => Promise<unknown>) => {
     const clients = Array.from({ length: 40 }, () => {
@@ -122,7 +156,7 @@ it('counts nothing for clients that have left, also where they left during the c
   }
   const isServed = () => waitUntil('a request is served', async () => (await call(busy, '/quick')).status === 200)
 
-  await leave(() => inWork(40))
+  await leave(() => arrived(40))
   await isServed()
   release()
 
