@@ -18,7 +18,19 @@ const over = ['removal']
 const roofs = ['app', 'bin', 'cli', 'client', 'simulator', 'agent']
 
 // The folders of web/src/ from the lowest to the highest; above them only app, which has the router.
-const webLayers = ['api', 'display', 'accounts', 'orgs', 'devices', 'upgrades', 'audit', 'dashboard']
+const webLayers = [
+  'api',
+  'display',
+  'accounts',
+  'orgs',
+  'devices',
+  'mxedges',
+  'firmware',
+  'upgrades',
+  'webhooks',
+  'audit',
+  'dashboard',
+]
 
 /** Returns the folders that a folder of src/ may import from, including itself. */
 function below(folder) {

@@ -186,7 +186,7 @@ const editWebhookRoute = createRoute({
 const peopleRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/people',
-  component: lazyRouteComponent(() => import('../accounts/people/people-page.tsx'), 'PeoplePage'),
+  component: lazyRouteComponent(() => import('../orgs/people/people-page.tsx'), 'PeoplePage'),
 })
 
 const settingsRoute = createRoute({

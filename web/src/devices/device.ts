@@ -18,11 +18,6 @@ export function macText(mac: string): string {
   return mac.match(/.{2}/g)?.join(':') ?? mac
 }
 
-/** Returns the number of devices with the right noun, such as "1 device". */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
-}
-
 export interface StateWords {
   readonly tone: Tone
   readonly text: string

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useServer } from '../api/client.ts'
-import { counted } from '../devices/device.ts'
+import { counted } from '../display/counted.ts'
 import { StateMark } from '../display/state-mark.tsx'
 import { countsOf, holdOf } from './upgrade.ts'
 import { UpgradeProgress } from './upgrade-progress.tsx'

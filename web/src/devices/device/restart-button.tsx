@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { counted } from '../device.ts'
+import { counted } from '../../display/counted.ts'
 import type { Report } from '../report.ts'
 import type { DeviceStats } from '../use-live-devices.ts'
 

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
-import { counted } from '../../devices/device.ts'
+import { counted } from '../../display/counted.ts'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
 import { UpgradeRow } from '../upgrade-row.tsx'

@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
-import { counted } from '../../devices/device.ts'
+import { counted } from '../../display/counted.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { type Hold, type Report, type Upgrade, countsOf } from '../upgrade.ts'
 import { type Action, actionsOf, openPhaseOf } from './verdict.ts'

@@ -1,4 +1,5 @@
-import { macText, counted } from '../../devices/device.ts'
+import { macText } from '../../devices/device.ts'
+import { counted } from '../../display/counted.ts'
 import { Panel } from '../../display/panel.tsx'
 import { SiteTime } from '../../display/time.tsx'
 import type { Site } from '../../orgs/sites.ts'

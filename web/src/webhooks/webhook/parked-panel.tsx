@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { counted } from '../../devices/device.ts'
+import { counted } from '../../display/counted.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { SiteTime } from '../../display/time.tsx'

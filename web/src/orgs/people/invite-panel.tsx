@@ -8,7 +8,7 @@ import { EmptyState, ProblemNote } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { SiteTime } from '../../display/time.tsx'
-import { useSites } from '../../orgs/sites.ts'
+import { useSites } from '../sites.ts'
 import { GrantFields } from './grant-fields.tsx'
 import { firstGrant, privilegeText, privilegesOf } from './grant.ts'
 

@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/client.ts'
-import type { Site } from '../../orgs/sites.ts'
+import type { Site } from '../sites.ts'
 
 export type Privilege = Schemas['AdminPrivilege']
 type PrivilegeGrant = Schemas['PrivilegeGrant']
