@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { uuidv7 } from 'uuidv7'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { codeAt, createBrowser } from '../support/browser.ts'
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
 import { MODEL, NEW, seedOrg } from '../support/fleet.ts'
@@ -8,6 +8,8 @@ import { tokenIn, waitForMail } from '../support/mails.ts'
 import { addPerson } from '../support/people.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { addSso } from '../sso/world.ts'
+import { startIdentityProvider } from '../sso/identity-provider.ts'
 import { expectAccessible } from './axe.ts'
 
 /** Pages wait for the service, and the service for the processor. */
@@ -20,9 +22,10 @@ describe.skipIf(noChromium !== null)(
     let browser: Browser
     let org: string
     let upgradeId: string
+    const ssoDomains = new Map<string, string>()
 
     beforeAll(async () => {
-      server = await startTestServer(undefined, {}, null, { console: await buildConsole() })
+      server = await startTestServer(undefined, { ssoDomains }, null, { console: await buildConsole() })
       org = `/orgs/${server.org.orgId}`
       const seeded = await seedOrg(server.ctx, [{ devices: 3, name: 'Oslo' }], server.org.orgId)
       const upgrade = {
@@ -297,6 +300,31 @@ describe.skipIf(noChromium !== null)(
       const emptied = page.waitForResponse((answer) => answer.request().method() === 'PUT' && answer.ok())
       await page.getByRole('button', { name: 'Save the settings' }).click()
       await emptied
+      await context.close()
+    })
+
+    it('leads those of an organization through its identity provider, and back', { timeout: WITHIN_MS }, async () => {
+      const idp = await startIdentityProvider()
+      onTestFinished(() => idp.close())
+      idp.people.set('ada', { nameId: 'ada@company.example', attributes: { Role: 'reader' } })
+      ssoDomains.set('company.example', (await addSso(server, idp)).id)
+      const { page, context } = await openPage()
+      await page.goto(`/sign-in?return=${encodeURIComponent(`${org}/webhooks`)}`)
+      await page.getByRole('button', { name: 'Use the sign-in of your organization' }).click()
+      await page.getByLabel('Email at your organization').fill('ada@unknown.example')
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.getByText('No identity provider is set up').waitFor()
+      await expectAccessible(page)
+      await page.getByLabel('Email at your organization').fill('ada@company.example')
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.waitForURL(`${idp.ssoUrl}?*`)
+      // The page of the provider has no fields of its own: it takes whom it is told.
+      const submit = (field = '') =>
+        page.evaluate(`document.forms[0].insertAdjacentHTML('beforeend', '${field}'); document.forms[0].submit()`)
+      await submit('<input name="user" value="ada" />')
+      await page.locator('[name=SAMLResponse]').waitFor({ state: 'attached' })
+      await submit()
+      await page.waitForURL(`**${org}/webhooks`)
       await context.close()
     })
 

@@ -3,6 +3,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, getRouteApi, useRouter } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
+import { Problem } from '../../api/problem.ts'
+import { RequestForm } from '../../display/request-form.tsx'
 import { returnPath } from '../return-path.ts'
 
 const route = getRouteApi('/sign-in')
@@ -30,6 +32,7 @@ export function SignInPage() {
         <p className="hint">Your session has ended. After signing in you are back where you were.</p>
       )}
       {needsCode ? <CodeForm onDone={enter} /> : <PasswordForm onDone={enter} onCode={() => setNeedsCode(true)} />}
+      {!needsCode && <SsoForm given={given} />}
       {!needsCode && (
         <p className="hint">
           <Link to="/register">Create an account</Link> · <Link to="/recover">Forgot the password?</Link>
@@ -71,6 +74,32 @@ function PasswordForm({ onDone, onCode }: PasswordFormProps) {
         Sign in
       </Button>
     </form>
+  )
+}
+
+/** Where the identity provider of an organization knows the address, it signs the person in. */
+function SsoForm({ given }: { readonly given: string | undefined }) {
+  const { api } = useServer()
+  const [isOpen, setOpen] = useState(false)
+  if (!isOpen)
+    return (
+      <p className="hint">
+        <button type="button" className="quiet" onClick={() => setOpen(true)}>
+          Use the sign-in of your organization
+        </button>
+      </p>
+    )
+  return (
+    <RequestForm
+      fields={[{ name: 'email', label: 'Email at your organization', type: 'email', required: true }]}
+      action="Continue"
+      run={async ({ email = '' }) => {
+        const { sso_url: url } = await answerOf(api.POST('/api/v1/login/lookup', { body: { email } }))
+        if (url === undefined) throw new Problem(404, 'No identity provider is set up for this address.')
+        const { origin } = globalThis.location
+        globalThis.location.assign(`${url}?forward=${encodeURIComponent(origin + returnPath(given, origin))}`)
+      }}
+    />
   )
 }
 
