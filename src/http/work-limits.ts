@@ -14,7 +14,7 @@ const MAX_BYTES_AT_ONCE = 4 * 1024 * 1024
 /** Smaller requests take no turns. */
 const SMALL_BYTES = 64 * 1024
 /** What counts for an answer of a kind that the account has not had yet. */
-const UNKNOWN_ANSWER_BYTES = 256 * 1024
+const UNKNOWN_ANSWER_BYTES = 1024 * 1024
 /** Answers whose sizes are remembered; then the oldest are dropped. */
 const MAX_KNOWN = 10_000
 

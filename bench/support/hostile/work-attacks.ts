@@ -7,6 +7,8 @@ import { callAsTenant, pause, strikeAsTenant } from './call.ts'
 
 /** As many as an account may have in work at a time. */
 const LANES = 100
+/** As many bodies of 900 KB as it may. */
+const BODY_LANES = 35
 const LARGE_SITES = 40
 const LARGE_SITE_BYTES = 120_000
 const LARGE_SETTING_BYTES = 900_000
@@ -72,7 +74,7 @@ const bodies: Attack = {
   async run(run) {
     const texts = Array.from({ length: 4 }, () => JSON.stringify({ note: textOf(LARGE_SETTING_BYTES) }))
     const path = `/orgs/${run.tenant.orgId}/setting`
-    await inLanes(LANES, run, (lane, round) => {
+    await inLanes(BODY_LANES, run, (lane, round) => {
       const body = texts[(lane + round) % texts.length] ?? ''
       return strikeAsTenant(run, { method: 'PUT', path, body })
     })
