@@ -188,6 +188,51 @@ describe.skipIf(noChromium !== null)(
       expect(code).toBeDefined()
     })
 
+    it('goes to pages, sites and devices by the keyboard alone', { timeout: WITHIN_MS }, async () => {
+      await page.goto(org)
+      await page.getByRole('link', { name: 'Berlin' }).waitFor()
+      const palette = page.locator('[role=combobox]:focus')
+      await page.keyboard.press('Control+k')
+      await palette.waitFor()
+      await page.keyboard.type('webh')
+      await page.getByRole('option', { name: 'Webhooks' }).waitFor()
+      await expectAccessible(page)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(`**${org}/webhooks`)
+      await page.keyboard.press('Control+k')
+      await palette.waitFor()
+      await page.keyboard.type('tokyo')
+      await page
+        .getByRole('option', { name: /tokyo-ap/ })
+        .first()
+        .waitFor()
+      await page.getByRole('option', { name: 'Tokyo site' }).waitFor()
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/devices/02516e*')
+    })
+
+    it('tells on each page by which call its contents can be read', { timeout: 2 * WITHIN_MS }, async () => {
+      await page.goto(`${org}/sites/${siteId}/devices/02516e000001`)
+      const headers = { authorization: `Token ${server.demo?.api_token}` }
+      const called = new Set<string>()
+      const links = page.getByRole('navigation').getByRole('link')
+      await links.first().waitFor()
+      for (const link of [null, ...(await links.all())]) {
+        await link?.click()
+        if (link !== null) await page.locator('nav [aria-current=page]', { hasText: await link.innerText() }).waitFor()
+        await page.getByRole('button', { name: 'As curl' }).click()
+        const command = await page.getByRole('dialog').locator('pre').innerText()
+        await page.keyboard.press('Escape')
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        const [, url = ''] = /'(http[^']+)'/.exec(command) ?? []
+        expect({ url, status: (await fetch(url, { headers })).status }).toMatchObject({ status: 200 })
+        called.add(url)
+      }
+      expect(called.size).toBe(10)
+      await expectAccessible(page)
+    })
+
     it('uploads an image, shows its hash, and deletes it', { timeout: WITHIN_MS }, async () => {
       await page.goto(`${org}/firmware`)
       await page.getByText('EAP102 3.2.0').first().waitFor()

@@ -3,6 +3,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useSelf } from '../accounts/self.ts'
 import { answerOf, useServer } from '../api/client.ts'
+import { orgPages } from './org-pages.ts'
+import { Palette } from './palette.tsx'
 import logo from './signalbox.svg'
 
 const route = getRouteApi('/signed-in/orgs/$orgId')
@@ -20,34 +22,19 @@ export function Shell() {
           <img src={logo} alt="" width="22" height="22" /> Signalbox
         </Link>
         <OrgChoice orgId={orgId} />
+        <Palette orgId={orgId} />
         <nav aria-label="Pages">
-          <Link to="/orgs/$orgId" params={{ orgId }} activeOptions={{ exact: true, includeSearch: false }}>
-            Overview
-          </Link>
-          <Link to="/orgs/$orgId/devices" params={{ orgId }} activeOptions={{ includeSearch: false }}>
-            Devices
-          </Link>
-          <Link to="/orgs/$orgId/edges" params={{ orgId }}>
-            Edge appliances
-          </Link>
-          <Link to="/orgs/$orgId/upgrades" params={{ orgId }} activeOptions={{ includeSearch: false }}>
-            Upgrades
-          </Link>
-          <Link to="/orgs/$orgId/firmware" params={{ orgId }}>
-            Firmware
-          </Link>
-          <Link to="/orgs/$orgId/webhooks" params={{ orgId }} activeOptions={{ includeSearch: false }}>
-            Webhooks
-          </Link>
-          <Link to="/orgs/$orgId/people" params={{ orgId }}>
-            People
-          </Link>
-          <Link to="/orgs/$orgId/settings" params={{ orgId }}>
-            Settings
-          </Link>
-          <Link to="/orgs/$orgId/audit" params={{ orgId }} activeOptions={{ includeSearch: false }}>
-            Audit log
-          </Link>
+          {orgPages.map(({ to, label }) => (
+            <Link
+              key={to}
+              to={to}
+              params={{ orgId }}
+              // The overview is above all others.
+              activeOptions={{ exact: to === '/orgs/$orgId', includeSearch: false }}
+            >
+              {label}
+            </Link>
+          ))}
         </nav>
         <Account />
       </header>

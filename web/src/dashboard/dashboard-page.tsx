@@ -16,7 +16,7 @@ export function DashboardPage() {
   const name = useSelf()?.privileges.find(({ org_id }) => org_id === orgId)?.org_name
   return (
     <>
-      <PageTitle title={name ?? 'Overview'} />
+      <PageTitle title={name ?? 'Overview'} call={`/orgs/${orgId}`} />
       <FleetPanel orgId={orgId} />
       <div className="columns">
         <div>

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from 'react'
+import { CurlButton } from './curl-button.tsx'
 
 interface PageTitleProps {
   readonly title: string
@@ -7,10 +8,12 @@ interface PageTitleProps {
   /** Beside the title: states. */
   readonly children?: ReactNode
   readonly actions?: ReactNode
+  /** Under /api/v1: the call that answers what the page shows. */
+  readonly call?: string
 }
 
 /** The heading of a page, which is the title of the browser's tab too. */
-export function PageTitle({ title, above, children, actions }: PageTitleProps) {
+export function PageTitle({ title, above, children, actions, call }: PageTitleProps) {
   useEffect(() => {
     document.title = `${title} · Signalbox`
   }, [title])
@@ -21,7 +24,12 @@ export function PageTitle({ title, above, children, actions }: PageTitleProps) {
         <h1>{title}</h1>
         {children !== undefined && <div className="page-states">{children}</div>}
       </div>
-      {actions !== undefined && <div className="page-actions">{actions}</div>}
+      {(actions !== undefined || call !== undefined) && (
+        <div className="page-actions">
+          {call !== undefined && <CurlButton path={call} />}
+          {actions}
+        </div>
+      )}
     </header>
   )
 }

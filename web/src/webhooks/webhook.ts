@@ -43,3 +43,8 @@ export function parseSiteSearch({ site }: Readonly<Record<string, unknown>>): Si
 export function placeOf(orgId: string, { site }: SiteSearch): WebhookPlace {
   return { orgId, ...(site !== undefined && { siteId: site }) }
 }
+
+/** Under /api/v1. */
+export function pathOf({ orgId, siteId }: WebhookPlace): string {
+  return siteId === undefined ? `/orgs/${orgId}` : `/sites/${siteId}`
+}

@@ -19,7 +19,7 @@ export function AccountPage() {
   if (self === undefined) return null
   return (
     <main className="lone account-page">
-      <PageTitle title="Your account" above={<Link to="/">Signalbox</Link>}>
+      <PageTitle title="Your account" call="/self" above={<Link to="/">Signalbox</Link>}>
         <span>{self.email}</span>
       </PageTitle>
       <ProfilePanel key={JSON.stringify(self)} self={self} />

@@ -22,7 +22,7 @@ export function LogPage() {
   const rows = pages.flatMap(({ results }) => results)
   return (
     <>
-      <PageTitle title="Audit log">
+      <PageTitle title="Audit log" call={`/orgs/${orgId}/logs`}>
         <span>{pages[0] === undefined ? ' ' : `${pages[0].total.toLocaleString('en')} entries`}</span>
       </PageTitle>
       <LogFilters key={JSON.stringify(search)} search={search} />

@@ -30,6 +30,7 @@ export function DevicePage() {
     <>
       <PageTitle
         title={stats.name === '' ? macText(mac) : stats.name}
+        call={`/sites/${siteId}/stats/devices/${deviceIdOf(mac)}`}
         above={
           <>
             <Link to="/orgs/$orgId/devices" params={{ orgId }}>

@@ -25,7 +25,7 @@ export function DeviceListPage() {
   const total = devices.data?.pages[0]?.total
   return (
     <div className="page-fill">
-      <PageTitle title="Devices" actions={<CsvLink siteId={search.site} />}>
+      <PageTitle title="Devices" call={callOf(orgId, search)} actions={<CsvLink siteId={search.site} />}>
         <span aria-live="polite">{total === undefined ? ' ' : counted(total, 'device')}</span>
       </PageTitle>
       <DeviceFilters orgId={orgId} search={search} sites={sites.data} />
@@ -64,6 +64,12 @@ function useDevices(orgId: string, search: DeviceSearch) {
     // The former rows stay while the next filter is being applied.
     placeholderData: (former) => former,
   })
+}
+
+/** Returns the call that answers the first page of the list. */
+function callOf(orgId: string, search: DeviceSearch): string {
+  const query = Object.entries(inventoryQuery(search, 1)).map(([name, value]) => [name, String(value)])
+  return `/orgs/${orgId}/inventory/search?${new URLSearchParams(query).toString()}`
 }
 
 /** The service exports the devices of one site. */

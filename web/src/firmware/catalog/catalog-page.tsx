@@ -24,7 +24,7 @@ export function CatalogPage() {
   const rows = pages.flatMap((page) => page.rows)
   return (
     <>
-      <PageTitle title="Firmware">
+      <PageTitle title="Firmware" call={`/orgs/${orgId}/firmware`}>
         <span>{pages[0] === undefined ? ' ' : counted(pages[0].total, 'image')}</span>
       </PageTitle>
       {mayWrite && <UploadPanel orgId={orgId} />}

@@ -22,7 +22,7 @@ export function MxedgeListPage() {
   const rows = pages.flatMap((page) => page.rows)
   return (
     <>
-      <PageTitle title="Edge appliances">
+      <PageTitle title="Edge appliances" call={`/orgs/${orgId}/stats/mxedges?for_site=any`}>
         <span>{pages[0] === undefined ? ' ' : counted(pages[0].total, 'appliance')}</span>
       </PageTitle>
       {mxedges.data === undefined && mxedges.error === null && <Skeleton rows={4} />}

@@ -60,6 +60,7 @@ function MxedgeView({ orgId, stats }: { readonly orgId: string; readonly stats: 
     <>
       <PageTitle
         title={stats.name}
+        call={`/orgs/${orgId}/stats/mxedges/${stats.id}`}
         above={
           <Link to="/orgs/$orgId/edges" params={{ orgId }}>
             Edge appliances

@@ -29,7 +29,7 @@ export function PeoplePage() {
   })
   return (
     <>
-      <PageTitle title="People">
+      <PageTitle title="People" call={`/orgs/${orgId}/admins`}>
         <span>{query.data === undefined ? ' ' : counted(query.data.length, 'person', 'people')}</span>
       </PageTitle>
       <Panel title="Members">

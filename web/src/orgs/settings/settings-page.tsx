@@ -25,7 +25,9 @@ export function SettingsPage() {
   })
   return (
     <>
-      <PageTitle title="Settings">{!mayChange && <span>An admin of the organization can change them</span>}</PageTitle>
+      <PageTitle title="Settings" call={`/orgs/${orgId}/setting`}>
+        {!mayChange && <span>An admin of the organization can change them</span>}
+      </PageTitle>
       {mayChange && <NamePanel orgId={orgId} />}
       <QueryView query={query} rows={10}>
         {(setting) => (

@@ -19,6 +19,7 @@ export function UpgradeListPage() {
     <>
       <PageTitle
         title="Upgrades"
+        call={`/orgs/${orgId}/devices/upgrade`}
         actions={
           mayUpgrade && (
             <Link to="/orgs/$orgId/upgrades/new" params={{ orgId }} className="link-button">

@@ -30,6 +30,7 @@ export function RolloutPage() {
   return (
     <>
       <PageTitle
+        call={`/orgs/${orgId}/devices/upgrade/${upgradeId}`}
         title={`Upgrade to ${report.target_version === '' ? 'versions by model' : report.target_version}`}
         above={
           <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>

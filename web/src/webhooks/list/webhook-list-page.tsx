@@ -8,7 +8,16 @@ import { PageTitle } from '../../display/page-title.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { useSites } from '../../orgs/sites.ts'
 import { useWebhookCalls, useWebhookHealth } from '../use-webhooks.ts'
-import { type SiteSearch, type Webhook, type WebhookPlace, healthWords, placeOf, textIn, titleOf } from '../webhook.ts'
+import {
+  type SiteSearch,
+  type Webhook,
+  type WebhookPlace,
+  healthWords,
+  pathOf,
+  placeOf,
+  textIn,
+  titleOf,
+} from '../webhook.ts'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/webhooks')
 
@@ -26,7 +35,11 @@ export function WebhookListPage() {
   const rows = pages.flatMap((page) => page.rows)
   return (
     <>
-      <PageTitle title="Webhooks" actions={mayWrite && <NewLink orgId={orgId} search={search} />}>
+      <PageTitle
+        title="Webhooks"
+        call={`${pathOf(place)}/webhooks`}
+        actions={mayWrite && <NewLink orgId={orgId} search={search} />}
+      >
         <span>{pages[0] === undefined ? ' ' : counted(pages[0].total, 'webhook')}</span>
       </PageTitle>
       <PlaceChoice orgId={orgId} search={search} />

@@ -10,7 +10,16 @@ import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { useWebhook, useWebhookCalls, useWebhookHealth } from '../use-webhooks.ts'
-import { type Health, type Webhook, type WebhookPlace, healthWords, placeOf, textIn, titleOf } from '../webhook.ts'
+import {
+  type Health,
+  type Webhook,
+  type WebhookPlace,
+  healthWords,
+  pathOf,
+  placeOf,
+  textIn,
+  titleOf,
+} from '../webhook.ts'
 import { DeliveryPanel } from './delivery-panel.tsx'
 import { HealthPanel } from './health-panel.tsx'
 import { ParkedPanel } from './parked-panel.tsx'
@@ -57,6 +66,7 @@ function WebhookTitle({ place, webhook, health, mayWrite }: WebhookTitleProps) {
   return (
     <PageTitle
       title={titleOf(webhook)}
+      call={`${pathOf(place)}/webhooks/${webhook.id}`}
       above={
         <Link to="/orgs/$orgId/webhooks" params={{ orgId }} search={site}>
           Webhooks

@@ -1,0 +1,34 @@
+import { Button, Modal } from '@mantine/core'
+import { useState } from 'react'
+
+/** Shows the call of the API that answers what the page shows. @param path Under /api/v1, with its query. */
+export function CurlButton({ path }: { readonly path: string }) {
+  const [isOpen, setOpen] = useState(false)
+  const [isCopied, setCopied] = useState(false)
+  const command = `curl -H "Authorization: Token $API_TOKEN" '${globalThis.location.origin}/api/v1${path}'`
+  // A page that is served without TLS has no clipboard; the text can be selected.
+  const { clipboard } = globalThis.navigator as { readonly clipboard?: Clipboard }
+  const copy = async (): Promise<void> => {
+    await clipboard?.writeText(command)
+    setCopied(true)
+  }
+  return (
+    <>
+      <button type="button" className="quiet" onClick={() => setOpen(true)}>
+        As curl
+      </button>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title="As curl" lockScroll={false} centered size="lg">
+        <div className="confirm">
+          <pre className="once">{command}</pre>
+          {clipboard !== undefined && (
+            <div className="confirm-buttons">
+              <Button size="sm" variant="default" onClick={() => void copy()}>
+                {isCopied ? 'Copied' : 'Copy'}
+              </Button>
+            </div>
+          )}
+        </div>
+      </Modal>
+    </>
+  )
+}
