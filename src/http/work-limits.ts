@@ -15,6 +15,11 @@ const MAX_BYTES_AT_ONCE = 4 * 1024 * 1024
 const SMALL_BYTES = 64 * 1024
 /** What counts for an answer of a kind that the account has not had yet. */
 const UNKNOWN_ANSWER_BYTES = 1024 * 1024
+/**
+ * What each change counts at least, until it is answered: four of an account run at a time. Changes of the same thing wait
+ * for each other in the database, where each holds one of the connections of all accounts.
+ */
+const CHANGE_BYTES = MAX_BYTES_AT_ONCE / 4
 /** Answers whose sizes are remembered; then the oldest are dropped. */
 const MAX_KNOWN = 10_000
 
@@ -45,7 +50,7 @@ interface Entry {
 export interface WorkLimits {
   /**
    * Counts the request for the account of its caller until its answer has been sent, or its client has left, and waits for
-   * its turn if it is large.
+   * its turn if it is large or changes something.
    * @param route The operation, to expect an answer like the last one.
    * @throws AppError rate_limited for a request beyond what an account may have in work.
    */
@@ -93,7 +98,8 @@ export function createWorkLimits(requestsPerAccount: number): WorkLimits {
         hold(entry, 0)
         if (work.requests === 0) accounts.delete(account)
       })
-      const bytes = bodyBytes + (answerBytes.get(entry.kind) ?? UNKNOWN_ANSWER_BYTES)
+      const all = bodyBytes + (answerBytes.get(entry.kind) ?? UNKNOWN_ANSWER_BYTES)
+      const bytes = isSafe(request) ? all : Math.max(all, CHANGE_BYTES)
       if (bytes > SMALL_BYTES && isInMemory(request)) await takeTurn(entry, bytes, response)
     },
 
@@ -152,6 +158,10 @@ function bodyBytesOf({ headers }: IncomingMessage): number {
   if (headers['content-type']?.toLowerCase().startsWith('application/json') !== true) return 0
   if (headers['transfer-encoding'] !== undefined) return MAX_JSON_BYTES
   return Number(headers['content-length'] ?? 0)
+}
+
+function isSafe({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 /** False for uploads and streams, which take long and hold little. */

@@ -142,6 +142,24 @@ it('lets large requests of one account take turns, and nothing else wait for the
   expect(texts.every((text) => text.length > 5 * 1024 * 1024)).toBe(true)
 })
 
+it('runs four changes of one account at a time, also small ones, and those of others meanwhile', async () => {
+  const { call, inWork, release, releaseUntil } = await startServer()
+  const [busy, other] = [randomUUID(), randomUUID()]
+  for (const answer of [await releaseUntil(call(busy, '/slow', '{}')), await call(busy, '/quick')])
+    expect(answer.status).toBe(200)
+  const changes = Array.from({ length: 6 }, () => call(busy, '/slow', '{}'))
+  await inWork(4)
+  const others = call(other, '/slow', '{}')
+  await inWork(5)
+  expect((await call(busy, '/quick')).status).toBe(200)
+  await inWork(5)
+  release()
+  await others
+  await inWork(2)
+  const answers = await releaseUntil(Promise.all(changes))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
+
 it('counts nothing for clients that have left, also where they left during the check of their credentials', async () => {
   const { port, call, arrived, holdChecks, begun, release } = await startServer()
   const busy = randomUUID()

@@ -2,8 +2,9 @@ import { type Passwords, isOutdatedHash } from '../../access/password.ts'
 import { findAccessByEmail } from '../../access/store.ts'
 import { type AdminScope, adminScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import type { LimitPerOwner } from '../../platform/names/limit-per-owner.ts'
 import type { LoginGuard } from '../parts.ts'
 import { secondFactorKey, consumeCode } from '../second-factor/consume-code.ts'
 import { guesserOf } from './known-device.ts'
@@ -23,7 +24,12 @@ export interface LoginRequest {
 
 export interface LoginParts extends LoginGuard {
   readonly passwords: Passwords
+  /** Makes the sign-ins of an account take turns: each holds a connection of the database while it waits for the others. */
+  readonly inTurn: LimitPerOwner
 }
+
+/** More would wait for each other in the database. */
+export const SIGN_INS_AT_ONCE = 2
 
 export interface LoggedIn {
   readonly opened: OpenedSession
@@ -53,15 +59,18 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
 
   const { adminId, hasSecondFactor } = access
   if (hasSecondFactor && request.code !== undefined) parts.throttle.take(secondFactorKey(adminId))
-  const loggedIn = await inTx(ctx, async (tx) => {
+  const turn = { owner: adminId, signal: new AbortController().signal }
+  const openIt = async (tx: Tx): Promise<LoggedIn> => {
     const signIn = await lockSignIn(tx, owner, access.passwordModifiedAt)
     // The owner has recovered the account meanwhile, maybe from whoever gave this password.
     if (signIn === undefined) throw wrongPassword()
     const passed = hasSecondFactor && request.code !== undefined && (await consumeCode(ctx, tx, owner, request.code))
     const secondFactor = passed ? 'passed' : signIn.totpSince !== null ? 'missing' : 'none'
     const opened = await openSession(ctx, tx, owner, { actor, secondFactor, byPassword: true })
-    return { opened, email, secondFactor } as const
-  })
+    return { opened, email, secondFactor }
+  }
+  // Only who knows the password waits here, so that guessers don't delay the owner.
+  const loggedIn = await parts.inTurn(turn, () => inTx(ctx, openIt))
   if (loggedIn.secondFactor === 'passed') parts.throttle.succeed(secondFactorKey(adminId))
   else if (hasSecondFactor && request.code !== undefined) recordLoginFailure(ctx, access, actor)
   return loggedIn

@@ -3,11 +3,12 @@ import { nobody, self } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { requesterOf } from '../../http/requester.ts'
 import { Empty, ErrorReply } from '../../http/schemas.ts'
+import { limitPerOwner } from '../../platform/names/limit-per-owner.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
 import { findSsoUrl } from '../sso/find-sso-url.ts'
 import { clearSessionCookies, setDeviceCookie, setSessionCookies } from './cookies.ts'
 import { deviceCookieOf } from './known-device.ts'
-import { login } from './login.ts'
+import { SIGN_INS_AT_ONCE, login } from './login.ts'
 import { logout } from './logout.ts'
 import { sessionOf } from './open-session.ts'
 import { passSecondFactor } from './pass-second-factor.ts'
@@ -17,6 +18,7 @@ const tag = 'Accounts'
 
 /** Login, second factor and logout. Source: spec, "OAuth", 7; "Authentication", 5. */
 export function loginOperations({ passwords, settings }: AccountParts, guard: LoginGuard): Operation[] {
+  const inTurn = limitPerOwner(SIGN_INS_AT_ONCE)
   return [
     operation({
       id: 'login',
@@ -30,7 +32,7 @@ export function loginOperations({ passwords, settings }: AccountParts, guard: Lo
         const { email, password, two_factor: code } = body
         const device = request.cookies[deviceCookieOf(ctx)]
         const attempt = { email, password, code, device, actor: requesterOf(request) }
-        const loggedIn = await login(ctx, { passwords, ...guard }, attempt)
+        const loggedIn = await login(ctx, { passwords, inTurn, ...guard }, attempt)
         setSessionCookies(ctx, reply, loggedIn.opened)
         setDeviceCookie(ctx, reply, loggedIn.email)
         return presentLogin(loggedIn)

@@ -10,8 +10,10 @@ interface Places {
   readonly waiting: Set<() => void>
 }
 
+export type LimitPerOwner = <T>(asker: Asker, work: () => Promise<T>) => Promise<T>
+
 /** Returns a function that runs at most `most` pieces of work of each owner at a time. */
-export function limitPerOwner(most: number): <T>(asker: Asker, work: () => Promise<T>) => Promise<T> {
+export function limitPerOwner(most: number): LimitPerOwner {
   const owners = new Map<string, Places>()
 
   async function takePlace(places: Places, signal: AbortSignal): Promise<void> {
