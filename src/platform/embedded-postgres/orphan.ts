@@ -57,7 +57,7 @@ async function readCommandLine(pid: number): Promise<readonly string[]> {
   }
   const { stdout } = await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]).catch(() => ({ stdout: '' }))
   // The arguments arrive joined; the folder is between the first two options that this module passes.
-  return stdout.split(/ -D | -k /)
+  return stdout.split(/ -D | -c /)
 }
 
 function isAlive(pid: number): boolean {
