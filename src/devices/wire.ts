@@ -11,6 +11,34 @@ import { siteDeviceFilters } from './filters.ts'
 
 export const DeviceTypeName = named('DeviceType', Type.Enum(['ap', 'gateway', 'switch']))
 
+/** The properties that every answer about one device begins with. */
+export const identityFields = {
+  id: Uuid,
+  org_id: Uuid,
+  site_id: Type.Optional(Uuid),
+  mac: Type.String(),
+  serial: Type.String(),
+  model: Type.String(),
+  type: DeviceTypeName,
+  name: Type.String(),
+}
+
+type Identified = Pick<Device, 'id' | 'orgId' | 'siteId' | 'mac' | 'serial' | 'model' | 'type' | 'name'>
+
+/** Clients require `type`; `name` is empty where none was given. */
+export function presentIdentity({ id, orgId, siteId, mac, serial, model, type, name }: Identified) {
+  return {
+    id,
+    org_id: orgId,
+    ...(siteId !== null && { site_id: siteId }),
+    mac,
+    serial,
+    model,
+    type,
+    name: name ?? '',
+  }
+}
+
 export const SiteDevicesQuery = Type.Object({ ...pageQuery, ...filterQuery(siteDeviceFilters) })
 
 export function parseSiteDevices(query: Static<typeof SiteDevicesQuery>): Conditions<typeof siteDeviceFilters> {
@@ -44,14 +72,7 @@ export const DeviceReply = named(
   'Device',
   Type.Object(
     {
-      id: Uuid,
-      org_id: Uuid,
-      site_id: Type.Optional(Uuid),
-      mac: Type.String(),
-      serial: Type.String(),
-      model: Type.String(),
-      type: DeviceTypeName,
-      name: Type.String(),
+      ...identityFields,
       image1_url: Type.Optional(Type.String({ description: 'works for one to two hours' })),
       image2_url: Type.Optional(Type.String()),
       image3_url: Type.Optional(Type.String()),
@@ -69,22 +90,13 @@ export interface Presenting {
   readonly reveal: Reveal
 }
 
-/** Clients require `type`; `name` is empty where none was given. */
 export function presentDevice(device: Device, { urlOf, reveal }: Presenting): Static<typeof DeviceReply> {
-  const { id, orgId, siteId, mac, serial, model, type, name, createdAt, modifiedAt } = device
   return {
     ...presentSecrets(device.doc, reveal),
-    id,
-    org_id: orgId,
-    ...(siteId !== null && { site_id: siteId }),
-    mac,
-    serial,
-    model,
-    type,
-    name: name ?? '',
+    ...presentIdentity(device),
     ...presentImages(device.images ?? {}, urlOf),
-    created_time: epochS(createdAt),
-    modified_time: epochS(modifiedAt),
+    created_time: epochS(device.createdAt),
+    modified_time: epochS(device.modifiedAt),
   }
 }
 

@@ -12,7 +12,7 @@ import type { Claimable, ClaimPlan, ClaimedByCode } from './plan-claim.ts'
 import type { ChangeReport, DeviceNames } from './select-devices.ts'
 import { chassisFilters, inventoryFilters } from './filters.ts'
 import type { InventoryFilter, InventoryItem } from './store.ts'
-import { DeviceTypeName } from '../wire.ts'
+import { identityFields, presentIdentity } from '../wire.ts'
 
 const MAX_NAMES = 1000
 
@@ -38,14 +38,7 @@ export function parseInventory(query: Static<typeof InventoryQuery>): InventoryF
 export const InventoryItemReply = named(
   'InventoryItem',
   Type.Object({
-    id: Uuid,
-    org_id: Uuid,
-    site_id: Type.Optional(Uuid),
-    mac: Type.String(),
-    serial: Type.String(),
-    model: Type.String(),
-    type: DeviceTypeName,
-    name: Type.String(),
+    ...identityFields,
     magic: Type.Optional(Type.String({ description: 'claim code, in upper case without dashes' })),
     deviceprofile_id: Type.Optional(Type.String({ description: 'as somebody set it' })),
     vc_mac: Type.Optional(Type.String()),
@@ -64,16 +57,9 @@ export const InventoryItemReply = named(
 )
 
 export function presentInventory(item: InventoryItem): Static<typeof InventoryItemReply> {
-  const { id, orgId, siteId, mac, serial, model, type, claimCode, vcMac, connected, disconnectedAt } = item
+  const { claimCode, vcMac, connected, disconnectedAt } = item
   return {
-    id,
-    org_id: orgId,
-    ...(siteId !== null && { site_id: siteId }),
-    mac,
-    serial,
-    model,
-    type,
-    name: item.name ?? '',
+    ...presentIdentity(item),
     ...(claimCode !== null && { magic: claimCode }),
     ...(item.deviceprofileId !== null && { deviceprofile_id: item.deviceprofileId }),
     ...(vcMac !== null && { vc_mac: vcMac }),

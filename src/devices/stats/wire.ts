@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { type Conditions, filterQuery, parseFilters } from '../../http/filters.ts'
 import { pageQuery } from '../../http/lists.ts'
-import { NO_ID, Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { NO_ID, Timestamp, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { VcMember } from '../tables.ts'
 import { orgStatsFilters, siteStatsFilters } from '../filters.ts'
 import { presentApReport, presentWiredReport } from '../telemetry/wire-report.ts'
-import { DeviceTypeName } from '../wire.ts'
+import { identityFields, presentIdentity } from '../wire.ts'
 import type { DeviceStats } from './store.ts'
 
 export const SiteStatsQuery = Type.Object({ ...pageQuery, ...filterQuery(siteStatsFilters) })
@@ -22,14 +22,7 @@ export const StatsReply = named(
   'DeviceStats',
   Type.Object(
     {
-      id: Uuid,
-      org_id: Uuid,
-      site_id: Type.Optional(Uuid),
-      mac: Type.String(),
-      serial: Type.String(),
-      model: Type.String(),
-      type: DeviceTypeName,
-      name: Type.String(),
+      ...identityFields,
       status: Type.Enum(['connected', 'disconnected']),
       version: Type.Optional(Type.String()),
       uptime: Type.Optional(Type.Integer({ description: 'seconds; only while it is connected' })),
@@ -44,17 +37,10 @@ export const StatsReply = named(
 )
 
 export function presentStats(stats: DeviceStats, now: Date): Static<typeof StatsReply> {
-  const { id, orgId, siteId, mac, serial, model, type, firmware, lastSeenAt, extIp, members, fwupdate } = stats
+  const { mac, type, firmware, lastSeenAt, extIp, members, fwupdate } = stats
   const connected = stats.connected === true
   return {
-    id,
-    org_id: orgId,
-    ...(siteId !== null && { site_id: siteId }),
-    mac,
-    serial,
-    model,
-    type,
-    name: stats.name ?? '',
+    ...presentIdentity(stats),
     status: connected ? 'connected' : 'disconnected',
     ...(firmware !== null && { version: firmware }),
     ...(connected && stats.bootedAt !== null && { uptime: uptimeS(stats.bootedAt, now) }),
