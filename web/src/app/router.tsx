@@ -98,10 +98,10 @@ const orgRoute = createRoute({
   component: Shell,
 })
 
-const dashboardRoute = createRoute({
+const overviewRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/',
-  component: lazyRouteComponent(() => import('../dashboard/dashboard-page.tsx'), 'DashboardPage'),
+  component: lazyRouteComponent(() => import('../dashboard/overview/overview-page.tsx'), 'OverviewPage'),
 })
 
 const devicesRoute = createRoute({
@@ -210,7 +210,7 @@ const routeTree = rootRoute.addChildren([
     homeRoute,
     accountRoute,
     orgRoute.addChildren([
-      dashboardRoute,
+      overviewRoute,
       devicesRoute,
       deviceRoute,
       upgradesRoute,

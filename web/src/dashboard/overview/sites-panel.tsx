@@ -1,14 +1,14 @@
 import { Link } from '@tanstack/react-router'
-import { EmptyState } from '../display/notices.tsx'
-import { Panel } from '../display/panel.tsx'
-import { QueryView } from '../display/query-view.tsx'
-import { ShareBar } from '../display/share-bar.tsx'
-import { StateMark } from '../display/state-mark.tsx'
-import { timeOfDay } from '../display/times.ts'
-import { useNow } from '../display/use-now.ts'
-import { useSites } from '../orgs/sites.ts'
+import { EmptyState } from '../../display/notices.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { QueryView } from '../../display/query-view.tsx'
+import { ShareBar } from '../../display/share-bar.tsx'
+import { StateMark } from '../../display/state-mark.tsx'
+import { timeOfDay } from '../../display/times.ts'
+import { useNow } from '../../display/use-now.ts'
+import { useSites } from '../../orgs/sites.ts'
 import { type SiteRow, orderSites } from './order-sites.ts'
-import { useCounts } from './use-counts.ts'
+import { useCounts } from '../use-counts.ts'
 
 const SHOWN = 50
 

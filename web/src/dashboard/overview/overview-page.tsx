@@ -1,17 +1,17 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { PageTitle } from '../display/page-title.tsx'
-import { useSelf } from '../accounts/self.ts'
-import { AlarmPanel } from './alarm-panel.tsx'
-import { ChangePanel } from './change-panel.tsx'
-import { FleetPanel } from './fleet-panel.tsx'
+import { PageTitle } from '../../display/page-title.tsx'
+import { useSelf } from '../../accounts/self.ts'
+import { AlarmPanel } from '../alarm-panel.tsx'
+import { ChangePanel } from '../change-panel.tsx'
+import { FleetPanel } from '../fleet-panel.tsx'
 import { SitesPanel } from './sites-panel.tsx'
-import { VersionPanel } from './version-panel.tsx'
+import { VersionPanel } from '../version-panel.tsx'
 import { UpgradePanel } from './upgrade-panel.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/')
 
 /** How the organization stands. */
-export function DashboardPage() {
+export function OverviewPage() {
   const { orgId } = route.useParams()
   const name = useSelf()?.privileges.find(({ org_id }) => org_id === orgId)?.org_name
   return (

@@ -1,4 +1,4 @@
-import type { Site } from '../orgs/sites.ts'
+import type { Site } from '../../orgs/sites.ts'
 
 export interface SiteRow {
   readonly site: Pick<Site, 'id' | 'name' | 'timezone'>

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router'
-import { EmptyState, ProblemNote, Skeleton } from '../display/notices.tsx'
-import { Panel } from '../display/panel.tsx'
-import { UpgradeRow } from '../upgrades/upgrade-row.tsx'
-import { useUpgrades } from '../upgrades/use-upgrades.ts'
+import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { UpgradeRow } from '../../upgrades/upgrade-row.tsx'
+import { useUpgrades } from '../../upgrades/use-upgrades.ts'
 
 const SHOWN = 3
 
