@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Schemas, answerOf, useServer } from '../../api/client.ts'
-import { EmptyState } from '../../display/notices.tsx'
+import { answerOf, useServer } from '../../api/client.ts'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
-import { SiteTime } from '../../display/time.tsx'
+import { EventList } from '../event-list.tsx'
 
 const SHOWN = 20
 
@@ -16,7 +15,6 @@ interface DeviceEventsProps {
 /** The events of the last week. */
 export function DeviceEvents({ orgId, mac, zone }: DeviceEventsProps) {
   const { api } = useServer()
-  const names = useEventNames()
   const query = useQuery({
     queryKey: ['device events', mac],
     queryFn: () =>
@@ -28,42 +26,7 @@ export function DeviceEvents({ orgId, mac, zone }: DeviceEventsProps) {
   })
   return (
     <Panel title="Events" aside="7 days">
-      <QueryView query={query}>
-        {({ results }) =>
-          results.length === 0 ? (
-            <EmptyState title="No events in a week" />
-          ) : (
-            <ol className="log">
-              {results.map((event) => (
-                <li key={event.id}>
-                  <div className="log-head">
-                    <span className="log-what">{names.get(event.type) ?? event.type}</span>
-                    <SiteTime at={event.timestamp} zone={zone} />
-                  </div>
-                  {textOf(event) !== '' && <p>{textOf(event)}</p>}
-                </li>
-              ))}
-            </ol>
-          )
-        }
-      </QueryView>
+      <QueryView query={query}>{({ results }) => <EventList events={results} zone={zone} />}</QueryView>
     </Panel>
   )
-}
-
-function textOf({ text, apfw, port_id: port }: Schemas['DeviceEvent']): string {
-  return [text, apfw === undefined ? undefined : `version ${apfw}`, port]
-    .filter((part) => part !== undefined)
-    .join(' · ')
-}
-
-/** Names of the types of events, for people. */
-function useEventNames(): ReadonlyMap<string, string> {
-  const { api } = useServer()
-  const { data } = useQuery({
-    queryKey: ['event names'],
-    queryFn: () => answerOf(api.GET('/api/v1/const/device_events')),
-    staleTime: Number.POSITIVE_INFINITY,
-  })
-  return new Map(data?.map(({ key, display }) => [key, display]))
 }
