@@ -6,7 +6,7 @@ import { QueryView } from '../display/query-view.tsx'
 import { StateMark } from '../display/state-mark.tsx'
 import { Ago } from '../display/time.tsx'
 import type { Tone } from '../display/tone.ts'
-import { OVERVIEW_MS } from './use-counts.ts'
+import { type DashboardPlace, OVERVIEW_MS } from './use-counts.ts'
 
 const SHOWN = 6
 
@@ -15,16 +15,19 @@ type Alarm = Schemas['Alarm']
 const tones: Readonly<Record<Alarm['severity'], Tone>> = { critical: 'bad', warn: 'warn', info: 'idle' }
 
 /** The latest alarms of a week. */
-export function AlarmPanel({ orgId }: { readonly orgId: string }) {
+export function AlarmPanel({ orgId, siteId }: DashboardPlace) {
   const { api } = useServer()
+  const latest = { duration: '7d', limit: SHOWN }
   const query = useQuery({
-    queryKey: ['alarms', orgId],
+    queryKey: ['alarms', orgId, siteId],
     queryFn: () =>
-      answerOf(
-        api.GET('/api/v1/orgs/{org_id}/alarms/search', {
-          params: { path: { org_id: orgId }, query: { duration: '7d', limit: SHOWN } },
-        }),
-      ),
+      siteId === undefined
+        ? answerOf(
+            api.GET('/api/v1/orgs/{org_id}/alarms/search', { params: { path: { org_id: orgId }, query: latest } }),
+          )
+        : answerOf(
+            api.GET('/api/v1/sites/{site_id}/alarms/search', { params: { path: { site_id: siteId }, query: latest } }),
+          ),
     refetchInterval: OVERVIEW_MS,
   })
   return (

@@ -4,19 +4,22 @@ import { EmptyState } from '../display/notices.tsx'
 import { Panel } from '../display/panel.tsx'
 import { QueryView } from '../display/query-view.tsx'
 import { Ago } from '../display/time.tsx'
-import { OVERVIEW_MS } from './use-counts.ts'
+import { type DashboardPlace, OVERVIEW_MS } from './use-counts.ts'
 
 const SHOWN = 8
 
 /** The latest entries of the audit log. */
-export function ChangePanel({ orgId }: { readonly orgId: string }) {
+export function ChangePanel({ orgId, siteId }: DashboardPlace) {
   const { api } = useServer()
   const query = useQuery({
-    queryKey: ['changes', orgId],
+    queryKey: ['changes', orgId, siteId],
     queryFn: () =>
       answerOf(
         api.GET('/api/v1/orgs/{org_id}/logs', {
-          params: { path: { org_id: orgId }, query: { duration: '7d', limit: SHOWN } },
+          params: {
+            path: { org_id: orgId },
+            query: { duration: '7d', limit: SHOWN, ...(siteId !== undefined && { site_id: siteId }) },
+          },
         }),
       ),
     refetchInterval: OVERVIEW_MS,

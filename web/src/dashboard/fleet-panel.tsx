@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { ProblemNote } from '../display/notices.tsx'
 import { ShareBar } from '../display/share-bar.tsx'
-import { sumOf, useCounts } from './use-counts.ts'
+import { type DashboardPlace, sumOf, useCounts } from './use-counts.ts'
 
 const types = [
   ['ap', 'Access points'],
@@ -10,24 +10,24 @@ const types = [
 ] as const
 
 /** The devices by type and state; each number leads to the devices that it counts. */
-export function FleetPanel({ orgId }: { readonly orgId: string }) {
+export function FleetPanel(place: DashboardPlace) {
   return (
     <section className="tiles" aria-label="Devices by type">
       {types.map(([type, title]) => (
-        <Tile key={type} orgId={orgId} type={type} title={title} />
+        <Tile key={type} {...place} type={type} title={title} />
       ))}
     </section>
   )
 }
 
-interface TileProps {
-  readonly orgId: string
+interface TileProps extends DashboardPlace {
   readonly type: (typeof types)[number][0]
   readonly title: string
 }
 
-function Tile({ orgId, type, title }: TileProps) {
-  const { data, error } = useCounts(orgId, 'status', { type })
+function Tile({ orgId, siteId, type, title }: TileProps) {
+  const { data, error } = useCounts(orgId, 'status', { type, siteId })
+  const search = { type, ...(siteId !== undefined && { site: siteId }) }
   const away = data?.get('disconnected') ?? 0
   const connected = data?.get('connected') ?? 0
   return (
@@ -35,7 +35,7 @@ function Tile({ orgId, type, title }: TileProps) {
       <h2>{title}</h2>
       {data === undefined && <ProblemNote problem={error} />}
       <p className="tile-figure">
-        <Link to="/orgs/$orgId/devices" params={{ orgId }} search={{ type }}>
+        <Link to="/orgs/$orgId/devices" params={{ orgId }} search={search}>
           {data === undefined ? '–' : sumOf(data).toLocaleString('en')}
         </Link>
       </p>
@@ -51,7 +51,7 @@ function Tile({ orgId, type, title }: TileProps) {
         {away > 0 && (
           <>
             ,{' '}
-            <Link to="/orgs/$orgId/devices" params={{ orgId }} search={{ type, status: 'disconnected' }}>
+            <Link to="/orgs/$orgId/devices" params={{ orgId }} search={{ ...search, status: 'disconnected' }}>
               {away} disconnected
             </Link>
           </>

@@ -9,19 +9,34 @@ type Distinct = 'status' | 'version' | 'site_id' | 'model'
 interface CountFilters {
   readonly type?: 'ap' | 'switch' | 'gateway'
   readonly status?: 'disconnected'
+  /** Absent: all sites. */
+  readonly siteId?: string | undefined
+}
+
+/** A place whose dashboard is shown. */
+export interface DashboardPlace {
+  readonly orgId: string
+  /** Absent: the whole organization. */
+  readonly siteId?: string
 }
 
 /** Counts the devices of the organization by the values of a field; those without one count under the empty text. */
-export function useCounts(orgId: string, distinct: Distinct, { type, status }: CountFilters = {}) {
+export function useCounts(orgId: string, distinct: Distinct, { type, status, siteId }: CountFilters = {}) {
   const { api } = useServer()
   return useQuery({
-    queryKey: ['counts', orgId, distinct, type, status],
+    queryKey: ['counts', orgId, distinct, type, status, siteId],
     queryFn: () =>
       answerOf(
         api.GET('/api/v1/orgs/{org_id}/inventory/count', {
           params: {
             path: { org_id: orgId },
-            query: { distinct, limit: 1000, type: type ?? 'all', ...(status !== undefined && { status }) },
+            query: {
+              distinct,
+              limit: 1000,
+              type: type ?? 'all',
+              ...(status !== undefined && { status }),
+              ...(siteId !== undefined && { site_id: siteId }),
+            },
           },
         }),
       ),

@@ -2,13 +2,13 @@ import { Link } from '@tanstack/react-router'
 import { EmptyState } from '../display/notices.tsx'
 import { Panel } from '../display/panel.tsx'
 import { QueryView } from '../display/query-view.tsx'
-import { sumOf, useCounts } from './use-counts.ts'
+import { type DashboardPlace, sumOf, useCounts } from './use-counts.ts'
 
 const SHOWN = 8
 
 /** The versions that devices run, the most frequent first. */
-export function VersionPanel({ orgId }: { readonly orgId: string }) {
-  const query = useCounts(orgId, 'version')
+export function VersionPanel({ orgId, siteId }: DashboardPlace) {
+  const query = useCounts(orgId, 'version', { siteId })
   return (
     <Panel title="Firmware">
       <QueryView query={query}>
@@ -23,7 +23,11 @@ export function VersionPanel({ orgId }: { readonly orgId: string }) {
                   {version === '' ? (
                     <span>never connected</span>
                   ) : (
-                    <Link to="/orgs/$orgId/devices" params={{ orgId }} search={{ version }}>
+                    <Link
+                      to="/orgs/$orgId/devices"
+                      params={{ orgId }}
+                      search={{ version, ...(siteId !== undefined && { site: siteId }) }}
+                    >
                       {version}
                     </Link>
                   )}
