@@ -24,6 +24,7 @@ const webLayers = [
   'accounts',
   'orgs',
   'devices',
+  'maps',
   'mxedges',
   'firmware',
   'upgrades',

@@ -33,7 +33,11 @@ const ended = once(server, 'exit')
 try {
   const url = await readyUrl(server)
   const demo = JSON.parse(await readFile(join(dataDir, 'data', 'demo.json'), 'utf8')) as Demo
-  await takeAll(url, demo, { upgradeId: await startUpgrade(url, demo), webhookId: await pingWebhook(url, demo) })
+  await takeAll(url, demo, {
+    mapId: await drawMap(url, demo),
+    upgradeId: await startUpgrade(url, demo),
+    webhookId: await pingWebhook(url, demo),
+  })
 } finally {
   server.kill('SIGTERM')
   await ended
@@ -44,6 +48,75 @@ try {
 async function startUpgrade(url: string, demo: Demo): Promise<string> {
   const { id } = await post(url, demo, '/devices/upgrade', { all_sites: true, strategy: 'canary', version: '3.2.0' })
   return id ?? ''
+}
+
+/** Draws a floor of the first site, and places access points on it. */
+async function drawMap(url: string, demo: Demo): Promise<string> {
+  const site = `/sites/${demo.site_ids[0] ?? ''}`
+  const corners = [
+    ['A', 60, 60, ['B', 'D']],
+    ['B', 1140, 60, ['C']],
+    ['C', 1140, 640, ['D']],
+    ['D', 60, 640, []],
+    ['E', 420, 60, ['F']],
+    ['F', 420, 300, ['G']],
+    ['G', 60, 300, []],
+    ['H', 760, 640, ['I']],
+    ['I', 760, 380, ['J']],
+    ['J', 1140, 380, []],
+  ] as const
+  const node = ([name, x, y, others]: readonly [string, number, number, readonly string[]]) => ({
+    name,
+    position: { x, y },
+    edges: Object.fromEntries(others.map((other) => [other, '1'])),
+  })
+  const { id = '' } = await send(url, demo, {
+    path: `${site}/maps`,
+    body: {
+      name: 'Ground floor',
+      width: 1200,
+      height: 700,
+      ppm: 24,
+      wall_path: { coordinate: 'actual', nodes: corners.map(node) },
+      wayfinding_path: {
+        coordinate: 'actual',
+        nodes: (
+          [
+            ['P', 240, 470, ['Q']],
+            ['Q', 590, 470, ['R']],
+            ['R', 590, 200, ['S']],
+            ['S', 960, 200, []],
+          ] as const
+        ).map(node),
+      },
+      geofences: [
+        {
+          name: 'Meeting rooms',
+          vertices: [
+            { X: 780, Y: 400 },
+            { X: 1120, Y: 400 },
+            { X: 1120, Y: 620 },
+            { X: 780, Y: 620 },
+          ],
+        },
+      ],
+    },
+  })
+  const places = [
+    [240, 180],
+    [590, 180],
+    [940, 180],
+    [240, 480],
+    [590, 480],
+    [940, 510],
+  ] as const
+  for (const [index, [x, y]] of places.entries())
+    await send(url, demo, {
+      method: 'PUT',
+      path: `${site}/devices/00000000-0000-0000-1000-02516e00000${index + 1}`,
+      body: { map_id: id, x, y, orientation: index * 45 },
+    })
+  return id
 }
 
 /** Creates a webhook and sends it test messages, of which it refuses the second one. */
@@ -69,9 +142,19 @@ async function pingWebhook(url: string, demo: Demo): Promise<string> {
   return id
 }
 
-async function post(url: string, demo: Demo, path: string, body: object): Promise<{ readonly id?: string }> {
-  const answer = await fetch(`${url}/api/v1/orgs/${demo.org_id}${path}`, {
-    method: 'POST',
+function post(url: string, demo: Demo, path: string, body: object): Promise<{ readonly id?: string }> {
+  return send(url, demo, { path: `/orgs/${demo.org_id}${path}`, body })
+}
+
+interface Sent {
+  readonly method?: 'POST' | 'PUT'
+  readonly path: string
+  readonly body: object
+}
+
+async function send(url: string, demo: Demo, { method = 'POST', path, body }: Sent): Promise<{ readonly id?: string }> {
+  const answer = await fetch(`${url}/api/v1${path}`, {
+    method,
     headers: { authorization: `Token ${demo.api_token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
@@ -82,7 +165,7 @@ async function post(url: string, demo: Demo, path: string, body: object): Promis
 async function takeAll(
   url: string,
   demo: Demo,
-  { upgradeId, webhookId }: { readonly upgradeId: string; readonly webhookId: string },
+  { mapId, upgradeId, webhookId }: { readonly mapId: string; readonly upgradeId: string; readonly webhookId: string },
 ): Promise<void> {
   const org = `/orgs/${demo.org_id}`
   const [siteId = ''] = demo.site_ids
@@ -92,6 +175,8 @@ async function takeAll(
     ['devices', `${org}/devices`, 'berlin-ap-eap102-1'],
     ['access-point', `${org}/sites/${siteId}/devices/02516e000001`, 'AP connected'],
     ['switch', `${org}/sites/${siteId}/devices/02516e000013`, 'Switch connected'],
+    ['site', `${org}/sites/${siteId}`, 'Ground floor'],
+    ['floor-plan', `${org}/sites/${siteId}/maps/${mapId}`, '6 on this plan'],
     ['upgrades', `${org}/upgrades`, 'To 3.2.0'],
     ['wizard', `${org}/upgrades/new?gate=first`, 'Upgraded after each phase'],
     ['edge-appliances', `${org}/edges`, 'tunterm'],

@@ -69,6 +69,8 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('link', { name: 'Berlin' }).waitFor()
       await expectAccessible(page)
       await page.getByRole('link', { name: 'Berlin' }).click()
+      await page.getByRole('heading', { name: 'Berlin' }).waitFor()
+      await page.getByRole('main').getByRole('link', { name: 'Devices' }).click()
       await page.getByText('21 devices').waitFor()
       expect(await page.getByLabel('Site', { exact: true }).inputValue()).toBe(siteId)
     })

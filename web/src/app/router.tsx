@@ -117,6 +117,18 @@ const deviceRoute = createRoute({
   component: lazyRouteComponent(() => import('../devices/device/device-page.tsx'), 'DevicePage'),
 })
 
+const siteRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/sites/$siteId',
+  component: lazyRouteComponent(() => import('../dashboard/site/site-page.tsx'), 'SitePage'),
+})
+
+const mapRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/sites/$siteId/maps/$mapId',
+  component: lazyRouteComponent(() => import('../maps/map/map-page.tsx'), 'MapPage'),
+})
+
 const upgradesRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/upgrades',
@@ -213,6 +225,8 @@ const routeTree = rootRoute.addChildren([
       overviewRoute,
       devicesRoute,
       deviceRoute,
+      siteRoute,
+      mapRoute,
       upgradesRoute,
       wizardRoute,
       rolloutRoute,

@@ -56,7 +56,7 @@ function SiteLine({ orgId, row: { site, total, away } }: { readonly orgId: strin
   return (
     <tr>
       <th scope="row">
-        <Link to="/orgs/$orgId/devices" params={{ orgId }} search={{ site: site.id }}>
+        <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId: site.id }}>
           {site.name}
         </Link>
       </th>

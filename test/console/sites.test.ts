@@ -1,0 +1,177 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { AnyJson } from '../support/any-json.ts'
+import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
+import { type TestServer, startTestServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { picture } from '../maps/pictures.ts'
+import { expectAccessible } from './axe.ts'
+
+/** Pages wait for the service, and the service for the processor. */
+const WITHIN_MS = 60_000
+
+describe.skipIf(noChromium !== null)(
+  `the console and the places of devices${noChromium === null ? '' : `: ${noChromium}`}`,
+  () => {
+    let server: TestServer
+    let browser: Browser
+    let page: Page
+    let org: string
+    let siteId: string
+    let device: MadeDevice
+
+    beforeAll(async () => {
+      server = await startTestServer(undefined, {}, null, { console: await buildConsole() })
+      org = `/orgs/${server.org.orgId}`
+      siteId = await addSite(server, 'Oslo')
+      const [first] = await claimNewDevices(server, 2, { siteId })
+      if (first === undefined) throw new Error('no device')
+      device = first
+      await connectDevice(server.ctx, device.mac)
+      browser = await launchChromium()
+      const view = await openView(browser, server.url)
+      view.setDefaultTimeout(WITHIN_MS)
+      page = await view.newPage()
+      await signIn(page, server.org)
+      await page.waitForURL(`**${org}`)
+    }, 240_000)
+    afterAll(async () => {
+      await browser?.close()
+      await server.close()
+    })
+
+    const onPlan = async (mac: string): Promise<AnyJson> =>
+      (await server.call('GET', `/sites/${siteId}/devices/00000000-0000-0000-1000-${mac}`)).body
+
+    /** Clicks on the plan, at shares of its width and height. */
+    async function clickAt(x: number, y: number): Promise<void> {
+      const plan = page.getByRole('button', { name: 'Mark a point' })
+      const box = await plan.boundingBox()
+      if (box === null) throw new Error('the plan has no size')
+      await plan.click({ position: { x: x * box.width, y: y * box.height } })
+    }
+
+    it('leads from the overview to a site, and to its first floor plan', { timeout: WITHIN_MS }, async () => {
+      await page.getByRole('link', { name: 'Oslo' }).click()
+      await page.getByRole('heading', { name: 'Oslo' }).waitFor()
+      await page.getByText('1 connected, 1 disconnected').waitFor()
+      await page.getByRole('region', { name: 'Events' }).getByText('AP connected').waitFor()
+      await expectAccessible(page)
+      await page.getByLabel('Name of a new floor plan').fill('Ground floor')
+      await page.getByRole('button', { name: 'Add the floor plan' }).click()
+      await page.getByRole('heading', { name: 'Ground floor' }).waitFor()
+      const file = { name: 'plan.png', mimeType: 'image/png', buffer: await picture(640, 480) }
+      await page.getByLabel('Picture of the floor').setInputFiles(file)
+      await page.getByRole('button', { name: 'Upload the picture' }).click()
+      await page.locator('.plan img').waitFor()
+      await expectAccessible(page)
+    })
+
+    it('places devices by the pointer and by keys, and turns them', { timeout: WITHIN_MS }, async () => {
+      await page.getByRole('button', { name: `Place ${macText(device.mac)}` }).click()
+      await clickAt(0.25, 0.5)
+      const marker = page.getByRole('button', { name: `${macText(device.mac)}, Connected, at` })
+      await marker.waitFor()
+      expect(await onPlan(device.mac)).toMatchObject({ x: near(160), y: near(240) })
+
+      await marker.hover()
+      await page.mouse.down()
+      const box = await page.locator('.plan').boundingBox()
+      if (box === null) throw new Error('the plan has no size')
+      await page.mouse.move(box.x + 0.5 * box.width, box.y + 0.25 * box.height, { steps: 4 })
+      await page.mouse.up()
+      await waitUntil('the place is stored', async () => (await onPlan(device.mac))['y'] < 130)
+      const { x, y } = await onPlan(device.mac)
+      expect({ x, y }).toEqual({ x: near(320), y: near(120) })
+      await page.getByRole('button', { name: `Connected, at ${x}, ${y}` }).press('Shift+ArrowRight')
+      await page.getByRole('button', { name: `Connected, at ${x + 1}, ${y}` }).waitFor()
+      await waitUntil('the place is stored', async () => (await onPlan(device.mac))['x'] === x + 1)
+
+      await page.getByLabel('Orientation in degrees').fill('90')
+      await page.keyboard.press('Tab')
+      await waitUntil('the place is stored', async () => (await onPlan(device.mac))['orientation'] === 90)
+      await page.locator('.plan-heading').waitFor()
+      await expectAccessible(page)
+      await page.getByRole('button', { name: 'Take off the plan' }).click()
+      await marker.waitFor({ state: 'detached' })
+      expect((await onPlan(device.mac))['map_id'] ?? null).toBeNull()
+    })
+
+    it('sets the scale, and draws walls, ways and geofences', { timeout: WITHIN_MS }, async () => {
+      await page.getByRole('button', { name: 'Set the scale' }).click()
+      await clickAt(0.25, 0.5)
+      await clickAt(0.75, 0.5)
+      await page.getByLabel('Length in metres').fill('16')
+      await page.getByRole('button', { name: 'Keep the drawing' }).click()
+      await page.getByText('32.0 m wide').waitFor()
+
+      await page.getByRole('button', { name: 'Draw walls' }).click()
+      for (const [x, y] of [
+        [0.1, 0.1],
+        [0.9, 0.1],
+        [0.9, 0.9],
+      ] as const)
+        await clickAt(x, y)
+      await page.getByText('3 points marked').waitFor()
+      await page.getByRole('button', { name: 'Take the last point back' }).click()
+      await page.getByRole('button', { name: 'Keep the drawing' }).click()
+      await page.getByText('1 wall', { exact: true }).waitFor()
+
+      // The keyboard alone: the plan has the focus.
+      await page.getByRole('button', { name: 'Draw a geofence' }).click()
+      await page.getByText('0 points marked').waitFor()
+      for (const key of ['Enter', 'ArrowRight', 'Enter', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
+      await page.getByText('3 points marked').waitFor()
+      await expectAccessible(page)
+      await page.getByLabel('Name', { exact: true }).first().fill('Lobby')
+      await page.getByRole('button', { name: 'Keep the drawing' }).click()
+      await page.getByText('geofence Lobby', { exact: true }).waitFor()
+      const { body } = await server.call('GET', `/sites/${siteId}/maps`)
+      expect(body).toMatchObject([
+        {
+          ppm: expect.closeTo(20, 0),
+          wall_path: { nodes: [{ edges: { N2: '1' } }, { name: 'N2' }] },
+          geofences: [
+            {
+              name: 'Lobby',
+              vertices: [
+                { X: 320, Y: 240 },
+                { X: 326, Y: 240 },
+                { X: 326, Y: 246 },
+              ],
+            },
+          ],
+        },
+      ])
+      await page.getByRole('button', { name: 'Delete Lobby…' }).click()
+      await page.getByRole('dialog').getByText('Removes geofence Lobby').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete Lobby' }).click()
+      await page.getByText('geofence Lobby', { exact: true }).waitFor({ state: 'detached' })
+    })
+
+    it('leads from floor to floor of a building, and back to the site', { timeout: WITHIN_MS }, async () => {
+      const stack = await server.call('POST', `/sites/${siteId}/mapstacks`, { body: { name: 'Tower' } })
+      const first = { name: 'First floor', mapstack_id: stack.body.id, mapstack_floor: 1 }
+      await server.call('POST', `/sites/${siteId}/maps`, { body: first })
+      await page.reload()
+      await page.getByLabel('Building').fill('Tower')
+      await page.getByRole('button', { name: 'Change the plan' }).click()
+      await page.getByRole('navigation', { name: 'Floors' }).getByRole('link', { name: 'First floor' }).click()
+      await page.getByRole('heading', { name: 'First floor' }).waitFor()
+      await page.getByRole('button', { name: 'Delete the plan…' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete the plan' }).click()
+      await page.getByRole('heading', { name: 'Oslo' }).waitFor()
+      await page.getByRole('region', { name: 'Floor plans' }).getByRole('link', { name: 'Ground floor' }).waitFor()
+    })
+  },
+)
+
+function macText(mac: string): string {
+  return mac.match(/.{2}/g)?.join(':') ?? mac
+}
+
+/** A pointer hits whole pixels of the screen, which has fewer or more of them than the picture. */
+function near(pixels: number): unknown {
+  return expect.toSatisfy((value: number) => Math.abs(value - pixels) <= 3)
+}

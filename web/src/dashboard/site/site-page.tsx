@@ -1,0 +1,68 @@
+import { Link, getRouteApi } from '@tanstack/react-router'
+import { EmptyState, Skeleton } from '../../display/notices.tsx'
+import { PageTitle } from '../../display/page-title.tsx'
+import { SiteTimeOfDay } from '../../display/time.tsx'
+import { useNow } from '../../display/use-now.ts'
+import { type Site, useSites } from '../../orgs/sites.ts'
+import { AlarmPanel } from '../alarm-panel.tsx'
+import { ChangePanel } from '../change-panel.tsx'
+import { FleetPanel } from '../fleet-panel.tsx'
+import { VersionPanel } from '../version-panel.tsx'
+import { MapsPanel } from './maps-panel.tsx'
+import { SiteEventPanel } from './site-event-panel.tsx'
+import { SiteUpgradePanel } from './site-upgrade-panel.tsx'
+
+const route = getRouteApi('/signed-in/orgs/$orgId/sites/$siteId')
+
+/** How a site stands. */
+export function SitePage() {
+  const { orgId, siteId } = route.useParams()
+  const sites = useSites(orgId).data
+  if (sites === undefined) return <Skeleton rows={8} />
+  const site = sites.get(siteId)
+  if (site === undefined) return <EmptyState title="The organization has no such site" />
+  const place = { orgId, siteId }
+  return (
+    <>
+      <SiteTitle orgId={orgId} site={site} />
+      <FleetPanel {...place} />
+      <div className="columns">
+        <div>
+          <MapsPanel {...place} />
+          <VersionPanel {...place} />
+          <SiteUpgradePanel siteId={siteId} zone={site.timezone} />
+        </div>
+        <div>
+          <AlarmPanel {...place} />
+          <SiteEventPanel {...place} zone={site.timezone} />
+          <ChangePanel {...place} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+function SiteTitle({ orgId, site }: { readonly orgId: string; readonly site: Site }) {
+  const now = useNow(10_000)
+  return (
+    <PageTitle
+      title={site.name}
+      call={`/sites/${site.id}`}
+      above={
+        <Link to="/orgs/$orgId" params={{ orgId }}>
+          Overview
+        </Link>
+      }
+      actions={
+        <Link to="/orgs/$orgId/devices" params={{ orgId }} search={{ site: site.id }} className="link-button">
+          Devices
+        </Link>
+      }
+    >
+      {typeof site.address === 'string' && site.address !== '' && <span>{site.address}</span>}
+      <span>
+        {site.timezone}, <SiteTimeOfDay at={now} zone={site.timezone} />
+      </span>
+    </PageTitle>
+  )
+}

@@ -1,0 +1,74 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type Schemas, answerOf, pageOf, useServer } from '../../api/client.ts'
+import { deviceIdOf } from '../../devices/device.ts'
+import { useLiveDevices } from '../../devices/use-live-devices.ts'
+import type { Point } from '../map.ts'
+import { type PlacedDevice, placementOn } from '../placement.ts'
+
+/** A plan shows devices among the first so many of its site. */
+const MAX_DEVICES = 1000
+/** Somebody else may be placing devices, too. */
+const READ_AGAIN_MS = 15_000
+
+interface MapId {
+  readonly siteId: string
+  readonly mapId: string
+}
+
+/** The devices of a site by their places, with their present states, and what changes where they are. */
+export function useSiteDevices({ siteId, mapId }: MapId) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const [moving, setMoving] = useState<ReadonlyMap<string, Point>>(new Map())
+  const queryKey = ['site devices', siteId]
+  const read = () => queries.invalidateQueries({ queryKey })
+  const live = useLiveDevices([siteId], { onGap: () => void read() })
+  const { data, error } = useQuery({
+    queryKey,
+    queryFn: () =>
+      pageOf(
+        api.GET('/api/v1/sites/{site_id}/stats/devices', {
+          params: { path: { site_id: siteId }, query: { type: 'all', limit: MAX_DEVICES } },
+        }),
+      ),
+    refetchInterval: READ_AGAIN_MS,
+  })
+  const change = useMutation({
+    mutationFn: ({ mac, body }: { readonly mac: string; readonly body: Schemas['DeviceUpdate'] }) =>
+      answerOf(
+        api.PUT('/api/v1/sites/{site_id}/devices/{device_id}', {
+          params: { path: { site_id: siteId, device_id: deviceIdOf(mac) } },
+          body,
+        }),
+      ),
+    // A device that was refused its new place is shown where it was.
+    async onSettled(_answer, _error, { mac }) {
+      await read()
+      setMoving((known) => new Map([...known].filter(([other]) => other !== mac)))
+    },
+  })
+  const { placed, ...others } = placementOn(mapId, data?.rows ?? [])
+  return {
+    ...others,
+    placed: placed.map(({ stats, at, orientation }): PlacedDevice => {
+      const { status, ...report } = live.get(stats.mac) ?? stats
+      // Places are read, not heard: the stream tells of them only with the next report of the device.
+      return {
+        stats: { ...stats, status, fwupdate: report['fwupdate'] },
+        at: moving.get(stats.mac) ?? at,
+        orientation,
+      }
+    }),
+    isKnown: data !== undefined,
+    unseen: Math.max(0, (data?.total ?? 0) - MAX_DEVICES),
+    error: error ?? change.error,
+    /** Shows a device at a point, until `place` has stored one. */
+    move: (mac: string, at: Point) => setMoving((known) => new Map([...known, [mac, at]])),
+    place: (mac: string, at: Point) => change.mutate({ mac, body: { map_id: mapId, ...at } }),
+    turn: (mac: string, orientation: number) => change.mutate({ mac, body: { orientation } }),
+    remove: (mac: string) => change.mutate({ mac, body: { map_id: null, x: null, y: null } }),
+  }
+}
+
+export type SiteDevices = ReturnType<typeof useSiteDevices>
