@@ -175,6 +175,7 @@ async function takeAll(
     ['devices', `${org}/devices`, 'berlin-ap-eap102-1'],
     ['access-point', `${org}/sites/${siteId}/devices/02516e000001`, 'AP connected'],
     ['switch', `${org}/sites/${siteId}/devices/02516e000013`, 'Switch connected'],
+    ['claim', `${org}/claim?macs=02516e000001`, 'Connected'],
     ['site', `${org}/sites/${siteId}`, 'Ground floor'],
     ['floor-plan', `${org}/sites/${siteId}/maps/${mapId}`, '6 on this plan'],
     ['upgrades', `${org}/upgrades`, 'To 3.2.0'],

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AnyJson } from '../support/any-json.ts'
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
+import { type MadeDevice, connectDevice, makeDevices } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { picture } from '../maps/pictures.ts'
@@ -20,21 +20,21 @@ describe.skipIf(noChromium !== null)(
     let org: string
     let siteId: string
     let device: MadeDevice
+    let other: MadeDevice
 
     beforeAll(async () => {
       server = await startTestServer(undefined, {}, null, { console: await buildConsole() })
       org = `/orgs/${server.org.orgId}`
-      siteId = await addSite(server, 'Oslo')
-      const [first] = await claimNewDevices(server, 2, { siteId })
-      if (first === undefined) throw new Error('no device')
-      device = first
-      await connectDevice(server.ctx, device.mac)
       browser = await launchChromium()
       const view = await openView(browser, server.url)
       view.setDefaultTimeout(WITHIN_MS)
       page = await view.newPage()
       await signIn(page, server.org)
       await page.waitForURL(`**${org}`)
+      const [first, second] = await makeDevices(server.ctx, 2)
+      if (first === undefined || second === undefined) throw new Error('no devices')
+      device = first
+      other = second
     }, 240_000)
     afterAll(async () => {
       await browser?.close()
@@ -52,7 +52,38 @@ describe.skipIf(noChromium !== null)(
       await plan.click({ position: { x: x * box.width, y: y * box.height } })
     }
 
+    it('leads from an empty organization to the first connected device', { timeout: WITHIN_MS }, async () => {
+      await page.getByLabel('Name of a new site').fill('Oslo')
+      await page.getByLabel('Time zone').fill('Europe/Nowhere')
+      await page.getByRole('button', { name: 'Create the site' }).click()
+      await page.getByText('Invalid field timezone').waitFor()
+      await page.getByLabel('Time zone').fill('Europe/Oslo')
+      await page.getByRole('button', { name: 'Create the site' }).click()
+      await page.waitForURL(`**${org}/claim`)
+      const { body: sites } = await server.call('GET', `${org}/sites`)
+      siteId = sites[0].id
+      expect(sites).toMatchObject([{ name: 'Oslo', timezone: 'Europe/Oslo' }])
+
+      await page.getByText('Claimed devices are awaited here').waitFor()
+      await page.getByLabel('Claim codes').fill(`${device.claim_code}, ${other.claim_code}\nNOT-A-CODE`)
+      await page.getByRole('button', { name: 'Claim 3 devices' }).click()
+      await page.getByText('Claimed 2 devices.').waitFor()
+      await page.getByText('NOT-A-CODE: ').waitFor()
+      expect(await page.getByLabel('Claim codes').inputValue()).toBe('NOT-A-CODE')
+      await page.getByText('Waiting for it to connect').nth(1).waitFor()
+      await page.getByText(`device-certificate ${macText(device.mac)}`).waitFor()
+      await page.getByText('Switches and gateways with Junos').click()
+      await page.getByText('set system services outbound-ssh').waitFor()
+      await expectAccessible(page)
+      await page.reload()
+      await page.getByText('Waiting for it to connect').nth(1).waitFor()
+      await connectDevice(server.ctx, device.mac)
+      await page.getByText('Connected', { exact: true }).waitFor()
+      expect(await page.getByText('Waiting for it to connect').count()).toBe(1)
+    })
+
     it('leads from the overview to a site, and to its first floor plan', { timeout: WITHIN_MS }, async () => {
+      await page.getByRole('link', { name: 'Overview' }).click()
       await page.getByRole('link', { name: 'Oslo' }).click()
       await page.getByRole('heading', { name: 'Oslo' }).waitFor()
       await page.getByText('1 connected, 1 disconnected').waitFor()

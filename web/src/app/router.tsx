@@ -10,6 +10,7 @@ import { selfQuery } from '../accounts/self.ts'
 import type { Api } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
 import { parseLogSearch } from '../audit/log/log-search.ts'
+import { parseClaimSearch } from '../devices/claim/claim-search.ts'
 import { parseDeviceSearch } from '../devices/list/device-search.ts'
 import { parseDraft } from '../upgrades/wizard/draft.ts'
 import { parseTargetSearch } from '../upgrades/rollout/target-search.ts'
@@ -109,6 +110,13 @@ const devicesRoute = createRoute({
   path: '/devices',
   validateSearch: parseDeviceSearch,
   component: lazyRouteComponent(() => import('../devices/list/device-list-page.tsx'), 'DeviceListPage'),
+})
+
+const claimRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/claim',
+  validateSearch: parseClaimSearch,
+  component: lazyRouteComponent(() => import('../devices/claim/claim-page.tsx'), 'ClaimPage'),
 })
 
 const deviceRoute = createRoute({
@@ -224,6 +232,7 @@ const routeTree = rootRoute.addChildren([
     orgRoute.addChildren([
       overviewRoute,
       devicesRoute,
+      claimRoute,
       deviceRoute,
       siteRoute,
       mapRoute,

@@ -1,4 +1,5 @@
-import { Link } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useMay } from '../../accounts/self.ts'
 import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
@@ -6,6 +7,7 @@ import { ShareBar } from '../../display/share-bar.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { timeOfDay } from '../../display/times.ts'
 import { useNow } from '../../display/use-now.ts'
+import { NewSiteForm } from '../../orgs/new-site-form.tsx'
 import { useSites } from '../../orgs/sites.ts'
 import { type SiteRow, orderSites } from './order-sites.ts'
 import { useCounts } from '../use-counts.ts'
@@ -22,7 +24,7 @@ export function SitesPanel({ orgId }: { readonly orgId: string }) {
       <QueryView query={sites}>
         {(known) => {
           const rows = orderSites([...known.values()], all ?? new Map(), away ?? new Map())
-          if (rows.length === 0) return <NoSites />
+          if (rows.length === 0) return <NoSites orgId={orgId} />
           return (
             <div className="table-scroller">
               <table>
@@ -84,10 +86,15 @@ function SiteLine({ orgId, row: { site, total, away } }: { readonly orgId: strin
   )
 }
 
-function NoSites() {
+function NoSites({ orgId }: { readonly orgId: string }) {
+  const mayWrite = useMay('write', { orgId })
+  const navigate = useNavigate()
+  if (!mayWrite)
+    return <EmptyState title="No sites yet">Those who may change the organization can create one.</EmptyState>
   return (
-    <EmptyState title="No sites yet">
-      Create one with <code>POST /api/v1/orgs/…/sites</code>, then assign devices to it.
-    </EmptyState>
+    <>
+      <EmptyState title="No sites yet">Create the first one, then claim devices for it.</EmptyState>
+      <NewSiteForm orgId={orgId} onCreated={() => navigate({ to: '/orgs/$orgId/claim', params: { orgId } })} />
+    </>
   )
 }

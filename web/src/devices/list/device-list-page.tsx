@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { Link, getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
+import { useMay } from '../../accounts/self.ts'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
@@ -22,16 +23,30 @@ export function DeviceListPage() {
   const siteIds = useMemo(() => [...new Set(rows.flatMap(({ site_id: siteId }) => siteId ?? []))].toSorted(), [rows])
   const live = useLiveDevices(siteIds, { onGap: () => void devices.refetch() })
   const sites = useSites(orgId)
+  const mayClaim = useMay('write', { orgId })
   const total = devices.data?.pages[0]?.total
   return (
     <div className="page-fill">
-      <PageTitle title="Devices" call={callOf(orgId, search)} actions={<CsvLink siteId={search.site} />}>
+      <PageTitle
+        title="Devices"
+        call={callOf(orgId, search)}
+        actions={
+          <>
+            <CsvLink siteId={search.site} />
+            {mayClaim && (
+              <Link to="/orgs/$orgId/claim" params={{ orgId }} className="link-button">
+                Claim devices
+              </Link>
+            )}
+          </>
+        }
+      >
         <span aria-live="polite">{total === undefined ? ' ' : counted(total, 'device')}</span>
       </PageTitle>
       <DeviceFilters orgId={orgId} search={search} sites={sites.data} />
       {devices.data === undefined && devices.error === null && <Skeleton rows={12} />}
       {devices.data === undefined && <ProblemNote problem={devices.error} />}
-      {total === 0 && <NoDevices isFiltered={Object.keys(search).some((name) => name !== 'sort')} />}
+      {total === 0 && <NoDevices orgId={orgId} isFiltered={Object.keys(search).some((name) => name !== 'sort')} />}
       {rows.length > 0 && (
         <DeviceTable
           orgId={orgId}
@@ -82,12 +97,14 @@ function CsvLink({ siteId }: { readonly siteId: string | undefined }) {
   )
 }
 
-function NoDevices({ isFiltered }: { readonly isFiltered: boolean }) {
+function NoDevices({ orgId, isFiltered }: { readonly orgId: string; readonly isFiltered: boolean }) {
   if (isFiltered) return <EmptyState title="No device matches">Change or clear the filters.</EmptyState>
   return (
     <EmptyState title="No devices yet">
-      Claim devices by their claim codes: <code>POST /api/v1/orgs/…/inventory</code>. To look around first, start the
-      service with <code>npm start -- --demo</code>.
+      <Link to="/orgs/$orgId/claim" params={{ orgId }}>
+        Claim devices
+      </Link>{' '}
+      by their claim codes. To look around first, start the service with <code>npm start -- --demo</code>.
     </EmptyState>
   )
 }

@@ -1,0 +1,93 @@
+import { Button, NativeSelect, Textarea } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { type Schemas, answerOf, useServer } from '../../api/client.ts'
+import { counted } from '../../display/counted.ts'
+import { ProblemNote } from '../../display/notices.tsx'
+import { Panel } from '../../display/panel.tsx'
+import type { Site } from '../../orgs/sites.ts'
+import { codesIn } from './claim-search.ts'
+
+interface ClaimPanelProps {
+  readonly orgId: string
+  readonly sites: readonly Site[]
+  /** Called with the MAC addresses of what belongs to the organization now. */
+  readonly onClaimed: (macs: readonly string[]) => void
+}
+
+/** Claims devices by their codes, and assigns them to a site. */
+export function ClaimPanel({ orgId, sites, onClaimed }: ClaimPanelProps) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const [text, setText] = useState('')
+  const [siteId, setSiteId] = useState(sites[0]?.id ?? '')
+  const codes = codesIn(text)
+  const path = { org_id: orgId }
+  const claim = useMutation({
+    async mutationFn(): Promise<Schemas['ClaimResult']> {
+      const result = await answerOf(api.POST('/api/v1/orgs/{org_id}/inventory', { params: { path }, body: [...codes] }))
+      const macs = [...(result.inventory_added ?? []), ...(result.inventory_duplicated ?? [])].map(({ mac }) => mac)
+      if (siteId !== '' && macs.length > 0)
+        await answerOf(
+          api.PUT('/api/v1/orgs/{org_id}/inventory', {
+            params: { path },
+            body: { op: 'assign', site_id: siteId, macs },
+          }),
+        )
+      onClaimed(macs)
+      return result
+    },
+    onSuccess: (result) => {
+      // What was refused stays, to be corrected.
+      setText(result.error.join('\n'))
+      return queries.invalidateQueries({ queryKey: ['inventory item'] })
+    },
+  })
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    claim.mutate()
+  }
+  return (
+    <Panel title="Claim">
+      <form className="request-form" onSubmit={submit}>
+        <Textarea
+          label="Claim codes"
+          description="As they are printed on the devices; dashes and case don't matter."
+          autosize
+          minRows={3}
+          maxRows={12}
+          required
+          value={text}
+          onChange={({ currentTarget: { value } }) => setText(value)}
+        />
+        <NativeSelect
+          label="Site"
+          value={siteId}
+          data={[...sites.map(({ id, name }) => ({ value: id, label: name })), { value: '', label: 'None yet' }]}
+          onChange={({ currentTarget: { value } }) => setSiteId(value)}
+        />
+        <ProblemNote problem={claim.error} />
+        {claim.data !== undefined && <ClaimReport result={claim.data} />}
+        <Button type="submit" size="xs" loading={claim.isPending} disabled={codes.length === 0}>
+          Claim {counted(codes.length, 'device')}
+        </Button>
+      </form>
+    </Panel>
+  )
+}
+
+function ClaimReport({ result }: { readonly result: Schemas['ClaimResult'] }) {
+  return (
+    <div role="status">
+      {result.added.length > 0 && <p>Claimed {counted(result.added.length, 'device')}.</p>}
+      {result.duplicated.length > 0 && (
+        <p>{counted(result.duplicated.length, 'device')} belonged to the organization already.</p>
+      )}
+      {result.error.map((code, index) => (
+        <p key={code} className="problem">
+          {code}: {result.reason[index] ?? 'refused'}
+        </p>
+      ))}
+    </div>
+  )
+}
