@@ -1,8 +1,11 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
+import { advanceRollouts } from '../../src/rollout/worker.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
 import { type MadeDevice, connectDevice, makeDevices } from '../support/devices.ts'
+import { type Fleet, MODEL, NEW, createFleet, seedOrg } from '../support/fleet.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { picture } from '../maps/pictures.ts'
@@ -194,6 +197,34 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('dialog').getByRole('button', { name: 'Delete the plan' }).click()
       await page.getByRole('heading', { name: 'Oslo' }).waitFor()
       await page.getByRole('region', { name: 'Floor plans' }).getByRole('link', { name: 'Ground floor' }).waitFor()
+    })
+
+    it('shows why a device failed, and retries it to the end of the upgrade', { timeout: WITHIN_MS }, async () => {
+      const seeded = await seedOrg(server.ctx, [{ devices: 2, name: 'Bergen' }], server.org.orgId)
+      const devices = seeded.sites.flatMap((site) => site.devices)
+      const fleet = createFleet(server.ctx, [seeded])
+      await fleet.connect(devices)
+      const play = async (reply: Parameters<Fleet['answer']>[0]): Promise<void> => {
+        for (let round = 0; round < 3; round += 1) {
+          await advanceRollouts(server.ctx, { ...defaultRolloutOptions, soakMs: 0 }, new AbortController().signal)
+          await fleet.answer(reply)
+        }
+      }
+      const body = { site_ids: seeded.sites.map(({ id }) => id), models: [MODEL], version: NEW, strategy: 'big_bang' }
+      const { body: upgrade } = await server.call('POST', `${org}/devices/upgrade`, { body })
+      await page.goto(`${org}/upgrades/${upgrade.id}`)
+      await page.getByText('0 of 2 upgraded').waitFor()
+      await play(({ id }) => (id === devices[0]?.id ? 'refuses_content' : 'upgrades'))
+      await page.getByText('1 of 2 upgraded').waitFor()
+      await page.getByText('Invalid signature').first().waitFor()
+      await expectAccessible(page)
+      await page.getByRole('button', { name: 'Retry…' }).click()
+      await page.getByRole('dialog').getByText('restarts the 1 failed device again').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      await play(() => 'upgrades')
+      await page.getByText('2 of 2 upgraded').waitFor()
+      await page.getByText('Completed').first().waitFor()
     })
   },
 )
