@@ -5,7 +5,7 @@ import { type Principal, type Privilege, type Role, actorName } from './principa
 import { type Actor, type OrgScope, type SiteScope, type SitesScope, coversOrg, grant } from './scope.ts'
 import { findOrgOfSite, findSitesNamed, findSitesNamedLike } from './store.ts'
 
-/** Who calls, and from where. */
+/** The caller of a request, and the address it came from. */
 export interface Caller {
   readonly principal: Principal
   readonly srcIp: string
@@ -137,7 +137,7 @@ function covers({ siteIds }: Privilege, siteId: string | null): boolean {
   return siteIds === 'all' || (siteId !== null && siteIds.includes(siteId))
 }
 
-/** Returns who acts in a request, as audit records name them. */
+/** Returns the actor of a request for audit records. */
 export function actorOf({ principal, srcIp, userAgent }: Caller): Actor {
   return { adminId: principal.adminId, name: actorName(principal), srcIp, userAgent }
 }

@@ -2,7 +2,7 @@ import { AppError } from '../platform/errors.ts'
 import { type ClosedBecause, type SignIn, decideClosed } from './decide-policy.ts'
 import type { Principal } from './principal.ts'
 
-/** Returns the organizations that their policies close to a person who has signed in like this. */
+/** Returns the organizations whose policies are closed to a person who signed in this way. */
 export function listClosedOrgs(
   { privileges }: Pick<Principal, 'privileges'>,
   signIn: SignIn,

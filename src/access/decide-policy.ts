@@ -1,19 +1,19 @@
 import { isPasswordExpired } from './decide-session.ts'
 
-/** What an organization demands of the people who use it. It holds in that organization alone. */
+/** The demands of an organization on the people who use it. They apply in that organization only. */
 export interface AccessPolicy {
   readonly requiresTwoFactor: boolean
   /** The age at which passwords expire; null: never. */
   readonly expiryDays: number | null
-  /** After so long without a request a session has to sign in anew; null: never. */
+  /** A session that was idle for this long must sign in again; null: never. */
   readonly idleMinutes: number | null
 }
 
-/** How a person has proved who they are. */
+/** How a person proved their identity. */
 export interface SignIn {
   /** True if an identity provider vouches for the account: it decides about factors and passwords. */
   readonly isBySso: boolean
-  /** Whether a second factor was given, or, for a token, whether one was enrolled when the token was created. */
+  /** True if a second factor was given, or, for a token, if one was enrolled when the token was created. */
   readonly hasSecondFactor: boolean
   /** When the password was set by which the person signed in; null if it was none, or is unknown. */
   readonly passwordSetAt: Date | null

@@ -25,7 +25,7 @@ export interface Tries {
   readonly lastMs: number
 }
 
-/** Who makes an attempt at an account. A guesser thus delays nobody else. */
+/** The source of attempts at an account. Each is counted separately, so a guesser delays nobody else. */
 export interface Guesser {
   /** A network, a browser or a session: the attempts of each are counted apart. */
   readonly id: string
@@ -33,7 +33,7 @@ export interface Guesser {
   readonly isKnown: boolean
 }
 
-/** The guesser at a network, for attempts without a cookie that says more. */
+/** Returns the guesser for a network, for attempts without a cookie that identifies the browser. */
 export function guesserAt(srcIp: string): Guesser {
   return { id: `network ${networkOf(srcIp)}`, isKnown: false }
 }
@@ -45,15 +45,14 @@ export function guesserAt(srcIp: string): Guesser {
 export interface LoginThrottle {
   /**
    * Counts an attempt before it is checked, so that only one of many simultaneous attempts is the first.
-   * @param key What is guessed at, such as an e-mail address.
+   * @param key The object of the guess, such as an e-mail address.
    * @throws AppError rate_limited with the seconds to wait; the attempt then does not count.
    */
   take(key: string): void
   /** Resets the count of wrong attempts after a right one. */
   succeed(key: string): void
   /**
-   * As take(), for the password of an account: each guesser has a count of its own, and those who are not known share
-   * another one.
+   * As take(), for the password of an account: each guesser has its own count, and unknown guessers share another one.
    */
   takeGuess(account: string, guesser: Guesser): void
   /** Resets the count of the guesser, who is known from now on. */

@@ -14,11 +14,11 @@ export interface Privilege {
   readonly views: readonly string[] | null
   /** The sites that the privilege covers at this moment. */
   readonly siteIds: 'all' | readonly string[]
-  /** What the organization demands of people; null: nothing. */
+  /** The demands of the organization on people; null if it has none. */
   readonly policy: AccessPolicy | null
 }
 
-/** A caller who has proved who they are, with their privileges at this moment. */
+/** An authenticated caller with their current privileges. */
 export interface Principal {
   readonly via: 'token' | 'org_token' | 'session' | 'basic'
   /** Null for an organization's token, which belongs to nobody. */
@@ -36,7 +36,7 @@ export interface Principal {
   readonly passwordModifiedAt: Date | null
   readonly noTracking: boolean | null
   readonly profile: Readonly<Record<string, unknown>>
-  /** The identity provider that keeps the account, if one does. */
+  /** The identity provider that manages the account, if any. */
   readonly ssoId: string | null
   /** True if the person has enrolled a second factor. */
   readonly hasSecondFactor: boolean

@@ -8,7 +8,7 @@ export interface RequestUsage {
   /** Calls in the current hour. */
   readonly requests: number
   readonly requestLimit: number
-  /** Until that hour ends and the count starts again. */
+  /** The seconds until the hour ends and the count restarts. */
   readonly secondsLeft: number
 }
 
@@ -16,14 +16,14 @@ type Counted = Pick<Principal, 'via' | 'tokenId' | 'adminId' | 'privileges'>
 
 export interface HourlyLimits {
   readonly requestsPerHour: number
-  /** Of all tokens of a person, or of an organization, together. */
+  /** For all tokens of a person, or of an organization, together. */
   readonly accountRequestsPerHour: number
 }
 
 /**
- * Limits calls an hour: of each token, of all tokens of one account together, and by Basic of an account. Sessions are
- * counted only: a console polls, and a limit would lock out the person who looks at it. The counts are in memory: a
- * restart resets them, and each process has its own.
+ * Limits calls per hour: for each token, for all tokens of one account together, and for Basic authentication of an
+ * account. Calls with a session are only counted: a console polls, and a limit would lock out the person who looks at
+ * it. The counts are in memory: a restart resets them, and each process has its own.
  */
 export interface RequestLimits {
   /** @throws AppError rate_limited when the hour's calls are used up. */
@@ -64,7 +64,7 @@ function assertWithin({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: n
   throw tooManyRequests(`No more than ${limit} ${what}.`, Math.max(1, Math.ceil(msBeforeNext / 1000)))
 }
 
-/** Returns the person, or the organization, whose session or token it is. */
+/** Returns the person or the organization that owns the session or token. */
 export function accountOf({ adminId, privileges }: Pick<Principal, 'adminId' | 'privileges'>): string {
   return adminId ?? privileges[0]?.orgId ?? ''
 }

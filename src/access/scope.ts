@@ -49,7 +49,7 @@ export interface SiteScope extends SitesScope {
   readonly siteIds: readonly [siteId: string]
 }
 
-/** Proof for a place that has objects of its own, such as webhooks: an organization, or a site. */
+/** Proof for a place that has its own objects, such as webhooks: an organization or a site. */
 export type PlaceScope = OrgScope | SiteScope
 
 /**
@@ -112,9 +112,7 @@ export function actorScope(actor: Actor, orgId: string): OrgScope {
   return grant({ orgId, siteIds: 'all', actor } as const)
 }
 
-/**
- * Creates the brand. It is exported for authorize.ts alone, which scripts/check-scopes.mjs checks.
- */
+/** Creates the brand. Only authorize.ts may import it, which scripts/check-scopes.mjs checks. */
 export function grant<T extends Pick<SitesScope, 'orgId' | 'siteIds'>>(scope: T): T & Granted {
   return scope as T & Granted
 }

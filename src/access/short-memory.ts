@@ -3,7 +3,10 @@ import { createHmac, randomBytes } from 'node:crypto'
 const REMEMBER_MS = 60_000
 const REMEMBER_AT_MOST = 1000
 
-/** Remembers for a minute what it was given. Nobody can read it: its key lives in the process alone. */
+/**
+ * Recognizes for a minute the values that it was given. The values can't be read back: the key exists only in this
+ * process.
+ */
 export interface ShortMemory {
   remember(text: string): void
   remembers(text: string): boolean

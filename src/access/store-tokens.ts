@@ -10,8 +10,8 @@ export interface TokenUse {
 const useColumns = columnsOf('apiToken', { id: 'uuid' }, { at: 'timestamptz' })
 
 /**
- * Other processes record uses too: the latest one wins. Deleted tokens are skipped. Rows are locked in one order, as
- * everywhere, to prevent deadlocks.
+ * Other processes record uses too: the latest one wins. Deleted tokens are skipped. Rows are locked in a fixed order to
+ * prevent deadlocks.
  */
 export async function recordTokenUses(tx: Tx, uses: readonly TokenUse[]): Promise<void> {
   await sql`

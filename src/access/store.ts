@@ -126,7 +126,7 @@ export async function findAccessBySession(db: Db, idHash: Buffer, now: Date): Pr
   return row && { ...row, hasSecondFactor: Boolean(row.hasSecondFactor) }
 }
 
-/** Returns the account that has a password of its own. @param email In lower case. */
+/** Returns the account with its own password. @param email In lower case. */
 export async function findAccessByEmail(db: Db, email: string): Promise<AdminAccess | undefined> {
   const row = await selectAccess(db)
     .where('admin.email', '=', email)

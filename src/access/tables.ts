@@ -20,7 +20,9 @@ export interface OrgTable {
   doc: DocumentColumn
   createdAt: Date
   modifiedAt: Date
-  /** The account that created it; null: the operator, or it was before this was kept. The account may be gone. */
+  /**
+   * The account that created it; null: the operator, or created before this column existed. The account may be deleted.
+   */
   createdBy: string | null
   /** Follows from the settings; null if they demand nothing. */
   accessPolicy: DefaultJson<AccessPolicy> | null
@@ -64,7 +66,7 @@ export interface PrivilegeTable {
   role: 'admin' | 'write' | 'read' | 'helpdesk' | 'installer'
   siteId: string | null
   sitegroupId: string | null
-  /** Null if nobody has sent any. */
+  /** Null if no client has sent one. */
   views: string[] | null
 }
 
@@ -74,7 +76,7 @@ export interface ApiTokenTable {
   adminId: string | null
   orgId: string | null
   privileges: Json<WirePrivilege[]> | null
-  /** Null if nobody has sent any, as an empty list; then the token works from everywhere. */
+  /** Null if no client has sent any, as an empty list; then the token works from every address. */
   srcIps: string[] | null
   createdBy: string | null
   name: string
