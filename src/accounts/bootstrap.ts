@@ -20,7 +20,7 @@ export interface BootstrapRequest {
 export interface Bootstrapped {
   readonly adminId: string
   readonly orgId: string
-  /** Returned only here: the database keeps its hash. */
+  /** Returned only here: the database stores its hash. */
   readonly apiToken: string
 }
 

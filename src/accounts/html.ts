@@ -4,8 +4,8 @@ export interface Html {
 }
 
 /**
- * Renders a template literal as markup. Texts in it are escaped; `Html` values and lists of them are inserted as they
- * are.
+ * Renders a template literal as markup. Texts in it are escaped; `Html` values and lists of them are inserted
+ * unchanged.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
   return { markup: parts.reduce((markup, part, index) => markup + markupOf(values[index - 1] ?? '') + part) }

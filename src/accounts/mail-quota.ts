@@ -9,10 +9,10 @@ const MAILS_PER_WINDOW = 3
 export const MAIL_WINDOW_MS = 3600e3
 
 /**
- * Tells whether one more mail may go to an address that an unknown person has named. If so, counts the mail in the
- * caller's transaction. Calls for the same address wait for each other until that transaction ends.
+ * True if one more mail may go to an address that an unknown person has named. The mail is then counted in the caller's
+ * transaction. Calls for the same address wait for each other until that transaction ends.
  *
- * @param what The address, with a prefix for mails that have a quota of their own.
+ * @param what The address, with a prefix for mails that have their own quota.
  */
 export async function consumeMailQuota(tx: Tx, what: string, now: Date): Promise<boolean> {
   const addressHash = sha256(what.trim().toLowerCase())

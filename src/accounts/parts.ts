@@ -6,10 +6,10 @@ import type { TokenUses } from '../access/token-uses.ts'
 import type { Mailer } from '../platform/mail.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 
-/** What the operator has set about accounts in the environment; see app/config-accounts.ts. */
+/** The operator's settings for accounts, from the environment; see app/config-accounts.ts. */
 export interface AccountSettings extends HourlyLimits {
   /**
-   * `invite` admits people with an invite code or the token of an invitation, `closed` those with such a token alone.
+   * `invite` admits people with an invite code or the token of an invitation, `closed` only those with such a token.
    */
   readonly registration: 'open' | 'invite' | 'closed'
   readonly inviteCodes: readonly string[]
@@ -44,7 +44,7 @@ export interface OauthProvider {
   readonly acceptRawCodes: boolean
 }
 
-/** What operations on accounts need besides the context. Built once, in app/. */
+/** The dependencies of operations on accounts besides the context. Built once, in app/. */
 export interface AccountParts {
   readonly passwords: Passwords
   readonly tokenUses: TokenUses
@@ -52,7 +52,7 @@ export interface AccountParts {
   readonly mailer: Mailer
   /** Refuses private addresses: for URLs that users choose. */
   readonly outbound: OutboundHttp
-  /** For URLs that the operator has set, which may well be private. */
+  /** For URLs from the operator's settings, which may be private addresses. */
   readonly operatorHttp: OutboundHttp
   readonly settings: AccountSettings
 }

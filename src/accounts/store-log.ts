@@ -25,9 +25,9 @@ const logColumns = columnsOf('accountLog', {
 })
 
 /**
- * Inserts records of what happened to accounts.
+ * Inserts records of events of accounts.
  *
- * @unscoped Not all of it is done by the owner: logins fail, tokens expire, administrators change privileges.
+ * @unscoped The owner does not cause all of them: logins fail, tokens expire, administrators change privileges.
  */
 export async function insertAccountLogs(tx: Tx, entries: readonly NewAccountLog[]): Promise<void> {
   const rows = entries.map((entry) => {

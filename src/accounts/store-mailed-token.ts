@@ -6,10 +6,10 @@ import type { MailedTokenTable } from './tables.ts'
 
 export type MailedToken = Selectable<MailedTokenTable>
 
-/** Identifies a token by its hash and by what it must be for. */
+/** Identifies a token by its hash and its purpose. */
 export type MailedTokenKey = Pick<MailedToken, 'tokenHash' | 'purpose'>
 
-/** @unscoped Whoever asks for a recovery has proved nothing yet; the token is mailed to the owner. */
+/** @unscoped A person who requests a recovery has proved nothing yet; the token is mailed to the owner. */
 export async function insertMailedToken(tx: Tx, token: MailedToken): Promise<void> {
   await tx
     .insertInto('mailedToken')

@@ -23,7 +23,7 @@ declare module '../platform/schema.ts' {
   }
 }
 
-/** What the registration asked for, in wire shape. It is kept until the address has been verified. */
+/** The data of a registration request, in wire shape. It is stored until the address has been verified. */
 export interface RegistrationDocument {
   readonly first_name: string
   readonly last_name: string
@@ -31,7 +31,7 @@ export interface RegistrationDocument {
   readonly account_only: boolean
   readonly allow_mist?: boolean
   readonly no_tracking?: boolean
-  /** Where the browser goes once the address has been verified. */
+  /** The browser's URL after the address has been verified. */
   readonly return_to?: string
   /** The person's address: `city`, `street_address 2` and so on. */
   readonly profile: Readonly<Record<string, string>>
@@ -49,7 +49,7 @@ export interface UnfitPassword {
   readonly min_length: number
 }
 
-/** The document of a used registration: what it asked for has been erased. */
+/** The document of a used registration, with its content erased. */
 export interface ErasedDocument {
   readonly first_name?: undefined
 }
@@ -80,11 +80,11 @@ export interface MailSentTable {
   sentAt: Date
 }
 
-/** What an invitation gives to the person who accepts it. */
+/** The grants of an invitation to the person who accepts it. */
 export interface InviteDocument {
   readonly first_name?: string
   readonly last_name?: string
-  /** How many hours it can be accepted for, counted from when it was last sent. */
+  /** Hours from the last sending during which it can be accepted. */
   readonly hours: number
   readonly privileges: readonly WirePrivilege[]
 }
@@ -164,10 +164,10 @@ export interface SsoDocument {
   /** One or several certificates in PEM (several while the provider replaces its key), or the base64 of one in DER. */
   readonly idp_cert?: string
   readonly idp_sign_algo?: 'sha1' | 'sha256' | 'sha384' | 'sha512'
-  /** Where browsers are sent to sign in. */
+  /** The URL to which browsers are sent to sign in. */
   readonly idp_sso_url?: string
   readonly nameid_format?: 'email' | 'unspecified'
-  /** Where browsers are sent after they have signed out here. */
+  /** The URL to which browsers are sent after they have signed out here. */
   readonly custom_logout_url?: string
   /** The attribute that names the roles; `Role` if unset. */
   readonly role_attr_from?: string

@@ -2,7 +2,7 @@ import { isLoopbackUrl } from '../platform/loopback.ts'
 import type { AccountSettings } from './parts.ts'
 
 /**
- * Tells whether a browser may be redirected to `url`, which a client has sent. It must be an absolute http(s) URL whose
+ * True if a browser may be redirected to `url`, which a client has sent. It must be an absolute http(s) URL whose
  * origin is the service's own or one that the operator trusts, or a loopback URL if the server listens on loopback
  * only.
  */

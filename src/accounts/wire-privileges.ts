@@ -87,7 +87,7 @@ function parsePrivilege(orgId: string, wire: Static<typeof PrivilegeBody>, field
   return groups.map((group) => Object.assign({ sitegroup_id: group }, granted))
 }
 
-/** The members that say where a privilege counts, with the only scope to which they belong. */
+/** The members that name the place of a privilege, each with the only scope that may have it. */
 const places = {
   site_id: 'site',
   sitegroup_id: 'sitegroup',
@@ -96,7 +96,10 @@ const places = {
   orggroup_ids: 'orggroup',
 } as const
 
-/** Clients that are asked for one site and answer with the whole organization must not believe that they got the site. */
+/**
+ * A client that sends a site with a privilege for the whole organization must not believe that it is limited to the
+ * site.
+ */
 function assertPlaceOf(wire: Static<typeof PrivilegeBody>, field: string): void {
   for (const [name, scope] of Object.entries(places)) {
     const value: unknown = Reflect.get(wire, name)

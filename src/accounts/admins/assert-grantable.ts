@@ -13,8 +13,9 @@ export interface Grant {
 }
 
 /**
- * Asserts that the caller may grant the privileges, by what the caller may do now, and locks the organization so that
- * this stays so: they may have been demoted since the request began, and a grant outlasts that.
+ * Asserts that the caller may grant the privileges, judged by the caller's current privileges, and locks the
+ * organization so that this remains true: the caller may have been demoted since the request began, and a grant
+ * outlasts that.
  *
  * @throws AppError forbidden if the caller lacks one of the privileges; not_found for a site or a site group that the
  *   organization does not have.

@@ -10,9 +10,7 @@ const grantableRoles: Record<Role, readonly Role[]> = {
   installer: ['installer'],
 }
 
-/**
- * Tells whether each wanted privilege lies within one that the grantor has: no higher role, no place outside theirs.
- */
+/** True if each requested privilege lies within one of the grantor's: no higher role, no place outside theirs. */
 export function mayGrant(grantor: readonly WirePrivilege[], wanted: readonly WirePrivilege[]): boolean {
   return wanted.every((privilege) =>
     grantor.some((held) => grantableRoles[held.role].includes(privilege.role) && covers(held, privilege)),

@@ -6,9 +6,9 @@ export interface Acceptance {
   readonly invite: Invite
   /** The verified address of the account that accepts, in lower case. */
   readonly email: string
-  /** What the inviter may do in the organization now. */
+  /** The inviter's current privileges in the organization. */
   readonly inviter: readonly WirePrivilege[]
-  /** Whether the account that accepts has a privilege in the organization already. */
+  /** True if the account that accepts already has a privilege in the organization. */
   readonly isMember: boolean
   readonly now: Date
 }
@@ -16,7 +16,7 @@ export interface Acceptance {
 export type InviteOutcome = 'applied' | 'expired' | 'other_address' | 'exceeds_inviter' | 'already_admin'
 
 /**
- * Decides whether an invitation can be accepted. It belongs to an address, not to whoever holds the link, and it grants
+ * Decides whether an invitation can be accepted. It belongs to an address, not to the holder of the link, and it grants
  * no more than its inviter could grant now, so that an inviter who was demoted or left keeps no back door.
  */
 export function decideInvite({ invite, email, inviter, isMember, now }: Acceptance): InviteOutcome {

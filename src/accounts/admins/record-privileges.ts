@@ -13,7 +13,7 @@ export interface PrivilegeChange {
 }
 
 /**
- * Records a change of what an admin may do in one organization, in its audit log and in the account's own log, but not
+ * Records a change of an admin's privileges in one organization: in its audit log and in the account's own log, but not
  * in the logs of the admin's other organizations, which it does not concern.
  */
 export async function recordPrivileges(tx: Tx, scope: OrgScope, change: PrivilegeChange): Promise<void> {

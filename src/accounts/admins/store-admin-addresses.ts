@@ -4,7 +4,7 @@ import type { Reader } from '../../platform/db.ts'
 /** Bounds the mails about one matter. */
 const MAX_ADDRESSES = 50
 
-/** Lists the addresses of those who administer the whole organization, in their order; at most fifty. */
+/** Lists the addresses of the admins of the whole organization, sorted; at most fifty. */
 export async function listAdminAddresses(reader: Reader, { orgId }: InOrg): Promise<string[]> {
   const rows = await reader
     .selectFrom('privilege')

@@ -16,7 +16,7 @@ export interface OrgAdmin {
   readonly lastName: string
   readonly hasSecondFactor: boolean
   readonly viaSso: boolean
-  /** Whether an account at Google is linked. */
+  /** True if a Google account is linked. */
   readonly hasGoogle: boolean
   readonly passwordModifiedAt: Date | null
   /** The privileges in this organization. */
@@ -55,7 +55,7 @@ export async function getOrgAdmin(reader: Reader, scope: OrgScope, adminId: stri
   return adminOf(row, await listPrivilegesOf(reader, scope, adminId))
 }
 
-/** Counts those who administer the whole organization with an account that depends on no identity provider. */
+/** Counts the admins of the whole organization whose account does not depend on an identity provider. */
 export async function countFullAdmins(tx: Tx, { orgId }: OrgScope): Promise<number> {
   const { total } = await tx
     .selectFrom('privilege')
@@ -70,8 +70,8 @@ export async function countFullAdmins(tx: Tx, { orgId }: OrgScope): Promise<numb
 }
 
 /**
- * Tells whether an account with this address has a privilege in the organization, not counting those that an identity
- * provider vouches for.
+ * True if an account with this address has a privilege in the organization. Accounts of an identity provider don't
+ * count.
  */
 export async function isAdminAddress(reader: Reader, scope: InOrg, email: string): Promise<boolean> {
   const row = await selectAdmins(reader, scope).where('email', '=', email).where('ssoId', 'is', null).executeTakeFirst()

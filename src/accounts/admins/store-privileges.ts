@@ -5,7 +5,7 @@ import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 
 /**
- * Lists what an admin, or a token of the organization, may do in it.
+ * Lists the privileges of an admin, or of a token of the organization, in it.
  *
  * @returns An empty list if there is no such admin or token.
  */
@@ -48,7 +48,7 @@ export function wirePrivilege({ scope, role, siteId, sitegroupId, views }: Privi
 /**
  * Inserts the privileges of an admin, in this order.
  *
- * @returns The inserted ones: privileges for a site or a site group that was deleted meanwhile are left out.
+ * @returns The inserted ones: privileges for a site or a site group that was deleted concurrently are left out.
  */
 export async function insertPrivileges(
   tx: Tx,
@@ -72,7 +72,7 @@ export async function insertPrivileges(
 /**
  * Finds the sites and the site groups that the privileges name.
  *
- * @returns A function that tells whether the organization has the place of a privilege, which may be all of it.
+ * @returns A predicate: true if the organization has the place of a privilege, which may be the whole organization.
  */
 export async function findPlaces(
   reader: Reader,

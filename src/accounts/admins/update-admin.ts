@@ -39,8 +39,8 @@ export async function updateAdmin(ctx: Context, scope: OrgScope, change: AdminCh
 }
 
 /**
- * Revokes all privileges of an admin in the organization, and so what the admin's own tokens could do in it, and the
- * tokens of the organization that the admin has created, unless these are to be kept.
+ * Revokes all privileges of an admin in the organization, and with them those of the admin's own tokens. Also deletes
+ * the tokens of the organization that the admin created, unless the caller keeps them.
  *
  * @returns The revoked tokens of the organization.
  */
@@ -62,10 +62,10 @@ export async function revokeAdmin(
 }
 
 /**
- * Revokes the privileges of somebody who leaves the organization. Nobody can keep a person in it.
+ * Revokes the privileges of an admin who leaves the organization. Nobody can prevent that.
  *
  * @throws AppError not_found without a privilege in it; invalid for the last admin, and for an account that the
- *   organization's identity provider keeps.
+ *   organization's identity provider manages.
  */
 export async function leaveOrg(ctx: Context, caller: Person, orgId: string): Promise<void> {
   const { adminId, principal } = caller

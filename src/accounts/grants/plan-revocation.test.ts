@@ -21,7 +21,7 @@ describe('planRevocation', () => {
         const changes = planRevocation(some, gone)
         for (const { holder, before, left } of changes) {
           expect(before).toEqual(holder.privileges)
-          // Nobody gains: the privileges that are left were there before, in the same order.
+          // Revocation adds no privilege: the remaining ones were there before, in the same order.
           expect(before.filter((one) => left.includes(one))).toEqual(left)
           expect(left.length).toBeLessThan(before.length)
           expect(planRevocation([{ privileges: left }], gone)).toEqual([])

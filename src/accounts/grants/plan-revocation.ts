@@ -3,7 +3,7 @@ import type { WirePrivilege } from '../../access/tables.ts'
 /** The place that is deleted: a site or a site group. Ids are in lower case. */
 export type Place = { readonly siteId: string } | { readonly groupId: string }
 
-/** What a holder of privileges in the place has left without them. */
+/** The privileges that remain for a holder once those in the place are revoked. */
 export interface GrantChange<T> {
   readonly holder: T
   readonly before: readonly WirePrivilege[]

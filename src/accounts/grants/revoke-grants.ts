@@ -21,12 +21,12 @@ export interface Revocation {
 
 /**
  * Revokes every privilege in a place that is deleted. Otherwise a privilege would name a place that no longer exists,
- * and a later site that names the same group would be open to those who had the old one. Tokens and invitations that
- * have no privileges left are deleted. Roles stay, without privileges: a person whose role is unknown may get the
+ * and a later site that names the same group would be open to the holders of the old one. Tokens and invitations
+ * without remaining privileges are deleted. Roles stay, without privileges: a person whose role is unknown may get the
  * default role, which may allow more.
  *
  * @param grants As lockGrants() returned them.
- * @returns Who lost privileges, for the audit log; empty if nobody did.
+ * @returns The holders that lost privileges, for the audit log; empty if there are none.
  */
 export async function revokeGrants(
   tx: Tx,

@@ -7,7 +7,7 @@ import type { WirePrivilege } from '../../access/tables.ts'
 import type { InviteDocument } from '../tables.ts'
 import { lockOrg } from '../../orgs/store.ts'
 
-/** A token, a role or an invitation: what has privileges and is no admin. `name` is what people know it by. */
+/** A token, a role or an invitation: anything with privileges that is not an admin. `name` is its name for people. */
 export interface GrantHolder {
   readonly id: string
   readonly name: string
@@ -21,15 +21,16 @@ export interface Grants {
 }
 
 /**
- * Locks the organization, and first all that others lock before they lock it: SSOs, roles, tokens and invitations.
+ * Locks the organization, after everything that other transactions lock before it: SSOs, roles, tokens and invitations.
  * Until `tx` ends nothing can be granted in it.
  *
- * @throws AppError conflict in the rare case that something was granted meanwhile and somebody changes just that.
+ * @throws AppError conflict in the rare case that a grant was added concurrently and is being changed at the same time.
  */
 export async function lockGrants(tx: Tx, scope: InOrg): Promise<Grants> {
   await listHolders(tx, scope, 'wait')
   await lockOrg(tx, scope)
-  // Holders that were added meanwhile: whoever has locked one of them may wait for the organization, so don't wait.
+  // Holders that were added concurrently: a transaction that has locked one may wait for the organization, so don't
+  // wait.
   const { ssoIds, grants } = await listHolders(tx, scope, 'skip')
   const locked = new Set([...ssoIds, ...idsOf(grants)])
   const present = await listHolders(tx, scope, 'none')
@@ -40,7 +41,7 @@ export async function lockGrants(tx: Tx, scope: InOrg): Promise<Grants> {
 
 const idsOf = ({ tokens, roles, invites }: Grants) => [...tokens, ...roles, ...invites].map(({ id }) => id)
 
-/** `wait` locks the rows, `skip` locks those that nobody else has locked and leaves out the others. */
+/** `wait` locks the rows, `skip` locks the rows that no other transaction has locked and leaves out the rest. */
 type Locking = 'wait' | 'skip' | 'none'
 
 const lockClauses: Readonly<Record<Locking, RawBuilder<unknown>>> = {

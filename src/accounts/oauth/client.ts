@@ -13,7 +13,7 @@ export interface Identity {
   readonly subject: string
 }
 
-/** What the provider's redirect contains. */
+/** The parameters of the provider's redirect. */
 export interface ProviderAnswer {
   readonly code: string
   readonly iss: string | undefined

@@ -26,13 +26,13 @@ export type CallbackDecision =
 
 const refuse = (why: string): CallbackDecision => ({ kind: 'refuse', why })
 
-/** Decides whether a request to our redirect URI answers `flow`, and what our code then stands for. */
+/** Decides whether a request to our redirect URI answers `flow`, and what our code then represents. */
 export function decideCallback(flow: (Flow & FlowSecrets) | undefined, callback: Callback): CallbackDecision {
   const { query, provider, client, proven, now } = callback
   const { state, code, iss, error } = query
   if (flow === undefined || state === undefined || flow.expiresAt <= now)
     return refuse('The sign-in is unknown, used or expired')
-  // Another provider's answer in place of this one's: a mix-up attack (RFC 9700, 4.4).
+  // The answer comes from another provider than the flow's: a mix-up attack (RFC 9700, 4.4).
   if (flow.provider !== provider) return refuse('The sign-in was begun at another provider')
   if (iss === undefined ? client.sendsIss : iss !== client.issuer)
     return refuse('The answer comes from another provider')

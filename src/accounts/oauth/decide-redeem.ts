@@ -13,8 +13,8 @@ export interface Redeemer {
 }
 
 /**
- * Tells whether the code may be redeemed: only for its purpose, provider and holder. Without the flow's cookie, a login
- * is possible only if a script both began it and redeems the code: another person's browser can't be made to do either,
+ * True if the code may be redeemed: only for its purpose, provider and holder. Without the flow's cookie, a login is
+ * possible only if a script both began it and redeems the code: another person's browser can't be made to do either,
  * and a code that was stolen from a browser is of no use to a script.
  */
 export function mayRedeem(code: Code & { readonly script: boolean }, redeemer: Redeemer): boolean {

@@ -6,7 +6,7 @@ export interface UnlinkSituation {
   readonly provider: string
 }
 
-/** Tells whether another way to sign in remains. */
+/** True if another way to sign in remains. */
 export function mayUnlink({ hasPassword, hasSso, usable, provider }: UnlinkSituation): boolean {
   return hasPassword || hasSso || usable.some((other) => other !== provider)
 }

@@ -5,7 +5,7 @@ import type { Binding } from './binding.ts'
 
 export type Purpose = 'link' | 'login'
 
-/** How long the person may take at the provider. */
+/** The time that the person has to sign in at the provider. */
 export const FLOW_MS = 600_000
 /** How long our own code is valid: between a redirect and a POST. */
 export const CODE_MS = 120_000
@@ -19,7 +19,7 @@ export interface Flow {
   readonly expiresAt: Date
 }
 
-/** What our own one-time code stands for. */
+/** The grant behind our own one-time code. */
 export interface Code {
   readonly provider: string
   readonly purpose: Purpose
@@ -30,7 +30,7 @@ export interface Code {
 const FlowSecrets = Type.Object({
   nonce: Type.String(),
   verifier: Type.String(),
-  /** True if a script began the flow: the person signs in with a browser that knows nothing about it. */
+  /** True if a script began the flow: the person then signs in with a browser that has no cookie of the flow. */
   script: Type.Boolean(),
 })
 
@@ -53,7 +53,7 @@ const CodeSecrets = Type.Union([
 export type FlowSecrets = Static<typeof FlowSecrets>
 export type CodeSecrets = Static<typeof CodeSecrets>
 
-/** @param hash Of the state: binds the text to its row. */
+/** @param hash The hash of the state: binds the text to its row. */
 export function sealFlow({ secrets }: Context, hash: Buffer, flow: FlowSecrets): Buffer {
   return secrets.seal(JSON.stringify(flow), `oauth_flow ${hash.toString('hex')}`)
 }
@@ -62,7 +62,7 @@ export function openFlow({ secrets }: Context, hash: Buffer, sealed: Buffer): Fl
   return Value.Parse(FlowSecrets, JSON.parse(secrets.open(sealed, `oauth_flow ${hash.toString('hex')}`)))
 }
 
-/** @param hash Of our code: binds the text to its row. */
+/** @param hash The hash of our code: binds the text to its row. */
 export function sealCode({ secrets }: Context, hash: Buffer, code: CodeSecrets): Buffer {
   return secrets.seal(JSON.stringify(code), `oauth_code ${hash.toString('hex')}`)
 }

@@ -10,7 +10,7 @@ import { lockSignIn } from '../sessions/store.ts'
 import { findAdminByIdentity, insertIdentity, listLinkedProviders } from './store.ts'
 
 export interface LinkRequest {
-  /** As authenticated when the request began: the provider takes its time. */
+  /** As authenticated at the start of the request; the exchange with the provider takes time. */
   readonly caller: Person
   readonly provider: string
   readonly identity: Identity

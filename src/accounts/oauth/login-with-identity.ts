@@ -16,7 +16,7 @@ export interface OauthLogin {
 /**
  * Opens a session for the admin who has linked the identity; it still needs the second factor.
  *
- * @throws AppError invalid if no admin has: an account is never created or found by what a provider says.
+ * @throws AppError invalid if no admin has linked it: what a provider reports never creates or selects an account.
  */
 export async function loginWithIdentity(ctx: Context, { provider, identity, from }: OauthLogin): Promise<LoggedIn> {
   return inTx(ctx, async (tx) => {

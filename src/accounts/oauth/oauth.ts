@@ -5,7 +5,7 @@ import { type OauthClients, createOauthClients } from './clients.ts'
 /** The cookie that binds a login to its browser. */
 export const FLOW_COOKIE = 'oauth_flow'
 
-/** What the operations need besides the context. */
+/** The dependencies of the operations besides the context. */
 export interface Oauth {
   readonly clients: OauthClients
   readonly settings: AccountSettings

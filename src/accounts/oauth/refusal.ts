@@ -12,7 +12,7 @@ export function refusal(error: string, description: string): AppError {
 }
 
 /**
- * Lists the causes of an error for the log, by their messages alone: the library attaches codes and tokens to its
+ * Lists the causes of an error for the log, by their messages only: the library attaches codes and tokens to its
  * errors.
  */
 export function reasonsOf(error: unknown): string {

@@ -175,7 +175,7 @@ function linking(path: string): At<Person> {
   return at({ audience: 'person', needs: null, path, params: {} }, (_ctx, caller) => requireLinker(caller))
 }
 
-/** @throws AppError forbidden for people whom an identity provider vouches for: a link would outlast its decisions. */
+/** @throws AppError forbidden for accounts of an identity provider: a link would outlast the provider's decisions. */
 function requireLinker(caller: Caller): Person {
   if (caller.principal.ssoId !== null) throw new AppError('forbidden', 'SSO accounts sign in only through their SSO')
   return requirePerson(caller)

@@ -42,7 +42,7 @@ export async function insertCode(
 }
 
 /**
- * Deletes and returns what the code stands for: it works once.
+ * Deletes and returns the grant behind the code, which works once.
  *
  * @unscoped The code and the binding are the proof.
  */
@@ -55,7 +55,7 @@ export async function consumeCode(tx: Tx, codeHash: Buffer): Promise<(Code & { r
 }
 
 /**
- * Deletes flows from which nobody came back, and codes that nobody redeemed.
+ * Deletes flows whose person never returned, and codes that were never redeemed.
  *
  * @unscoped A chore, for all accounts.
  */

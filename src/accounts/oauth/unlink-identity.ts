@@ -18,7 +18,7 @@ export interface UnlinkRequest {
 /**
  * Unlinks the identity of a provider. Concurrent calls for the same account wait for each other.
  *
- * @throws AppError not_found if it is not linked, invalid if nobody could sign in to the account afterwards.
+ * @throws AppError not_found if it is not linked, invalid if it is the last way to sign in to the account.
  */
 export async function unlinkIdentity(ctx: Context, request: UnlinkRequest): Promise<void> {
   const { caller, provider, configured } = request

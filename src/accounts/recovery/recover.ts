@@ -20,7 +20,7 @@ export interface RecoveryRequest {
   readonly srcIp: string
 }
 
-/** What follows the replies must not take the database's connections from all others, nor grow without bound. */
+/** Bounds the work after the replies, so that it neither takes all database connections nor grows without limit. */
 export const recoveriesAtOnce = {
   running: 2,
   waiting: 500,

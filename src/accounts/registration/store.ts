@@ -9,7 +9,7 @@ export type PendingRegistration = Selectable<PendingRegistrationTable>
 export type NewPending = Omit<PendingRegistration, 'doc' | 'usedAt'> & { readonly doc: RegistrationDocument }
 
 /**
- * Tells whether an account has the address, not counting those that an identity provider vouches for.
+ * True if an account has the address. Accounts of an identity provider don't count.
  *
  * @unscoped Anyone may name an address; the answer goes to that address by mail.
  */
@@ -24,7 +24,7 @@ export async function hasAccount(reader: Reader, email: string): Promise<boolean
 }
 
 /**
- * Tells whether the token belongs to an invitation of the address that can still be accepted.
+ * True if the token belongs to an invitation of the address that can still be accepted.
  *
  * @unscoped The token is the proof.
  */
@@ -66,8 +66,8 @@ export async function insertPending(tx: Tx, pending: NewPending): Promise<void> 
 }
 
 /**
- * Locks the registration with the token, and all others of its address, always in the same order, so that two of them
- * which are verified at once take turns.
+ * Locks the registration with the token, and all others of its address, always in the same order, so that two
+ * registrations verified at the same time take turns.
  *
  * @unscoped The token is the proof.
  */
@@ -85,7 +85,7 @@ export async function lockPending(tx: Tx, tokenHash: Buffer): Promise<PendingReg
 }
 
 /**
- * Marks all registrations of the address as used, and erases what they asked for.
+ * Marks all registrations of the address as used, and erases their content.
  *
  * @unscoped The token of one of them has proved the address.
  */

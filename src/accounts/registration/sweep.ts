@@ -8,7 +8,7 @@ import { deletePendingExpiredBefore } from './store.ts'
 /** How long an expired link is still reported as expired. After that it is unknown. */
 const KEEP_EXPIRED_MS = 30 * 24 * 3600e3
 
-/** Deletes registrations that nobody verified, and mails that no longer count against the quota. */
+/** Deletes expired, unverified registrations, and mails that no longer count against the quota. */
 export async function sweepRegistrations(ctx: Context): Promise<void> {
   const now = ctx.clock.now()
   await inTx(ctx, async (tx) => {

@@ -44,7 +44,7 @@ function errorOf(result: { readonly kind: string; readonly error?: string; reado
 
 function form({ flavor, siteKey, secret }: CaptchaSettings, response: string, remoteIp: string): string {
   const fields = new URLSearchParams({ secret, response, remoteip: remoteIp })
-  // Makes the provider refuse a response that was given for another site. The other provider has no such field.
+  // Makes the provider refuse a response for another site. The other provider has no such field.
   if (flavor === 'hcaptcha') fields.set('sitekey', siteKey)
   return fields.toString()
 }

@@ -71,8 +71,8 @@ export async function verifyRegistration(
 }
 
 /**
- * Proves that whoever completes a registration has also begun it: anyone could register the address of somebody else with
- * a password that they know, and wait until its owner presses the button.
+ * Proves that the person who completes a registration also began it: otherwise anyone could register somebody else's
+ * address with a known password, and wait until its owner presses the button.
  *
  * @throws AppError invalid for another password than the registered one; rate_limited.
  */
@@ -82,7 +82,7 @@ export async function proveRegistered(
   { token, password }: { readonly token: string; readonly password: string },
 ): Promise<void> {
   const pending = await inTx(ctx, (tx) => lockPending(tx, sha256(token)))
-  // Without one, verifyRegistration() says why.
+  // Without a pending registration, verifyRegistration() reports the reason.
   if (pending === undefined || pending.usedAt !== null) return
   const key = `register ${token}`
   throttle.take(key)
@@ -109,7 +109,7 @@ async function createAdmin(tx: Tx, { adminId, pending, at }: NewAccount): Promis
     profile: doc.profile,
     noTracking: doc.no_tracking ?? false,
   })
-  // The operator may have created one meanwhile.
+  // The operator may have created the account concurrently.
   if (!created) throw new AppError('invalid', 'already registered')
 }
 

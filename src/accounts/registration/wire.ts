@@ -25,9 +25,7 @@ export const InfoReply = named(
   }),
 )
 
-/**
- * Presents what a form must show. The server alone chooses the provider; its name is spelled in the way of the request.
- */
+/** Presents what a form must show. The server alone chooses the provider; its name is spelled as in the request. */
 export function presentInfo(
   captcha: CaptchaSettings | null,
   query: Static<typeof InfoQuery>,

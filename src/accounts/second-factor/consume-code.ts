@@ -10,7 +10,7 @@ import { findTotpStep } from './totp.ts'
  * Consumes a code of the authenticator app, or a recovery code, in the caller's transaction. Once a code of the app has
  * been accepted, neither it nor an earlier one is accepted again.
  *
- * @returns Whether the code was right.
+ * @returns True if the code was right.
  */
 export async function consumeCode(ctx: Context, tx: Tx, scope: AdminScope, code: string): Promise<boolean> {
   const known = await lockSecondFactor(tx, scope)

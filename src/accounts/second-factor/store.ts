@@ -34,7 +34,7 @@ export async function replaceRecoveryCodes(tx: Tx, { adminId }: AdminScope, hash
 /**
  * Deletes the recovery code: each works once.
  *
- * @returns Whether there was such a code.
+ * @returns True if there was such a code.
  */
 export async function consumeRecoveryCode(tx: Tx, { adminId }: AdminScope, codeHash: Buffer): Promise<boolean> {
   const deleted = await tx

@@ -61,7 +61,7 @@ export interface EmailConfirmation {
  * Gives the account the address to which the link was mailed, and notifies the old address.
  *
  * @throws AppError not_found, also for a link of another account; invalid if the link has expired (`expired`) or
- *   another account has taken the address meanwhile.
+ *   another account has taken the address since.
  */
 export async function confirmEmail(
   ctx: Context,

@@ -44,8 +44,8 @@ function nameOf({ name, keyHint }: NamedToken): string {
 }
 
 /**
- * Strips what could form links or sentences: an intruder may have chosen the name, and must not choose what we write to
- * the owner.
+ * Strips characters that could form links or sentences: an intruder may have chosen the name, and must not choose what
+ * we write to the owner.
  */
 function plain(name: string): string {
   return name

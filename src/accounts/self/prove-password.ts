@@ -6,7 +6,7 @@ import type { LoginGuard } from '../parts.ts'
 import { findPasswordAt, lockSignIn } from '../sessions/store.ts'
 import type { Person } from './person.ts'
 
-/** How long a login by password counts as proof, for clients that know no field for the password. */
+/** How long a login by password counts as proof, for clients that have no field for the password. */
 const RECENT_MS = 5 * 60_000
 
 export interface PasswordProof {
@@ -45,10 +45,10 @@ export async function provePassword(
 }
 
 /**
- * Locks the password that the caller has proved until `tx` ends. Proving it and hashing another take a while; if the
- * owner has recovered the account from the caller meanwhile, the recovery must win.
+ * Locks the password that the caller has proved until `tx` ends. Proving it and hashing another take time; if the owner
+ * has recovered the account from the caller since, the recovery must win.
  *
- * @throws AppError forbidden if the password has changed since the request came.
+ * @throws AppError forbidden if the password has changed since the request arrived.
  */
 export async function lockProvedPassword(tx: Tx, caller: Person): Promise<void> {
   if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)

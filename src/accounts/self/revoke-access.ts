@@ -5,7 +5,7 @@ import { deleteSessionsOfAdmin } from '../sessions/store.ts'
 import { deleteMailedTokens } from '../store-mailed-token.ts'
 import { type NamedToken, type OrgToken, deleteTokensOfAdmin, listOrgTokensMadeBy } from '../tokens/store-access.ts'
 
-/** What could act as an account, or give access to it, until its password was changed. */
+/** Credentials and links that could act as an account, or give access to it, before its password was changed. */
 export interface RevokedAccess {
   readonly sessions: number
   readonly tokens: readonly NamedToken[]
@@ -19,7 +19,7 @@ export interface RevokedAccess {
  * Revokes all access that someone may have gained or left behind with the old password: sessions, API tokens, linked
  * identities, and mailed links that recover the account or change its address. The caller has locked the account.
  *
- * @param keptSession The session in which the owner has just proved the old password; null keeps none.
+ * @param keptSession The session in which the owner has just proved the old password; null revokes all sessions.
  */
 export async function revokeAccess(tx: Tx, scope: AdminScope, keptSession: Buffer | null): Promise<RevokedAccess> {
   await deleteMailedTokens(tx, scope, 'recover')

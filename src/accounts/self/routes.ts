@@ -76,8 +76,8 @@ export function selfOperations(context: Context, parts: AccountParts, guard: Log
 }
 
 /**
- * Presents the account, with what the principal does not contain; `oauth_<provider>` tells for each configured provider
- * whether it is linked. Source: spec, "OAuth link objects".
+ * Presents the account, with fields that the principal does not contain; `oauth_<provider>` is true for each linked
+ * provider among the configured ones. Source: spec, "OAuth link objects".
  */
 function selfPresenter({ hotDb }: Context, { settings: { oauthProviders } }: AccountParts) {
   const findExtras = coalesceReads(extrasByAdminIds(hotDb))

@@ -60,9 +60,8 @@ const columns = {
 } satisfies Columns<typeof selfLogFilters> & Record<(typeof selfLogSorts)[number], Column>
 
 /**
- * Lists changes of the account, and what the admin did in the organizations that they still belong to. A
- * change of the account is also in the audit log of each of its organizations, with the same time and message; it is
- * listed once.
+ * Lists changes of the account, and the admin's actions in the organizations that they still belong to. A change of the
+ * account is also in the audit log of each of its organizations, with the same time and message; it is listed once.
  */
 export async function listSelfLogs(db: Db, { adminId }: AdminScope, filter: SelfLogSearch): Promise<Paged<SelfLog>> {
   const ofAccount = db

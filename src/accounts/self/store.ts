@@ -21,7 +21,7 @@ function requireAdmin(admin: Admin | undefined): Admin {
   return admin
 }
 
-/** What the account record contains besides the principal. */
+/** The fields of the account record that the principal lacks. */
 export interface AccountExtras {
   /** The shortest session of the admin's organizations; null if none limits it. */
   readonly sessionMinutes: number | null
@@ -32,7 +32,7 @@ export interface AccountExtras {
 /**
  * Reads for several callers at once, keyed by the admin's id.
  *
- * @unscoped Each caller is handed what belongs to their own id alone.
+ * @unscoped Each caller gets only the entry of their own id.
  */
 export function extrasByAdminIds(db: Db): (adminIds: readonly string[]) => Promise<Map<string, AccountExtras>> {
   const read = readByKeys(db, selectExtras)
@@ -74,7 +74,7 @@ export async function updateProfile(
     .execute()
 }
 
-/** @param passwordHash Null if nobody may sign in by password until a new one is set. */
+/** @param passwordHash Null: password sign-in is disabled until a new one is set. */
 export async function updatePassword(
   tx: Tx,
   { adminId }: AdminScope,
@@ -108,8 +108,8 @@ export async function lockOrgsAdministeredBy(
 }
 
 /**
- * Tells whether another person administers the whole organization. People whom an identity provider vouches for don't
- * count: its failure must not lock everyone out.
+ * True if another person administers the whole organization. Accounts of an identity provider don't count: its failure
+ * must not lock everyone out.
  */
 export async function hasOtherAdmin(tx: Tx, { orgId }: InOrg, adminId: string): Promise<boolean> {
   const other = await tx

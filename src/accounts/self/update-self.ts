@@ -66,7 +66,7 @@ async function hashNewPassword(
   const { email, via } = caller.principal
   const password = change.password ?? ''
   const { passwordHash, ssoId } = await getAdmin(ctx.db, caller)
-  // After a recovery that only cleared the old password there is none to prove: the mail has proved the person.
+  // After a recovery that only cleared the old password there is none to prove: the mail has proved the identity.
   const isRecovering = passwordHash === null && ssoId === null && via === 'session'
   if (!isRecovering) await provePassword(ctx, parts, { caller, password: change.oldPassword, field: 'old_password' })
   const unfit = decidePassword(password, email, await passwordPolicyOf(ctx.db, caller.adminId))

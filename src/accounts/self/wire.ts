@@ -60,8 +60,8 @@ export const SelfReply = named(
 )
 
 /**
- * Presents the account to a session whose second factor is missing. Clients ask for it to learn whether they need to go
- * on. Source: contract, "Login, cookies, second factor".
+ * Presents the account to a session whose second factor is missing. Clients request it to learn whether a second factor
+ * is still required. Source: contract, "Login, cookies, second factor".
  */
 export function presentHalfSelf({ email }: Principal): Static<typeof SelfReply> {
   const person: Record<string, unknown> = { email, two_factor_required: true, two_factor_passed: false }
@@ -173,7 +173,7 @@ function assertKnown(
   assertUnchanged(present, body, { fields: others, why: 'is no field of an account that its owner may set' })
 }
 
-/** Returns the principal as it is after a change of the account. */
+/** Returns the principal with the changed fields of the account. */
 export function withAdmin(principal: Principal, admin: Admin): Principal {
   const { firstName, lastName, profile, noTracking, passwordModifiedAt } = admin
   return { ...principal, firstName, lastName, profile, noTracking, passwordModifiedAt }

@@ -8,12 +8,15 @@ const LIFETIME_MS = 365 * 24 * 3_600_000
 /** The value of a device cookie: a random id, the second in which it expires, and a signature that binds both to an account. */
 const DeviceCookie = /^([\w-]{16})\.(\d{1,12})\.([\w-]{43})$/
 
-/** Returns the name of the cookie by which a browser that has signed in is known; see sessionCookieOf(). */
+/** Returns the name of the cookie that identifies a browser that has signed in; see sessionCookieOf(). */
 export function deviceCookieOf({ baseUrl }: Pick<Context, 'baseUrl'>): string {
   return baseUrl.startsWith('https:') ? '__Host-deviceid' : 'deviceid'
 }
 
-/** Returns a new device cookie for the account. It grants nothing: it only gives wrong passwords a count of their own. */
+/**
+ * Returns a new device cookie for the account. It grants nothing: it only gives wrong passwords of this browser their
+ * own count.
+ */
 export function newKnownDevice(
   { secrets, clock }: Pick<Context, 'secrets' | 'clock'>,
   email: string,
@@ -24,7 +27,7 @@ export function newKnownDevice(
   return { value: `${id}.${expiresS}.${secrets.sign('known_device', signedText(id, expiresS, email))}`, expires }
 }
 
-/** Tells who tries to sign in: a browser that has done so before, or whoever is at the network. */
+/** Returns the source of a sign-in attempt: a browser that has signed in before, or else its network. */
 export function guesserOf(
   { secrets, clock }: Pick<Context, 'secrets' | 'clock'>,
   { email, srcIp, device }: { readonly email: string; readonly srcIp: string; readonly device: string | undefined },

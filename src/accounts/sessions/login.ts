@@ -15,20 +15,23 @@ import { lockSignIn, updatePasswordHash } from './store.ts'
 export interface LoginRequest {
   readonly email: string
   readonly password: string
-  /** The code of the second factor, from clients that ask for both at once. */
+  /** The code of the second factor, from clients that send both at once. */
   readonly code: string | undefined
   readonly actor: { readonly srcIp: string; readonly userAgent: string | null }
-  /** The cookie of a browser that has signed in before, of the owner of the address or of somebody else. */
+  /** The cookie of a browser that has signed in before, as the owner of the address or as somebody else. */
   readonly device: string | undefined
 }
 
 export interface LoginParts extends LoginGuard {
   readonly passwords: Passwords
-  /** Makes the sign-ins of an account take turns: each holds a connection of the database while it waits for the others. */
+  /**
+   * Makes the sign-ins of an account take turns: each would otherwise occupy a database connection while it waits for
+   * the others.
+   */
   readonly inTurn: LimitPerOwner
 }
 
-/** More would wait for each other in the database. */
+/** With more, sign-ins would wait for each other in the database. */
 export const SIGN_INS_AT_ONCE = 2
 
 export interface LoggedIn {
@@ -62,14 +65,14 @@ export async function login(ctx: Context, parts: LoginParts, request: LoginReque
   const turn = { owner: adminId, signal: new AbortController().signal }
   const openIt = async (tx: Tx): Promise<LoggedIn> => {
     const signIn = await lockSignIn(tx, owner, access.passwordModifiedAt)
-    // The owner has recovered the account meanwhile, maybe from whoever gave this password.
+    // The owner has recovered the account since, possibly from the sender of this password.
     if (signIn === undefined) throw wrongPassword()
     const passed = hasSecondFactor && request.code !== undefined && (await consumeCode(ctx, tx, owner, request.code))
     const secondFactor = passed ? 'passed' : signIn.totpSince !== null ? 'missing' : 'none'
     const opened = await openSession(ctx, tx, owner, { actor, secondFactor, byPassword: true })
     return { opened, email, secondFactor }
   }
-  // Only who knows the password waits here, so that guessers don't delay the owner.
+  // Only callers with the right password wait here, so that guessers don't delay the owner.
   const loggedIn = await parts.inTurn(turn, () => inTx(ctx, openIt))
   if (loggedIn.secondFactor === 'passed') parts.throttle.succeed(secondFactorKey(adminId))
   else if (hasSecondFactor && request.code !== undefined) recordLoginFailure(ctx, access, actor)

@@ -22,7 +22,7 @@ export interface SessionRequest {
   readonly actor: Pick<Actor, 'srcIp' | 'userAgent'>
   /** `missing` if the enrolled second factor has not been given yet, or if the account must enroll one first. */
   readonly secondFactor: 'none' | 'missing' | 'passed'
-  /** True if the password was just given: what needs the password is allowed for a few minutes. */
+  /** True if the password was just given: operations that require it are then allowed for a few minutes. */
   readonly byPassword?: boolean
   /** The SSO that opens the session, and the identity provider's name for the session. */
   readonly sso?: { readonly ssoId: string; readonly ssoSession: string }
@@ -31,7 +31,7 @@ export interface SessionRequest {
 }
 
 export interface OpenedSession {
-  /** The value of the cookie. The database keeps its hash. */
+  /** The value of the cookie. The database stores its hash. */
   readonly sessionId: string
   readonly csrfToken: string
   readonly expiresAt: Date
@@ -82,7 +82,7 @@ export interface LastOpened {
 }
 
 /**
- * Ends the sessions beyond what an account may have, so that signing in always succeeds. The caller has locked the account.
+ * Ends the account's sessions beyond the limit, so that signing in always succeeds. The caller has locked the account.
  *
  * @param opened The session that was just opened, or whose second factor was just passed. It stays.
  */
@@ -102,7 +102,7 @@ export async function endSessionsBeyond(
   await appendAccountChange(tx, { adminId, actor: by, message, before: { sessions: ended }, at: now })
 }
 
-/** Returns what the browser keeps of a session. */
+/** Returns the cookie values of a session. */
 export function sessionOf(ctx: Context, sessionId: string, expiresAt: Date): OpenedSession {
   return { sessionId, csrfToken: ctx.secrets.sign('csrf', sessionId), expiresAt }
 }

@@ -10,14 +10,14 @@ import { endSessionsBeyond, recordLogin, sessionEnd } from './open-session.ts'
 import { recordLoginFailure } from './record-login-failure.ts'
 import { completeSession, incrementSecondFactorTries, lockSignIn } from './store.ts'
 
-/** After so many wrong codes the session ends. */
+/** The session ends after this many wrong codes. */
 const MAX_TRIES = 5
 
 /**
  * Completes a login whose password was right. The session keeps its id, which only the person who gave the password
- * knows; clients continue with the CSRF token they have.
+ * knows; clients continue with their CSRF token.
  *
- * @returns When the session ends now.
+ * @returns The session's new end.
  * @throws AppError unauthenticated for a wrong code or without a session, not_found if no second factor is enrolled,
  *   rate_limited after too many wrong codes in all sessions of the account.
  */

@@ -13,10 +13,9 @@ export interface TriedAccount {
 }
 
 /**
- * Records a wrong password or second factor for the owner of the account alone: an organization that somebody has joined
- * has no right to see who tries to sign in as them. It runs after the
- * reply, so that the response time does not reveal whether the account exists. The throttle of logins bounds how many
- * there can be.
+ * Records a wrong password or second factor for the owner of the account only: an organization has no right to see who
+ * tries to sign in as one of its members. It runs after the reply, so that the response time does not reveal whether
+ * the account exists. The login throttle bounds their number.
  */
 export function recordLoginFailure(
   ctx: Context,

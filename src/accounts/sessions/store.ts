@@ -18,11 +18,11 @@ export async function findSessionMinutes(reader: Reader, { adminId }: AdminScope
 export type SignIn = Pick<Selectable<AdminTable>, 'passwordModifiedAt' | 'totpSince'>
 
 /**
- * Locks what decides how to get into the account, until `tx` ends. A transaction that also locks sessions or mailed
- * tokens of the account locks them afterwards.
+ * Locks the columns that decide how to sign in to the account, until `tx` ends. A transaction that also locks sessions
+ * or mailed tokens of the account locks them afterwards.
  *
- * @param passwordModifiedAt As read when the caller proved who they are, which takes its time.
- * @returns Undefined if the password has changed since, or the account is gone.
+ * @param passwordModifiedAt As read when the caller proved their identity, which takes time.
+ * @returns Undefined if the password has changed since, or the account is deleted.
  */
 export async function lockSignIn(
   tx: Tx,
@@ -73,7 +73,7 @@ export async function deleteExpiredSessions(tx: Tx, now: Date): Promise<void> {
  * Ends the sessions that were opened with an older password, or without the second factor.
  *
  * @param except The session to keep; null ends all of them.
- * @returns How many there were.
+ * @returns The number of ended sessions.
  */
 export async function deleteSessionsOfAdmin(tx: Tx, { adminId }: AdminScope, except: Buffer | null): Promise<number> {
   const { numDeletedRows } = await tx
@@ -85,12 +85,12 @@ export async function deleteSessionsOfAdmin(tx: Tx, { adminId }: AdminScope, exc
 }
 
 /**
- * Ends the sessions of the account beyond `max`, the one that was used longest ago first. Those that still lack the second
- * factor count apart: whoever knows the password alone must not end the sessions of the owner. The caller has locked the
- * account.
+ * Ends the sessions of the account beyond `max`, the least recently used first. Sessions that lack the second factor
+ * are counted separately: knowing the password alone must not be enough to end the owner's sessions. The caller has
+ * locked the account.
  *
  * @param opened The new session, which counts and stays.
- * @returns How many have ended.
+ * @returns The number of ended sessions.
  */
 export async function deleteSessionsBeyond(
   tx: Tx,
@@ -103,7 +103,7 @@ export async function deleteSessionsBeyond(
     .select('idHash')
     .where('adminId', '=', adminId)
     .where('secondFactorMissing', '=', secondFactorMissing)
-    // Another login may be deleting expired ones of all accounts, and wait for this one.
+    // Another login may be deleting expired sessions of all accounts and wait for this transaction.
     .where('expiresAt', '>', now)
     .where('idHash', '!=', idHash)
     .orderBy((eb) => eb.fn.coalesce('lastSeenAt', 'createdAt'), 'desc')
@@ -177,7 +177,7 @@ export async function deleteLoginFailuresBefore(tx: Tx, adminId: string, before:
   await tx.deleteFrom('loginFailure').where('adminId', '=', adminId).where('createdAt', '<', before).execute()
 }
 
-/** Updates the hash only while it is the one that was checked: a password that was changed meanwhile stays. */
+/** Updates the hash only if it is still the one that was checked: a password that was changed since stays. */
 export async function updatePasswordHash(
   tx: Tx,
   { adminId }: AdminScope,

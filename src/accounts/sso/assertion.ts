@@ -11,7 +11,7 @@ export interface Assertion {
   readonly confirmations: readonly Confirmation[]
   readonly notBefore: string | null
   readonly notOnOrAfter: string | null
-  /** One list for each restriction: each must name our entity. */
+  /** One list per restriction: each must name our entity. */
   readonly audiences: readonly (readonly string[])[]
   readonly authentications: readonly Authentication[]
   /** The values by name; several attributes with the same name count as one. */

@@ -1,7 +1,7 @@
 import { addMs } from '../../platform/clock.ts'
 import type { Assertion, Confirmation } from './assertion.ts'
 
-/** What an assertion must say to be meant for us, now. */
+/** The conditions under which an assertion is meant for us, now. */
 export interface Expectation {
   readonly issuer: string
   /** Our name at this identity provider. */
@@ -21,9 +21,9 @@ export type AssertionDecision =
       readonly subject: string
       /** The identity provider's name for the session. */
       readonly sessionId: string
-      /** When the session at the identity provider ends; null if it does not say. */
+      /** The end of the session at the identity provider; null if the assertion does not contain one. */
       readonly sessionEnd: Date | null
-      /** After this time the assertion would be refused anyway. */
+      /** The assertion is refused after this time. */
       readonly usableUntil: Date
     }
 

@@ -1,6 +1,6 @@
 import type { SsoDocument } from '../tables.ts'
 
-/** Far more than identity providers send, and far less than would keep a parser busy. */
+/** Identity providers send far less, and a parser handles this much quickly. */
 const MAX_CHARS = 128 * 1024
 const MAX_TAGS = 2000
 const MAX_ATTRIBUTES = 4000

@@ -32,7 +32,7 @@ export type SsoLoginOutcome =
 
 /**
  * Opens a session for the account of the subject at this identity provider, which is created at the first login. No
- * other account is considered, least of all by an e-mail address. The person's current roles decide what they may do.
+ * other account is considered, least of all by an e-mail address. The person's current roles decide their privileges.
  */
 export async function loginBySso(ctx: Context, tx: Tx, login: SsoLogin): Promise<SsoLoginOutcome> {
   const { sso, assertion, subject, ssoSession, endsAt, from } = login

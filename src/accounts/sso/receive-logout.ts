@@ -24,7 +24,7 @@ export interface LogoutMessage {
 }
 
 /**
- * Ends the sessions that an identity provider asks to end. It can end only those that it opened.
+ * Ends the sessions that an identity provider requests to end, of those that it opened.
  *
  * @throws AppError not_found for an unknown SSO; SsoRefusal.
  */

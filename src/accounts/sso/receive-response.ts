@@ -30,7 +30,7 @@ export interface SignedIn {
   readonly opened: OpenedSession
   /** True if the second factor must still be given. */
   readonly secondFactorMissing: boolean
-  /** Where the browser goes next; null if nowhere. */
+  /** The browser's next URL; null if there is none. */
   readonly forward: string | null
 }
 
@@ -77,7 +77,7 @@ async function acceptAssertion(
   const { assertion, request } = accept
   const now = ctx.clock.now()
   const scope = systemScope('accounts', accept.sso.orgId)
-  // Nobody may sign in through an SSO that is being deleted.
+  // An SSO that is being deleted admits no sign-in.
   const sso = await shareSso(tx, scope, accept.sso.id)
   if (sso === undefined) return refuse('The SSO has been deleted')
   const issuer = identityProviderOf(sso)?.issuer ?? ''

@@ -18,7 +18,7 @@ export interface Failure {
   readonly from: Pick<Actor, 'srcIp' | 'userAgent'>
 }
 
-/** Records what was refused and why, for the organization's administrators. */
+/** Records the refused message and the reason, for the organization's administrators. */
 export async function recordFailure(ctx: Context, sso: Sso, { why, encoded, from }: Failure): Promise<void> {
   const at = ctx.clock.now()
   const detail = storable(why).slice(0, MAX_DETAIL_CHARS)
@@ -37,7 +37,7 @@ export async function recordFailure(ctx: Context, sso: Sso, { why, encoded, from
   })
 }
 
-/** Replaces what PostgreSQL can't store. */
+/** Replaces characters that PostgreSQL can't store. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }

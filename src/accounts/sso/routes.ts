@@ -113,9 +113,7 @@ export const ssoOperations: Operation[] = [
   }),
 ].flat()
 
-/**
- * What the administrator of the identity provider needs, and which sign-ins have failed. Source: contract, Orgs SSO.
- */
+/** The data for the administrator of the identity provider, and the failed sign-ins. Source: contract, Orgs SSO. */
 export const ssoInsightOperations: Operation[] = [
   operation({
     id: 'getOrgSamlMetadata',

@@ -54,7 +54,7 @@ export async function createSsoRole(
 }
 
 /**
- * Changes a role. People who have it get the new privileges at their next login.
+ * Changes a role. People with the role get the new privileges at their next login.
  *
  * @throws AppError as createSsoRole().
  */

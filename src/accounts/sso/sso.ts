@@ -42,14 +42,14 @@ function assertAddress(field: string, value: string | undefined): void {
 const MIN_KEY_BITS = 2048
 const MAX_CERTIFICATES = 4
 
-/** Says why nobody can sign in by the SSO, null if nothing that has been set prevents it. */
+/** Returns the reason why the SSO admits no sign-in; null if its configuration is complete. */
 export function loginFault({ doc }: Pick<Sso, 'doc'>): string | null {
   const { idp_type: type = 'saml' } = doc
   if (type !== 'saml') return `idp_type is ${type}, but people can sign in with saml only`
   return certificateFault(doc)
 }
 
-/** Lists what the administrator of the SSO has to change before people can sign in. */
+/** Lists the settings that the administrator of the SSO has to change before people can sign in. */
 export function loginWarnings(sso: Pick<Sso, 'doc'>): string[] {
   const fault = loginFault(sso)
   const algorithm =
@@ -60,8 +60,8 @@ export function loginWarnings(sso: Pick<Sso, 'doc'>): string[] {
 }
 
 /**
- * Says why the certificates can't verify messages, null if they can. They are checked where they are used: a record may
- * contain others, as clients store records before they have the certificate.
+ * Returns the reason why the certificates can't verify messages; null if they can. They are checked when they are used:
+ * clients store records before they have the certificate.
  */
 function certificateFault({ idp_cert: text }: SsoDocument): string | null {
   if (!isSet(text)) return null
@@ -92,10 +92,10 @@ function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== ''
 }
 
-/** What must be set to verify messages of an identity provider. */
+/** The settings that are required to verify messages of an identity provider. */
 export interface IdentityProvider {
   readonly issuer: string
-  /** In PEM. Any of their keys may have signed. */
+  /** In PEM. The signature may be from any of their keys. */
   readonly certs: readonly string[]
   readonly ssoUrl: string
 }

@@ -18,7 +18,7 @@ export interface LoginStart {
   readonly domain: string
   /** The value of the cookie that binds the login to its browser. */
   readonly cookie: string
-  /** Where the browser goes after the login; null if nowhere. */
+  /** The browser's URL after the login; null if there is none. */
   readonly forward: string | null
 }
 
@@ -44,7 +44,7 @@ export async function startLogin(
   const now = ctx.clock.now()
   const scope = systemScope('accounts', sso.orgId)
   await inTx(ctx, async (tx) => {
-    // It may have been deleted since it was found.
+    // It may have been deleted since the lookup.
     if ((await shareSso(tx, scope, sso.id)) === undefined) throw notFound(domain)
     await deleteExpiredMessages(tx, now)
     const expiresAt = addMs(now, REQUEST_MS)
@@ -57,7 +57,7 @@ export function generateFlowCookie(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Only such a value binds to one browser: an empty cookie, for example, could come from any. */
+/** Only such a value binds to one browser: an empty cookie, for example, could come from any browser. */
 export function isFlowCookie(value: string): boolean {
   return /^[\w-]{43}$/.test(value)
 }

@@ -35,7 +35,7 @@ export interface NewFailure {
   readonly detail: string
   readonly assertion: string
   readonly at: Date
-  /** How many failures of the SSO are kept. */
+  /** The number of failures of the SSO to keep. */
   readonly keep: number
 }
 

@@ -8,7 +8,7 @@ import { notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import type { SsoRoleTable } from '../tables.ts'
 
-/** The privileges of people whom an identity provider assigns the role of this name. */
+/** The privileges of people to whom an identity provider assigns the role of this name. */
 export type SsoRole = Selectable<SsoRoleTable>
 
 export async function listSsoRoles(reader: Reader, scope: OrgScope, page: Page): Promise<Paged<SsoRole>> {

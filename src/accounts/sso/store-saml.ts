@@ -12,7 +12,7 @@ export async function insertRequest(tx: Tx, scope: InOrg, request: Insertable<Sa
     .execute()
 }
 
-/** Selects the id of the SSO if it belongs to the organization: the tables below name the SSO alone. */
+/** Selects the id of the SSO if it belongs to the organization: the tables below reference only the SSO. */
 function ssoIdIn(reader: Reader, { orgId }: InOrg, ssoId: string) {
   return reader.selectFrom('sso').select('id').where('orgId', '=', orgId).where('id', '=', ssoId)
 }
@@ -51,7 +51,7 @@ export async function insertUsedMessage(
 }
 
 /**
- * Deletes requests that nobody answered, and records of messages that are too old to be accepted again.
+ * Deletes unanswered requests, and records of messages that are too old to be accepted again.
  *
  * @unscoped A chore, for all organizations.
  */

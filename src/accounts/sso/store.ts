@@ -33,7 +33,7 @@ function selectSso(reader: Reader, scope: InOrg, id: string) {
   return reader.selectFrom('sso').selectAll().where('orgId', '=', scope.orgId).where('id', '=', id)
 }
 
-/** Keeps the SSO from being changed or deleted until `tx` ends; undefined if it is gone. */
+/** Prevents changes and deletion of the SSO until `tx` ends; undefined if it is deleted. */
 export async function shareSso(tx: Tx, scope: InOrg, id: string): Promise<Sso | undefined> {
   return selectSso(tx, scope, id).forShare().executeTakeFirst()
 }
@@ -41,7 +41,7 @@ export async function shareSso(tx: Tx, scope: InOrg, id: string): Promise<Sso | 
 /**
  * Finds an SSO by the name in its URLs, which its identity provider knows.
  *
- * @unscoped The caller is a browser that is about to sign in; the name says in which organization.
+ * @unscoped The caller is a browser that is about to sign in; the name identifies the organization.
  */
 export async function findSsoByDomain(reader: Reader, domain: string): Promise<Sso | undefined> {
   return reader.selectFrom('sso').selectAll().where('domain', '=', domain).executeTakeFirst()

@@ -49,7 +49,7 @@ export interface LogoutRequest {
  */
 export async function verifyLogoutRequest({ encoded, destination, saml, weakest }: Message): Promise<LogoutRequest> {
   const root = await checkRoot(encoded, 'LogoutRequest', { destination, weakest })
-  // Nothing else in it says for which service it is meant.
+  // No other part of the message identifies the service that it is meant for.
   if (root.$.Destination === undefined) throw new SsoRefusal('The destination is missing')
   const { profile } = await refuseErrors(() => saml.validatePostRequestAsync({ SAMLRequest: encoded }))
   const { ID: id, issuer } = profile ?? {}

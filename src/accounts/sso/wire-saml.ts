@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 
 export const DomainParams = Type.Object({ domain: Type.String({ maxLength: 64 }) })
 
-/** Portals of identity providers add parameters of their own. */
+/** Portals of identity providers add their own parameters. */
 export const LoginQuery = Type.Object(
   { forward: Type.Optional(Type.String({ maxLength: 2000 })) },
   { additionalProperties: true },
@@ -11,7 +11,7 @@ export const LoginQuery = Type.Object(
 /** Base64, in which some programs insert line breaks. */
 const Encoded = Type.String({ minLength: 1, pattern: '^[A-Za-z0-9+/=\\s]+$' })
 
-/** RelayState is ignored: the request that we stored says where the browser goes next. */
+/** RelayState is ignored: the request that we stored determines the browser's next URL. */
 export const AcsBody = Type.Object(
   { SAMLResponse: Encoded, again: Type.Optional(Type.String()) },
   { additionalProperties: true },

@@ -61,7 +61,7 @@ export const SsoReply = named(
   ),
 )
 
-/** @param reveal Other secrets look as if they were never set. */
+/** @param reveal False presents the other secrets as unset. */
 export function presentSso(
   { orgId, id, domain, doc, createdAt, modifiedAt }: Sso,
   reveal: Reveal,
@@ -130,7 +130,7 @@ export const FailuresReply = named(
   }),
 )
 
-/** @param withAssertion Only administrators may read what the identity provider says about people. */
+/** @param withAssertion Only administrators may read the identity provider's data about people. */
 export function presentFailure(
   { detail, assertion, createdAt }: SsoFailure,
   withAssertion: boolean,

@@ -28,8 +28,8 @@ export interface OrgTokenRequest {
 }
 
 /**
- * Creates a token that belongs to the organization, with privileges of its own, none beyond its creator's. A caller
- * with a session has proved who they are before (proveRecently).
+ * Creates a token that belongs to the organization, with its own privileges, none beyond its creator's. A caller with a
+ * session has proved their identity before (proveRecently).
  */
 export async function createOrgToken(
   ctx: Context,
@@ -42,7 +42,7 @@ export async function createOrgToken(
   const token = await inTx(ctx, async (tx) => {
     await assertGrantable(tx, scope, { caller, privileges })
     const { adminId, passwordModifiedAt } = caller.principal
-    // The owner of the account may have just recovered it from whoever asks.
+    // The owner of the account may have just recovered it from the caller.
     if (adminId !== null && (await lockSignIn(tx, adminScope(adminId), passwordModifiedAt)) === undefined)
       throw new AppError('unauthenticated', 'The account was deleted, or its password was changed')
     assertRoomForToken('An organization', await countTokens(tx, scope), ctx.limits.tokensPerOrg)
@@ -55,7 +55,7 @@ export async function createOrgToken(
   return { token, key }
 }
 
-/** @throws AppError invalid if `src_ips` changes: those who know the addresses must be able to rely on them. */
+/** @throws AppError invalid if `src_ips` changes: the addresses of a token must stay reliable. */
 export async function updateOrgToken(
   ctx: Context,
   scope: OrgScope,
@@ -84,8 +84,8 @@ function addressesOf(srcIps: readonly string[] | null): string {
 }
 
 /**
- * Revokes the tokens of the organization that a person has created who is no longer an admin of it: the person may still
- * know their keys.
+ * Revokes the tokens of the organization whose creator is no longer an admin of it: the creator may still know their
+ * keys.
  *
  * @returns The revoked tokens, by name.
  */

@@ -13,9 +13,9 @@ import { countTokens, deleteToken, getToken, insertToken, lockToken, updateToken
 import { type CreatedToken, type Token, auditDocument, generateTokenKey } from './token.ts'
 
 /**
- * Creates a token that has the privileges of its owner at each moment. Source: spec, "Authentication", 2 and 4.
+ * Creates a token with the current privileges of its owner, as they change. Source: spec, "Authentication", 2 and 4.
  *
- * @throws AppError forbidden for an admin whom an identity provider vouches for; as proveRecently().
+ * @throws AppError forbidden for accounts of an identity provider; as proveRecently().
  */
 export async function createOwnToken(
   ctx: Context,
@@ -29,7 +29,7 @@ export async function createOwnToken(
   const at = ctx.clock.now()
   const { key, ...hashed } = generateTokenKey()
   const token = await inTx(ctx, async (tx) => {
-    // The owner of the account may have just recovered it from whoever asks.
+    // The owner of the account may have just recovered it from the caller.
     if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)
       throw new AppError('unauthenticated', 'The account was deleted, or its password was changed')
     assertRoomForToken('An admin', await countTokens(tx, caller), ctx.limits.tokensPerAccount)

@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely'
 import type { ApiTokenTable } from '../../access/tables.ts'
 import { sha256 } from '../../platform/secrets.ts'
 
-/** `creatorEmail` is null if the creator is gone or was a token itself. */
+/** `creatorEmail` is null if the creator was deleted or was a token itself. */
 export type Token = Selectable<ApiTokenTable> & { readonly creatorEmail: string | null }
 
 /** A token with its key, which is shown only here. */
