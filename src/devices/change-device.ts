@@ -3,14 +3,14 @@ import { readOnlyOf } from '../http/read-only-fields.ts'
 import { assertImageUrls } from '../platform/images/assert-image-urls.ts'
 import type { Device } from './store.ts'
 
-/** The pictures have operations of their own. */
+/** The pictures have their own operations. */
 const PICTURES = ['image1_url', 'image2_url', 'image3_url']
 
 export interface DeviceChange {
   /** Documents in wire shape, with `name` in them. */
   readonly before: Readonly<Record<string, unknown>>
   readonly after: Readonly<Record<string, unknown>>
-  /** The parts of `after`, as they are stored. */
+  /** The parts of `after`, in their stored form. */
   readonly name: string | null
   readonly doc: Record<string, unknown>
 }

@@ -10,7 +10,10 @@ export function parseMac(text: string): string | null {
   return /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/.test(plain) ? plain.replaceAll(/[:-]/g, '') : null
 }
 
-/** Returns a MAC address as it is stored. The text is one, in any spelling: schemas check it (`textOf` in http/texts.ts). */
+/**
+ * Returns the stored spelling of a MAC address. The caller has checked that the text is one, in any spelling (`textOf`
+ * in http/texts.ts).
+ */
 export function plainMac(text: string): string {
   return text.toLowerCase().replaceAll(/[:-]/g, '')
 }
@@ -29,7 +32,7 @@ export function macOfDeviceId(id: string): string {
   return id.slice(-12)
 }
 
-/** Without letters and digits that people confuse when they read a label. */
+/** Excludes letters and digits that people confuse when they read a label. */
 const claimAlphabet = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 
 /** Clients recognize claim codes by this length. */

@@ -83,7 +83,7 @@ function presentResult(result: CommandResult): { readonly session: string; reado
   return { session: result.id, raw: outputOf(result) }
 }
 
-/** Returns what clients show to a person who waits for the command. */
+/** Returns the text that clients show to the person who waits for the command. */
 function outputOf({ kind, state, outcome }: CommandResult): string {
   if (state === 'done') return outcome?.text ?? `${kind}: done`
   return `${kind}: ${state}${explanationOf(outcome)}`

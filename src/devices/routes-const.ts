@@ -52,13 +52,13 @@ export const deviceConstOperations: Operation[] = [
     reply: Type.Record(Type.String(), Type.Unknown()),
     run: (_ctx, { query: { model } }) => {
       if (typeOfModel(model) !== 'gateway') throw invalidField('model', `${model} is no model of a gateway`)
-      // Signalbox configures no gateways, so a gateway has no settings by default, alone or in a cluster.
+      // Signalbox configures no gateways, so a gateway has no default settings, as a single device or in a cluster.
       return {}
     },
   }),
 ].flat()
 
-/** Every access point has a type of its own. */
+/** Each model of access point is its own type. */
 function presentModel({ model, type }: (typeof deviceModels)[number]) {
   return { model, display: model, type, ...(type === 'ap' && { ap_type: model }) }
 }

@@ -34,7 +34,7 @@ export interface DeviceList {
   /** The columns of `device`, `status` and `site` that form a row; the ids and the sorted column are added. */
   readonly columns: RawBuilder<unknown>
   readonly sizes: Sizes | null
-  /** What `columns` names besides: `known` (device_report) or `summary` (device_summary). */
+  /** The joined table that `columns` also names: `known` (device_report) or `summary` (device_summary). */
   readonly also?: 'known' | 'summary'
 }
 

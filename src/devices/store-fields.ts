@@ -12,13 +12,15 @@ export type Joined = 'status' | 'connection' | 'version' | 'fact' | 'summary' | 
 /** A column of `device`, or of a joined table, by which devices are filtered, sorted and counted. */
 export interface DeviceColumn extends Column {
   readonly of?: Joined
-  /** Its name in the counters of values; missing: they don't count it. See migration 94. */
+  /** The name of the field in the counters of values; absent if they don't count it. See migration 94. */
   readonly counter?: string
-  /** Whether every device has a value. A sort by any other column puts those without one last, in either direction. */
+  /**
+   * True if every device has a value. A sort by any other column puts devices without one last, in either direction.
+   */
   readonly always?: true
-  /** Whether its index is one of prefixes, hence by bytes. */
+  /** True if its index is on prefixes, hence ordered by bytes. */
   readonly byBytes?: true
-  /** Whether devices are listed by falling values in ascending order. */
+  /** True if ascending order lists devices by descending values. */
   readonly falls?: true
   /** Groups of devices in ascending order, for a column without an index in which nearly all have one value. */
   readonly groups?: readonly DeviceGroup[]
@@ -27,11 +29,11 @@ export interface DeviceColumn extends Column {
 /** Devices that stand together in a list that is sorted by a column. */
 export interface DeviceGroup {
   readonly where: RawBuilder<unknown>
-  /** What orders them; missing: they are equal. */
+  /** The expression that orders them; absent: they are equal. */
   readonly by?: RawBuilder<unknown>
-  /** Whether they have no value and hence come last in either direction. */
+  /** True if they have no value and hence come last in either direction. */
   readonly isLast?: true
-  /** Whether they are the few Virtual Chassis, which an index on their status has. */
+  /** True if they are the few Virtual Chassis, which an index on their status covers. */
   readonly isChassis?: true
 }
 
@@ -45,7 +47,7 @@ export const hasMembers = sql`jsonb_array_length(status.members) > 1`
 
 const isManaged = sql`device.doc ->> 'managed' = 'true'`
 
-/** Clients know these of access points alone, and the same of each. */
+/** Clients know these fields only for access points, and each access point has the same value. */
 const sameOfAccessPoints: readonly DeviceGroup[] = [
   { where: sql`device.type = 'ap'` },
   { where: sql`device.type <> 'ap'`, isLast: true },

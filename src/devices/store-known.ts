@@ -13,8 +13,8 @@ export async function withKnownValues(reader: Reader, scope: SitesScope, filter:
 }
 
 /**
- * Replaces patterns of models by the models that match, which the counters know. PostgreSQL then knows how many devices
- * a list has, and that most patterns match none of another type.
+ * Replaces patterns of models by the matching models, which the counters know. PostgreSQL then knows how many devices a
+ * list has, and that most patterns match none of another type.
  */
 async function withKnownModels(reader: Reader, scope: SitesScope, filter: DeviceFilter): Promise<DeviceFilter> {
   const { model } = filter.counted

@@ -30,7 +30,7 @@ export function knownCounts(scope: SitesScope, filter: DeviceFilter): RawBuilder
   return valueCounts(scope, counter, { type: filter.counted.type, of: only.condition })
 }
 
-/** As knownCounts(), of all devices by a field. */
+/** As knownCounts(), for all devices, by a field. */
 export function allKnownCounts(
   scope: SitesScope,
   filter: DeviceFilter,
@@ -40,14 +40,17 @@ export function allKnownCounts(
   return valueCounts(scope, counter, { type: filter.counted.type, of: null })
 }
 
-/** Whether tables other than `device` can tell which devices are in the scope: they know the type, but not the site. */
+/**
+ * True if tables other than `device` can determine which devices are in the scope: they have the type, but not the
+ * site.
+ */
 function isEverywhere(scope: SitesScope, { counted: { type: _, ...others }, onlyUnassigned }: DeviceFilter): boolean {
   return scope.siteIds === 'all' && !onlyUnassigned && Object.keys(others).length === 0
 }
 
 /**
- * A `from` clause with a row for each device that matches, which indexes alone can count. Null if the conditions are on
- * `status`, which has no such indexes, or if the devices are those of one site, and few.
+ * A `from` clause with a row for each matching device, which can be counted from indexes only. Null if the conditions
+ * are on `status`, which has no such indexes, or if the scope is one site, which has few devices.
  */
 function matchesIn(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown> | null {
   const [first = 'device', ...others] = filter.on
@@ -64,7 +67,7 @@ function matchesIn(scope: SitesScope, filter: DeviceFilter): RawBuilder<unknown>
   return sql`${tablesOf[first]} ${sql.ref(first)} ${sql.join(joins, sql``)} where ${matches(scope, filter, first)}`
 }
 
-/** The condition on the rows of joined tables, of which `first` says the type. */
+/** The condition on the rows of joined tables; `first` is the one with the type. */
 function matches({ orgId }: InOrg, { counted: { type }, more }: DeviceFilter, first: Joined): RawBuilder<unknown> {
   const named = (column: string): RawBuilder<unknown> => sql.ref(`${first}.${column}`)
   const ofType = type === undefined ? [] : [conditionOn({ value: named('type') }, type)]
@@ -72,8 +75,8 @@ function matches({ orgId }: InOrg, { counted: { type }, more }: DeviceFilter, fi
 }
 
 /**
- * The rows of a table that say which devices match, as a `from` clause: if all conditions are on this table. Null
- * otherwise.
+ * The rows of one table that determine which devices match, as a `from` clause, if all conditions are on this table.
+ * Null otherwise.
  */
 export function matchesAlone(scope: SitesScope, filter: DeviceFilter, name: Joined): RawBuilder<unknown> | null {
   if (name === 'status' || !isEverywhere(scope, filter) || filter.on.some((other) => other !== name)) return null

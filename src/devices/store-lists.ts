@@ -10,8 +10,8 @@ import { type DeviceColumn, type DeviceFields, type Joined, deviceFields, hasMem
 /** The filters of a list of devices. */
 export interface DeviceFilter {
   /**
-   * On the columns by which devices are counted in advance. Without any others, the length of the list is known without
-   * reading it.
+   * Conditions on the columns by which devices are counted in advance. If there are no others, the length of the list
+   * is known without reading it.
    */
   readonly counted: CountedConditions
   readonly onlyUnassigned: boolean
@@ -20,7 +20,7 @@ export interface DeviceFilter {
   readonly needs: readonly Joined[]
   /** The tables that they are on. */
   readonly on: readonly ('device' | Joined)[]
-  /** What the first of `more` compare, in their order. */
+  /** The comparisons of the first conditions in `more`, in their order. */
   readonly compared: readonly Comparison[]
 }
 
@@ -121,7 +121,7 @@ export function devicesOnPage({ orgId }: InOrg, key: RawBuilder<unknown>): RawBu
 
 const lastReport = { known: sql`device_report`, summary: sql`device_summary` } as const
 
-/** Joins what the devices of a page reported last, row by row as well. */
+/** Joins the last reports of the devices on a page, also row by row. */
 export function alsoOnPage({ orgId }: InOrg, name: keyof typeof lastReport): RawBuilder<unknown> {
   return sql`left join lateral (
       select * from ${lastReport[name]} as last where last.org_id = ${orgId} and last.device_id = device.id offset 0
@@ -153,12 +153,12 @@ export function allOf(conditions: readonly RawBuilder<unknown>[]): RawBuilder<un
   return sql.join([...conditions], sql` and `)
 }
 
-/** Whether all conditions are on one column, in whose order the index of a sort by it then has exactly the hits. */
+/** True if all conditions are on one column: the index of a sort by it then has exactly the hits, in its order. */
 export function isOnlyOn({ more, compared }: DeviceFilter, by: DeviceColumn): boolean {
   return compared.length === more.length && compared.every(({ column: on }) => on === by)
 }
 
-/** Whether the list is of one site, which has few of the devices of a large organization. */
+/** True if the list is limited to one site, which has few of the devices of a large organization. */
 export function isOfOneSite(scope: SitesScope, { counted: { site_id: site } }: DeviceFilter): boolean {
   if (scope.siteIds !== 'all') return scope.siteIds.length === 1
   return site !== undefined && 'values' in site && site.values.length === 1

@@ -5,7 +5,7 @@ import { shareMapsOfSite } from '../maps/store-share.ts'
 import type { Tx } from '../platform/db.ts'
 import { shareSiteName } from './store.ts'
 
-/** Where a device is: its site, and the map it is on, as its document has it. */
+/** The place of a device: its site, and the map from its document. */
 export interface Place {
   readonly siteId: string
   readonly siteName: string
@@ -13,8 +13,8 @@ export interface Place {
 }
 
 /**
- * The place of a device, whose site and map are kept from being deleted until `tx` ends. The device itself
- * is locked after them, and may have another place by then. Undefined where it is of no site of the scope.
+ * Returns the place of a device, and prevents the deletion of its site and map until `tx` ends. The device itself is
+ * locked after them, and may have another place by then. Undefined if the device is in no site of the scope.
  * @param mac In lower case without separators.
  */
 export async function sharePlaceOf(tx: Tx, scope: SitesScope, mac: string): Promise<Place | undefined> {

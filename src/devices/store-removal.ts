@@ -1,14 +1,14 @@
 import type { OrgScope, SiteScope } from '../access/scope.ts'
 import { type Tx, countRows } from '../platform/db.ts'
 
-/** How many devices the organization has, or the site alone. */
+/** Counts the devices of the organization, or of the site. */
 export function countDevices(tx: Tx, scope: OrgScope | SiteScope): Promise<number> {
   const all = tx.selectFrom('device').where('orgId', '=', scope.orgId)
   const here = 'siteId' in scope ? all.where('siteId', '=', scope.siteId) : all
   return countRows(here)
 }
 
-/** These rows have no foreign key to their organization, so they do not go with it. */
+/** These rows have no foreign key to their organization, so its deletion does not cascade to them. */
 export async function deleteActiveTargetsOfOrg(tx: Tx, { orgId }: OrgScope): Promise<void> {
   await tx.deleteFrom('activeUpgradeTarget').where('orgId', '=', orgId).execute()
 }

@@ -13,7 +13,7 @@ const BATCH = 10_000
 /**
  * The number of devices with each value of a field, as a query for `value` and `count`; a value may have several rows.
  * @param field Its name in the counters.
- * @param filter Conditions on the type and on the value, all others being on neither.
+ * @param filter Conditions on the type and on the value only.
  */
 export function valueCounts(
   { orgId }: InOrg,
@@ -70,7 +70,7 @@ async function foldBatch(tx: Tx): Promise<number> {
   return folded
 }
 
-/** Deletes counters of values that no device has any more. `tx` has changed them, so that nobody else can. */
+/** Deletes counters of values that no device has any more. `tx` has changed them, so no other transaction can. */
 async function deleteUnusedCounts(tx: Tx, unused: readonly CountKey[]): Promise<void> {
   if (unused.length === 0) return
   await sql`delete from device_value_count known using ${rowsAs('unused', countKeys, unused)}

@@ -86,7 +86,7 @@ export async function shareCommandCandidates(
   return rows.map(candidateOf)
 }
 
-/** As shareCommandCandidates(), but two transactions that lock the same device run one after the other. */
+/** As shareCommandCandidates(), but transactions that lock the same device run one after the other. */
 export async function lockCommandCandidates(
   tx: Tx,
   scope: SiteScope,
@@ -192,7 +192,7 @@ export async function assignToSite(
   noteChanges(tx, 'device_stats', assigned)
 }
 
-/** Tells watchers which devices leave their sites for another one, or for none. */
+/** Notifies watchers of the devices that leave their sites. */
 async function noteLeaving(
   tx: Tx,
   { orgId }: InOrg,

@@ -74,21 +74,21 @@ export interface FwUpdate {
   readonly will_retry: boolean
 }
 
-/** What a device can be commanded to do, in the same words for every protocol. A document. */
+/** The commands that a device supports, in the same terms for every protocol. A document. */
 export interface DeviceCapabilities {
   readonly commands: readonly CommandKind[]
-  /** The members of a Virtual Chassis that can be restarted alone; `any` where the device doesn't list its members. */
+  /** The members of a Virtual Chassis that can be restarted alone; `any` if the device doesn't list its members. */
   readonly restart_members: readonly number[] | 'any'
   /** The nodes of a cluster that can be restarted alone. */
   readonly restart_nodes: readonly ('node0' | 'node1')[]
-  /** What `restore_backup` returns to, if the device says so. */
+  /** The version that `restore_backup` returns to, if the device reports it. */
   readonly backup_version?: string
   /**
-   * Commands that may be repeated as soon as the device is back after their connection was lost: they first look at what
-   * is already done, and their progress says `reboot` before they ask the device to reboot.
+   * Commands that may be repeated once the device is back after their connection was lost: they first check what is
+   * already done, and their progress is `reboot` before they request the reboot.
    */
   readonly repeatable?: readonly CommandKind[]
-  /** Why the device lacks commands that devices of its kind have, for the person who asks for them. */
+  /** The reasons why the device lacks commands that similar devices have, for the person who requests them. */
   readonly refusals?: Readonly<Partial<Record<CommandKind, string>>>
 }
 
@@ -132,7 +132,10 @@ export interface DeviceVersionTable {
   firmware: string | null
 }
 
-/** A copy of what searches need of the connection of each device; triggers of migrations 66 and 121 maintain it. */
+/**
+ * A copy of the columns that searches need from the connection of each device; triggers of migrations 66 and 121
+ * maintain it.
+ */
 export interface DeviceConnectionTable {
   orgId: string
   deviceId: string
@@ -150,7 +153,7 @@ export interface GatewayNodeTable {
   leaseUntil: Date
 }
 
-/** What a device reported when it connected; stored as a document, hence no undefined members. */
+/** The facts that a device reported when it connected; stored as a document, hence no undefined members. */
 export interface DeviceFacts {
   readonly firmware: string
   readonly model: string
@@ -172,7 +175,7 @@ export interface DeviceFacts {
 export interface DeviceSessionTable {
   deviceId: string
   nodeId: string
-  /** The protocol that the device speaks on it, such as `ucentral`. */
+  /** The protocol of the session, such as `ucentral`. */
   family: string
   epoch: string
   connected: boolean
@@ -202,8 +205,8 @@ export type CommandKind =
 /** The step that a command of several calls has reached. A document. */
 export interface CommandProgress {
   /**
-   * `restart`: one member or node is asked to restart. `return`: it has agreed, and is expected back; other commands may be
-   * sent meanwhile.
+   * `restart`: one member or node is sent the restart. `return`: it has accepted, and is expected back; other commands
+   * may be sent until then.
    */
   readonly step:
     | 'check'
@@ -218,9 +221,9 @@ export interface CommandProgress {
     | 'snapshot'
   /** The member of a Virtual Chassis that the step concerns. */
   readonly member?: number
-  /** How long the member or node that restarts had been up before, if it said so. */
+  /** How long the member or node that restarts had been up before, if reported. */
   readonly uptime_s?: number
-  /** How much of the step is done. */
+  /** The completed share of the step. */
   readonly percent?: number
 }
 
@@ -230,7 +233,7 @@ export interface DeviceCommandTable {
   orgId: string
   id: string
   deviceId: string
-  /** The site of the device when the command was requested: another site is not shown what came of it. */
+  /** The site of the device when the command was requested: another site does not see the result. */
   siteId: string | null
   siteUpgradeId: string | null
   kind: CommandKind

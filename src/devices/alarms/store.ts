@@ -12,10 +12,10 @@ export interface DownDevice {
 }
 
 /**
- * Lists devices that are offline without an open alarm. Left out are those whose outage is shorter than the threshold
- * of their site, and those that a person or an upgrade reboots.
+ * Lists devices that are offline without an open alarm. Excludes outages shorter than the threshold of their site, and
+ * devices that a person or an upgrade reboots.
  *
- * @param rebootedSince A device that went offline before this, or was told to reboot before it, should be back.
+ * @param rebootedSince A device that went offline before this, or whose reboot was commanded before it, should be back.
  */
 export async function listDownDevices(
   reader: Reader,

@@ -15,31 +15,32 @@ import {
 /** The protocol of devices that call home. */
 export const CALL_HOME_FAMILY = 'junos'
 
-/** A secret that got into the wrong hands can't fill the registry: so many devices that nobody knows may use it. */
+/** The maximum number of unclaimed devices that may use the secret, so that a leaked secret can't fill the registry. */
 const MAX_UNCLAIMED = 1000
 
-/** What a device has proved by the time that it has said who it is. */
+/** The proofs of a device at the time it has identified itself. */
 export interface CallHomeProof {
   readonly deviceId: string
   /** The organization whose secret vouched for the host key; null: none. */
   readonly vouchingOrgId: string | null
-  /** Of the host key with which the device has authenticated. */
+  /** The fingerprint of the host key with which the device has authenticated. */
   readonly fingerprint: string
 }
 
 export type CallHomeDecision =
   | { readonly kind: 'admitted'; readonly orgId: string }
   /**
-   * `unknown_key`: nobody vouched for the key, or the device is known by others. `other_protocol`: the device is no
-   * device that calls home. `too_many`: the secret has vouched for too many unclaimed devices.
+   * `unknown_key`: no secret vouched for the key, or the device has other known keys. `other_protocol`: the device does
+   * not call home. `too_many`: the secret has vouched for too many unclaimed devices.
    */
   | { readonly kind: 'refused'; readonly why: 'unknown_key' | 'other_protocol' | 'too_many' }
 
 /**
  * Decides which organization's device has called home. A key that the organization knows for the device suffices. The
- * secret of an organization suffices for a device without keys: the key becomes its key, so that no other device with the
- * same secret can act as this one. An unclaimed device gets no key: it may still turn out to be that of someone else. The
- * secret proves nothing about devices that prove themselves by another protocol, and about access points.
+ * secret of an organization suffices for a device without keys: the key becomes its key, so that no other device with
+ * the same secret can act as this one. An unclaimed device gets no key: it may turn out to belong to another
+ * organization. The secret proves nothing about devices that prove their identity by another protocol, nor about access
+ * points.
  */
 export async function admitDevice(ctx: Context, proof: CallHomeProof): Promise<CallHomeDecision> {
   const { deviceId, vouchingOrgId, fingerprint } = proof

@@ -1,6 +1,6 @@
 import { SSH_USER } from './ssh-user.ts'
 
-/** Where devices reach the service when they call home. */
+/** The address of the service for devices that call home. */
 export interface CallHomePlace {
   readonly host: string
   readonly port: number
@@ -14,9 +14,9 @@ export interface JunosCommandInput extends CallHomePlace {
 }
 
 /**
- * Returns the configuration commands by which a Junos device calls home, one a line. The device names the organization,
- * and the secret proves that somebody of the organization has configured it. Source: Junos OS CLI reference,
- * `outbound-ssh`.
+ * Returns the configuration commands that make a Junos device call home, one per line. The device names the
+ * organization, and the secret proves that a member of the organization has configured it. Source: Junos OS CLI
+ * reference, `outbound-ssh`.
  */
 export function junosCommands({ host, port, orgId, secret, publicKey }: JunosCommandInput): string {
   const user = `set system login user ${SSH_USER}`

@@ -6,8 +6,8 @@ import { callHomeSecretOf } from './secret.ts'
 import { advanceSecretGeneration } from './store.ts'
 
 /**
- * Replaces the secret by which new devices call home. Devices whose host key is known keep connecting; others need the
- * new commands.
+ * Replaces the secret by which new devices call home. Devices with a known host key still connect; others need the new
+ * commands.
  * @returns The new secret.
  */
 export function rotateCallHomeSecret(ctx: Context, scope: OrgScope): Promise<string> {

@@ -27,8 +27,8 @@ const keys = '/devices/:device_id/ssh_host_keys'
 const params = { device_id: Uuid }
 
 /**
- * How Junos devices call home, and the keys by which they are known. Source: contract, Orgs Devices.
- * @param placeOf Where devices reach the service; null while it takes no such connections.
+ * How Junos devices call home, and their known host keys. Source: contract, Orgs Devices.
+ * @param placeOf The service's address for devices; null while it accepts no such connections.
  */
 export function callHomeOperations(placeOf: () => CallHomePlace | null): Operation[] {
   return [

@@ -3,8 +3,8 @@ import type { Reader } from '../../platform/db.ts'
 import { findSecretGeneration } from './store.ts'
 
 /**
- * Returns the secret by which new devices of the organization call home, in characters that Junos takes without quotes; or
- * undefined if there is no such organization.
+ * Returns the secret by which new devices of the organization call home, in characters that Junos accepts without
+ * quotes; undefined if there is no such organization.
  */
 export async function findCallHomeSecret(
   ctx: Pick<Context, 'secrets'>,

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import type { Device } from '../store.ts'
 
-/** A public key by which a device is known. */
+/** A known public key of a device. */
 export interface HostKey {
   /** As OpenSSH writes it: `SHA256:` and 43 characters of base64. */
   readonly fingerprint: string

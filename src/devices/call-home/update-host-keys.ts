@@ -6,8 +6,8 @@ import { notFound } from '../../platform/errors.ts'
 import { type HostKey, deleteHostKeys, insertHostKeys, listHostKeys, lockKeyedDevice } from './store.ts'
 
 /**
- * Replaces the host keys by which a device is known. Without any, the next connection with the organization's secret
- * decides.
+ * Replaces the known host keys of a device. If the list is empty, the next connection with the organization's secret
+ * sets the key.
  * @throws AppError not_found
  */
 export function updateHostKeys(

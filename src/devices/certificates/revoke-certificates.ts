@@ -10,8 +10,8 @@ export async function recordIssuedCertificate(ctx: Context, certificate: DeviceC
 }
 
 /**
- * Revokes a client certificate: its device is disconnected at once, and admitted with it no more.
- * @param certificate An empty serial stands for all certificates of the device that were issued by now.
+ * Revokes a client certificate: its device is disconnected immediately and can't reconnect with it.
+ * @param certificate An empty serial stands for all certificates of the device that were issued until now.
  */
 export async function revokeCertificates(ctx: Context, certificate: DeviceCertificate): Promise<void> {
   await inTx(ctx, async (tx) => {

@@ -15,7 +15,7 @@ export async function insertIssued(tx: Tx, certificate: DeviceCertificate, issue
     .execute()
 }
 
-/** Revokes one certificate, or all of the device that were issued by then, if the serial is empty. */
+/** Revokes one certificate, or, if the serial is empty, all of the device that were issued until then. */
 export async function upsertRevoked(tx: Tx, certificate: DeviceCertificate, revokedAt: Date): Promise<void> {
   await tx
     .insertInto('revokedCertificate')

@@ -49,7 +49,10 @@ interface EndedRestart {
   readonly text: string | undefined
 }
 
-/** Whether a whole device has restarted shows itself, so an unknown outcome has no event. A part is waited for. */
+/**
+ * The restart of a whole device is visible in its connection, so an unknown outcome has no event. The restart of a part
+ * is awaited.
+ */
 function restartEvent({ part, state, text }: EndedRestart): EventOf | null {
   if (state === 'done') return part === null ? null : { what: 'PART_RESTARTED', text: part }
   if (state === 'unknown' && part !== null && text === 'timeout')
@@ -73,7 +76,7 @@ export async function recordCommandsLost(
   await appendEndedCommands(tx, await markCommandsLost(tx, sessions, loss), loss.at)
 }
 
-/** Appends the events of restores that have worked, of the devices whose status has changed. */
+/** Appends the events of successful restores, of the devices whose status has changed. */
 export async function appendCompletedRestores(tx: Tx, deviceIds: readonly string[], at: Date): Promise<void> {
   const settled = await settleCompletedRestores(tx, deviceIds, at)
   await appendEvents(

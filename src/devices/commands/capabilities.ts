@@ -19,10 +19,10 @@ const refusals: Readonly<Record<CommandKind, string>> = {
 }
 
 /**
- * Decides whether a device can execute a command. It must be decided before anything is sent, because some devices
- * answer an unknown call with success and others never answer it.
+ * Decides whether a device can execute a command. This must happen before anything is sent, because some devices answer
+ * an unknown call with success and others never answer it.
  *
- * @returns The reason why it can't, for the person who asked; null when it can.
+ * @returns The reason why it can't, for the person who requested it; null if it can.
  */
 export function findRefusal(capabilities: DeviceCapabilities, order: CommandOrder): string | null {
   const { commands, refusals: own } = capabilities
@@ -31,8 +31,8 @@ export function findRefusal(capabilities: DeviceCapabilities, order: CommandOrde
 }
 
 /**
- * Returns the device's own reason why firmware can't be upgraded, in one step or in two; null when it can, and when the
- * device has not said so.
+ * Returns the device's own reason why firmware can't be upgraded, in one step or in two; null if it can, and if the
+ * device has not reported it.
  */
 export function findUpgradeRefusal({ commands, refusals: own }: DeviceCapabilities): string | null {
   if (commands.includes('upgrade') || (commands.includes('stage') && commands.includes('activate'))) return null

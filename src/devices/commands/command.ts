@@ -36,7 +36,7 @@ export interface PingParams {
 
 /** In wire shape, as the row stores it. */
 export interface RestoreParams {
-  /** The version to return to; absent: the device did not say which one it has. */
+  /** The version to return to; absent if the device did not report its backup version. */
   readonly version?: string
 }
 
@@ -44,14 +44,14 @@ export type CommandOrder =
   | { readonly kind: 'restart'; readonly params: RestartParams }
   /** `upgrade` downloads, installs and reboots in one step; `stage` downloads, and `activate` does the rest. */
   | { readonly kind: 'upgrade' | 'stage' | 'activate'; readonly params: UpgradeParams }
-  /** `locate` makes the device blink, so that somebody finds it; `unlocate` ends it and takes no duration. */
+  /** `locate` makes the device blink, so that a person can find it; `unlocate` stops it and has no duration. */
   | { readonly kind: 'locate' | 'unlocate'; readonly params: LocateParams }
   /** Boots the firmware that the device ran before. */
   | { readonly kind: 'restore_backup'; readonly params: RestoreParams }
   /** Updates the recovery system of the device. */
   | { readonly kind: 'snapshot'; readonly params: Readonly<Record<string, never>> }
   | { readonly kind: 'ping'; readonly params: PingParams }
-  /** The device collects what its maker's support wants to see, and uploads it. */
+  /** The device collects the files that its maker's support requests, and uploads them. */
   | { readonly kind: 'support'; readonly params: Readonly<Record<string, never>> }
 
 /**
@@ -97,8 +97,8 @@ export type NewCommand = CommandOrder & {
 }
 
 /**
- * Why the reply was not received: the device took too long, its connection broke, or the gateway process that held the
- * connection stopped or died, which is no fault of the device.
+ * Why no reply was received: the device took too long, its connection broke, or the gateway process with the connection
+ * stopped or died, which is no fault of the device.
  */
 export type LossReason = 'timeout' | 'connection_lost' | 'gateway_lost'
 

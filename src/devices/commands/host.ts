@@ -4,8 +4,8 @@ const MAX_HOST_CHARACTERS = 253
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
 
 /**
- * True for an IP address without a zone, or a host name. The text reaches a shell on the device, so nothing else is
- * accepted: these consist of letters, digits, `.`, `-` and `:`, and don't begin like an option.
+ * True for an IP address without a zone, or a host name. The text reaches a shell on the device, so only letters,
+ * digits, `.`, `-` and `:` are allowed, and it must not begin like an option.
  */
 export function isHost(text: string): boolean {
   if (text.length > MAX_HOST_CHARACTERS) return false

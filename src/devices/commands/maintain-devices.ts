@@ -89,7 +89,7 @@ async function queueMaintenance(tx: Tx, scope: SiteScope, { kind, devices, at }:
   )
 }
 
-/** A restore is a change of firmware that a person has asked for. */
+/** A restore is a change of firmware at a person's request. */
 function requested(
   kind: MaintenanceKind,
   { capabilities: { backup_version: version } }: CommandCandidate,

@@ -27,7 +27,7 @@ const verbs: Readonly<Record<CommandKind, string>> = {
   snapshot: 'take a recovery snapshot of',
 }
 
-/** What decides whether a person may command a device now. */
+/** The state of a device that decides whether a person may command it now. */
 export interface Readiness {
   readonly connected: boolean
   readonly capabilities: DeviceCapabilities
@@ -42,11 +42,11 @@ export function findCommandRefusal({ connected, capabilities }: Readiness, order
 /** A device that is to execute a command. */
 export type Commanded = Readiness & Pick<Device, 'id' | 'mac' | 'name' | 'siteId'>
 
-/** What the audit record of a command says. */
+/** The content of the audit record of a command. */
 export interface CommandAudit {
   /** Continues with the device: `Locate device`. */
   readonly message: string
-  /** Its further fields. */
+  /** Further fields of the record. */
   readonly after?: (commandId: string) => Readonly<Record<string, unknown>>
 }
 

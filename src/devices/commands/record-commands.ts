@@ -27,7 +27,7 @@ export async function recordCommandProgress(ctx: Context, advanced: readonly Adv
   await inTxByKeys(ctx, (tx) => updateCommandProgress(tx, advanced))
 }
 
-/** Commits the intent to send before anything is sent: after a crash it is known which commands may have run. */
+/** Commits the intent to send before anything is sent, so that after a crash it is certain which commands may have run. */
 export function recordCommandsSent(
   ctx: Context,
   nodeId: string,
@@ -51,7 +51,7 @@ const FORGOTTEN_AFTER_MS = 3_700_000
 /** Longer than a member of a Virtual Chassis or a node of a cluster takes to restart. */
 const AWAY_MS = 30 * 60_000
 
-/** Each expired command gets an audit record of its own; the next sweep continues. */
+/** Each expired command gets its own audit record; the next sweep continues. */
 const EXPIRED_PER_SWEEP = 500
 
 /** Ends commands that were never sent in time, and commands that a failing process sent and then forgot. */
@@ -66,7 +66,7 @@ export async function sweepCommands(ctx: Context): Promise<void> {
   })
 }
 
-/** The audit log and its webhook topic tell whoever requested the command that it was never sent. */
+/** The audit log and its webhook topic report to the requester that the command was never sent. */
 async function recordExpired(tx: Tx, at: Date): Promise<void> {
   const commands = await expireCommands(tx, { at, limit: EXPIRED_PER_SWEEP })
   const outcome = { text: 'It could not be sent in time' }

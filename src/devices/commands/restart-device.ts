@@ -35,7 +35,7 @@ export interface RestartReport {
 }
 
 /**
- * Queues restarts of the connected ones of the devices, with an event for each and one audit record.
+ * Queues restarts of the connected devices among those given, with an event for each and one audit record.
  * @throws AppError invalid, with every refused device and the reason, where a device is not in the site, can't restart
  *   that part alone, or is being upgraded, and where all devices are offline. Then no device restarts.
  */

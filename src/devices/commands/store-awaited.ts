@@ -3,7 +3,7 @@ import type { Reader } from '../../platform/db.ts'
 import { columnsOf, rowsAs } from '../../platform/rows.ts'
 import type { RestartParams } from './command.ts'
 
-/** SQL condition on a command: it restarts one member or node, which was asked to restart, and may not be back yet. */
+/** SQL condition on a command: it restarts one member or node, which was sent the request, and may not be back yet. */
 export function awaitsPart(command: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`coalesce(${command}.kind = 'restart' and ${command}.progress ->> 'step' in ('restart', 'return'), false)`
 }
@@ -13,7 +13,7 @@ export interface AwaitedRestart {
   readonly deviceId: string
   readonly callId: number
   readonly params: RestartParams
-  /** How long the part had been up before; null where it did not say so. */
+  /** How long the part had been up before; null if the device did not report it. */
   readonly uptimeS: number | null
   /** Service time of the last step of the command. */
   readonly progressMs: number

@@ -15,7 +15,10 @@ export interface ExpiredCommand {
   readonly expiresAt: Date
 }
 
-/** Ends queued commands that could not be sent in time, at most `limit`, the oldest first. Those of upgrades never expire. */
+/**
+ * Ends queued commands that could not be sent in time, at most `limit`, the oldest first. Commands of upgrades never
+ * expire.
+ */
 export async function expireCommands(
   tx: Tx,
   { at, limit }: { readonly at: Date; readonly limit: number },

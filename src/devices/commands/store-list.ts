@@ -15,7 +15,7 @@ export interface ListedCommand {
   readonly kind: CommandKind
   readonly params: Readonly<Record<string, unknown>>
   readonly state: CommandState
-  /** How it ended. Of a list, `text` of a success is absent: it may be long. */
+  /** The outcome. Lists omit the `text` of a success, which may be long. */
   readonly outcome: { readonly text?: string | null; readonly code?: string; readonly why?: string } | null
   readonly createdAt: Date
   readonly sentAt: Date | null

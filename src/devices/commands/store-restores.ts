@@ -2,11 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Tx, anyOf } from '../../platform/db.ts'
 
-/** A restore of the backup version whose effect is known now. */
+/** A restore of the backup version whose effect is known. */
 export interface SettledRestore {
   readonly orgId: string
   readonly deviceId: string
-  /** The backup version; null where the device did not say which one it has. */
+  /** The backup version; null if the device did not report it. */
   readonly version: string | null
   /** The version that the device reported last. */
   readonly firmware: string | null
@@ -16,8 +16,8 @@ export interface SettledRestore {
 const isUnsettled = sql`command.kind = 'restore_backup' and command.state in ('done', 'unknown') and command.settled_at is null`
 
 /**
- * Settles the restores of those of the devices that run their backup version, on every member. A device that did not say
- * which version that is must have booted since.
+ * Settles the restores of the given devices that run their backup version on every member. A device that did not report
+ * its backup version must have booted since.
  */
 export function settleCompletedRestores(tx: Tx, deviceIds: readonly string[], at: Date): Promise<SettledRestore[]> {
   const version = sql`command.params ->> 'version'`
@@ -32,7 +32,7 @@ export function settleCompletedRestores(tx: Tx, deviceIds: readonly string[], at
   )
 }
 
-/** Settles restores whose last sign of life was before `beforeMs` of service time. */
+/** Settles restores whose last evidence is from before `beforeMs` of service time. */
 export function settleLateRestores(tx: Tx, beforeMs: number, at: Date): Promise<SettledRestore[]> {
   return settle(tx, at, sql`coalesce(command.progress_ms, command.sent_ms) < ${beforeMs}`)
 }
@@ -54,8 +54,8 @@ async function settle(tx: Tx, at: Date, which: RawBuilder<unknown>): Promise<Set
 }
 
 /**
- * Returns those of the devices that are to restore their backup version or are booting it. A second restore would boot
- * the version that the first one has left. One whose outcome is unknown does not count, since a person may repeat it.
+ * Returns the given devices that are to restore their backup version or are booting it. A second restore would boot the
+ * version that the first one has left. A restore with an unknown outcome does not count, since a person may repeat it.
  */
 export async function listRestoringDevices(
   tx: Tx,

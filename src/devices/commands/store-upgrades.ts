@@ -128,8 +128,8 @@ export const disturbsUpgrade: RawBuilder<boolean> = sql<boolean>`(
         where own.device_id = command.device_id and own.state = 'queued' and own.site_upgrade_id = active.upgrade_id)))`
 
 /**
- * Returns the images that devices have downloaded and were not commanded to install since, by the id of the device, as
- * far as the commands say so.
+ * Returns the images that devices have downloaded, but have not been commanded to install since, by the id of the
+ * device. The commands are the only evidence.
  */
 export async function listStagedImages(
   reader: Reader,

@@ -46,7 +46,7 @@ export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly Ne
   wakeAfterCommit(tx, 'commands')
 }
 
-/** SQL condition on a device command; each half of it has an index of its own. */
+/** SQL condition on a device command; each of the two states has its own index. */
 export const isOpen = sql<boolean>`(state = 'queued' or state = 'sent')`
 
 /** Returns true if a command for the device is queued or in flight. */
@@ -84,16 +84,18 @@ function isDiagnosticKind(kind: RawBuilder<unknown>): RawBuilder<boolean> {
 
 /**
  * Marks the oldest queued command of each device as sent, if the device has a session on the node and nothing in
- * flight, and returns these commands. Nothing waits for a diagnostic command, which itself waits for all others, nor for
- * a part of the device to return. A restart waits while an upgrade runs on its device. The caller writes to the sockets once this has committed.
+ * flight, and returns these commands. Other commands don't wait for a diagnostic command, which waits for all others,
+ * nor for a part of the device to return. A restart waits while an upgrade runs on its device. The caller writes to the
+ * sockets once this has committed.
  */
 export async function claimQueuedCommands(
   tx: Tx,
   nodeId: string,
   { at, atMs, limit, rebooting }: { at: Date; atMs: number; limit: number; rebooting: readonly string[] },
 ): Promise<CommandToSend[]> {
-  // Nothing here is sorted: otherwise each of the many claims that process the queue would sort all of it. Each table
-  // is read by its key, row by row, as in rollout/store-targets.ts, because the planner treats a full queue as empty.
+  // The query sorts nothing: otherwise each of the many claims that process the queue would sort the whole queue. Each
+  // table is read by its key, row by row, as in rollout/store-targets.ts, because the planner treats a full queue as
+  // empty.
   const delays = (other: RawBuilder<unknown>) =>
     sql`(not ${isDiagnosticKind(other)} or ${isDiagnosticKind(sql`queued.kind`)})`
   const next = await sql<{ orgId: string; id: string }>`
@@ -151,7 +153,7 @@ export interface CallKey {
 
 const callColumns = columnsOf('deviceCommand', { deviceId: 'uuid', callId: 'integer' })
 
-/** Lists those of the calls' commands whose outcome is open, or unknown because their connection was lost. */
+/** Lists the calls' commands whose outcome is open, or unknown because their connection was lost. */
 export async function listUnansweredCommands(reader: Reader, calls: readonly CallKey[]): Promise<CommandToSend[]> {
   const found = await sql<CommandToSend>`
     select ${sentColumns}
@@ -204,7 +206,7 @@ const progressColumns = columnsOf('deviceCommand', {
   progressMs: 'float8',
 })
 
-/** Of several steps of one command, the last one counts. */
+/** If a command has several steps, the last one counts. */
 export async function updateCommandProgress(tx: Tx, advanced: readonly AdvancedCommand[]): Promise<void> {
   const rows = [...new Map(advanced.map((step) => [step.id, step])).values()]
   await sql`

@@ -16,8 +16,8 @@ const tag = { org: 'Orgs Devices', site: 'Sites Devices' } as const
 const needs = 'read'
 
 /**
- * Configurations that the service has sent to devices. It sends none: it stores documents of devices, whose changes are
- * in the audit log. So every search finds nothing. Source: contract, Orgs Devices and Sites Devices.
+ * Configurations sent to devices. The service sends none: it stores documents of devices, whose changes are in the
+ * audit log. So every search finds nothing. Source: contract, Orgs Devices and Sites Devices.
  */
 export const deviceConfigOperations: Operation[] = [
   searchOperation({

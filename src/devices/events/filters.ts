@@ -19,10 +19,10 @@ export const orgEventFilters = {
   device_type: choice(['ap', 'gateway', 'switch'], { all: 'all', default: 'ap' }),
 }
 
-/** What every event answers of its own row. */
+/** The fields that every event has in its own row. */
 const rowSorts = ['timestamp', 'id', 'mac', 'ap', 'type', 'device_type', 'org_id', 'site_id', 'text', 'count'] as const
 
-/** What else an event may have of the members of the topic `device-events`. */
+/** Further fields, which events may have as members of the topic `device-events`. */
 export const memberSorts = [
   'ap_name',
   'apfw',

@@ -4,7 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { findTroubledDevice } from './store-trouble.ts'
 
-/** What the gateway has observed of a device, beyond what the device reports of itself. */
+/** A problem that the gateway has observed with a device, which the device itself does not report. */
 export interface DeviceTrouble {
   readonly deviceId: string
   readonly type: keyof typeof endings

@@ -6,7 +6,7 @@ export type TroubledDevice = Pick<Selectable<DeviceTable>, 'orgId' | 'siteId' | 
   readonly firmware: string | null
 }
 
-/** Finds a claimed device by its id alone: the gateway knows devices before it knows their organizations. */
+/** Finds a claimed device by its id only: the gateway knows devices before it knows their organizations. */
 export async function findTroubledDevice(reader: Reader, deviceId: string): Promise<TroubledDevice | undefined> {
   const { rows } = await sql<TroubledDevice>`
     select device.org_id, device.site_id, device.mac, device.name, device.type, status.firmware

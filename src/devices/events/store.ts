@@ -33,7 +33,7 @@ type MemberSort = (typeof memberSorts)[number]
 type EventSort = (typeof eventSorts)[number]
 
 export interface EventSearch extends EventFilter {
-  /** The field of whose values only the last event each is found; null: every event is. */
+  /** Limits the result to the last event of each value of this field; null: no limit. */
   readonly lastBy: EventSort | null
   readonly sort: Sort<EventSort>
 }
@@ -107,7 +107,7 @@ export function searchEvents(
   )
 }
 
-/** The last event of each value; an event without a value is none of them. */
+/** Selects the last event of each value; events without a value are left out. */
 function lastOf(
   value: RawBuilder<unknown>,
   from: RawBuilder<unknown>,

@@ -1,6 +1,6 @@
 /**
- * What a device says of its hardware, in the same words for every protocol. A driver leaves out whatever the device does
- * not say. It is stored as a document, so its members are named as on the wire.
+ * The hardware that a device reports, in the same terms for every protocol. A driver leaves out what the device does
+ * not report. It is stored as a document, so its members are named as on the wire.
  */
 export interface Hardware {
   readonly unit: HardwareUnit
@@ -8,7 +8,7 @@ export interface Hardware {
   readonly members: readonly MemberHardware[]
 }
 
-/** Drivers cut what exceeds these limits, so that a device can't fill the database or an answer. */
+/** Drivers truncate what exceeds these limits, so that a device can't fill the database or an answer. */
 export const hardwareLimits = {
   members: 10,
   psus: 8,
@@ -20,7 +20,7 @@ export const hardwareLimits = {
   name: 64,
 } as const
 
-/** What the whole device is. */
+/** The device as a whole. */
 export interface HardwareUnit {
   /** The name that the device has in its own configuration. */
   readonly hostname?: string
@@ -39,7 +39,7 @@ export interface MemberHardware {
   readonly type?: string
   readonly vc_role?: 'master' | 'backup' | 'linecard'
   readonly vc_state?: 'present' | 'not-present'
-  /** Epoch seconds: when the device last said that the member is present. */
+  /** Epoch seconds: the last time the device reported the member as present. */
   readonly last_seen?: number
   /** Seconds at `last_seen`. */
   readonly uptime?: number
@@ -89,7 +89,7 @@ export interface VcLink {
   readonly neighbor_port_id?: string
 }
 
-/** Completes what a device says now by when it last had the members that are absent. */
+/** Adds to the reported hardware the time at which each absent member was last present. */
 export function withLastSeen(hardware: Hardware, before: Hardware | null, atS: number): Hardware {
   const known = new Map(before?.members.map((member) => [member.fpc_idx, member.last_seen]))
   const members = hardware.members.map((member) => {

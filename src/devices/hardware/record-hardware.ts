@@ -2,7 +2,7 @@ import type { Tx } from '../../platform/db.ts'
 import { withLastSeen } from './hardware.ts'
 import { type DeviceHardware, listKnownHardware, upsertHardware } from './store.ts'
 
-/** Keeps the last hardware of each device, whose status is locked. */
+/** Stores the last hardware of each device, whose status is locked. */
 export async function recordHardware(tx: Tx, received: readonly DeviceHardware[], at: Date): Promise<void> {
   if (received.length === 0) return
   const known = await listKnownHardware(tx, received)

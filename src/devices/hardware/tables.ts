@@ -13,7 +13,7 @@ declare module '../../platform/schema.ts' {
 export interface DeviceHardwareTable {
   orgId: string
   deviceId: string
-  /** That of the device, which never changes. */
+  /** The type of the device, which never changes. */
   type: DeviceType
   hardware: Json<Hardware>
   sku: GeneratedAlways<string | null>

@@ -17,7 +17,7 @@ export interface NewDeviceImage {
   readonly at: Date
 }
 
-/** Returns the size of the picture's file; 0 where there is none, or where it has not been measured. */
+/** Returns the size of the picture's file; 0 if there is none, or if it has not been measured. */
 export async function getDeviceImageBytes(
   reader: Reader,
   scope: InOrg,
@@ -44,7 +44,7 @@ export async function upsertDeviceImageRow(tx: Tx, scope: InOrg, image: NewDevic
   return replaced
 }
 
-/** @returns The name of the picture's file; null where there is none. The caller has locked the device. */
+/** @returns The name of the picture's file; null if there is none. The caller has locked the device. */
 export async function deleteDeviceImageRow(
   tx: Tx,
   scope: InOrg,

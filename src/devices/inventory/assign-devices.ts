@@ -41,7 +41,7 @@ export async function assignDevices(
   }
 }
 
-/** Takes devices out of their sites; they stay in the inventory. */
+/** Removes devices from their sites; they stay in the inventory. */
 export async function unassignDevices(
   tx: Tx,
   scope: OrgScope,
@@ -79,7 +79,7 @@ async function move(tx: Tx, scope: OrgScope, { devices, to, settings, at }: Move
   const moved = devices.filter(({ siteId }) => siteId !== to.siteId)
   const deviceEvents = moved.map((device) =>
     to.siteId === null
-      ? // The event goes to the site that loses the device, because no other site would hear of it.
+      ? // The event goes to the site that loses the device, because no other site would receive it.
         { device: deviceOfEvent(device), what: 'UNASSIGNED' as const, auditId }
       : { device: { ...deviceOfEvent(device), ...to }, what: 'ASSIGNED' as const, auditId },
   )

@@ -10,7 +10,7 @@ import { takeOverSessions } from '../sessions/take-over-session.ts'
 
 /**
  * Claims devices by the codes on their labels. A code that can't be claimed does not affect the others. A connected
- * device has its status at once.
+ * device gets its status immediately.
  * @param codes As the client wrote them.
  */
 export function claimDevices(ctx: Context, scope: InOrg, codes: readonly string[]): Promise<ClaimPlan> {

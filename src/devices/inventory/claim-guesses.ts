@@ -6,7 +6,7 @@ import type { ClaimPlan, Claimable } from './plan-claim.ts'
 import { NOT_FOUND } from './select-devices.ts'
 
 const WINDOW_S = 3600
-/** More codes than a careful import has wrong, and far too few to find one by chance. */
+/** More wrong codes than in a careful import, and far too few to guess one by chance. */
 const WRONG_CODES_PER_HOUR = 1000
 
 export interface Claimant {

@@ -2,7 +2,7 @@ import { plainClaimCode } from '../registry/claim-code.ts'
 import type { RegisteredDevice } from '../registry/store.ts'
 import { NOT_FOUND } from './select-devices.ts'
 
-/** What the registry of devices, or another one, knows of claimable hardware. */
+/** The entry of claimable hardware in the registry of devices, or in another registry. */
 export type Claimable = Pick<RegisteredDevice, 'id' | 'claimCode' | 'orgId'>
 
 export interface ClaimPlan<T extends Claimable = RegisteredDevice> {
@@ -19,8 +19,9 @@ export interface ClaimedByCode<T extends Claimable = RegisteredDevice> {
 }
 
 /**
- * Sorts claim codes into those to claim, duplicates and refusals. The code of another organization's device gets the answer
- * of an unknown one, so that nobody learns which codes exist. A second spelling of a code in the list counts as a duplicate.
+ * Sorts claim codes into codes to claim, duplicates and refusals. The code of another organization's device gets the
+ * same answer as an unknown code, so that nobody learns which codes exist. A second spelling of a code in the list
+ * counts as a duplicate.
  * @param codes As the client wrote them.
  * @param registered The registry's devices of these codes; others are ignored.
  */

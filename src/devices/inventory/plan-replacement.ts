@@ -18,10 +18,11 @@ export interface ReplacementPlan {
 const ON_THE_MAP = ['map_id', 'x', 'y']
 
 /**
- * Plans two devices after one has replaced the other. The replacement takes every field that is not to be discarded; a
- * discarded field stays with the replaced device, and the replacement keeps its own. Replacing back thus restores both.
- * @param discard Names of fields as on the wire; the pictures are `image1_url` to `image3_url`. A device that is not on
- *   the map has no position there either.
+ * Plans the documents of two devices after one has replaced the other. The replacement takes every field that is not to
+ * be discarded; a discarded field stays with the replaced device, and the replacement keeps its own. Replacing back
+ * thus restores both.
+ * @param discard Names of fields as on the wire; the pictures are `image1_url` to `image3_url`. A device without a map
+ *   has no position either.
  */
 export function planReplacement(
   replaced: DeviceDress,

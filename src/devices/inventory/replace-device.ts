@@ -76,7 +76,7 @@ export async function takePlace(tx: Tx, scope: InOrg, taking: PlaceTaking): Prom
     at,
   })
   const deviceEvents = [
-    // The event goes to the site that loses the device, because no other site would hear of it.
+    // The event goes to the site that loses the device, because no other site would receive it.
     { device: deviceOfEvent(replaced), what: 'UNASSIGNED' as const, text: `replaced by ${taken.mac}`, auditId },
     { device: deviceOfEvent(taken), what: 'ASSIGNED' as const, text: `replaces ${left.mac}`, auditId },
   ]

@@ -21,7 +21,7 @@ import {
 const tag = 'Orgs Inventory'
 
 /**
- * Devices that an organization owns: list, replace, search. Those that change edge appliances too are in
+ * Devices that an organization owns: list, replace, search. Operations that also change edge appliances are in
  * `mxedges/inventory`. Source: contract, Orgs Inventory.
  */
 export const inventoryOperations: Operation[] = [

@@ -16,7 +16,7 @@ export interface ChangeReport {
   readonly refused: readonly { readonly name: string; readonly reason: string }[]
 }
 
-/** What a device is named by. */
+/** The names of a device. */
 export interface Labelled {
   readonly id: string
   /** Null, as the serial: it has no label, so no name finds it. */
@@ -57,8 +57,8 @@ export function selectDevices<T extends Labelled>({ macs, serials }: DeviceNames
 }
 
 /**
- * Replaces the refusals of names that nothing has by the refusals of another kind of hardware. Of those names, the ones
- * that the other kind did not refuse are its own.
+ * Replaces the refusals of unknown names by the refusals of another kind of hardware. A name that the other kind did
+ * not refuse belongs to it.
  */
 export function settleUnknown<T extends { readonly reason: string }>(
   refused: readonly T[],

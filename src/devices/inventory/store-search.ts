@@ -15,7 +15,7 @@ import type { countFilters, counts, masterFilters, otherFilters, searchFilters, 
 
 export interface InventorySearch {
   readonly conditions: Conditions<typeof searchFilters>
-  /** On the MAC of Virtual Chassis. */
+  /** Conditions on the MAC of a Virtual Chassis. */
   readonly chassis: Conditions<typeof masterFilters>
   readonly other: Conditions<typeof otherFilters>
   readonly sort: Sort<(typeof searchSorts)[number]>

@@ -29,7 +29,7 @@ import {
   sizesOfDevices,
 } from '../store-lists.ts'
 
-/** A device of the inventory, or a member of a Virtual Chassis that has no device of its own. */
+/** A device of the inventory, or a member of a Virtual Chassis that has no device entry. */
 export interface InventoryItem {
   readonly id: string
   readonly orgId: string
@@ -48,13 +48,13 @@ export interface InventoryItem {
   readonly disconnectedAt: Date | null
   /** MAC of the Virtual Chassis it is a member of. */
   readonly vcMac: string | null
-  /** Null for a member, and for a device that said nothing of its hardware. */
+  /** Null for a member, and for a device that did not report its hardware. */
   readonly unit: HardwareUnit | null
 }
 
 export interface InventoryFilter {
   readonly conditions: Conditions<typeof inventoryFilters>
-  /** On the MAC of Virtual Chassis, of which the members are listed too; null: every device. */
+  /** A condition on the MAC of a Virtual Chassis, whose members are listed too; null: every device. */
   readonly vcMac: Condition | null
   /** Lists the members of Virtual Chassis too. */
   readonly withMembers: boolean
@@ -110,9 +110,9 @@ const memberFields = {
 }
 
 /**
- * Selects keys of members without a device of their own. Shared fields are taken from their chassis. A member that has
- * moved, and that its former chassis still names, belongs to the connected chassis. Members whose MAC the device does not
- * report have no id and no place in the list.
+ * Selects keys of members without a device entry. Shared fields are taken from their chassis. A member that has moved,
+ * and that its former chassis still names, belongs to the connected chassis. Members whose MAC the device does not
+ * report have no id and are not listed.
  */
 function membersOf(scope: SitesScope, { conditions, vcMac, onlyUnassigned }: InventoryFilter): RawBuilder<unknown> {
   const { serial, model, mac, ...shared } = conditions

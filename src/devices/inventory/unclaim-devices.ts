@@ -8,7 +8,7 @@ import { type Device, deleteDevices, deviceOfEvent, listDevicesInUpgrades, lockD
 import { clearOwner, lockRegistry } from '../registry/store.ts'
 
 /**
- * Releases devices from the organization: anybody who has their claim code may claim them next. A device in a running
+ * Releases devices from the organization: anyone with their claim code may claim them next. A device in a running
  * upgrade is refused, because its upgrade would never end.
  */
 export async function unclaimDevices(

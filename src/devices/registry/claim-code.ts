@@ -10,7 +10,10 @@ export function plainClaimCode(text: string): string | null {
   return ClaimCode.test(code) ? plainSpelling(code) : null
 }
 
-/** Returns a code, or a part of one, as stored codes spell it; a text of dashes alone, which no code has, as it is. */
+/**
+ * Returns a code, or a part of one, in the spelling of stored codes. A text that consists of dashes, which no code
+ * does, is returned unchanged.
+ */
 export function plainSpelling(part: string): string {
   const plain = part.replaceAll('-', '').toUpperCase()
   return plain === '' ? part : plain

@@ -1,6 +1,6 @@
 import type { DeviceType } from '../device.ts'
 
-/** Models that Signalbox knows by name. It accepts a device of any other model if its type is known otherwise. */
+/** Known models. A device of any other model is accepted if its type is known otherwise. */
 export const deviceModels: readonly { readonly model: string; readonly type: DeviceType }[] = [
   ...['AP12', 'AP24', 'AP32', 'AP33', 'AP34', 'AP43', 'AP45', 'AP47', 'AP63', 'AP64'].map(ap),
   ...['EAP101', 'EAP102', 'EAP104', 'EAP105', 'OAP101'].map(ap),

@@ -6,7 +6,7 @@ export interface ManifestRow<T extends string = DeviceType> {
   readonly mac: string
   readonly serial: string
   readonly model: string
-  /** Without it, the model's name decides. */
+  /** If absent, the model's name decides. */
   readonly type?: T
   readonly claim_code: string
 }
@@ -100,7 +100,7 @@ export function planImport<T extends string>(
     const known = byId.get(device.id)
     const holder = byCode.get(device.claimCode)
     const { mac } = device
-    // A registered device keeps a code of another length, so that its old manifest can be imported again.
+    // A registered device may keep a code of another length, so that its old manifest can be imported again.
     if (known !== undefined && isSame(known, device)) unchanged += 1
     else if (!isPortableClaimCode(device.claimCode))
       conflicts.push({ row, mac, column: 'claim_code', reason: 'claim_code must have 15 letters and digits' })

@@ -15,8 +15,8 @@ export type RegisteredDevice = Selectable<DeviceRegistryTable>
 const plainCode = sql<string>`upper(replace(claim_code, '-', ''))`
 
 /**
- * The registry has no tenant: knowing the claim code is what authorizes. Rows are locked by id, as connecting devices
- * lock them, to prevent deadlocks.
+ * The registry has no tenant: knowledge of the claim code authorizes. Rows are locked by id, as connecting devices lock
+ * them, to prevent deadlocks.
  * @param codes As plainClaimCode() returns them.
  */
 export function lockRegistryByCodes(tx: Tx, codes: readonly string[]): Promise<RegisteredDevice[]> {
@@ -55,7 +55,7 @@ export async function updateOwner(tx: Tx, scope: InOrg, deviceIds: readonly stri
     .execute()
 }
 
-/** Ends the organization's ownership: anybody who has the claim code may claim the devices next. */
+/** Ends the organization's ownership: anyone with the claim code may claim the devices next. */
 export async function clearOwner(tx: Tx, scope: OrgScope, deviceIds: readonly string[]): Promise<void> {
   await tx
     .updateTable('deviceRegistry')
@@ -65,7 +65,7 @@ export async function clearOwner(tx: Tx, scope: OrgScope, deviceIds: readonly st
     .execute()
 }
 
-/** Lists devices that nobody has claimed, for the operator of the installation; ordered by MAC. */
+/** Lists unclaimed devices, for the operator of the installation; ordered by MAC. */
 export function listUnclaimed(reader: Reader, page: Page): Promise<Paged<RegisteredDevice>> {
   const hits = reader.selectFrom('deviceRegistry').selectAll().where('orgId', 'is', null)
   return pageOf<RegisteredDevice>(reader, { hits, sizes: smallRows }, page)

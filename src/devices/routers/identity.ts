@@ -1,8 +1,8 @@
 const NAME = /^ssr-([0-9a-f]{12})$/
 
 /**
- * Returns the common name of a router's certificate; no MAC address alone, so that it opens no session of a device that
- * proves its identity otherwise.
+ * Returns the common name of a router's certificate. It is not a plain MAC address, so that it opens no session of a
+ * device that proves its identity otherwise.
  * @param mac Twelve lower-case hex digits.
  */
 export function routerNameOf(mac: string): string {

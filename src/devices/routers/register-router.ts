@@ -24,13 +24,13 @@ export const ROUTER_FAMILY = 'edge'
 /** A code that got into the wrong hands can't fill the inventory: so many registered routers may be in no site. */
 const MAX_UNASSIGNED = 1000
 
-/** What a router says when it registers. */
+/** The data that a router sends to register. */
 export interface RouterClaim {
   readonly code: string
   readonly mac: string
   readonly serial: string
   readonly model: string
-  /** Of the key that has signed the request, in hex. */
+  /** The hash of the key that has signed the request, in hex. */
   readonly keySha256: string
 }
 
@@ -40,9 +40,10 @@ export interface RegisteredRouter {
 }
 
 /**
- * Registers a router for the organization of the code. A device that nobody knows becomes a device of the organization;
- * one of its own SSR routers gets its key, but only once: the same key may register again, because an agent that has lost
- * our answer has to ask once more. Every other known device is refused, since the code proves nothing about it.
+ * Registers a router for the organization of the code. An unknown device becomes a device of the organization; one of
+ * its own SSR routers gets its key, but only once: the same key may register again, because an agent that did not
+ * receive our answer has to repeat the request. Every other known device is refused, since the code proves nothing
+ * about it.
  * @throws AppError invalid naming the field.
  */
 export async function registerRouter(ctx: Context, claim: RouterClaim): Promise<RegisteredRouter> {
@@ -103,7 +104,7 @@ async function assertRouterOf(tx: Tx, orgId: string, device: RegisteredDevice): 
     throw invalidField('mac', `${device.mac} has connected by another protocol, ${family}`)
 }
 
-/** The text is the same whoever has the device, or nobody. */
+/** The text does not depend on the owner of the device, nor on whether there is one. */
 function known(mac: string): AppError {
   return invalidField('mac', `${mac} is known already, and not in the inventory of this organization: claim it first`)
 }

@@ -1,7 +1,7 @@
 import { epochS } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 
-/** What a registration code allows: routers may register for the organization until it expires. */
+/** The grant of a registration code: routers may register for the organization until it expires. */
 export interface CodeGrant {
   readonly orgId: string
   /** Serial numbers of the only routers that may use it; null: any router. */
@@ -30,7 +30,7 @@ export function registrationCodeOf({ secrets }: Pick<Context, 'secrets'>, grant:
   return `${text}.${secrets.sign('router_registration', text)}`
 }
 
-/** Returns what the code allows; null for a code that was not made here, or that has expired. */
+/** Returns the grant of the code; null for a code of another service, and for an expired one. */
 export function parseRegistrationCode({ secrets, clock }: Keys, code: string): CodeGrant | null {
   const [text = '', signature = '', ...rest] = code.trim().split('.')
   if (rest.length > 0 || !secrets.verify('router_registration', text, signature)) return null

@@ -41,7 +41,7 @@ const commandOperations: Operation[] = (
   }),
 )
 
-/** The registration of SSR routers, whose agents have only a code before it. */
+/** The registration of SSR routers. Their agents have only a code until they are registered. */
 export function routerOperations(clock: Clock, gateway: AgentGateway): Operation[] {
   const throttle = createLoginThrottle(clock)
   return [

@@ -8,7 +8,7 @@ export function lockRegistered(tx: Tx, deviceId: string): Promise<RegisteredDevi
   return tx.selectFrom('deviceRegistry').selectAll().where('id', '=', deviceId).forUpdate().executeTakeFirst()
 }
 
-/** Inserts a device that nobody knows. @returns False if somebody inserted it at the same time. */
+/** Inserts an unknown device. @returns False if it was inserted concurrently. */
 export async function insertRegistered(
   tx: Tx,
   device: Omit<RegisteredDevice, 'orgId' | 'firmware' | 'lastSeenAt'>,
@@ -41,7 +41,7 @@ export async function findFamily(tx: Tx, deviceId: string): Promise<string | und
   return row?.family
 }
 
-/** Who a registered router is, and which key proves it. */
+/** The identity of a registered router, and the key that proves it. */
 export interface RouterKey {
   readonly orgId: string
   readonly deviceId: string

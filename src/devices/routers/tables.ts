@@ -7,7 +7,7 @@ declare module '../../platform/schema.ts' {
 export interface RouterKeyTable {
   orgId: string
   deviceId: string
-  /** Of the public key, in hex. */
+  /** The hash of the public key, in hex. */
   keySha256: string
   registeredAt: Date
 }

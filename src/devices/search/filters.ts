@@ -49,7 +49,7 @@ export const siteSearchFilters = {
 /** Source: contract, `searchOrgDevices`. */
 export const orgSearchFilters = { ...siteSearchFilters, site_id: id() }
 
-/** What searches answer of access points from their reports, by its names on the wire. */
+/** The fields of search results that access points report, by their names on the wire. */
 export const summaryFields = [
   'band_24_bandwidth',
   'band_24_channel',
@@ -68,7 +68,7 @@ export const summaryFields = [
   'lldp_system_name',
 ] as const
 
-/** What searches answer, `name` being a name that clients also know. */
+/** The fields by which clients may sort; `name` is an alias that clients use. */
 export const searchSorts = [
   'timestamp',
   'mac',

@@ -28,7 +28,7 @@ export const deviceSearchOperations: Operation[] = [
     at: orgSitesAndSite('/devices/search', { needs: 'read' }),
     query: { org: OrgDevicesSearch, site: SiteDevicesSearch },
     item: DeviceHitReply,
-    // Only a range that ends in the past limits the devices, which costs more than to read all of them.
+    // Only a range that ends in the past limits the devices, which costs more than reading all of them.
     keepsRange: false,
     parse: parseSearch,
     run: async (ctx, { scope, search }) => {

@@ -21,7 +21,7 @@ import type {
 } from './filters.ts'
 
 export interface DeviceSearch {
-  /** Those of the search of an organization include those of a site's. */
+  /** The filters of an organization's search include those of a site's. */
   readonly conditions: Conditions<typeof orgSearchFilters>
   /** Devices that were claimed later don't match; null means that all do. */
   readonly createdUntil: Date | null
@@ -54,7 +54,7 @@ export interface DeviceHit {
 // An array of values takes a fifth of the time of an object with their names.
 const shownSummary = sql`json_build_array(${sql.join(summaryFields.map((name) => deviceFields[name].value))})`
 
-/** Searches devices as they are now. */
+/** Searches the current state of devices. */
 export function searchDevices(
   reader: Reader,
   scope: SitesScope,
@@ -63,7 +63,7 @@ export function searchDevices(
   const filter = deviceFilterOf(deviceFields, conditions)
   return pageOfDevices<DeviceHit>(reader, scope, {
     filter: alsoPassing(filter, createdBy(createdUntil)),
-    // No device has what none reports: all are equal, and in the order of their ids.
+    // No device reports such a field: all are equal, and sorted by id.
     sort: { by: deviceFields[sort.by] ?? deviceFields.mac, direction: sort.direction },
     page,
     columns: sql`device.org_id, device.site_id, device.type, device.mac, device.serial, device.model, device.name,

@@ -136,7 +136,7 @@ function ofOthers(managed: boolean | null, numMembers: number) {
   return { managed: managed === true, num_members: numMembers, clustered: numMembers > 1 }
 }
 
-/** Clients take the channel width as a text here, and everywhere else as a number. Source: contract, `ap_search`. */
+/** Clients require the channel width as a text here, and everywhere else as a number. Source: contract, `ap_search`. */
 function presentSummaryOf({ summary }: DeviceHit): object {
   const shown: Record<string, string | number> = {}
   for (const [place, name] of summaryFields.entries()) {

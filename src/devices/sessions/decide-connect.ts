@@ -15,7 +15,7 @@ export interface ConnectDecision {
   readonly booted: boolean
   /** The outage that ends here had been announced. */
   readonly cameUp: boolean
-  /** It booted and was known before, so an event says so. */
+  /** True if a known device has booted, which an event then reports. */
   readonly restarted: boolean
 }
 

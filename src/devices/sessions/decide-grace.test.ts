@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Grace, updateGrace } from './decide-grace.ts'
 
 const SECOND = 1000
-/** How often a gateway checks. */
+/** The interval between checks of a gateway. */
 const LOOK_S = 5
 const MAX_S = 960
 
@@ -28,7 +28,8 @@ function triesAfter(outageS: number, tryS: number, count: number): number[] {
 }
 
 /**
- * @returns When the grace ends, in seconds since the gateway listens, where `backS` says when each device comes back.
+ * @param backS The time at which each device comes back. @returns The end of the grace period, in seconds since the
+ *   gateway began to listen.
  */
 function graceEnds(outageS: number, backS: readonly number[]): number {
   let grace: Grace | null = null

@@ -9,7 +9,7 @@ export interface Grace {
   readonly lost: number
   /** When a listening gateway first saw that they were lost. */
   readonly beganMs: number
-  /** How long the first of them had been trying by then. */
+  /** How long the earliest of them had been retrying at that time. */
   readonly outageMs: number
   /** When a lost device last came back; at first, the beginning. */
   readonly returnedMs: number
@@ -22,7 +22,7 @@ const LONGEST_STEP_MS = 900_000
 /** The time from a device's try until it is connected or knows that it failed. */
 const TRY_MS = 15_000
 const MIN_MS = 60_000
-/** One try after the longest pause. */
+/** One attempt after the longest pause. */
 const MAX_MS = LONGEST_STEP_MS + 4 * TRY_MS
 
 /**

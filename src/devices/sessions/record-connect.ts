@@ -80,8 +80,8 @@ async function withoutRevoked(tx: Tx, openings: readonly SessionOpening[]): Prom
 }
 
 /**
- * Drops the openings that name a registered SSR router without its key, by whatever protocol, and those with a key that
- * is no router's any more.
+ * Drops sessions that name a registered SSR router without its key, by whatever protocol, and those with a key that no
+ * longer belongs to a router.
  */
 async function withoutImpostors(tx: Tx, openings: readonly SessionOpening[]): Promise<readonly SessionOpening[]> {
   const registered = await listRouterKeys(

@@ -23,7 +23,7 @@ const OUTAGES_PER_PART = 1000
 const PARTS_PER_SWEEP = 10
 
 /**
- * Closes sessions whose sockets have closed, and appends the events of devices that are thereby down. A device with a
+ * Closes sessions whose sockets have closed, and appends the events of devices that are therefore down. A device with a
  * newer session is not down: only what was in flight on the old session is lost.
  */
 export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[]): Promise<void> {
@@ -42,8 +42,8 @@ export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[
 }
 
 /**
- * Marks the claimed devices as down. The events of those that were up follow at once, or when they have been away for
- * the updown threshold of their site.
+ * Marks the claimed devices as down. The events of devices that were up follow immediately, or after the updown
+ * threshold of their site.
  */
 export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], at: Date): Promise<void> {
   const known = await lockClaimedStatuses(tx, deviceIds)

@@ -19,7 +19,7 @@ import {
 const LEASE_MS = 30_000
 const LOST_PER_SWEEP = 1000
 
-/** Registers a gateway process, and closes what a former process with the same id left open. */
+/** Registers a gateway process, and closes the sessions that a former process with the same id left open. */
 export async function recordNodeStarted(ctx: Context, nodeId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
@@ -71,10 +71,7 @@ export function createLostDevicesSweep(ctx: Context, now: () => number): () => P
   }
 }
 
-/**
- * Returns the last time at which the node was certainly alive. The devices that it lost may have tried to come back
- * ever since.
- */
+/** Returns the last time at which the node was certainly alive. Its devices may have been retrying since then. */
 function lostAt(leaseUntil: Date | undefined, at: Date): Date {
   if (leaseUntil === undefined) return at
   const aliveAt = addMs(leaseUntil, -LEASE_MS)

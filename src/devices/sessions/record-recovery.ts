@@ -10,9 +10,9 @@ import { findOwner, lockClaimedStatuses } from './store.ts'
 const EXPIRES_MS = 60_000
 
 /**
- * Queues the reboot that a device in recovery mode requests. An unclaimed device gets none. Nor does a device that has
- * a command already, however often it asks, nor one in an upgrade: the upgrade decides about the device, which asks
- * again afterwards.
+ * Queues the reboot that a device in recovery mode requests. An unclaimed device gets none, nor does a device that
+ * already has a command, or one in an upgrade: the upgrade decides about the device, which repeats its request
+ * afterwards.
  */
 export async function recordRecovery(ctx: Context, deviceId: string): Promise<void> {
   const at = ctx.clock.now()

@@ -10,13 +10,13 @@ export async function insertNode(tx: Tx, nodeId: string, { at, until }: { at: Da
     .execute()
 }
 
-/** Returns until when the node was certainly alive; undefined = there is no such node. */
+/** Returns the time until which the node was certainly alive; undefined = there is no such node. */
 export async function findLease(tx: Tx, nodeId: string): Promise<Date | undefined> {
   const row = await tx.selectFrom('gatewayNode').select('leaseUntil').where('id', '=', nodeId).executeTakeFirst()
   return row?.leaseUntil
 }
 
-/** False when the node is gone because another one has closed its sessions. */
+/** False when the row is gone because another node has closed its sessions. */
 export async function renewLease(tx: Tx, nodeId: string, until: Date): Promise<boolean> {
   const renewed = await tx
     .updateTable('gatewayNode')

@@ -10,12 +10,12 @@ const outageColumns = columnsOf('deviceOutage', {
   dueAt: 'timestamptz',
 })
 
-/** The caller has locked the statuses of the devices; the same holds below. */
+/** The caller has locked the statuses of the devices; this also applies to the functions below. */
 export async function insertOutages(tx: Tx, outages: readonly Selectable<DeviceOutageTable>[]): Promise<void> {
   await insertRows(tx, outageColumns, outages, { tail: sql`on conflict do nothing` })
 }
 
-/** Lists devices whose outage is due to be announced, the longest due first. */
+/** Lists devices whose outage is due to be reported, the longest overdue first. */
 export async function listDueOutages(reader: Reader, now: Date, limit: number): Promise<string[]> {
   const rows = await reader
     .selectFrom('deviceOutage')

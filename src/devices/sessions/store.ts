@@ -9,13 +9,13 @@ import { type DeviceFacts, deviceIdOf, newClaimCode } from '../device.ts'
 /** A device that connects. */
 export interface SessionOpening {
   readonly mac: string
-  /** The protocol that it speaks. */
+  /** The protocol of the device. */
   readonly family: string
-  /** The organization whose credentials it proved; absent or null where it proved its own identity. */
+  /** The organization whose credentials it proved; absent or null if it proved its own identity. */
   readonly orgId?: string | null
   /** SHA-256 of the key that an SSR router has proved; absent for other devices. */
   readonly routerKey?: string
-  /** Of its client certificate: see plainSerial(). Absent for devices that prove a key. */
+  /** The serial number of its client certificate: see plainSerial(). Absent for devices that prove a key. */
   readonly certificateSerial?: string
   readonly facts: DeviceFacts
 }
@@ -108,7 +108,7 @@ export async function openSessions(
   })
 }
 
-/** A claimed device with its status, and with what events say about it. */
+/** A claimed device with its status, and with the fields that its events contain. */
 export interface ClaimedStatus {
   readonly orgId: string
   readonly deviceId: string
@@ -173,7 +173,7 @@ export async function findOwner(reader: Reader, deviceId: string): Promise<strin
   return row?.orgId
 }
 
-/** What a connection changes in the status of a claimed device. */
+/** The changes that a connection makes to the status of a claimed device. */
 export interface ConnectedStatus {
   readonly orgId: string
   readonly deviceId: string
@@ -233,7 +233,7 @@ export async function listOpenSessions(
       .where('device.orgId', '=', scope.orgId)
       .where('session.deviceId', '=', anyOf(deviceIds))
       .where('session.connected', '=', true)
-      // A session that proved another organization is that of somebody else.
+      // Excludes sessions that proved another organization: they belong to another tenant's device.
       .where((eb) => eb.or([eb('session.orgId', 'is', null), eb('session.orgId', '=', scope.orgId)]))
       .execute()
   )
@@ -257,8 +257,8 @@ export interface SessionKey {
 const keyColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bigint' })
 
 /**
- * Closes those of the sessions that are still the newest of their device, and returns them. They are locked in the
- * order of their devices, as in a connect, to prevent deadlocks with devices that come back meanwhile.
+ * Closes the given sessions that are still the newest of their device, and returns them. They are locked in the order
+ * of their devices, as in a connect, to prevent deadlocks with devices that reconnect.
  */
 export async function closeSessions(tx: Tx, keys: readonly SessionKey[], atMs: number): Promise<SessionKey[]> {
   const closed = await sql<SessionKey>`

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type KnownBoot, findNewBoot } from './decide-boot.ts'
 
-/** A device and its gateway, second by second: what is known follows from what was reported. */
+/** A device and its gateway, second by second: the reports determine the gateway's knowledge. */
 interface Life {
   readonly uptimeS: number
   readonly sinceReportS: number
@@ -17,7 +17,7 @@ const share = fc.double({ min: 0, max: 1, noNaN: true })
 const now = new Date('2026-11-20T12:00:00Z')
 const NOW_MS = 9e9
 
-/** Returns what is known `sinceReportS` after a report of `uptimeS`. */
+/** Returns the gateway's knowledge `sinceReportS` after a report of `uptimeS`. */
 function knownAfter({ uptimeS, sinceReportS }: Life, serviceShare = 1): KnownBoot {
   return {
     uptimeS,

@@ -40,7 +40,7 @@ export interface ReportTime {
 }
 
 /**
- * Returns the boot that a report proves, if it is another one than the known. An uptime below the former one proves a
+ * Returns the boot that a report proves, if it differs from the known one. An uptime below the former one proves a
  * boot. So does one that is shorter than the service time since then: service time neither jumps with the wall clock
  * nor counts outages of the service, so it can only be too short. Any other uptime continues the former one.
  */

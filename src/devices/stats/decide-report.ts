@@ -18,13 +18,13 @@ export interface Report {
   /** A boot that it reports. */
   readonly boot: ReportedBoot | null
   readonly firmware: FirmwareProgress | null
-  /** Its members, if they have changed since it last named them. */
+  /** Its members, if they have changed since the last report of them. */
   readonly members?: readonly VcMember[] | null
-  /** What it can do, if that has changed since it connected. */
+  /** Its capabilities, if they have changed since it connected. */
   readonly capabilities?: DeviceCapabilities | null
-  /** What it says of its hardware, if it does. */
+  /** Its hardware, if the report contains it. */
   readonly hardware?: Hardware | null
-  /** Null: the report says nothing of radios, ports and clients. */
+  /** Null: the report contains nothing about radios, ports and clients. */
   readonly telemetry: Telemetry | null
 }
 
@@ -61,8 +61,8 @@ export function decideReport(known: ReportedStatus, report: Report, time: Report
 }
 
 /**
- * Evidence from upgrades starts and ends an update; what the device reports only advances a running one. It never goes
- * back, because reports may arrive late.
+ * Evidence from upgrades starts and ends an update; reports of the device only advance a running one. Progress never
+ * decreases, because reports may arrive late.
  */
 function moveOn(update: FwUpdate | null, { operation, percent }: FirmwareProgress, at: Date): FwUpdate | null {
   if (update?.status !== 'inprogress') return update

@@ -1,6 +1,6 @@
 import { noteChanges } from '../../platform/changes.ts'
 
-/** Tells watchers that the statistics of devices have changed, once `tx` has committed. */
+/** Notifies watchers that the statistics of devices have changed, once `tx` has committed. */
 export function noteStats(tx: object, devices: readonly { readonly orgId: string; readonly deviceId: string }[]): void {
   noteChanges(
     tx,

@@ -17,7 +17,7 @@ import {
   sizesOfStats,
 } from '../store-lists.ts'
 
-/** A device with its last report; null for what it never reported. */
+/** A device with its last report; null for values that it never reported. */
 export type DeviceStats = Pick<
   Selectable<DeviceTable>,
   'orgId' | 'id' | 'siteId' | 'mac' | 'serial' | 'model' | 'type' | 'name' | 'doc' | 'createdAt' | 'modifiedAt'

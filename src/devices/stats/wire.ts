@@ -117,9 +117,8 @@ function presentCpu(cpu: number | null, report: DeviceStats['report']): Record<s
 }
 
 /**
- * Clients decode no statistics of switches and gateways without these fields. Nothing here has tags, and devices don't
- * report when they applied their configuration: zeros stand for "none". Source: contract, `stats_switch`,
- * `stats_gateway`.
+ * Clients can't decode statistics of switches and gateways without these fields. There are no tags, and devices don't
+ * report when they applied their configuration: zeros mean "none". Source: contract, `stats_switch`, `stats_gateway`.
  */
 function presentConfig({ load }: DeviceStats) {
   return {

@@ -2,7 +2,7 @@ import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 
-/** What an address is for. An address to post to reads nothing, and the other way round. */
+/** The purpose of an address. An address for uploads does not allow reading, and vice versa. */
 type Purpose = 'upload' | 'read'
 
 /** The file of a command. */
@@ -31,7 +31,7 @@ export function supportUploadUrl(ctx: UrlContext, ticket: SupportTicket): string
   return urlOf(ctx, 'upload', { ...ticket, expiresAt: addMs(ctx.clock.now(), UPLOAD_MS) })
 }
 
-/** Returns an address from which anybody who has it may read the file for an hour. */
+/** Returns an address whose holder may read the file for an hour. */
 export function supportReadUrl(ctx: UrlContext, ticket: SupportTicket): string {
   return urlOf(ctx, 'read', { ...ticket, expiresAt: addMs(ctx.clock.now(), READ_MS) })
 }

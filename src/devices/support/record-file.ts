@@ -30,13 +30,13 @@ async function getCommand(
   throw notFound(commandId)
 }
 
-/** The states of a command whose machine may be uploading: it may go on after its connection was lost. */
+/** The states of a command whose machine may be uploading: it may continue after its connection was lost. */
 const uploading: ReadonlySet<CommandState> = new Set(['sent', 'done', 'unknown'])
 
 /**
  * Returns the command of an upload, before the file is read.
- * @throws AppError not_found where the command is gone or not sent; forbidden where it has its file already, and its
- *   machine does not repeat commands.
+ * @throws AppError not_found if the command does not exist or was not sent; forbidden if it already has its file, and
+ *   its machine does not repeat commands.
  */
 export async function getAwaitedCommand(
   ctx: Context,
@@ -50,9 +50,9 @@ export async function getAwaitedCommand(
 }
 
 /**
- * Stores the file that a machine has uploaded, with an audit record. The file is gone when this throws, and when the
- * command has its file already.
- * @throws AppError invalid (empty); forbidden where another upload was faster, or the command is gone by now.
+ * Stores the file that a machine has uploaded, with an audit record. The file is deleted if this throws, and if the
+ * command already has its file.
+ * @throws AppError invalid (empty); forbidden if another upload was faster, or the command no longer exists.
  */
 export async function recordSupportFile(
   ctx: Context,
@@ -99,7 +99,7 @@ export interface OpenSupportFile {
   readonly bytes: number
 }
 
-/** @throws AppError not_found where the command or its file is gone. */
+/** @throws AppError not_found if the command or its file does not exist. */
 export async function openSupportFile(
   ctx: Context,
   { files, sources }: { readonly files: Pick<SupportFiles, 'dir'>; readonly sources: readonly SupportSource[] },
@@ -116,10 +116,10 @@ export async function openSupportFile(
 
 export interface FileToDelete {
   readonly storage: SupportFiles
-  /** Those of the machine. */
+  /** The files of the machine. */
   readonly files: FilesOf
   readonly id: string
-  /** For the audit log. */
+  /** The subject of the audit record. */
   readonly of: { readonly title: string; readonly siteId: string | null; readonly deviceId?: string }
 }
 

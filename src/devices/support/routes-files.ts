@@ -11,7 +11,7 @@ import { getAwaitedCommand, openSupportFile, recordSupportFile } from './record-
 import type { SupportSource } from './source.ts'
 import type { SupportFiles } from './support-files.ts'
 
-/** A client that accepts no data for this long is gone, whatever the state of its socket. */
+/** A client that accepts no data for this long counts as gone, whatever the state of its socket. */
 const IDLE_MS = 60_000
 
 const url = '/support-files/:org_id/:command_id/:expires/:signature'

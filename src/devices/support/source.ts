@@ -5,9 +5,9 @@ import type { CommandState } from '../tables.ts'
 /** The command for which a machine uploads a file. */
 export interface SupportCommand {
   readonly state: CommandState
-  /** By what the machine names itself in its upload. */
+  /** The machine's own name in its upload. */
   readonly machine: string
-  /** What `machine` is, for the message where another one is sent. */
+  /** A description of `machine`, for the message about a mismatch. */
   readonly machineIs: string
   /** The machine, for the audit log. */
   readonly title: string
@@ -26,9 +26,9 @@ export interface SupportCommand {
 
 /** Machines of one kind that upload support files for their commands. */
 export interface SupportSource {
-  /** Where the commands are: those to edge appliances have a table of their own. */
+  /** True if the commands are those of edge appliances, which have their own table. */
   readonly ofMxedge: boolean
   findCommand(reader: Reader, scope: InOrg, commandId: string): Promise<SupportCommand | undefined>
-  /** Locks the command against its deletion. @returns False where it is gone. */
+  /** Prevents the deletion of the command. @returns False if it does not exist. */
   shareCommand(tx: Tx, scope: InOrg, commandId: string): Promise<boolean>
 }

@@ -39,7 +39,7 @@ export async function findSupportFile(reader: Reader, files: FilesOf, id: string
   return rows[0]
 }
 
-/** @returns The name of the file on disk; undefined where there is none. */
+/** @returns The name of the file on disk; undefined if there is none. */
 export async function deleteSupportFileRow(
   tx: Tx,
   scope: InOrg,
@@ -99,7 +99,7 @@ export async function insertSupportFile(
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Of the names, returns those that a row has. Files have no tenant, so this reads across organizations. */
+/** Returns those of the names that have a row. Files have no tenant, so this reads across organizations. */
 export async function filterKnownNames(reader: Reader, names: readonly string[]): Promise<Set<string>> {
   const rows = await reader.selectFrom('supportFile').select('name').where('name', '=', anyOf(names)).execute()
   return new Set(rows.map(({ name }) => name))

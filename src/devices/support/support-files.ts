@@ -6,7 +6,7 @@ import type { UploadQuota } from '../../platform/storage/upload-quota.ts'
 import { emptyIncoming } from '../../platform/storage/uploads.ts'
 import { filterKnownNames } from './store.ts'
 
-/** Where the files are that devices collect for their maker's support. */
+/** The folder of the files that devices collect for their maker's support. */
 export interface SupportFiles {
   /** Absolute path. */
   readonly dir: string
@@ -17,7 +17,7 @@ export interface SupportFiles {
 
 export const MAX_SUPPORT_FILE_BYTES = 64 * 1024 * 1024
 
-/** Creates the folders and removes what a crash left behind: partial uploads, and files without a row. */
+/** Creates the folders and removes leftovers of a crash: partial uploads, and files without a row. */
 export async function sweepSupportFiles(
   ctx: Pick<Context, 'db' | 'log'>,
   { dir }: Pick<SupportFiles, 'dir'>,

@@ -31,7 +31,7 @@ export function checkSupport({ info = 'full', node }: Static<typeof SupportBody>
 
 export const SupportSession = named('SupportSession', Type.Object({ session: Uuid }))
 
-/** What the files of all machines have. */
+/** The properties that the files of all machines have. */
 export const supportFileProperties = {
   id: Type.String({ format: 'uuid', description: 'also of the command' }),
   bytes: Type.Integer(),

@@ -31,7 +31,7 @@ export interface Bucket {
   readonly uptime?: number
 }
 
-/** What one report adds to a bucket. */
+/** The contribution of one report to a bucket. */
 export interface Sample {
   readonly values: { readonly [M in Mean]?: number }
   readonly rx_bytes?: number
@@ -39,7 +39,7 @@ export interface Sample {
   readonly uptime?: number
 }
 
-/** @param known The former report since the device started. @param told With its rates. */
+/** @param known The former report since the device started. @param told The new report, with its rates. */
 export function sampleOf(known: TimedTelemetry | null, told: TimedTelemetry): Sample {
   const { telemetry } = told
   const { cpu_percent: cpu, memory_total: total, memory_free: free, num_clients: clients, uptime_s } = telemetry.unit

@@ -3,9 +3,9 @@ import type { Port } from './telemetry.ts'
 /** A port whose link has come up or gone down since the last report. */
 export interface PortChange {
   readonly port: string
-  /** Whether it has a link now. */
+  /** True if it has a link now. */
   readonly up: boolean
-  /** How often the link has changed: more than once where several reports arrived together. */
+  /** How often the link has changed: more than once if several reports arrived together. */
   readonly count: number
 }
 
@@ -13,7 +13,7 @@ export interface PortChange {
 export const MAX_PORT_CHANGES = 96
 
 /**
- * Compares the ports of consecutive reports. A port that was not reported before, or whose link is not known, has not
+ * Compares the ports of consecutive reports. A port that was not reported before, or whose link is unknown, has not
  * changed.
  * @param reports The oldest first, beginning with the last one that is known of the same boot.
  * @returns At most MAX_PORT_CHANGES, in the order of the last report.

@@ -8,13 +8,14 @@ export interface TimedTelemetry {
 
 /** Uptimes are whole seconds, so shorter intervals would give no useful rate. */
 export const MIN_INTERVAL_S = 5
-/** Rates are those of now; over a longer gap they would be an average of a time that nobody saw. */
+/** Rates are current values; over a longer gap they would average a time without observations. */
 const MAX_INTERVAL_S = 600
 
 /**
- * Adds what follows from the counters of two reports: bits per second, and how busy the channels were. Counters that
- * went back give no rate, and nothing follows across a restart of the device.
- * @param known Null: there is no former report since the device started. The shares are then those since its radios started.
+ * Adds the values that follow from the counters of two reports: bits per second, and channel utilization. Counters that
+ * decreased give no rate, and nothing follows across a restart of the device.
+ * @param known Null: there is no former report since the device started. The shares are then those since its radios
+ *   started.
  */
 export function decideRates(known: TimedTelemetry | null, told: TimedTelemetry): Telemetry {
   const { telemetry } = told
@@ -75,7 +76,7 @@ export function increaseOf(then: number | undefined, now: number | undefined): n
 
 type Busy = Pick<Radio, 'util_all' | 'util_tx' | 'util_non_wifi'>
 
-/** Nothing follows without a comparable former report; then what firmware computes itself remains. */
+/** Without a comparable former report, only the values that firmware computes itself remain. */
 function busyOf(now: Radio, then: Radio | undefined, intervalS: number | null): Busy {
   if (then === undefined || intervalS === null || then.band !== now.band || then.channel !== now.channel) return {}
   return intervalS < MIN_INTERVAL_S ? keptOf(then) : sharesOf(passed(then.airtime, now.airtime))
@@ -104,7 +105,7 @@ function sharesOf(airtime: Airtime | undefined): Busy {
   return {
     util_all: percent(busy),
     ...(tx !== undefined && { util_tx: percent(tx) }),
-    // The channel was busy, and neither sending nor receiving a frame explains it.
+    // The channel was busy, though the radio was neither sending nor receiving a frame.
     ...(rx !== undefined && tx !== undefined && { util_non_wifi: percent(busy - rx - tx) }),
   }
 }

@@ -24,8 +24,8 @@ interface RecordTime {
 }
 
 /**
- * Keeps the last report of each device, and stores its buckets that are over. The bucket of the present ten minutes is
- * in the row of the report, so it needs no write of its own and survives a crash.
+ * Stores the last report of each device, and its completed buckets. The bucket of the current ten minutes is in the row
+ * of the report, so it needs no separate write and survives a crash.
  * @returns The changes of links, by device.
  */
 export async function recordTelemetry(

@@ -36,7 +36,7 @@ const RadioMacsReply = named(
   }),
 )
 
-/** What follows from the reports of devices. Source: contract, Orgs Devices and Sites Stats, Devices. */
+/** Statistics from the reports of devices. Source: contract, Orgs Devices and Sites Stats, Devices. */
 export const telemetryOperations: Operation[] = [
   listOperation({
     id: 'listOrgApsMacs',

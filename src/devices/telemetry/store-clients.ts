@@ -9,7 +9,7 @@ export interface DeviceClients {
   readonly siteId: string
   /** True while the rates are those of now. */
   readonly isLive: boolean
-  /** Null before the first report in this site: what the device reported in another one is not shown here. */
+  /** Null before the first report in this site: reports from another site are not shown here. */
   readonly clients: { readonly wireless: readonly WirelessClient[]; readonly wired: readonly WiredClient[] } | null
   readonly reportedAt: Date | null
 }

@@ -5,11 +5,11 @@ import type { Reader } from '../../platform/db.ts'
 /** The switches or gateways of a site. */
 export interface MetricsOf {
   readonly type: 'switch' | 'gateway'
-  /** Of this device alone; null for all. */
+  /** Limits the metrics to this device; null for all. */
   readonly mac: string | null
 }
 
-/** How many names of devices an answer has at most. */
+/** The maximum number of device names in an answer. */
 export const MAX_SYSTEM_NAMES = 1000
 
 export interface PortTotals {
@@ -39,13 +39,13 @@ export async function findPortTotals(reader: Reader, scope: SiteScope, of: Metri
 export interface ConfigTotals {
   /** The devices that have reported the version of a configuration. */
   readonly reported: number
-  /** Those that have applied the newest configuration that they received. */
+  /** The number of devices that have applied the newest configuration that they received. */
   readonly applied: number
 }
 
 /**
- * Counts the devices that have applied their configuration. A device that has none reports version 0, and does not count.
- * A report of the applied version alone may be newer than that of the received one, so a greater version is applied too.
+ * Counts the devices that have applied their configuration. A device without one reports version 0, and does not count.
+ * The applied version may be reported later than the received one, so a greater version counts as applied too.
  */
 export async function findConfigTotals(reader: Reader, scope: SiteScope, of: MetricsOf): Promise<ConfigTotals> {
   const { rows } = await sql<ConfigTotals>`
@@ -67,17 +67,17 @@ export async function findConfigTotals(reader: Reader, scope: SiteScope, of: Met
 export interface MajorVersion {
   readonly model: string
   readonly version: string
-  /** How many run it. */
+  /** The number of devices that run it. */
   readonly count: number
-  /** The devices of the model whose version is known. */
+  /** The number of devices of the model whose version is known. */
   readonly total: number
   /** The names of those that run another one; the MAC of a device without a name. */
   readonly others: readonly string[]
 }
 
 /**
- * Lists the major versions of devices by model. Of versions that equally many run, the greater one counts. The names
- * are the first MAX_SYSTEM_NAMES, by model and MAC.
+ * Lists the major versions of devices by model. If equally many devices run two versions, the greater one counts. The
+ * names are the first MAX_SYSTEM_NAMES, by model and MAC.
  */
 export async function listMajorVersions(reader: Reader, scope: SiteScope, of: MetricsOf): Promise<MajorVersion[]> {
   const { rows } = await sql<MajorVersion>`

@@ -95,7 +95,7 @@ export interface NewSummary extends DeviceKey, DeviceSummary {
   readonly type: DeviceType
 }
 
-/** What never changes of the summary of a device. */
+/** The columns of a device's summary that never change. */
 const fixedColumns: ReadonlySet<string> = new Set(['orgId', 'deviceId', 'type'])
 
 /** Writes the summaries that differ from the known ones. */

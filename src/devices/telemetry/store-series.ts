@@ -5,7 +5,7 @@ import { columnsOf, insertRows } from '../../platform/rows.ts'
 import { type Bucket, meanOf } from './decide-bucket.ts'
 import type { DeviceKey } from './store-reports.ts'
 
-/** How many full days the buckets are kept, for preparePartitions(). */
+/** The number of full days for which buckets are stored, for preparePartitions(). */
 export const keptDays = { device_series: 2 } as const
 
 const seriesColumns = columnsOf('deviceSeries', {
@@ -27,7 +27,7 @@ const seriesColumns = columnsOf('deviceSeries', {
   clients6: 'real',
 })
 
-/** A bucket that a clock set back makes twice keeps its first values. */
+/** If the clock was set back and a bucket is made twice, its first values stay. */
 export async function insertBuckets(
   tx: Tx,
   buckets: readonly (DeviceKey & { readonly bucket: Bucket })[],
@@ -81,9 +81,9 @@ export interface SeriesRange {
 }
 
 /**
- * Lists the buckets of a device of the site that begin in the range, the one that is not over included, in the order of
- * time. Those that began before the device came into the site are left out: another site may not see them.
- * @returns Undefined where the site has no such device.
+ * Lists the buckets of a device of the site that begin in the range, including the current one, in the order of time.
+ * Buckets that began before the device came into the site are left out: another site may not see them.
+ * @returns Undefined if the site has no such device.
  */
 export async function listBuckets(
   reader: Reader,

@@ -4,7 +4,7 @@ import type { Band, Neighbor, Port, Telemetry } from './telemetry.ts'
 
 export type DeviceSummary = Omit<Selectable<DeviceSummaryTable>, 'orgId' | 'deviceId' | 'type'>
 
-/** What searches and metrics need of a report. */
+/** Returns the fields of a report that searches and metrics need. */
 export function summaryOf(telemetry: Telemetry): DeviceSummary {
   const { radios, ports } = telemetry
   const uplink = uplinkOf(telemetry)
@@ -25,7 +25,7 @@ export function summaryOf(telemetry: Telemetry): DeviceSummary {
   }
 }
 
-/** The port that clients call `eth0`: that of this name, else the first uplink. */
+/** Returns the port that clients call `eth0`: the port of this name, or else the first uplink. */
 export function uplinkOf({ ports }: Pick<Telemetry, 'ports'>): Port | null {
   return ports.find(({ id }) => id === 'eth0') ?? ports.find(({ uplink }) => uplink === true) ?? null
 }
@@ -53,17 +53,17 @@ function radioColumns({ radios }: Telemetry) {
   }
 }
 
-/** What statistics add to each port, radio and interface besides the values of the report. */
+/** The bytes that statistics add to each port, radio and interface besides the values of the report. */
 const ITEM_BYTES = 640
 
-/** At most how many bytes statistics show of a report: `wire-report.test.ts` compares them. */
+/** Returns an upper bound for the bytes of a report in statistics: `wire-report.test.ts` compares them. */
 export function shownBytesOf({ unit, radios, ports, interfaces, neighbors }: Telemetry): number {
   const items = radios.length + ports.length + interfaces.length + neighbors.length
   // Ports and neighbors are shown in two places.
   return 512 + 2 * Buffer.byteLength(JSON.stringify([unit, ports, interfaces, neighbors])) + items * ITEM_BYTES
 }
 
-/** In steps, so that a counter with one more digit changes nothing. */
+/** Rounds up in steps, so that a counter with one more digit changes nothing. */
 function stepOf(bytes: number): number {
   return 2 ** Math.ceil(Math.log2(bytes))
 }

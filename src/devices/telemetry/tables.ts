@@ -27,7 +27,7 @@ export interface DeviceReportTable {
 export interface DeviceSummaryTable {
   orgId: string
   deviceId: string
-  /** That of the device, which never changes. */
+  /** The type of the device, which never changes. */
   type: DeviceType
   band24Channel: number | null
   band24Bandwidth: number | null
@@ -50,7 +50,7 @@ export interface DeviceSummaryTable {
   reportBytes: number
 }
 
-/** A bucket of ten minutes; null for what no report in it had. */
+/** A bucket of ten minutes; null for values that none of its reports had. */
 export interface DeviceSeriesTable {
   orgId: string
   deviceId: string

@@ -1,7 +1,7 @@
 /**
- * What a device reports of itself at one moment, in the same words for every protocol. A driver decodes its messages to
- * it and leaves out whatever the device did not report. It is stored as a document, so its members are named as on the
- * wire.
+ * The report of a device about itself at one moment, in the same terms for every protocol. A driver decodes its
+ * messages to it and leaves out what the device did not report. It is stored as a document, so its members are named as
+ * on the wire.
  */
 export interface Telemetry {
   readonly unit: Unit
@@ -10,13 +10,13 @@ export interface Telemetry {
   /** Interfaces with addresses or counters that are not physical ports. */
   readonly interfaces: readonly Interface[]
   readonly neighbors: readonly Neighbor[]
-  /** Its latest scan; kept from report to report until there is a newer one. */
+  /** Its latest scan, carried over from report to report until there is a newer one. */
   readonly scan?: Scan
   readonly wireless: readonly WirelessClient[]
   readonly wired: readonly WiredClient[]
 }
 
-/** Drivers cut what exceeds these limits, so that a device can't fill the database or an answer. */
+/** Drivers truncate what exceeds these limits, so that a device can't fill the database or an answer. */
 export const telemetryLimits = {
   radios: 8,
   bssids: 32,
@@ -36,7 +36,7 @@ export const telemetryLimits = {
 /** Values of the whole device. */
 export interface Unit {
   readonly uptime_s?: number
-  /** Of all processors together, 0 to 100. */
+  /** The load of all processors together, 0 to 100. */
   readonly cpu_percent?: number
   /** Averages over 1, 5 and 15 minutes. */
   readonly load_avg?: readonly number[]
@@ -60,7 +60,7 @@ export interface Unit {
   readonly num_macs?: number
 }
 
-/** What a device has counted since it started, seen from the device. */
+/** The counts of a device since it started, from the device's point of view. */
 export interface Counters {
   readonly rx_bytes?: number
   readonly tx_bytes?: number
@@ -68,7 +68,7 @@ export interface Counters {
   readonly tx_pkts?: number
 }
 
-/** Follow from the counters of two reports; absent in what a driver decodes. */
+/** Computed from the counters of two reports; absent in what a driver decodes. */
 export interface Rates {
   readonly rx_bps?: number
   readonly tx_bps?: number
@@ -152,9 +152,9 @@ export interface Neighbor {
   readonly forwards: boolean
 }
 
-/** What an access point hears of other access points. */
+/** The other access points that an access point hears. */
 export interface Scan {
-  /** When it was reported, in epoch seconds; absent in what a driver decodes. */
+  /** The time of its report, in epoch seconds; absent in what a driver decodes. */
   readonly at_s?: number
   readonly cells: readonly ScannedCell[]
 }

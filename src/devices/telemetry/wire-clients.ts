@@ -4,7 +4,7 @@ import { addMs, epochS } from '../../platform/clock.ts'
 import type { DeviceClients } from './store-clients.ts'
 import type { WiredClient, WirelessClient } from './telemetry.ts'
 
-/** Of a wireless client, as it has counted; zeros for a wired one. */
+/** The counters of a wireless client; zeros for a wired one. */
 const traffic = {
   rx_bps: Type.Integer(),
   tx_bps: Type.Integer(),
@@ -17,8 +17,8 @@ const traffic = {
 }
 
 /**
- * A client of a device. Typed clients know wireless ones alone and require most of their fields, so that a wired one has
- * them as well; empty texts, zeros and the null UUID stand for what no device reports. Source: contract,
+ * A client of a device. Typed clients know only wireless ones and require most of their fields, so a wired client has
+ * them too: empty texts, zeros and the null UUID mean that no device reports the value. Source: contract,
  * `stats_wireless_client`.
  */
 export const ClientReply = named(

@@ -74,7 +74,7 @@ export interface SiteMetrics {
   readonly versions: readonly MajorVersion[]
 }
 
-/** @param rest Null: not asked for. */
+/** @param rest Null if the request excludes them. */
 export function presentSwitchMetrics(ports: PortTotals, rest: SiteMetrics | null): Static<typeof SwitchMetricsReply> {
   return {
     ...presentPorts(ports),

@@ -25,7 +25,7 @@ export interface ReportedDevice {
   readonly isLive: boolean
 }
 
-/** What the last report adds to the statistics of an access point. Source: contract, `stats_ap`. */
+/** Presents the fields that the last report adds to the statistics of an access point. Source: contract, `stats_ap`. */
 export function presentApReport(device: ReportedDevice): Shown {
   const { report } = device
   const { unit, radios, ports, neighbors } = report
@@ -45,7 +45,7 @@ export function presentApReport(device: ReportedDevice): Shown {
   }
 }
 
-/** What it adds to those of a switch or a gateway. Source: contract, `stats_switch`, `stats_gateway`. */
+/** As presentApReport(), for a switch or a gateway. Source: contract, `stats_switch`, `stats_gateway`. */
 export function presentWiredReport(device: ReportedDevice): Shown {
   const { unit, ports, interfaces, neighbors } = device.report
   const wired = { total: { num_wired_clients: unit.num_wired } }
@@ -99,7 +99,7 @@ interface PortPlace {
   readonly neighbors: readonly Neighbor[]
 }
 
-/** Clients require the addresses, and the site: empty texts and zeros stand for "not reported". */
+/** Clients require the addresses and the site: empty texts and zeros mean "not reported". */
 function presentPort({ id, ...port }: Port, { device, neighbors }: PortPlace): Shown {
   const neighbor = neighborAt({ neighbors }, { id })
   return {
@@ -169,7 +169,7 @@ function presentNeighbor({ chassis_id, system_name, system_desc, port_id, port_d
   })
 }
 
-/** Leaves out what the device did not report. */
+/** Leaves out the fields that the device did not report. */
 function known(members: Shown): Shown {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }

@@ -6,10 +6,10 @@ import { invalidField } from '../../platform/errors.ts'
 import { BUCKET_S } from './decide-bucket.ts'
 import type { SeriesPoint } from './store-series.ts'
 
-/** Longer than what is kept, and still a small answer. */
+/** Longer than the series are stored, and still a small answer. */
 const MAX_RANGE_S = 7 * 24 * 3600
 
-/** How each field follows from a bucket. */
+/** How each field is computed from a bucket. */
 const fields = {
   cpu: ({ cpu }) => cpu,
   memory: ({ memory }) => memory,

@@ -12,7 +12,7 @@ export interface TableDevice {
   readonly doc: Readonly<Record<string, unknown>>
 }
 
-/** Facts, which a returned table may contain as they are. */
+/** Facts, which a returned table may contain unchanged. */
 const facts = ['serial', 'model', 'type'] as const
 const numbers = ['x', 'y', 'height', 'orientation'] as const
 const texts = ['map_id', 'role', 'notes'] as const
@@ -21,8 +21,8 @@ export const documentColumns = ['map_id', ...numbers, 'role', 'notes'] as const
 const columns: readonly string[] = ['mac', ...facts, 'name', ...documentColumns]
 
 /**
- * Encodes a CSV with a header line and a row for each device; a missing value is an empty cell. Whoever names a device can
- * make no spreadsheet of somebody else calculate.
+ * Encodes a CSV with a header line and a row for each device; a missing value is an empty cell. The name of a device
+ * can't act as a formula in somebody's spreadsheet.
  */
 export function encodeTable(devices: readonly TableDevice[]): string {
   return [columns, ...devices.map(rowOf)].map(encodeCsvRow).join('')
@@ -41,7 +41,7 @@ function cellOf(value: unknown): string {
 /** A row in the form of a device's document. */
 export interface TableItem {
   readonly line: number
-  /** As written in the table; empty where there is none. */
+  /** As written in the table; empty if there is none. */
   readonly mac: string
   /** In wire shape and unchecked: a malformed number stays a text. */
   readonly item: Readonly<Record<string, unknown>>

@@ -14,7 +14,7 @@ import { type Device, lockDevicesBy } from '../store.ts'
 import { shareMapsOfSite } from '../../maps/store-share.ts'
 import { updateDevices } from './store.ts'
 
-/** What identifies the device of an item. MACs are in lower case without separators. */
+/** The identity of the device of an item. MACs are in lower case without separators. */
 export type ImportKey = { readonly field: 'mac' | 'id' | 'serial'; readonly value: string }
 
 export interface ImportItem {

@@ -19,7 +19,7 @@ import {
 const MAX_ITEMS = 5000
 export const MAX_TABLE_BYTES = 1024 * 1024
 
-/** The body of an update, with what identifies the device. */
+/** The body of an update, and the identity of the device. */
 const ImportedDevice = named(
   'DeviceImport',
   Type.Object(
@@ -81,7 +81,7 @@ function parseItems(raw: readonly RawItem[]): ImportItem[] {
   return items
 }
 
-/** @returns What identifies the device of an item, or the reason why nothing does. */
+/** @returns The identity of the device of an item, or the reason why it has none. */
 function keyOf({ mac, id, serial }: RawItem['item']): ImportKey | string {
   if (typeof mac === 'string' && (mac !== '' || (!id && !serial))) {
     const value = parseMac(mac)
