@@ -1,10 +1,10 @@
 import { networkOf } from '../platform/network-of.ts'
 
 export interface AdmissionLimits {
-  /** The sustained rate of new connections, and how many may come at once. */
+  /** The sustained rate of new connections, and the number that may arrive at once. */
   readonly perSecond: number
   readonly burst: number
-  /** Handshakes under way at once: each costs processor time and memory before the peer has proved anything. */
+  /** The number of concurrent handshakes: each costs processor time and memory before the peer has proved anything. */
   readonly handshakes: number
   /** How long a connection waits before it is refused. No more connections wait than the rate admits in that time. */
   readonly waitMs: number
@@ -31,12 +31,12 @@ interface Network<T> {
 const FORGOTTEN = 0.01
 
 /**
- * Decides when TLS begins on new connections. TLS can't keep up with a fleet that retries without jitter, so connections
- * wait for their turn.
+ * Decides when TLS begins on new connections. TLS can't keep up with a fleet that retries without jitter, so
+ * connections wait for their turn.
  *
- * The network with the fewest recent admissions comes first. So a network with many devices, or with a device that never
- * stops connecting, delays no other network. A network is admitted only while it holds fewer handshakes than are still
- * free. When too many connections wait, the network with the most waiting connections loses its newest one.
+ * The network with the fewest recent admissions comes first. So a network with many devices, or with a device that
+ * never stops connecting, delays no other network. A network is admitted only while it has fewer handshakes than are
+ * still free. When too many connections wait, the network with the most waiting connections loses its newest one.
  */
 export class Admission<T> {
   readonly #limits: AdmissionLimits
@@ -58,7 +58,7 @@ export class Admission<T> {
     this.#tokens = limits.burst
   }
 
-  /** How many connections wait. */
+  /** The number of waiting connections. */
   get waiting(): number {
     return this.#waiting
   }

@@ -4,7 +4,7 @@ export interface Cost {
   readonly frames?: number
   /** Bytes on the wire, plus the bytes that compressed messages inflate to. */
   readonly bytes?: number
-  /** Milliseconds for which decoding, and reading what was decoded, blocked the event loop. */
+  /** Milliseconds for which decoding and reading the result blocked the event loop. */
   readonly decodeMs?: number
 }
 
@@ -34,7 +34,7 @@ export class Allowance {
     this.#atMs = nowMs
   }
 
-  /** The cost is known only afterwards, so it may exceed what is left; the balance then becomes negative. */
+  /** The cost is known only afterwards, so it may exceed the balance, which then becomes negative. */
   spend(cost: Cost, nowMs: number): void {
     this.#refill(nowMs)
     for (const kind of kinds) this.#left[kind] = Math.max(-buckets[kind].burst, this.#left[kind] - (cost[kind] ?? 0))
@@ -70,7 +70,7 @@ export class Allowance {
 /** Covers the TLS handshake and the database rows of a connection. */
 const OPENING: Cost = { frames: 50 }
 
-/** Holds the allowances of connected devices, and of disconnected ones until they have refilled. */
+/** The allowances of connected devices, and of disconnected ones until they have refilled. */
 export class Allowances {
   readonly #entries = new Map<string, { readonly allowance: Allowance; users: number }>()
 

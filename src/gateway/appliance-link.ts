@@ -4,15 +4,15 @@ import type { MxedgeFacts, MxedgeReport } from '../mxedges/sessions/facts.ts'
 import type { Artifact } from './artifacts.ts'
 import type { Link, SendResult } from './device-link.ts'
 
-/** Whom the certificate of an agent proves it to be. */
+/** The identity that the certificate of an agent proves. */
 export interface ProvenIdentity extends AgentIdentity {
   /** SHA-256 of the certificate's public key, in hex. */
   readonly keySha256: string
 }
 
-/** What a command needs besides its row. */
+/** The addresses that a command needs besides its row. */
 export interface OrderAddresses {
-  /** Null for a command that has none, and for one whose image no longer exists. */
+  /** Null for a command without an image, and for one whose image no longer exists. */
   readonly image: Artifact | null
   /** Signs the address to which the appliance uploads the support files of this command. */
   readonly uploadUri: () => string
@@ -24,7 +24,7 @@ export interface ApplianceLink extends Link {
   send(command: MxedgeCommandToSend, addresses: OrderAddresses): SendResult
 }
 
-/** What an agent says when it connects. */
+/** The hello of an agent. */
 export interface ApplianceHello {
   readonly facts: MxedgeFacts
   readonly report: MxedgeReport

@@ -37,12 +37,12 @@ export interface ApplianceOptions {
   readonly now: () => number
 }
 
-/** The links of edge appliances. Their sessions and commands have rows of their own; see decision 41. */
+/** The links of edge appliances. Their sessions and commands have their own rows; see decision 41. */
 export interface Appliances extends Pick<
   RunningSide<ApplianceLink, ApplianceHello, MxedgeCommandToSend>,
   'dispatcher' | 'links' | 'prepareStop' | 'stop'
 > {
-  /** For the protocols. */
+  /** The interface for the protocols. */
   readonly host: ApplianceSide
 }
 

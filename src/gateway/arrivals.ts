@@ -3,10 +3,10 @@ import { Admission, type AdmissionLimits } from './admission.ts'
 import { InputWatch } from './input-watch.ts'
 
 /**
- * Holds connections that are not sessions yet. They first wait unread for their turn; clients allow 30 s for TLS. Then
- * each one has a deadline, because its peer has proved little. While others wait for a place, the one that has been silent
- * for longest has to go. An access point gives up 5 s after its upgrade request:
- * after a later answer it does not connect again until its watchdog restarts it after 5 minutes.
+ * Tracks connections that are not sessions yet. They first wait unread for their turn; clients allow 30 s for TLS. Then
+ * each one has a deadline, because its peer has proved little. While others wait for a place, the one that has been
+ * silent for longest is closed. An access point gives up 5 s after its upgrade request: after a later answer it does
+ * not connect again until its watchdog restarts it after 5 minutes.
  */
 export interface Arrivals {
   add(socket: Socket, address: string): void
@@ -51,7 +51,7 @@ interface Arrival {
   dueMs: number | null
   /** True when it gets no answer; the refusal has been counted. */
   isHeld: boolean
-  /** What has been read from it, and when more was read for the last time. */
+  /** The number of bytes read from it, and the time of the last read. */
   bytesRead: number
   heardMs: number
 }
@@ -103,7 +103,7 @@ export function createArrivals(options: ArrivalsOptions): Arrivals {
         (a, b) => (a !== null && a.heardMs <= b.heardMs ? a : b),
         null,
       )
-      // What has arrived since then may still be unread.
+      // Data that has arrived since then may still be unread.
       if (first === null || input.sinceMs - first.heardMs < silentMs) return
       refuse('silent', first.socket)
       leave(first)

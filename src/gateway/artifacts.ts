@@ -6,7 +6,7 @@ import type { Rejection } from './driver.ts'
 
 /** An image as a device can download and check it. */
 export interface Artifact extends ImageFile {
-  /** Signed, and limited in time: anyone who has it may download. */
+  /** Signed, with a time limit: anyone with the address may download. */
   readonly uri: string
 }
 

@@ -7,7 +7,7 @@ import type { UpgradeStep } from './driver.ts'
 
 export type { UpgradeEnd }
 
-/** What the dispatcher needs to know of a command whose intent to send is committed. */
+/** The data that the dispatcher needs about a command whose intent to send is committed. */
 export interface RowOfCommand {
   readonly orgId: string
   readonly id: string
@@ -21,10 +21,10 @@ export interface RowOfCommand {
 
 /** The rows of one sort of commands, and how links carry them. A failed write rejects and is repeated. */
 export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
-  /** What wakes the dispatcher when commands are queued. */
+  /** The wake that is sent when commands are queued. */
   readonly wake: WakeName
   /**
-   * Marks queued commands as sent, at most one per device, and one that is diagnostic; only those whose device is
+   * Marks queued commands as sent, at most one per device plus one diagnostic command; only those whose device is
    * connected to this node.
    * @param rebooting Ids of devices that get no command yet.
    */
@@ -34,7 +34,7 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
   advance?(advanced: readonly AdvancedCommand[]): Promise<void>
   /** Returns commands to the queue that were claimed and certainly not sent. */
   requeue(commands: readonly C[]): Promise<void>
-  /** Lists those of the calls' commands whose outcome is open, or unknown because their connection was lost. */
+  /** Lists the calls' commands whose outcome is open, or unknown because their connection was lost. */
   listUnanswered(calls: readonly CallKey[]): Promise<C[]>
   /** Finds the lost upgrade that ended then; absent where events name their commands. */
   findUpgrade?(end: UpgradeEnd): Promise<C | undefined>
@@ -43,6 +43,6 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
   isDiagnostic?(command: C): boolean
   /** True for a command after which the device reboots; absent where devices answer when they are back. */
   isReboot?(command: C): boolean
-  /** Returns what a driver needs to interpret the device's messages about the command. */
+  /** Returns the data that a driver needs to interpret the device's messages about the command. */
   sentOf(command: C, lastStep: UpgradeStep | null): S
 }

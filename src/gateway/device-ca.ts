@@ -31,7 +31,7 @@ export interface KeyPairPem {
 
 /** Configures the gateway's TLS listener, from the operator's files or from the built-in CA. */
 export interface GatewayTls {
-  /** PEM of the CA whose device certificates are accepted. */
+  /** PEM of the CA that issues the accepted device certificates. */
   readonly ca: string
   readonly cert: string
   readonly key: string

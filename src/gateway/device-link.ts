@@ -10,7 +10,7 @@ export const NO_EPOCH = '0'
  */
 export type CloseReason = 'replaced' | 'unregistered' | 'restart' | 'try_again' | 'revoked'
 
-/** One connection of a device or an edge appliance that has proved its identity, whatever protocol it speaks. */
+/** One connection of a device or an edge appliance that has proved its identity, whatever its protocol. */
 export interface Link {
   /** The id of the device or of the edge appliance. */
   readonly deviceId: string
@@ -27,11 +27,14 @@ export interface DeviceLink extends Link {
   readonly family: string
   /** Twelve lower-case hex digits. */
   readonly mac: string
-  /** The organization whose credentials the device proved; null where it proved its own identity. */
+  /** The organization whose credentials the device proved; null if it proved its own identity. */
   readonly orgId: string | null
   /** SHA-256 of the key that an SSR router has proved; absent for other devices. */
   readonly routerKey?: string
-  /** Of the client certificate that may be revoked: see plainSerial(). Absent for devices that prove a key. */
+  /**
+   * The serial number of the client certificate, which may be revoked: see plainSerial(). Absent for devices that prove
+   * a key.
+   */
   readonly certificateSerial?: string
   send(command: LinkCommand): SendResult
 }
@@ -55,18 +58,18 @@ export type SendResult =
 /** A step of a command that takes several calls. */
 export interface LinkProgress {
   readonly progress: CommandProgress
-  /** From now to the next report or reply. */
+  /** The time limit until the next report or reply. */
   readonly timeoutMs: number
 }
 
-/** Decodes what a reply or an event means for a command that was sent; null: nothing. */
+/** Decodes the meaning of a reply or an event for a command that was sent; null: none. */
 export type Decode<S = SentCommand> = (sent: S) => Outcome | null
 
 /** An event that a device sent; it may concern a command. */
 export interface LinkEvent<S = SentCommand> {
   readonly decode: Decode<S>
   /**
-   * When an upgrade of the device ended, if the event says so without naming the upgrade: in epoch seconds by the
+   * The end of an upgrade of the device, if the event reports it without naming the upgrade: in epoch seconds by the
    * device's own clock.
    */
   readonly upgradeEndS: number | null

@@ -9,7 +9,7 @@ import type { DeviceLink } from './device-link.ts'
 import { batchOf } from './limits.ts'
 import type { SessionRows } from './link-side.ts'
 
-/** The sessions of devices. Those of devices that connect at the same time are recorded in one transaction. */
+/** The sessions of devices. Concurrent connections are recorded in one transaction. */
 export function deviceSessions(
   ctx: Context,
   nodeId: string,

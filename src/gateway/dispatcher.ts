@@ -17,9 +17,9 @@ export interface DispatcherOptions<L extends Link, C extends RowOfCommand, S> {
   readonly links: LinkRegistry<L>
   /** Monotonic milliseconds. */
   readonly now: () => number
-  /** How often it looks for commands without a wake. */
+  /** The interval of the search for commands without a wake. */
   readonly tickMs: number
-  /** How many commands one transaction claims. */
+  /** The number of commands that one transaction claims. */
   readonly batchSize: number
 }
 
@@ -62,11 +62,11 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   options: DispatcherOptions<L, C, S>,
 ): Dispatcher<L, S> {
   const { name, rows, links, now, tickMs, batchSize } = options
-  /** By device id; a device has at most one command in flight, and one that is diagnostic. */
+  /** By device id; a device has at most one command in flight, plus one diagnostic command. */
   const inFlight = new Map<string, InFlight<L, C>>()
   const diagnostics = new Map<string, InFlight<L, C>>()
   const all = [inFlight, diagnostics]
-  /** Until when devices get no command, by their ids: they have agreed to reboot and would lose it. */
+  /** The time until which devices get no command, by their ids: they have agreed to reboot and would lose it. */
   const rebooting = new Map<string, { readonly link: L; readonly untilMs: number }>()
   const progress = gatherFacts<AdvancedCommand>(ctx, {
     name: 'progress of commands',
@@ -76,7 +76,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   const outcomes = gatherFacts<FinishedCommand>(ctx, {
     name: 'outcomes of commands',
     async write(items) {
-      // A command that has ended takes no progress any more, so what its device reported before is written first.
+      // A command that has ended accepts no progress any more, so the device's earlier reports are written first.
       await progress.flush()
       await rows.finish(items)
     },

@@ -13,10 +13,10 @@ export type DriverCommand =
   | { readonly kind: 'restart'; readonly member?: number; readonly node?: 'node0' | 'node1' }
   /** Download, install and reboot in one step. */
   | ({ readonly kind: 'upgrade' } & Download)
-  /** Download, and keep the image for `activate`, which installs it and reboots. */
+  /** Downloads the image and stores it for `activate`, which installs it and reboots. */
   | ({ readonly kind: 'stage' } & Download)
   | ({ readonly kind: 'activate' } & Image)
-  /** Boot the firmware that the device ran before: `version`, if the device said so. */
+  /** Boots the firmware that the device ran before: `version`, if the device has reported it. */
   | { readonly kind: 'restore_backup'; readonly version?: string }
   /** Update the recovery system of the device. */
   | { readonly kind: 'snapshot' }
@@ -25,10 +25,10 @@ export type DriverCommand =
   /** Restores the configured LEDs. */
   | { readonly kind: 'unlocate' }
   | Ping
-  /** Collects what the device's maker wants to see, and uploads it as a form. */
+  /** Collects the files that the device's maker requests, and uploads them as a form. */
   | ({ readonly kind: 'support' } & Address)
 
-/** Sends `count` pings and reports what the device's own program says of them. */
+/** Sends `count` pings and reports the output of the device's own program. */
 export interface Ping {
   readonly kind: 'ping'
   /** An IP address or a host name: see isHost(). */
@@ -46,7 +46,7 @@ export interface Image {
   readonly sha256: string
 }
 
-/** Where a device downloads from, or uploads to. */
+/** The URL for a device's download or upload. */
 export interface Address {
   readonly uri: string
   /**
@@ -66,7 +66,10 @@ export type UpgradeStep = 'download' | 'install'
 export type Outcome =
   /** The device is executing the command and reports the end by an event. `step` is present where the device names it. */
   | { readonly kind: 'accepted'; readonly step?: UpgradeStep }
-  /** A part of the device restarts. The command ends when the link sees it return: other commands may be sent meanwhile. */
+  /**
+   * A part of the device restarts. The command ends when the link sees it return: other commands may be sent until
+   * then.
+   */
   | { readonly kind: 'returning' }
   | { readonly kind: 'done'; readonly text: string | null }
   | Rejection

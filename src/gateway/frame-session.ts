@@ -5,22 +5,22 @@ import { type Frame, type PackedCall, decodeEnvelope } from './jsonrpc.ts'
 import type { Turns } from './turns.ts'
 import type { Peer } from './websocket-server.ts'
 
-/** With more unsent bytes the device does not read, and further writes would only fill our memory. */
+/** With more unsent bytes the device is not reading, and further writes would only fill our memory. */
 const MAX_BUFFERED_BYTES = 1024 * 1024
 /** When either limit is reached, the socket is not read until the session has caught up. */
 const MAX_QUEUED = 16
 const MAX_QUEUED_BYTES = 256 * 1024
 /** A session that has waited for its allowance for this long without catching up sends too much. */
 const MAX_WAIT_MS = 5000
-/** The cost of a frame that can't be read: a device that sends only such frames is broken or hostile. */
+/** The cost of an unreadable frame: a device that sends only such frames is broken or hostile. */
 const MALFORMED: Cost = { frames: 50 }
-/** A longer time says nothing about the frame: the computer was asleep or busy. */
+/** A longer time reveals nothing about the frame: the computer was suspended or busy. */
 const MAX_DECODE_MS = 20
 
 export type DeviceCall = Extract<Frame, { kind: 'call' }>
 export type DeviceReply = Extract<Frame, { kind: 'reply' }>
 
-/** What a session needs of its gateway. */
+/** The interface of the gateway to its sessions. */
 export interface FrameHost {
   readonly now: () => number
   readonly turns: Turns
@@ -62,7 +62,7 @@ export abstract class FrameSession {
   #draining: Promise<void> | null = null
   /** True once we have closed the session; later messages are ignored. */
   #isEnded = false
-  /** Since when the session has kept waiting for its allowance; null if it has not waited since the last `look`. */
+  /** The start of the current wait for the allowance; null if the session has not waited since the last `look`. */
   #waitingSinceMs: number | null = null
   #hasWaited = false
   #isFlooding = false
@@ -90,14 +90,14 @@ export abstract class FrameSession {
     socket.on('close', (code) => void this.#onClose(code))
   }
 
-  /** True once the device has said what it is, and that is recorded. */
+  /** True once the device has sent its hello, and it is recorded. */
   abstract get isConnected(): boolean
 
   /** Decides how to read a frame whose params are compressed. */
   protected abstract unpack(frame: PackedCall): UnpackedFrame
   /** The session's next message waits until this resolves. It must not reject. */
   protected abstract onCall(call: DeviceCall): Promise<void>
-  /** The same holds as for `onCall`. */
+  /** As for `onCall`. */
   protected abstract onReply(reply: DeviceReply): Promise<void>
   protected abstract onMalformed(why: string): void
   /** Called when the session exceeds its device's allowance and is being closed. */

@@ -2,8 +2,8 @@
 const MAX_COMMON_NAME = 64
 
 /**
- * Returns the common name for the gateway's certificate. Access points compare it as text with the address
- * that they were given; older firmware checks nothing else.
+ * Returns the common name for the gateway's certificate. Access points compare it as text with the configured address;
+ * older firmware checks nothing else.
  */
 export function gatewayCommonName(host: string): string {
   return host.length <= MAX_COMMON_NAME ? host : 'Signalbox gateway'

@@ -17,9 +17,9 @@ import { createReports } from './reports.ts'
 export interface HubOptions {
   readonly appliances: Appliances
   readonly nodeId: string
-  /** How often it looks for commands without a wake. */
+  /** The interval of the search for commands without a wake. */
   readonly tickMs: number
-  /** How many connections, reports or commands one transaction writes. */
+  /** The number of connections, reports or commands that one transaction writes. */
   readonly batchSize: number
   readonly now: () => number
   /** True when the device CA signed the certificate of the HTTPS server that devices download from. */
@@ -31,7 +31,7 @@ export interface Hub {
   readonly counters: GatewayCounters
   readonly links: LinkRegistry<DeviceLink>
   readonly dispatcher: Dispatcher<DeviceLink, SentCommand>
-  /** For the protocols. */
+  /** The interface for the protocols. */
   readonly host: LinkHost
   /**
    * Sends no more commands and records no more ends of sessions: devices reconnect right after a restart, and the next
@@ -42,7 +42,7 @@ export interface Hub {
   stop(): Promise<void>
 }
 
-/** Sends commands and writes what devices do until `stop`. */
+/** Sends commands and records the devices' messages until `stop`. */
 export function startHub(ctx: Context, options: HubOptions): Hub {
   const { nodeId, tickMs, batchSize, now, appliances } = options
   const counters = createGatewayCounters()

@@ -1,11 +1,11 @@
 import type { PartLimits } from '../platform/split.ts'
 
 export interface Limits {
-  /** How often links are checked and queued commands are looked for. */
+  /** The interval at which links are checked and queued commands are searched for. */
   readonly tickMs: number
-  /** How often the gateway sweeps the database: leases, lost devices, expired commands. */
+  /** The interval at which the gateway sweeps the database: leases, lost devices, expired commands. */
   readonly sweepMs: number
-  /** How many connections, reports or commands one transaction writes. */
+  /** The number of connections, reports or commands that one transaction writes. */
   readonly batchSize: number
 }
 

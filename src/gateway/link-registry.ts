@@ -1,6 +1,6 @@
 import type { Link } from './device-link.ts'
 
-/** Holds the newest link of each device that is connected to this process. */
+/** The newest link of each device that is connected to this process. */
 export interface LinkRegistry<L extends Link> {
   /** Registers the link unless the device has a newer one; closes the older of the two. */
   attach(link: L): void

@@ -22,7 +22,7 @@ export interface SideOptions<L extends Link, F, C extends RowOfCommand, S> {
   readonly commands: CommandRows<L, C, S>
   /** Names its worker in the log. */
   readonly name: string
-  /** How often it looks for commands without a wake. */
+  /** The interval of the search for commands without a wake. */
   readonly tickMs: number
   readonly batchSize: number
   readonly now: () => number
@@ -34,7 +34,7 @@ export interface SideOptions<L extends Link, F, C extends RowOfCommand, S> {
 export interface RunningSide<L extends Link, F, S> {
   readonly links: LinkRegistry<L>
   readonly dispatcher: Dispatcher<L, S>
-  /** For the protocols. */
+  /** The interface for the protocols. */
   readonly host: LinkSide<L, F, S>
   /** See Hub. */
   prepareStop(): Promise<void>
@@ -42,7 +42,7 @@ export interface RunningSide<L extends Link, F, S> {
   stop(): Promise<void>
 }
 
-/** Sends commands and writes what devices do until `stop`. */
+/** Sends commands and records the devices' messages until `stop`. */
 export function startSide<L extends Link, F, C extends RowOfCommand, S>(
   ctx: Context,
   options: SideOptions<L, F, C, S>,

@@ -1,6 +1,6 @@
 import type { FrameSession } from './frame-session.ts'
 
-/** Holds all open sessions of a listener, with at most one per device that has not said what it is. */
+/** All open sessions of a listener, with at most one per device that has not sent its hello. */
 export interface OpenSessions<S extends FrameSession> {
   readonly all: Iterable<S>
   add(session: S): void
@@ -16,7 +16,7 @@ export function createOpenSessions<S extends FrameSession>(nameOf: (session: S) 
     all,
     add(session) {
       const last = newest.get(nameOf(session))
-      // Otherwise one certificate could open thousands of sockets that never say what they are.
+      // Otherwise one certificate could open thousands of sockets that never send a hello.
       if (last?.isConnected === false) last.terminate()
       newest.set(nameOf(session), session)
       all.add(session)

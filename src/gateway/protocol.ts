@@ -12,7 +12,7 @@ import type { SentCommand } from './driver.ts'
 
 /** A protocol by which devices connect. */
 export interface Protocol {
-  /** Its name, as in DeviceLink. */
+  /** The name of the protocol, as in DeviceLink. */
   readonly family: string
   /** Starts to accept devices. The links that they open use the host. */
   listen(host: LinkHost): Promise<Listener>
@@ -34,13 +34,13 @@ export interface LinkSide<L extends Link, F, S> {
    */
   connect(link: L, facts: F): Promise<boolean>
   /**
-   * Ends the command whose call has this id, with the result of `decode`. Resolves with false when no command waits for
-   * a reply to that call. Never rejects.
+   * Ends the command whose call has this id, with the result of `decode`. Resolves with false if no command waits for a
+   * reply to that call. Never rejects.
    */
   onReply(link: L, callId: number, decode: Decode<S>): Promise<boolean>
   /**
-   * Renews the time limit of the command in flight and records its step. Resolves when the step is written: with false
-   * if it could not be, or the command has ended meanwhile, so nothing more may be done for it. Never rejects.
+   * Renews the time limit of the command in flight and records its step. Resolves when the step is written, with false
+   * if writing failed or the command has ended: then nothing more may be done for it. Never rejects.
    */
   onProgress(link: L, callId: number, step: LinkProgress): Promise<boolean>
   /** Applies an event to the command in flight on the link, or to an upgrade whose connection was lost. Never rejects. */
@@ -59,7 +59,7 @@ export interface LinkHost extends LinkSide<DeviceLink, DeviceFacts, SentCommand>
   report(report: SessionReport): Promise<void> | undefined
   /** Lists the restarts of parts of the device that earlier links may have left unfinished. Never rejects. */
   listAwaitedRestarts(deviceId: string): Promise<readonly AwaitedRestart[]>
-  /** Reports what the gateway observes of the link's device to its organization. */
+  /** Reports a problem that the gateway observes with the link's device to its organization. */
   onTrouble(link: DeviceLink, type: DeviceTrouble['type']): void
   readonly appliances: ApplianceSide
 }

@@ -10,7 +10,7 @@ export interface ProtocolOptions {
   readonly edge: EdgeOptions
 }
 
-/** The protocols that devices speak. No other file of the gateway knows any of them. */
+/** The protocols of devices. No other file of the gateway depends on any of them. */
 export function createProtocols(options: ProtocolOptions): readonly Protocol[] {
   const { netconf: junos } = options
   return [ucentral(options.ucentral), edge(options.edge), ...(junos ? [netconf(junos)] : [])]

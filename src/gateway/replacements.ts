@@ -10,8 +10,8 @@ export interface Replacements {
 }
 
 /**
- * Recognizes devices that share a certificate: each connects again when another one has replaced it, every few seconds.
- * A single device whose connections break replaces itself, too, but pauses longer each time.
+ * Detects devices that share a certificate: each reconnects every few seconds, when another one has replaced it. A
+ * single device whose connections break replaces itself, too, but pauses longer each time.
  */
 export function watchReplacements(now: () => number): Replacements {
   const windows = new Map<string, { startMs: number; count: number }>()

@@ -3,8 +3,8 @@ import { isObject } from '../platform/is-object.ts'
 import { deviceText } from './device-text.ts'
 
 /*
- * Read single values of a device's report. Devices send wrong types, texts for numbers, and numbers out of range;
- * whatever has no usable value counts as not reported.
+ * Read single values of a device's report. Devices send wrong types, texts for numbers, and numbers out of range; an
+ * unusable value counts as not reported.
  */
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -59,7 +59,7 @@ export function dbmOf(value: unknown): number | undefined {
 // oxlint-disable-next-line no-control-regex
 const control = /[\u0000-\u001f\u007f-\u009f]+/g
 
-/** Removes what can't be stored or shown, and cuts the rest. Undefined for a text without content. */
+/** Removes characters that can't be stored or shown, and truncates the text. Undefined for a text without content. */
 export function textOf(value: unknown, maxLength: number): string | undefined {
   if (typeof value !== 'string') return undefined
   // A cut may divide a pair of surrogates, and PostgreSQL stores no half of one.

@@ -26,7 +26,7 @@ export function createReports(ctx: Context, batchSize: number): Reports {
     name: 'reports of devices',
     log: ctx.log,
     batch: { count: batchSize, bytes: BATCH_BYTES },
-    // Everything else in a report has a small limit.
+    // All other parts of a report have small limits.
     bytesOf: ({ telemetry }) => (telemetry === null ? 0 : JSON.stringify(telemetry).length),
     room: { count: Infinity, bytes: ROOM_BYTES },
     // A device reports again soon, and its next report is newer.

@@ -16,7 +16,7 @@ export interface GatewayOptions {
   /** True when the device CA signed the certificate of the HTTPS server that devices download from. */
   readonly localCertificates?: boolean
   readonly limits?: Partial<Limits>
-  /** Measures waits; unlike the clock, nobody sets it. */
+  /** Measures waits; unlike the wall clock, it can't be set. */
   readonly monotonicMs?: () => number
 }
 

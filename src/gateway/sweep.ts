@@ -75,7 +75,7 @@ export async function closeRevoked(ctx: Context, links: LinkRegistry<DeviceLink>
   for (const link of concerned) if (link.certificateSerial !== undefined && revoked.has(link.mac)) link.close('revoked')
 }
 
-/** Closes links of routers that the organization has given up since: they have to register anew. */
+/** Closes links of routers that have left the organization since: they have to register again. */
 async function closeUnregistered(ctx: Context, { links }: SweepOptions): Promise<void> {
   const routers = [...links.all()].filter(({ routerKey }) => routerKey !== undefined)
   if (routers.length === 0) return

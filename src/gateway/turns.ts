@@ -14,7 +14,7 @@ export function createTurns(now: () => number): Turns {
   function schedule(): void {
     if (isScheduled || waiting.length === 0) return
     isScheduled = true
-    // Lets the event loop read input that has arrived meanwhile.
+    // Lets the event loop read input that has arrived in the meantime.
     setImmediate(takeSlice)
   }
 

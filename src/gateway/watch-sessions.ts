@@ -3,14 +3,14 @@ import type { FrameSession } from './frame-session.ts'
 
 /** How long a session may be silent. */
 export interface SilenceLimits {
-  /** From our answer to the upgrade request to the message by which a device says what it is. */
+  /** From our answer to the upgrade request to the device's hello. */
   readonly helloMs: number
   readonly pingMs: number
   /** A session without any sign of life for this long is closed. */
   readonly deadMs: number
 }
 
-/** Pings sessions and ends those that are dead, have not said what they are in time or send too much. */
+/** Pings sessions and ends those that are dead, have not sent their hello in time or send too much. */
 export function watchSessions(
   sessions: Iterable<FrameSession>,
   nowMs: number,

@@ -22,7 +22,7 @@ const BACKLOG = 4096
 export interface Peer<I> {
   /** From the client certificate. */
   readonly identity: I
-  /** Of the client certificate: see plainSerial(). */
+  /** The serial number of the client certificate: see plainSerial(). */
   readonly certificateSerial: string
   readonly address: string | null
   /** The stream beneath the WebSocket. */
@@ -30,10 +30,10 @@ export interface Peer<I> {
 }
 
 /**
- * Why a connection did not become a session. `busy`: too many at once. `network`: too many from its network. `late`: too
- * slow to be answered in time. `silent`: silent while others waited for its place. `tls`: the handshake failed. `identity`: a certificate that
- * names no device. `request`: not a WebSocket request for `/`.
- * `flooding`: the device has exceeded its allowance.
+ * Why a connection did not become a session. `busy`: too many at once. `network`: too many from its network. `late`:
+ * too slow to be answered in time. `silent`: silent while others waited for its place. `tls`: the handshake failed.
+ * `identity`: its certificate names no device. `request`: not a WebSocket request for `/`. `flooding`: the device has
+ * exceeded its allowance.
  */
 export type Refusal = 'busy' | 'network' | 'late' | 'silent' | 'tls' | 'identity' | 'request' | 'flooding'
 
@@ -46,7 +46,7 @@ export interface WebSocketServerOptions<I> {
   readonly admission: AdmissionLimits
   readonly now: () => number
   readonly times: ArrivalTimes
-  /** Returns whom a certificate that the CA has issued identifies; null for nobody. */
+  /** Returns the peer that a certificate from the CA identifies; null: none. */
   readonly identify: (commonName: string, socket: TLSSocket) => I | null
   /** False for a device that may not open a session now. */
   readonly mayOpen: (identity: I) => boolean
@@ -91,7 +91,7 @@ export async function startWebSocketServer<I>(options: WebSocketServerOptions<I>
   }
 }
 
-/** This server never listens, so its timers never run: it receives the sockets that were admitted. */
+/** This server never listens, so its timers never run: it receives the admitted sockets. */
 function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arrivals): HttpsServer {
   const https = createHttpsServer({
     ...options.tls,
@@ -99,10 +99,11 @@ function createTlsServer<I>(options: WebSocketServerOptions<I>, arrivals: Arriva
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: true,
     rejectUnauthorized: true,
-    // Each connection proves its key anew; tickets would also cost memory on every one.
+    // Each connection proves its key again; tickets would also cost memory on every one.
     secureOptions: constants.SSL_OP_NO_TICKET,
     sessionTimeout: 1,
-    // Without a callback each connection gets a copy of the default list, which keeps a shared slab of 64 KiB in memory.
+    // Without a callback each connection gets a copy of the default list, which keeps a shared slab of 64 KiB in
+    // memory.
     ALPNCallback: ({ protocols }) => protocols.find((protocol) => protocol === 'http/1.1'),
   })
   // The type definitions of ws lack `closeTimeout`.

@@ -46,7 +46,7 @@ export const Hello = Type.Object({
   distro: Nullable(Text),
   methods: Type.Array(Text, { maxItems: 64 }),
   config_sha256: Type.Union([Sha256, Type.Null()]),
-  /** The ids of commands that it has not finished, or whose answers may have been lost. */
+  /** The ids of unfinished commands, and of those whose answers may have been lost. */
   commands: Type.Optional(Type.Array(CommandId, { maxItems: 256 })),
   report: Report,
 })
@@ -85,12 +85,12 @@ export const calls = {
     macs: Type.Array(Type.String({ pattern: '^[0-9a-f]{12}$' }), { minItems: 1, maxItems: 1000 }),
   }),
   configure: Type.Object({ ...command, sha256: Sha256, configuration: Type.Record(Type.String(), Type.Unknown()) }),
-  /** Download the image and keep it. */
+  /** Downloads the image and stores it. */
   stage: Type.Object({ ...command, artifact: Artifact }),
   'service.upgrade': Type.Object({ ...command, service: Name, version: Version, artifact: Artifact }),
-  /** Download what the upgrade to the release needs, and change nothing. */
+  /** Downloads the files for the upgrade to the release, without changing anything. */
   'distro.stage': Type.Object({ ...command, codename: Type.String({ pattern: CODENAME }), from: Nullable(Text) }),
-  /** `next` is the release that follows `from`, so that a second such command does not upgrade once more. */
+  /** `next` is the release that follows `from`, so that a repeated command does not upgrade a second time. */
   'distro.upgrade': Type.Object({ ...command, codename: Type.String({ pattern: CODENAME }), from: Nullable(Text) }),
   /** Collect support files and post them to the address as a form. */
   support: Type.Object({ ...command, uri: Type.String({ minLength: 1, maxLength: 2048 }) }),
@@ -103,7 +103,7 @@ export function isMethod(name: string): name is Method {
   return Object.hasOwn(calls, name)
 }
 
-/** What the agent reports of a command that takes long. */
+/** The agent's progress report of a long command. */
 export const Progress = Type.Object({
   ...command,
   step: Type.Enum(['download', 'install']),
@@ -111,7 +111,7 @@ export const Progress = Type.Object({
 })
 export type Progress = Static<typeof Progress>
 
-/** What the agent answers when it has executed a command. */
+/** The agent's answer after it has executed a command. */
 export const CommandResult = Type.Object({
   command_id: Type.String({ maxLength: 36 }),
   boot_id: Type.String({ maxLength: 64 }),

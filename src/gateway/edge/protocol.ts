@@ -32,21 +32,21 @@ export interface EdgeOptions {
   readonly host: string
   /** 0 selects a free port. */
   readonly port: number
-  /** Its CA is the one that signs the certificates of agents. */
+  /** Its CA signs the certificates of agents. */
   readonly tls: GatewayTls
   readonly connections?: ConnectionPolicy
   readonly limits?: Partial<EdgeLimits>
 }
 
 /**
- * The protocol of Signalbox's own agent, which runs on edge appliances and on SSR routers. The certificate tells which of
- * them an agent is. See docs/protocols.md.
+ * The protocol of Signalbox's own agent, which runs on edge appliances and on SSR routers. The certificate determines
+ * which of them an agent is. See docs/protocols.md.
  */
 export function edge(options: EdgeOptions): Protocol {
   return { family: FAMILY, listen: (host) => listen(host, options) }
 }
 
-/** Whom a certificate of an agent names. */
+/** The identity in an agent's certificate. */
 type AgentIdentity = (ProvenIdentity & { readonly role: 'appliance' }) | (RouterIdentity & { readonly role: 'router' })
 
 type AnySession = ApplianceSession | RouterSession
@@ -102,7 +102,7 @@ async function listen(host: LinkHost, { limits: changed, connections, ...address
   }
 }
 
-/** As the sessions name themselves: the id of the appliance or of the device. */
+/** Returns the name of the session: the id of the appliance or of the device. */
 function nameOf(identity: AgentIdentity): string {
   return identity.role === 'router' ? deviceIdOf(identity.mac) : identity.mxedgeId
 }
@@ -125,7 +125,7 @@ interface Open {
   readonly allowances: Allowances
 }
 
-/** What agents of one role do with their messages. */
+/** The handling of the messages of one role's agents. */
 interface Role<S extends AnySession, Sent> {
   readonly side: Pick<LinkSide<S, never, Sent>, 'onReply' | 'onClosed'>
   readonly receivers: Receivers<S>

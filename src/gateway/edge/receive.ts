@@ -8,7 +8,7 @@ import { type Hello, type Report, errorCodes, isHello, isProgress, isReport } fr
 import type { ApplianceSession } from './appliance-session.ts'
 import type { AgentSession } from './session.ts'
 
-/** How often an agent reports. */
+/** The interval of an agent's reports. */
 export const INTERVAL_S = 60
 
 type Oddity =
@@ -33,7 +33,7 @@ export function dropMessage<S extends AgentSession<S>>(
   session.isOdd = true
 }
 
-/** What the agents of one role send. */
+/** The messages that the agents of one role send. */
 export interface Receivers<S> {
   readonly onHello: (host: LinkHost, session: S, call: DeviceCall) => Promise<void>
   readonly onReport: (host: LinkHost, session: S, call: DeviceCall) => Promise<void>

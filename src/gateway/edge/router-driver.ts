@@ -4,7 +4,7 @@ import type { Driver, DriverCommand, DriverDevice, Outcome, Rejection, SentComma
 import { type LimitedCall, type Reply, decodeAnswer, encodeArtifact } from './driver.ts'
 import { type RouterHello, type RouterMethod, type RouterParams, isRouterMethod } from './router-messages.ts'
 
-/** Without the id of the command, which the link adds. */
+/** Without the command's id, which the link adds. */
 export type RouterCall = {
   [M in RouterMethod]: { readonly method: M; readonly params: Omit<RouterParams<M>, 'command_id'> }
 }[RouterMethod]
@@ -25,7 +25,7 @@ export const routerDriver = {
   decodeEvent: () => null,
 } satisfies Driver<RouterMessages>
 
-/** An agent whose operator has configured no hook for a method does not offer it. */
+/** An agent does not offer a method for which its operator has configured no hook. */
 function capabilitiesOf({ methods, nodes }: RouterMessages['hello']): DeviceCapabilities {
   const offered = [...new Set(methods.filter(isRouterMethod))]
   return {

@@ -4,7 +4,7 @@ import { Artifact, Report, calls } from './messages.ts'
 
 /** The messages between the gateway and the agent of an SSR router, as far as they differ from those of messages.ts. */
 
-/** Only what can be stored and shown as it is. */
+/** Only characters that can be stored and shown unchanged. */
 const Word = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\x21-\\x7e]+( [\\x21-\\x7e]+)*$' })
 const Node = Type.Enum(['node0', 'node1'])
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -23,9 +23,9 @@ export const RouterHello = Type.Object({
   boot_id: Word,
   model: Word,
   serial: Word,
-  /** Of the router's firmware. */
+  /** The version of the router's firmware. */
   version: Word,
-  /** The nodes of a router with high availability that can be restarted alone; empty for any other. */
+  /** The nodes of a router with high availability that can be restarted individually; empty for any other. */
   nodes: Type.Array(Node, { maxItems: 2 }),
   methods: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 }),
   report: RouterReport,

@@ -6,7 +6,7 @@ import type { FramePeer } from '../frame-session.ts'
 import { routerDriver } from './router-driver.ts'
 import { type AgentHost, AgentSession } from './session.ts'
 
-/** Whom the certificate of a router's agent names, and with which key. */
+/** The identity in the certificate of a router's agent, and its key. */
 export interface RouterIdentity {
   readonly mac: string
   /** SHA-256 of the certificate's public key, in hex. */
@@ -17,7 +17,7 @@ export interface RouterPeer extends FramePeer {
   readonly identity: RouterIdentity
 }
 
-/** One connection of the agent of an SSR router. To the rest of the gateway it is the link of a device. */
+/** One connection of the agent of an SSR router. The rest of the gateway sees it as the link of a device. */
 export class RouterSession extends AgentSession<RouterSession> implements DeviceLink {
   readonly family = ROUTER_FAMILY
   readonly mac: string

@@ -21,7 +21,7 @@ export interface AgentHost<S extends AgentSession<S>> extends FrameHost {
   readonly onClosed: (session: S) => void
 }
 
-/** Which command a call carries. */
+/** The command of a call. */
 export interface SentCall {
   readonly commandId: string
   readonly callId: number
@@ -30,7 +30,7 @@ export interface SentCall {
 
 const MAX_SENT = 2
 
-/** One connection of an agent, which its certificate identifies. Each role has a class of its own. */
+/** One connection of an agent, which its certificate identifies. Each role has its own class. */
 export abstract class AgentSession<S extends AgentSession<S>> extends FrameSession implements Link {
   readonly deviceId: string
   epoch: string = NO_EPOCH
@@ -44,7 +44,7 @@ export abstract class AgentSession<S extends AgentSession<S>> extends FrameSessi
     this.deviceId = peer.deviceId
   }
 
-  /** What names the peer in the log. */
+  /** The fields that identify the peer in the log. */
   abstract get logged(): Readonly<Record<string, string>>
   /** The session itself, as its role's class. */
   protected abstract get self(): S

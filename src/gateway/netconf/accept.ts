@@ -15,9 +15,9 @@ import { SshError, openSsh } from './ssh.ts'
 import type { Task } from './task.ts'
 
 /**
- * Why a connection did not become a link. `preamble`: what came before SSH is no preamble. `host_key`: nobody vouched
- * for the device's key. `ssh`: the handshake or the login failed. `netconf`: it does not say who it is.
- * `foreign`: it belongs to another organization. `flooding`: its key has recently exceeded its allowance.
+ * Why a connection did not become a link. `preamble`: the bytes before SSH are not a valid preamble. `host_key`: nobody
+ * vouched for the device's key. `ssh`: the handshake or the login failed. `netconf`: the device does not identify
+ * itself. `foreign`: it belongs to another organization. `flooding`: its key has recently exceeded its allowance.
  */
 export type Refusal = 'preamble' | 'host_key' | 'ssh' | 'netconf' | 'foreign' | 'flooding'
 
@@ -33,7 +33,7 @@ export class RefusedError extends Error {
 export interface AcceptOptions {
   readonly host: LinkHost
   readonly turns: Turns
-  /** By fingerprint, because a key is what a device can't change at will once it is known. */
+  /** By fingerprint, because a device can't change its key once it is known. */
   readonly allowances: Allowances
   readonly user: string
   readonly privateKey: string

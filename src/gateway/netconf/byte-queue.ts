@@ -27,7 +27,7 @@ export class ByteQueue {
   take(length: number): Buffer {
     const taken = Buffer.from(this.view().subarray(0, length))
     this.#start += taken.length
-    // An idle connection keeps no buffer.
+    // An idle connection has no buffer.
     if (this.#start === this.#end) {
       this.#bytes = Buffer.alloc(0)
       this.#start = this.#end = 0

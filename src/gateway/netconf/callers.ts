@@ -3,13 +3,13 @@ import { Admission, type AdmissionLimits } from '../admission.ts'
 import { InputWatch } from '../input-watch.ts'
 
 /**
- * Holds connections whose devices have not said who they are. They first wait unread for their turn, because each
- * handshake costs time and memory before the device has proved anything. Then each one has a deadline. While others wait
- * for a place, the one on which SSH has not begun for longest has to go.
+ * Tracks connections whose devices have not identified themselves. They first wait unread for their turn, because each
+ * handshake costs time and memory before the device has proved anything. Then each one has a deadline. While others
+ * wait for a place, the connection that has been without SSH for longest is closed.
  */
 export interface Callers {
   add(socket: Socket, address: string): void
-  /** Gives a connection on which SSH has begun its time until the device has said who it is. */
+  /** Extends the deadline of a connection on which SSH has begun, until the device has identified itself. */
   extend(socket: Socket): void
   /** Frees the place of a connection that has become a link, or has ended. */
   leave(socket: Socket): void
@@ -23,7 +23,7 @@ export interface CallersOptions {
   readonly admission: AdmissionLimits
   readonly now: () => number
   readonly lookMs: number
-  /** How long a connection may take, from its turn on: until SSH begins, and until it is a link. */
+  /** The time limits of a connection, from its turn: until SSH begins, and until it is a link. */
   readonly preambleMs: number
   readonly helloMs: number
   /** How long a connection may be without SSH while others wait for its place. */
@@ -80,9 +80,9 @@ export function createCallers(options: CallersOptions): Callers {
   /** Frees as many places of silent devices as others need. */
   function evictSilent(): void {
     while (admission.lacksPlaces) {
-      // In the order of their arrival, which is that of their turns.
+      // In the order of their arrival, which is also that of their turns.
       const first = [...callers.values()].find(({ silentSinceMs }) => silentSinceMs !== null)
-      // What has arrived since then may still be unread.
+      // Data that has arrived since then may still be unread.
       if (first === undefined || input.sinceMs - (first.silentSinceMs ?? 0) < silentMs) return
       refuse('silent', first)
       remove(first)

@@ -17,7 +17,9 @@ export function findClusterRefusal(model: string): string | null {
 /** The first release that a cluster with an older one can't be upgraded to in band. Source: as above. */
 const OTHER_SYSTEM = 24.4
 
-/** Returns why the cluster can't be upgraded to the version; null where nothing is known against it, or there is none. */
+/**
+ * Returns the reason why the cluster can't be upgraded to the version; null if there is no known reason, or no cluster.
+ */
 export function refuseClusterVersion({ model, version: own, nodes }: JunosFacts, version: string): Rejection | null {
   if (nodes.length === 0) return null
   const absent = nodes.find(({ isPresent }) => !isPresent)
@@ -33,8 +35,9 @@ function releaseOf(version: string): number {
 }
 
 /**
- * Installs the package on both nodes. A cluster does not reply before it reboots, so a broken connection proves nothing:
- * the outcome is unknown, and the versions of both nodes tell it. The reboot is on record from the start.
+ * Installs the package on both nodes. A cluster does not reply before it reboots, so a broken connection proves
+ * nothing: the outcome is unknown until the versions of both nodes are read. The reboot is recorded before the request
+ * is sent.
  */
 export function* upgradeCluster(path: string): Task {
   const reply = yield { rpc: rpcs.upgradeCluster(path), timeoutMs: waits.upgradeCluster, step: { step: 'reboot' } }

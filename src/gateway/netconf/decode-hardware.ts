@@ -13,7 +13,7 @@ import { memberOf } from './software-sets.ts'
 import { type XmlElement, childOf, findAll, textOf } from './xml.ts'
 
 /*
- * Decode replies about hardware. Each returns what it finds by member. Names start with the member in a Virtual Chassis
+ * Decode replies about hardware. Each returns its findings by member. Names start with the member in a Virtual Chassis
  * ("FPC 1 Power Supply 0"), or the reply has a part for each member.
  */
 
@@ -41,7 +41,7 @@ const listByClass = { power: 'psus', fans: 'fans', temp: 'temperatures' } as con
 /** Power supplies, fans and temperatures, of get-environment-information. */
 export function decodeEnvironment(root: XmlElement, airflows: ByMember<string>): ByMember<Parts> {
   const found = new Map<number, { [List in keyof Parts]-?: HardwarePart[] }>()
-  // Only the first item of a class names it.
+  // Only the first item of a class contains its name.
   let itemClass = ''
   for (const { member, name, element } of namedIn(root, 'environment-item')) {
     itemClass = wordIn(element, 'class')?.toLowerCase() ?? itemClass
@@ -66,7 +66,7 @@ function celsiusOf(item: XmlElement): number | undefined {
 export interface ChassisInventory {
   readonly unit: Pick<HardwareUnit, 'chassis_serial' | 'hw_rev' | 'sku'>
   readonly pics: ByMember<Pic[]>
-  /** Where the fans of a member blow the air, as their makers name it: `out` or `in`. */
+  /** The direction of the airflow of a member, as its maker names it: `out` or `in`. */
   readonly airflows: ByMember<string>
 }
 
@@ -126,7 +126,7 @@ const versionNames = [
 ] as const
 type Versions = Partial<Record<(typeof versionNames)[number][1], string>>
 
-/** The versions of what is not Junos, of get-firmware-information. */
+/** Returns the versions of firmware other than Junos, from get-firmware-information. */
 export function decodeFirmware(root: XmlElement): ByMember<Versions> {
   const found = new Map<number, Versions>()
   for (const { member, element } of namedIn(root, 'chassis-module')) {

@@ -20,7 +20,7 @@ export interface JunosMessages {
 /** Junos: EX and QFX switches, and SRX gateways. Source: Juniper's YANG modules and NETCONF guide. */
 export const junosDriver: Driver<JunosMessages> = { capabilitiesOf, encode, decodeReply, decodeEvent: () => null }
 
-/** What a restore returns to, or why none is possible. */
+/** The version that a restore boots, or the reason why none is possible. */
 type KnownBackup = Partial<Record<'version' | 'refusal', string>>
 
 /** Source: spec, "Devices", 11. */

@@ -22,7 +22,7 @@ export interface ChassisMember {
   readonly version: string
 }
 
-/** What a Junos device says about itself. */
+/** The facts that a Junos device reports about itself. */
 export interface JunosFacts {
   readonly mac: string
   readonly model: string
@@ -35,7 +35,7 @@ export interface JunosFacts {
   readonly nodes: readonly ClusterNode[]
   /** The node or member that the gateway talks to reports this uptime. */
   readonly uptimeS: number | null
-  /** How long members and nodes have been up, in seconds, by their number, as far as the device says so. */
+  /** The uptimes of members and nodes in seconds, by their number, as far as the device reports them. */
   readonly partUptimes: ReadonlyMap<number, number>
   /** Null where the device doesn't report its sets of software. */
   readonly backup: Backup | null
@@ -43,13 +43,13 @@ export interface JunosFacts {
 
 export interface ClusterNode {
   readonly node: 'node0' | 'node1'
-  /** False for the other node of the one that answers alone. */
+  /** False for the node that does not answer. */
   readonly isPresent: boolean
   readonly serial: string
   readonly version: string
 }
 
-/** Reads the facts. Returns the reason when the device does not say what is required. */
+/** Reads the facts. Returns the reason if the device does not report a required one. */
 export function* readFacts(): Task<JunosFacts | string> {
   const system = yield read(rpcs.systemInformation)
   if (system.kind !== 'ok') return 'it does not answer get-system-information'
@@ -61,8 +61,8 @@ export function* readFacts(): Task<JunosFacts | string> {
 }
 
 /**
- * Reads what changes while a device is connected. Its software and its members change without a new connection only while
- * it has other members, which come and go. A device without them is asked for both only where the look is thorough.
+ * Reads the facts that change while a device is connected. Its software and its members change without a new connection
+ * only if it has other members, which come and go. A device without them is queried for both only if `isThorough`.
  */
 export function* readChanges(before: JunosFacts, isThorough: boolean): Task<JunosFacts> {
   const isAlone = before.members.length <= 1
@@ -142,7 +142,7 @@ function macOf(reply: RpcReply): string | null {
   return parseMac(tagged ?? plain ?? '')
 }
 
-/** No Virtual Chassis has more members. */
+/** A Virtual Chassis has at most this many members. */
 const MAX_MEMBERS = 10
 
 function membersOf(
@@ -157,7 +157,7 @@ function membersOf(
     const isPresent = textOf(element, 'member-status') === 'Prsnt'
     const role = textOf(element, 'member-role') ?? ''
     const isMaster = /^Master/i.test(role)
-    // The asterisk marks the member that answers; sets without a name of their own are its.
+    // The asterisk marks the member that answers; sets without a name belong to it.
     const set = sets.find((one) => one.member === member || (one.member === null && role.endsWith('*')))
     return [
       {

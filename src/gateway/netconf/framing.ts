@@ -1,6 +1,6 @@
 import { ByteQueue } from './byte-queue.ts'
 
-/** How messages end on the wire. Source: RFC 6242, 4. */
+/** The end of messages on the wire. Source: RFC 6242, 4. */
 export type Framing = 'end_of_message' | 'chunked'
 
 const END = Buffer.from(']]>]]>')
@@ -16,18 +16,18 @@ export function encodeMessage(text: string, framing: Framing): Buffer {
   return Buffer.concat([Buffer.from(`\n#${body.length}\n`), body, Buffer.from('\n##\n')])
 }
 
-/** The peer sent what is no frame, or a larger message than allowed. The stream can't be read any further. */
+/** The peer sent an invalid frame, or a message that is too large. The stream can't be read any further. */
 export class FramingError extends Error {}
 
 /**
- * Decodes a stream of messages incrementally. It keeps at most one incomplete message of `maxBytes`, and its work is
- * linear in the bytes that it receives.
+ * Decodes a stream of messages incrementally. It stores at most one incomplete message of `maxBytes`, and its work is
+ * linear in the received bytes.
  */
 export class FrameDecoder {
   readonly #maxBytes: number
   readonly #queue = new ByteQueue()
   #framing: Framing = 'end_of_message'
-  /** How many bytes of the queue were searched for the end of the message. */
+  /** The number of bytes of the queue that were searched for the end of the message. */
   #searched = 0
   /** The chunks of the incomplete message. */
   #chunks: Buffer[] = []
@@ -107,7 +107,10 @@ export class FrameDecoder {
     return message
   }
 
-  /** Takes the size of the next chunk, or `end` after the last one; null until the whole header has arrived. */
+  /**
+   * Removes the header of the next chunk and returns its size, or `end` after the last chunk; null until the whole
+   * header has arrived.
+   */
   #takeHeader(): number | 'end' | null {
     const text = this.#queue
       .view()

@@ -18,7 +18,7 @@ import { memberOf, readSoftwareSets } from './software-sets.ts'
 import { type Task, type TaskCall, waits } from './task.ts'
 import type { XmlElement } from './xml.ts'
 
-/** Asks a device for its hardware. Whatever it does not answer is left out. */
+/** Queries a device for its hardware. Parts that it does not answer are left out. */
 export function* readHardware(facts: JunosFacts): Task<Hardware> {
   const system = yield* ask(rpcs.systemInformation)
   const parts = yield* ask(rpcs.chassisInventory)

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { Allowance } from '../allowance.ts'
 
-/** With more unsent bytes the device does not read, and SSH would go on to answer what the device asks. */
+/** With more unsent bytes the device is not reading, and SSH would continue to answer its requests. */
 const MAX_UNREAD_BYTES = 1024 * 1024
 
 /**
@@ -12,7 +12,7 @@ export class Intake {
   #allowance: Allowance
   #onFlood: () => void
 
-  /** Until the device has proved its key, its connection has an allowance of its own, and is destroyed without it. */
+  /** Until the device has proved its key, its connection has its own allowance; it is destroyed when it exceeds it. */
   constructor(socket: Socket, now: () => number) {
     this.#allowance = new Allowance(now())
     this.#onFlood = () => void socket.destroy()

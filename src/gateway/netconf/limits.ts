@@ -4,15 +4,15 @@ export interface NetconfLimits {
   readonly admission: AdmissionLimits
   /** How long a device may be silent before SSH while others wait for its place. */
   readonly silentMs: number
-  /** How often waiting connections are checked, while there are any. */
+  /** The interval at which waiting connections are checked, while there are any. */
   readonly lookMs: number
   /** From the turn of a connection to the beginning of SSH. */
   readonly preambleMs: number
-  /** From the turn of a connection until the device has said who it is. */
+  /** From the turn of a connection until the device has identified itself. */
   readonly helloMs: number
-  /** How often an idle device is asked for its uptime and members. */
+  /** The interval at which an idle device is queried for its uptime and members. */
   readonly pollMs: number
-  /** The same, of a device of which a member or node restarts. */
+  /** The same, for a device with a restarting member or node. */
   readonly returnPollMs: number
 }
 

@@ -21,13 +21,13 @@ export interface LinkOptions {
   readonly address: string | null
 }
 
-/** One in as many looks for changes is thorough and asks for the hardware: the replies are large, and change rarely. */
+/** The number of polls per thorough one, which also queries the hardware: its replies are large and change rarely. */
 const POLLS_PER_THOROUGH = 10
 
 /** The task did not end: the connection did, and with it every certainty. */
 const LOST = Symbol('lost')
 
-/** The connection of a Junos device. It runs tasks one after the other: a command, or a look at what has changed. */
+/** The connection of a Junos device. It runs tasks one after the other: a command, or a poll for changes. */
 export class JunosLink implements DeviceLink {
   readonly family = FAMILY
   readonly mac: string
@@ -44,7 +44,7 @@ export class JunosLink implements DeviceLink {
   #polledAtMs: number
   #polls = 0
   #awaited: AwaitedPart[] = []
-  /** True once we have closed the link: a broken connection then says nothing about the device. */
+  /** True once we have closed the link: a broken connection then reveals nothing about the device. */
   #isEnded = false
 
   constructor(host: LinkHost, { session, facts, orgId, address }: LinkOptions) {
@@ -58,7 +58,7 @@ export class JunosLink implements DeviceLink {
     this.address = address
   }
 
-  /** What is recorded about the connection. */
+  /** The facts to record about the connection. */
   get deviceFacts(): DeviceFacts {
     const { version, model, type, serial } = this.#facts
     return {
@@ -86,7 +86,7 @@ export class JunosLink implements DeviceLink {
     this.#session.close()
   }
 
-  /** Must be called at intervals: ends a session whose device does not reply, and looks for changes. */
+  /** Must be called at intervals: ends a session whose device does not reply, and polls for changes. */
   look({ pollMs, returnPollMs }: Pick<NetconfLimits, 'pollMs' | 'returnPollMs'>): void {
     const nowMs = this.#host.now()
     if (this.#session.isLate(nowMs)) return this.close('try_again')
@@ -96,7 +96,7 @@ export class JunosLink implements DeviceLink {
     this.#enqueue(() => this.#poll())
   }
 
-  /** Reports what the device said when it connected, and asks it for its hardware. */
+  /** Reports the facts from the connect, and queries the device for its hardware. */
   reportFirst(): void {
     void this.#report(this.#facts.uptimeS, { members: null, capabilities: null, hardware: null })
     this.#enqueue(() => this.#pollHardware())
@@ -134,7 +134,7 @@ export class JunosLink implements DeviceLink {
     await this.#host.onReply(this, callId, (sent) => junosDriver.decodeReply(sent, result))
   }
 
-  /** Until the step is on record, a lost connection leaves the command at `restart`, which is awaited as well. */
+  /** Until the step is recorded, a lost connection leaves the command at `restart`, which is awaited as well. */
   async #awaitPart(callId: number, { part, uptimeS }: Extract<TaskResult, { kind: 'returning' }>): Promise<void> {
     const progress = stepOfPart('return', part, uptimeS)
     const sinceMs = this.#host.ctx.serviceClock.nowMs()
@@ -150,7 +150,7 @@ export class JunosLink implements DeviceLink {
         this.#awaited.push({ callId, number: numberOfPart(params), uptimeS, sinceMs: progressMs, wasAbsent: false })
   }
 
-  /** @param askedAtMs Service time before the device was asked for its facts. */
+  /** @param askedAtMs Service time before the device was queried for its facts. */
   async #settleReturns(askedAtMs: number): Promise<void> {
     const facts = this.#facts
     const returned = this.#awaited.filter((one) => hasReturned(one, facts, askedAtMs))
@@ -173,7 +173,8 @@ export class JunosLink implements DeviceLink {
       capabilities: changed(junosDriver.capabilitiesOf(before), junosDriver.capabilitiesOf(after)),
       hardware: null,
     })
-    // Who sees that a member is back may send the next command at once, for which it must be known to be present.
+    // A person who sees that a member is back may send the next command immediately, for which the member must be
+    // recorded as present.
     if (this.#awaited.length > 0) await reported
     await this.#settleReturns(askedAtMs)
     // A changed member has another version, uptime or place.
@@ -202,7 +203,7 @@ export class JunosLink implements DeviceLink {
     return next.value
   }
 
-  /** Resolves when the report is on record. The device is asked once in a while, so most reports need not be awaited. */
+  /** Resolves when the report is recorded. The device is polled rarely, so most reports need not be awaited. */
   #report(uptimeS: number | null, changes: Changes): Promise<void> | undefined {
     return this.#host.report({
       deviceId: this.deviceId,

@@ -1,10 +1,10 @@
 import { type RpcReply, oneLine } from './rpc.ts'
 import { findAll } from './xml.ts'
 
-/** The words by which a device says that another attempt would fail as well. */
+/** The phrases by which a device reports that another attempt would fail as well. */
 export const refusesContent = /signature|not (?:supported|compatible)|incompatible|verification failed/i
 
-/** The words by which a device says that it is still installing what a lost connection had asked for. */
+/** The phrases by which a device reports that it is still installing at the request of a lost connection. */
 export const isBusy = /in progress|already (?:running|being)|another (?:install|package|software|upgrade)|\bbusy\b/i
 
 /** Returns why a package was not installed; null if it was. A result other than 0, or none, is looked for in the text. */

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { ByteQueue } from './byte-queue.ts'
 
-/** What a device says before SSH begins: `outbound-ssh` says who it is, call home (RFC 8071) says nothing. */
+/** The device's text before SSH begins: `outbound-ssh` identifies the device, call home (RFC 8071) sends nothing. */
 export interface Preamble {
   /** The `device-id` of the configuration. It proves nothing. */
   readonly deviceId: string | null
@@ -13,7 +13,7 @@ export interface Preamble {
   readonly signedText: string | null
 }
 
-/** The device sent too much, or what it sent is no preamble. */
+/** The device sent too much, or an invalid preamble. */
 export class PreambleError extends Error {}
 
 /** Far more than the longest host key. */
@@ -53,9 +53,9 @@ export class PreambleReader {
 }
 
 /**
- * Parses the lines tolerantly, because releases differ: with one colon or two, with or without spaces, with blank lines,
- * and with further lines. Source: Junos OS NETCONF guide, "NETCONF call home"; and public clients of it.
- * @throws PreambleError when there are lines, and none of them names the protocol.
+ * Parses the lines tolerantly, because releases differ: with one colon or two, with or without spaces, with blank
+ * lines, and with further lines. Source: Junos OS NETCONF guide, "NETCONF call home"; and public clients of it.
+ * @throws PreambleError if there are lines, and none of them names the protocol.
  */
 export function parsePreamble(text: string): Preamble {
   const fields = new Map<string, string>()
@@ -76,13 +76,13 @@ export function parsePreamble(text: string): Preamble {
   }
 }
 
-/** The key may be sent as in a file of known hosts, in quotes, or as base64 alone. */
+/** The key may be sent as in a file of known hosts, in quotes, or as plain base64. */
 function keyOf(text: string): string | null {
   const words = text.replaceAll(/["']/g, '').split(/\s+/)
   return words.find((word) => /^AAAA[A-Za-z0-9+/]+={0,2}$/.test(word)) ?? null
 }
 
-/** True if someone who knows the secret vouches for the host key. Compares in constant time. */
+/** True if someone with the secret vouches for the host key. Compares in constant time. */
 export function isVouchedFor({ hmac, signedText }: Preamble, secret: string): boolean {
   if (hmac === null || signedText === null || !/^[0-9a-f]{40}$/.test(hmac)) return false
   const expected = createHmac('sha1', secret).update(signedText, 'latin1').digest()

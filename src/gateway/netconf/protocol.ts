@@ -14,7 +14,7 @@ export interface NetconfOptions {
   readonly host: string
   /** 0 selects a free port. */
   readonly port: number
-  /** With which the gateway logs in to devices, in the format of OpenSSH. */
+  /** The key with which the gateway logs in to devices, in the format of OpenSSH. */
   readonly privateKey: string
   readonly connections?: ConnectionPolicy
   readonly limits?: Partial<NetconfLimits>

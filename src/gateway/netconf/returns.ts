@@ -4,9 +4,9 @@ import type { JunosFacts } from './facts.ts'
 export interface AwaitedPart {
   /** The call of its command. */
   readonly callId: number
-  /** Of the member or node. */
+  /** The number of the member or node. */
   readonly number: number
-  /** How long it had been up at `sinceMs`; null where it did not say so. */
+  /** Its uptime at `sinceMs`; null if the device did not report it. */
   readonly uptimeS: number | null
   /** Service time before its restart was requested. */
   readonly sinceMs: number
@@ -18,9 +18,9 @@ export interface AwaitedPart {
 const SLACK_S = 5
 
 /**
- * Returns whether the part has restarted. Without a restart it would have been up for as much longer as time has passed;
- * where the device doesn't say for how long its parts have been up, it must have been away.
- * @param askedAtMs Service time before the device was asked for the facts.
+ * True if the part has restarted. Without a restart its uptime would have grown by the elapsed time; if the device
+ * doesn't report the uptimes of its parts, the part must have been absent.
+ * @param askedAtMs Service time before the device was queried for the facts.
  */
 export function hasReturned(awaited: AwaitedPart, facts: JunosFacts, askedAtMs: number): boolean {
   const { number, uptimeS: beforeS, sinceMs, wasAbsent } = awaited

@@ -1,6 +1,6 @@
 import { type XmlContent, type XmlElement, encodeXml, findAll, textOf } from './xml.ts'
 
-/** A request to a device: the name of the operation and what it contains. */
+/** A request to a device: the name of the operation and its content. */
 export interface Rpc {
   readonly name: string
   readonly content: XmlContent
@@ -35,7 +35,7 @@ export function decodeHello(root: XmlElement): { readonly isChunked: boolean } |
   return isChunked || capabilities.has(BASE_1_0) || capabilities.has(BASE) ? { isChunked } : null
 }
 
-/** Returns the id of the request that the message answers, and what it answers; null for any other message. */
+/** Returns the id of the request that the message answers, and the answer; null for any other message. */
 export function decodeRpcReply(root: XmlElement): { readonly id: number; readonly reply: RpcReply } | null {
   if (root.name !== 'rpc-reply') return null
   const id = root.attributes['message-id']
@@ -85,7 +85,7 @@ export const rpcs = {
   routeEngines: rpc('get-route-engine-information'),
   poeControllers: rpc('get-poe-controller-information'),
   softwareSets: rpc('get-software-sets-information', { 'all-members': true }),
-  /** For releases that don't know the other. */
+  /** For releases without the other operation. */
   softwareSetsHere: rpc('get-software-sets-information'),
   softwareInformation: rpc('get-software-information'),
   cleanStorage: rpc('request-system-storage-cleanup', { 'no-confirm': true }),

@@ -6,10 +6,10 @@ import type { SshConnection } from './ssh.ts'
 import type { TaskCall } from './task.ts'
 import { type XmlElement, parseXml } from './xml.ts'
 
-/** The largest message; the replies that the gateway asks for have a few kilobytes per member. */
+/** The largest message; the replies to the gateway's requests have a few kilobytes per member. */
 const MAX_MESSAGE_BYTES = 512 * 1024
 const MAX_ID = 999_999_999
-/** A longer time says little about the message: its code was not compiled yet, or memory was being freed. */
+/** A longer time reveals little about the message: its code was not compiled yet, or memory was being freed. */
 const MAX_DECODE_MS = 20
 
 export interface SessionOptions {
@@ -18,7 +18,7 @@ export interface SessionOptions {
   readonly allowance: Allowance
   /** Called once, when nothing can be sent or received any more. */
   readonly onClosed: () => void
-  /** The device sent what makes no sense. The session is being closed. */
+  /** The device sent an invalid message. The session is being closed. */
   readonly onBroken: (why: string) => void
 }
 
@@ -29,8 +29,8 @@ interface Request {
 }
 
 /**
- * NETCONF on an open channel: one request at a time. A device speaks only when it is asked, so anything else that it sends
- * ends the session, and its messages can't fill a queue.
+ * NETCONF on an open channel: one request at a time. A device sends only replies, so any other message ends the
+ * session, and its messages can't fill a queue.
  */
 export class NetconfSession {
   isClosed = false
@@ -55,7 +55,7 @@ export class NetconfSession {
     channel.write(encodeMessage(encodeHello(), 'end_of_message'))
   }
 
-  /** Resolves when both sides have said hello; with false when the device never did. */
+  /** Resolves with true when both sides have sent their hello; with false if the device never does. */
   get ready(): Promise<boolean> {
     return this.#hello.promise
   }
@@ -115,7 +115,7 @@ export class NetconfSession {
   decode<T>(work: () => T): Promise<T> {
     const { allowance, now, turns } = this.#options
     return turns.run(() => {
-      // Of the processor: a session is closed for what it costs, which must not depend on what else the computer does.
+      // Processor time: a session is closed for its cost, which must not depend on the load of the computer.
       const before = process.threadCpuUsage()
       try {
         return work()

@@ -5,17 +5,17 @@ import { type XmlElement, textOf } from './xml.ts'
 
 /** The software of one member, node, or device. */
 export interface SoftwareSet {
-  /** Null for a device, or a member that doesn't say which one it is. */
+  /** Null for a device without members, and for a member that doesn't report its number. */
   readonly member: number | null
   readonly active: string
-  /** What the next boot runs, if that is something else. */
+  /** The version of the next boot, if it differs from the running one. */
   readonly pending: string | null
-  /** What a rollback returns to. */
+  /** The version that a rollback boots. */
   readonly backup: string | null
 }
 
 /**
- * Returns the software of each member; null where the release doesn't report it.
+ * Returns the software of each member; null if the release doesn't report it.
  * @param isAlone True for a device that is known to have no other members.
  */
 export function* readSoftwareSets(isAlone = false): Task<SoftwareSet[] | null> {
@@ -50,7 +50,7 @@ function versionIn(element: XmlElement, name: string): string | null {
   return version === undefined || version === '-' ? null : version
 }
 
-/** What a rollback of the whole device returns to, or why there is no such version. */
+/** The version that a rollback of the whole device boots, or the reason why there is none. */
 export type Backup = { readonly version: string } | { readonly refusal: string }
 
 /** A Virtual Chassis whose members returned to different versions would fall apart. */

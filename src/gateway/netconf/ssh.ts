@@ -15,9 +15,9 @@ export interface SshOptions {
 /** An authenticated connection with a channel for NETCONF. */
 export interface SshConnection {
   readonly channel: ClientChannel
-  /** Of the host key with which the device has authenticated. */
+  /** The fingerprint of the host key with which the device has authenticated. */
   readonly fingerprint: string
-  /** Ends the connection at once. */
+  /** Ends the connection immediately. */
   end(): void
 }
 
@@ -100,7 +100,7 @@ async function openNetconf(client: Client): Promise<ClientChannel> {
   })
 }
 
-/** After the first error there may be more, which nobody would handle. */
+/** After the first error there may be more, for which no handler would remain. */
 function end(client: Client, socket: Socket): void {
   client.removeAllListeners('error')
   client.on('error', () => undefined)

@@ -12,10 +12,10 @@ export interface TaskCall {
   readonly mayBreak?: boolean
 }
 
-/** How a task ended: as an outcome, so that a later reply and this one are interpreted alike. */
+/** The result of a task: an outcome, so that a later reply and this one are interpreted in the same way. */
 export type TaskResult =
   | { readonly kind: 'done'; readonly text: string | null }
-  /** One part of the device restarts; `uptimeS` is how long it had been up before, if it said so. */
+  /** One part of the device restarts; `uptimeS` is its former uptime, if reported. */
   | { readonly kind: 'returning'; readonly part: RestartParams; readonly uptimeS: number | null }
   | Rejection
 
@@ -28,7 +28,7 @@ export type Task<Result = TaskResult> = Generator<TaskCall, Result, RpcReply>
 const SECOND_MS = 1000
 export const MINUTE_MS = 60 * SECOND_MS
 
-/** How long a device may take for a request. */
+/** The time limits of requests to a device. */
 export const waits = {
   read: MINUTE_MS,
   checksum: 5 * MINUTE_MS,

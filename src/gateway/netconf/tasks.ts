@@ -14,7 +14,7 @@ type Command<K extends DriverCommand['kind']> = Extract<DriverCommand, { kind: K
 /** The commands that Junos devices execute. */
 export type JunosCommand = Command<'restart' | 'stage' | 'activate' | 'restore_backup' | 'snapshot'>
 
-/** Returns the requests that execute the command. Each one observes what earlier attempts have already achieved. */
+/** Returns the requests that execute the command. Each one checks what earlier attempts have already achieved. */
 export function startTask(command: JunosCommand, facts: JunosFacts): Task {
   switch (command.kind) {
     case 'restart':
@@ -30,7 +30,7 @@ export function startTask(command: JunosCommand, facts: JunosFacts): Task {
   }
 }
 
-/** Where the image is kept: images with the same content have the same name. */
+/** Returns the path of the image: images with the same content have the same name. */
 export function imagePath(sha256: string): string {
   return `/var/tmp/signalbox-${sha256.slice(0, 16)}.tgz`
 }
@@ -39,7 +39,7 @@ function* restart({ member, node }: Command<'restart'>, facts: JunosFacts): Task
   if (member !== undefined) return yield* restartPart({ member }, facts)
   if (node !== undefined) return yield* restartPart({ node }, facts)
   if (facts.nodes.length === 0) return yield* reboot(rpcs.reboot({}))
-  // With the delay, the answering node takes the request for the other one before it ends the connection.
+  // With the delay, the answering node accepts the request for the other one before it ends the connection.
   for (const { node: each } of facts.nodes.filter(({ isPresent }) => isPresent)) {
     const result = yield* rebootNode(each, { inMinutes: 1 })
     if (result.kind === 'rejected') return result
@@ -56,7 +56,7 @@ function* restartPart(part: { member: number } | { node: 'node0' | 'node1' }, fa
   return result.kind === 'rejected' ? result : { kind: 'returning', part, uptimeS }
 }
 
-/** What is recorded of a part that restarts. */
+/** Returns the recorded step of a restarting part. */
 export function stepOfPart(
   step: 'restart' | 'return',
   { member }: RestartParams,
@@ -86,7 +86,7 @@ function* stage({ uri, sha256, version }: Command<'stage'>, facts: JunosFacts): 
   if (refusal !== null) return refusal
   const path = imagePath(sha256)
   if (yield* hasImage(path, sha256, 'check')) return { kind: 'done', text: 'The device already had the image' }
-  // The cleanup also deletes what /var/tmp holds, so it comes first. If it fails, there may still be room.
+  // The cleanup also deletes the files in /var/tmp, so it comes first. If it fails, there may still be enough space.
   yield { rpc: rpcs.cleanStorage, timeoutMs: waits.clean, step: { step: 'clean' } }
   const copied = yield { rpc: rpcs.copyFile(uri, path), timeoutMs: waits.copy, step: { step: 'download' } }
   if (copied.kind === 'error') return rejected('download_failed', copied.text)
@@ -133,8 +133,8 @@ function* activateCluster({ version, sha256 }: Omit<Command<'activate'>, 'kind'>
 }
 
 /**
- * Returns the members that need the installation, the master last; null stands for a device without members. If all run
- * the version already, it is installed again, because that was asked for.
+ * Returns the members that need the installation, the master last; null stands for a device without members. If all
+ * already run the version, it is installed again, as the request demands.
  */
 function membersToInstall(
   { members }: JunosFacts,
@@ -167,7 +167,10 @@ interface StagedImage {
   readonly sha256: string
 }
 
-/** Returns why it failed; null: every member has the image. The others keep what they have until the next boot. */
+/**
+ * Returns the reason for a failure; null: every member has the image. The others keep their current version until the
+ * next boot.
+ */
 function* install(members: readonly (number | null)[], { path, sha256 }: StagedImage): Task<Rejection | null> {
   if (!(yield* hasImage(path, sha256, 'check'))) return noImage
   const results: string[] = []

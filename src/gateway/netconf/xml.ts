@@ -73,7 +73,7 @@ function localName(name: string): string {
 function localNames(attributes: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(attributes)
   if (entries.length > MAX_ATTRIBUTES) fail('an element has too many attributes')
-  // Without a prototype, no name of a device can hit one of JavaScript's own.
+  // Without a prototype, no name from a device can match a built-in property of JavaScript.
   return Object.assign(
     Object.create(null) as Record<string, string>,
     Object.fromEntries(entries.map(([name, value]) => [localName(name), value])),
@@ -104,7 +104,7 @@ export function textOf(element: XmlElement, ...names: readonly string[]): string
   return text === undefined || text === '' ? null : text
 }
 
-/** What an element to encode contains: nothing, text, or elements by name in their order. */
+/** The content of an element to encode: none, text, or elements by name in their order. */
 export type XmlContent = true | string | number | { readonly [name: string]: XmlContent }
 
 /** Encodes an element; names come from the program, texts from anywhere. */

@@ -15,16 +15,16 @@ import type {
   SentCommand,
 } from '../driver.ts'
 
-/** Asks the device to act at once. Devices ignore any other time for a reboot. */
+/** The device acts immediately. Devices ignore any other time for a reboot. */
 const NOW = 0
 
 const REBOOT_TIMEOUT_MS = 30_000
 const LEDS_TIMEOUT_MS = 30_000
-/** The protocol says milliseconds, but access points read seconds. */
+/** The protocol specifies milliseconds, but access points read seconds. */
 const BLINK_S = 600
 /** An access point downloads and validates before it replies. */
 const AP_UPGRADE_TIMEOUT_MS = 660_000
-/** A switch replies at once and sends an event after it has installed the image. */
+/** A switch replies immediately and sends an event after it has installed the image. */
 const SWITCH_UPGRADE_TIMEOUT_MS = 1_800_000
 
 /** JSON-RPC errors for a call that was not executed: unknown method, invalid request, invalid params, parse error. */
@@ -34,7 +34,10 @@ const neverExecuted: ReadonlySet<number> = new Set([-32601, -32600, -32602, -327
 // oxlint-disable-next-line no-control-regex
 const unsafeUri = /['"`$\\&;\s\u0000-\u001f\u007f]/
 
-/** The words by which clients say that the image or the request is wrong, so that another attempt would fail as well. */
+/**
+ * The phrases by which clients report that the image or the request is invalid, so that another attempt would fail as
+ * well.
+ */
 const refusesContent = /invalid (signature|parameters)|validation failed|no space/i
 
 /**
@@ -90,7 +93,10 @@ const unsafeAddress: Rejection = {
   final: true,
 }
 
-/** Only the client of access points has LEDs: that of switches calls the unknown method a success and does nothing. */
+/**
+ * Only the client of access points controls LEDs: that of switches answers the unknown method with success and does
+ * nothing.
+ */
 function capabilitiesOf(hello: Capabilities): DeviceCapabilities {
   const { commands, ...parts } = extensionOf(hello)
   return {
@@ -106,7 +112,7 @@ function capabilitiesOf(hello: Capabilities): DeviceCapabilities {
   }
 }
 
-/** Its own diagnostics are no script, so that an access point with the restriction collects them all the same. */
+/** Its own diagnostics are not a script, so an access point with the restriction collects them too. */
 function runsScripts({ restrictions, developer }: Capabilities): boolean {
   return restrictions?.commands !== true || developer === true
 }
@@ -161,8 +167,8 @@ function needsDeviceCa({ uri, localCertificates }: Address): boolean {
 }
 
 /**
- * Without `keep_redirector`, an access point loses its key, its certificate and the gateway's address when it
- * flashes, and never comes back. Source: wlan-ucentral-schema, `cmd_upgrade.uc`.
+ * Without `keep_redirector`, an access point loses its key, its certificate and the gateway's address when it flashes,
+ * and never reconnects. Source: wlan-ucentral-schema, `cmd_upgrade.uc`.
  */
 function upgradeParams({ mac, type }: DriverDevice, command: UpgradeCommand): GatewayCall<'upgrade'> {
   return {
@@ -220,7 +226,7 @@ function decodeEvent({ device, kind, lastStep }: SentCommand, { type, payload }:
   }
 }
 
-/** True if the event says how an upgrade of the device ended. */
+/** True if the event reports how an upgrade of the device ended. */
 export function endsUpgrade({ type, payload }: DeviceEvent): boolean {
   if (type !== 'firmware_upgrade_status' || !isUpgradeStatus(payload)) return false
   return payload.operation === 'success' || payload.operation === 'fail'

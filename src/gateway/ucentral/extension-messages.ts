@@ -21,7 +21,7 @@ export const Extension = Type.Object({
   /** Names without the prefix, such as `reboot`. */
   methods: Type.Array(ShortText, { maxItems: 32 }),
   members: Type.Optional(Type.Array(Member, { maxItems: 10 })),
-  /** What `restore_backup` returns to; null: the device has no such version; absent: it doesn't know. */
+  /** The version that `restore_backup` boots; null: the device has none; absent: it doesn't know. */
   backup_version: Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Null()])),
 })
 
@@ -35,7 +35,7 @@ export type RebootPart = Static<typeof RebootPart>
 
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
-/** Downloads the image and keeps it for `activate`. The reply follows when the hash of the whole file matches. */
+/** Downloads the image and stores it for `activate`. The reply follows when the hash of the whole file matches. */
 export const Stage = Type.Object({
   serial: Serial,
   uri: Type.String({ minLength: 1, maxLength: 2048 }),

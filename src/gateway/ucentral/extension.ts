@@ -9,7 +9,7 @@ const REBOOT_TIMEOUT_MS = MINUTE_MS / 2
 /** The device downloads, installs or copies its system before it replies. */
 const LONG_TIMEOUT_MS = 30 * MINUTE_MS
 
-/** The commands that the extension adds, and what the device says of its backup version. */
+/** Returns the commands that the extension adds, and the backup version that the device reports. */
 export function extensionOf({ 'x-signalbox': extension }: Capabilities): Omit<DeviceCapabilities, 'commands'> & {
   readonly commands: readonly CommandKind[]
 } {
@@ -19,7 +19,7 @@ export function extensionOf({ 'x-signalbox': extension }: Capabilities): Omit<De
   const restores = offered.has('restore_backup')
   return {
     commands: [
-      // One without the other is no upgrade.
+      // One without the other does not make an upgrade.
       ...(offered.has('stage') && offered.has('activate') ? (['stage', 'activate'] as const) : []),
       ...(restores && backup !== null ? (['restore_backup'] as const) : []),
       ...(offered.has('snapshot') ? (['snapshot'] as const) : []),

@@ -15,7 +15,7 @@ export const defaultLimits: UcentralLimits = {
   // Access points wait 5 s for it.
   answerMs: 4000,
   helloMs: 30_000,
-  // Access points hang up when they hear nothing from us for 70 s.
+  // Access points close the connection when they receive nothing from us for 70 s.
   pingMs: 50_000,
   deadMs: 150_000,
 }

@@ -22,7 +22,7 @@ export const Capabilities = Type.Object({
   serial_number: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
   /** `ap` or `switch`, in upper or lower case; some access points send `unknown` or nothing. */
   platform: Type.Optional(ShortText),
-  /** What the maker forbids. With `commands`, an access point runs only scripts that the maker has signed. */
+  /** The maker's restrictions. With `commands`, an access point runs only scripts that the maker has signed. */
   restrictions: Type.Optional(Type.Object({ commands: Type.Optional(Type.Boolean()) })),
   /** True on a device that is exempt from its restrictions. */
   developer: Type.Optional(Type.Boolean()),
@@ -36,15 +36,15 @@ export const Connect = Type.Object({
   firmware: Type.String({ minLength: 1, maxLength: 256 }),
   capabilities: Capabilities,
   /**
-   * Why the client connects. Access points say `socket` for a broken connection, else why their client has started:
-   * `coldboot`, `reboot`, `upgrade`, `upgradefailed`, `crashlog`, `recovery` (its watchdog). Switches say nothing.
+   * Why the client connects. Access points send `socket` for a broken connection, otherwise the reason of the client's
+   * start: `coldboot`, `reboot`, `upgrade`, `upgradefailed`, `crashlog`, `recovery` (its watchdog). Switches send none.
    */
   reason: Type.Optional(ShortText),
 })
 export type Connect = Static<typeof Connect>
 
 const StateParts = {
-  /** What it contains is decoded member by member (`state/decode-state.ts`), because no two firmwares agree on it. */
+  /** Its content is decoded member by member (`state/decode-state.ts`), because firmwares differ in it. */
   state: Type.Object({}),
   /** The version of the configuration that the device has applied. */
   uuid: Type.Optional(Type.Unknown()),
@@ -53,10 +53,10 @@ const StateParts = {
 export const State = Type.Object({ serial: Serial, ...StateParts })
 export type State = Static<typeof State>
 
-/** What a device collects between two reports; it sends one at an interval. */
+/** The number of states that a device collects between two reports; it sends one per interval. */
 const MAX_STATES = 64
 
-/** A report that the gateway asked for: for each type, a list of pairs of epoch seconds and content. */
+/** A report that the gateway requested: for each type, a list of pairs of epoch seconds and content. */
 export const Telemetry = Type.Object({
   serial: Serial,
   data: Type.Optional(
@@ -102,7 +102,7 @@ export type UpgradeStatus = Static<typeof UpgradeStatus>
 export const Recovery = Type.Object({
   serial: Serial,
   firmware: Type.Optional(ShortText),
-  /** True when the device asks for a reboot. */
+  /** True if the device requests a reboot. */
   reboot: Type.Optional(Type.Boolean()),
 })
 export type Recovery = Static<typeof Recovery>
@@ -149,7 +149,7 @@ export const Upgrade = Type.Object({
   serial: Serial,
   when: When,
   uri: Type.String({ minLength: 1, maxLength: 2048 }),
-  /** Keeps the key, the certificates and the gateway's address, which the device needs to come back. */
+  /** Keeps the key, the certificates and the gateway's address, which the device needs to reconnect. */
   keep_redirector: Type.Optional(Type.Boolean()),
   keep_config: Type.Optional(Type.Boolean()),
   /** Verifies the download server by the gateway's CA instead of the public CAs. Access points only. */
@@ -166,7 +166,7 @@ export const Leds = Type.Object({
 })
 export type Leds = Static<typeof Leds>
 
-/** Starts regular reports that no configuration asks for; an interval of 0 ends them. */
+/** Starts regular reports without a configuration; an interval of 0 ends them. */
 export const TelemetryOrder = Type.Object({
   serial: Serial,
   /** Seconds. */

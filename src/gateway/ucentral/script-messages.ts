@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 /** Runs a script: `shell` in base64, or the device's own `diagnostic`. With `uri`, its output is posted there. */
 export const Script = Type.Object({
   serial: Type.String(),
-  /** 0: at once. */
+  /** 0: immediately. */
   when: Type.Optional(Type.Integer({ minimum: 0 })),
   type: Type.Union([Type.Literal('shell'), Type.Literal('diagnostic')]),
   script: Type.Optional(Type.String()),
@@ -18,7 +18,7 @@ const ScriptStatus = Type.Object({
   /** The exit code of the script; an access point that could not run it writes a word. */
   error: Type.Union([Type.Integer(), Type.String()]),
   text: Type.Optional(Type.String()),
-  /** What the script printed, or a remark of the client. */
+  /** The output of the script, or a remark of the client. */
   result: Type.Optional(Type.Union([Type.String(), Type.Number()])),
   /** The same, compressed and in base64. */
   result_64: Type.Optional(Type.String()),

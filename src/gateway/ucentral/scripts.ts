@@ -11,7 +11,7 @@ const DIAGNOSTIC_S = 600
 /** The device ends a script after its time, and answers only then. */
 const ANSWER_MS = 30_000
 
-/** More than a hundred pings print. */
+/** Enough for more than a hundred pings. */
 const MAX_OUTPUT_CHARACTERS = 16 * 1024
 
 const unsafeHost: Rejection = {
@@ -34,7 +34,7 @@ export function encodePing(device: DriverDevice, { host, count, size, egressInte
   return encodeScript(device, { type: 'shell', script, timeout: count + PING_EXTRA_S })
 }
 
-/** Lets the device collect its own diagnostics and post them to the address as a form. */
+/** Encodes a command to collect the device's own diagnostics and to post them to the address as a form. */
 export function encodeSupport(device: DriverDevice, { uri }: { readonly uri: string }): EncodedCommand<Call> {
   return encodeScript(device, { type: 'diagnostic', uri, timeout: DIAGNOSTIC_S })
 }
@@ -47,15 +47,15 @@ function encodeScript(
   return { kind: 'call', call: { method: 'script', params }, timeoutMs: script.timeout * 1000 + ANSWER_MS }
 }
 
-/** Results by which a device says that it has not run a script, or not to its end. */
+/** Results by which a device reports that it has not run a script, or not completely. */
 const refusals: ReadonlySet<string> = new Set(['invalid base64', 'invalid signature', 'timed out'])
 
-/** A ping that nobody answered has an exit code too, and is done: its output says so. */
+/** A ping without any answers has an exit code too, and is done: its output shows the loss. */
 export function decodePing(result: unknown): Outcome | null {
   return decodeScript(result, (output) => ({ kind: 'done', text: deviceText(output, MAX_OUTPUT_CHARACTERS) }))
 }
 
-/** A device answers `pending` first, and says nothing of its upload, which may fail. */
+/** A device answers `pending` first, and does not report its upload, which may fail. */
 export function decodeSupport(result: unknown): Outcome | null {
   return decodeScript(result, (output, code) => {
     if (code !== 0) return rejected(code, output)

@@ -18,7 +18,7 @@ import { isContentRead, isDeviceMethod } from './messages.ts'
 export interface SessionHost extends FrameHost {
   /** The session's next message waits until this resolves. It must not reject. */
   readonly onCall: (session: Session, call: DeviceCall) => Promise<void>
-  /** The same holds as for `onCall`. */
+  /** As for `onCall`. */
   readonly onReply: (session: Session, id: number, reply: Reply) => Promise<void>
   readonly onMalformed: (session: Session, why: string) => void
   /** Called when the session exceeds its device's allowance and is being closed. */
@@ -40,9 +40,9 @@ export class Session extends FrameSession implements DeviceLink {
   readonly certificateSerial: string
   readonly orgId = null
   epoch: string = NO_EPOCH
-  /** Until then, reports may come from the queue that the device filled while it was offline. */
+  /** False while reports may come from the queue that the device filled while it was offline. */
   hasAnsweredTelemetry = false
-  /** Whether the device has reported an uptime that can prove a boot; `missed`: none in time, and the log says so. */
+  /** The state of the uptime report that can prove a boot; `missed`: none arrived in time, and the log says so. */
   uptime: 'awaited' | 'reported' | 'missed' = 'awaited'
   readonly #sessions: SessionHost
 

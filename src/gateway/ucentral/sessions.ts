@@ -90,11 +90,11 @@ function createSessionHost({ host, sockets, allowances, gatewayName }: SessionHo
   }
 }
 
-/** How many devices are remembered as already warned about. */
+/** The number of devices to remember as already warned about. */
 const MAX_WARNED = 10_000
 
 /**
- * An access point whose `gateway.json` names another host than the gateway's certificate leaves without a message
+ * An access point whose `gateway.json` names another host than the gateway's certificate disconnects without a message
  * and waits for half an hour.
  */
 function createSilentLeaveWarning({ ctx, counters }: LinkHost, gatewayName: string): (session: Session) => void {

@@ -1,8 +1,8 @@
 import type { GatewayCall } from './messages.ts'
 
 /**
- * The id of the call that asks a device to report. The device answers it after it has sent the messages that it queued
- * while it was offline. Acceptance and refusal mean the same to us, so one id serves every session.
+ * The id of the call that requests a report. The device answers it after it has sent the messages that it queued while
+ * it was offline. Acceptance and refusal are equivalent for us, so one id serves every session.
  */
 export const TELEMETRY_CALL_ID = 2
 

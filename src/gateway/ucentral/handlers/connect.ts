@@ -18,7 +18,7 @@ export async function onConnect(host: LinkHost, session: Session, params: Connec
   session.call(TELEMETRY_CALL_ID, { method: 'telemetry', params: telemetryOf(session.mac) })
 }
 
-/** Reasons to connect that say nothing about the last boot: a broken connection, and the watchdog of the client. */
+/** Reasons to connect that reveal nothing about the last boot: a broken connection, and the watchdog of the client. */
 const connections: ReadonlySet<string> = new Set(['socket', 'recovery'])
 
 function factsOf({ firmware, capabilities, reason }: Connect, address: string | null): DeviceFacts {

@@ -9,7 +9,7 @@ export function onState(host: LinkHost, session: Session, message: State): Promi
   return reportState(host, session, message)
 }
 
-/** Handles a requested report. If it holds several states, only the last one counts. */
+/** Handles a requested report. If it contains several states, only the last one counts. */
 export function onTelemetry(host: LinkHost, session: Session, { data }: Telemetry): Promise<void> | undefined {
   const [, last] = data?.state?.at(-1) ?? []
   return last === undefined ? host.report(reportOf(session)) : reportState(host, session, last)
@@ -23,8 +23,8 @@ function reportState(
   const telemetry = decodeState(state)
   const { uptime_s: uptime, cpu_percent: cpu, memory_total: total, memory_free: free } = telemetry.unit
   const ip = addressOf(telemetry)
-  // What the device queued while it was offline is of the past: its uptime would look like a boot, and its counters
-  // would give wrong rates.
+  // Reports that the device queued while it was offline are outdated: their uptime would look like a boot, and their
+  // counters would give wrong rates.
   const isPresent = session.hasAnsweredTelemetry
   if (isPresent && uptime !== undefined) session.uptime = 'reported'
   return host.report(

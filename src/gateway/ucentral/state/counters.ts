@@ -10,7 +10,7 @@ export function countersOf(counters: Fields): Counters {
   })
 }
 
-/** Adds what is known of both; a sum that a double can't hold is left out. */
+/** Adds the counters that both have; a sum that a double can't represent is left out. */
 export function addCounters(sum: Counters, more: Counters): Counters {
   const added = (name: keyof Counters): number | undefined => {
     const [a, b] = [sum[name], more[name]]

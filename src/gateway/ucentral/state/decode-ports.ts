@@ -64,7 +64,7 @@ function portOf(id: string, link: Fields): Port {
     speed: up === false ? undefined : integerIn(link['speed'], SPEED),
     full_duplex: up !== false && (duplex === 'full' || duplex === 'half') ? duplex === 'full' : undefined,
     ...countersOf(counters),
-    // Access points say `rx_errors`, switches `rx_error`.
+    // Access points send `rx_errors`, switches `rx_error`.
     rx_errors: counterOf(counters['rx_errors'] ?? counters['rx_error']),
     tx_errors: counterOf(counters['tx_errors'] ?? counters['tx_error']),
     poe_on: milliwatts === undefined ? undefined : milliwatts > 0,
@@ -79,7 +79,7 @@ function upOf(carrier: unknown): boolean | undefined {
   return number === undefined ? undefined : number === 1
 }
 
-/** What access points with powered ports report of them, by port. */
+/** The reports of access points about their powered ports, by port. */
 function suppliesOf(state: Fields): ReadonlyMap<string, Pick<Port, 'poe_on' | 'power_draw'>> {
   const ports = listOf(fieldsOf(state['poe'])['ports'], MAX).map(fieldsOf)
   return new Map(

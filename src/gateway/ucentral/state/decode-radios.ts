@@ -30,7 +30,7 @@ export interface Cell {
 interface RadioPlace {
   readonly radio: Radio
   readonly phy: unknown
-  /** Its place in the message, to which cells refer. */
+  /** Its position in the message, to which cells refer. */
   readonly index: number
 }
 
@@ -62,7 +62,7 @@ export function decodeRadios(state: Fields): { readonly radios: readonly Radio[]
   }
 }
 
-/** Only those of the device itself: as a station or in a mesh, it names the cells of others. */
+/** Only the cells of the device itself: as a station or in a mesh, it also lists the cells of others. */
 function cellsOf(state: Fields): Fields[] {
   return listOf(state['interfaces'], MAX_INTERFACES)
     .flatMap((one) => listOf(fieldsOf(one)['ssids'], MAX_BSSIDS))
@@ -105,7 +105,7 @@ function bandOf({ band, frequency }: Fields, channel: number | undefined): Band 
   if (typeof first === 'string') return bandOfName[first]
   const mhz = numberIn(listOf(frequency, 1)[0], [2400, 7125])
   if (mhz !== undefined) return mhz < 2500 ? '24' : mhz < 5945 ? '5' : '6'
-  // Older firmware, which had no radios at 6 GHz, names the channel alone.
+  // Older firmware, which had no radios at 6 GHz, reports only the channel.
   if (channel === undefined) return undefined
   return channel <= 14 ? '24' : channel <= 177 ? '5' : undefined
 }

@@ -1,7 +1,7 @@
 import { type Telemetry, telemetryLimits } from '../../../devices/telemetry/telemetry.ts'
 import { type Fields, dbmOf, fieldsOf, listOf, macOf } from '../../report-values.ts'
 
-/** The strongest cells of others that the access point hears; nothing where its report contains no scan. */
+/** Decodes the strongest foreign cells that the access point hears; empty if its report contains no scan. */
 export function decodeScan(state: Fields): Pick<Telemetry, 'scan'> {
   if (!Array.isArray(state['scan'])) return {}
   const cells = listOf(state['scan'], MAX_SCANNED).flatMap((one) => {
@@ -12,5 +12,5 @@ export function decodeScan(state: Fields): Pick<Telemetry, 'scan'> {
   return { scan: { cells: cells.toSorted((a, b) => b.rssi - a.rssi).slice(0, telemetryLimits.scanned) } }
 }
 
-/** A scan in a city hears hundreds of cells; the near ones are not always the first. */
+/** A scan in a city hears hundreds of cells; the nearest ones are not always the first. */
 const MAX_SCANNED = 2048

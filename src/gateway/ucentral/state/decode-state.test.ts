@@ -289,7 +289,7 @@ describe('any state', () => {
   })
 })
 
-/** What the interface declares as integers. */
+/** Asserts that the fields that the interface declares as integers are integers. */
 function expectIntegers({ radios, ports, wireless }: ReturnType<typeof decodeState>): void {
   for (const { channel, bandwidth, power, noise_floor: noise, util_all: all } of radios)
     for (const value of [channel, bandwidth, power, noise, all]) expect(value ?? 0).toSatisfy(Number.isSafeInteger)

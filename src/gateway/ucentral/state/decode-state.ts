@@ -17,9 +17,9 @@ const POE_W = [0, 100_000] as const
 const LOAD = [0, 10_000] as const
 
 /**
- * Decodes the `state` of access points and of OLS switches, whatever it contains: parts of a wrong shape count as not
- * reported, and lists are cut to telemetryLimits.
- * Sources: wlan-ucentral-schema, `state/*.yml` and `system/state/*.uc`; ols-ucentral-client, `proto.c`.
+ * Decodes the `state` of access points and of OLS switches, whatever it contains: parts with a wrong shape count as not
+ * reported, and lists are truncated to telemetryLimits. Sources: wlan-ucentral-schema, `state/*.yml` and
+ * `system/state/*.uc`; ols-ucentral-client, `proto.c`.
  */
 export function decodeState(value: unknown): Telemetry {
   const state = fieldsOf(value)

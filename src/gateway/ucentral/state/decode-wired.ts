@@ -21,9 +21,9 @@ const { wired: MAX, ports: MAX_PORTS, interfaces: MAX_INTERFACES, name: MAX_NAME
 
 const VLANS = 4094
 
-/** What a switch has learned of the stations behind its ports. */
+/** A switch's forwarding data about the stations behind its ports. */
 export interface Forwarding {
-  /** Without those behind ports that lead to the rest of the network, which are no clients of this switch. */
+  /** Excludes stations behind uplinks, which are not clients of this switch. */
   readonly clients: readonly WiredClient[]
   /** All of these clients, including those beyond the limit. */
   readonly clientCount: number

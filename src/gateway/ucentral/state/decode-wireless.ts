@@ -84,7 +84,10 @@ const generations = [
   ['ht', 'n'],
 ] as const
 
-/** The newest one that the last frames used: a client sends some frames at legacy rates whatever it can do. */
+/**
+ * Returns the newest protocol that the last frames used: a client sends some frames at legacy rates, whatever its
+ * capabilities.
+ */
 function protoOf({ band }: Radio, rates: readonly Fields[]): WirelessClient['proto'] {
   const used = generations.find(([flag]) => rates.some((rate) => rate[flag] === true))
   if (used !== undefined) return used[1]

@@ -94,7 +94,7 @@ export const accessPoint = {
 
 const station = (mac: string, bssid: string, more: object) => ({ station: mac, bssid, ...more })
 
-/** One radio of the device has no network and is missing, so references count one too many. */
+/** One radio of the device has no network and is missing, so references are one too high. */
 export const currentAccessPoint = {
   version: 1,
   unit: { uptime: 500, load: [0.1, 0.2, 0.3], cpu_load: [12.5, 20, 5], temperature: [48.6, 51], memory: {} },
