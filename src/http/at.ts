@@ -5,18 +5,18 @@ import type { Context } from '../platform/context.ts'
 import { Uuid } from './schemas.ts'
 
 /**
- * Who may call: members of an organization, or of one site; anybody with an account; anybody with credentials,
- * including the token of an organization; anybody at all.
+ * The possible callers: members of an organization or of one site; anyone with an account; anyone with credentials,
+ * including the token of an organization; anyone.
  */
 export type Audience = 'org' | 'orgSites' | 'site' | 'installer' | 'person' | 'self' | 'nobody'
 
 /**
- * Where an operation is, and who may call it. The operation's `run` receives the `Scope` that `enter` proves, so no
+ * The place of an operation, and its callers. The operation's `run` receives the `Scope` that `enter` proves, so no
  * operation can forget to authorize.
  */
 export interface At<Scope, Who = Caller> {
   readonly audience: Audience
-  /** What the caller's role must allow; null where roles don't matter. */
+  /** The permission that the caller's role must include; null if roles don't matter. */
   readonly needs: Need | null
   /** Below /api/v1, with `:name` parameters. */
   readonly path: string
@@ -36,7 +36,7 @@ interface Needing {
   readonly needs: Need
 }
 
-/** In the whole organization: callers with only some of its sites are refused. */
+/** The whole organization: callers with only some of its sites are refused. */
 export function org(path: string, { needs }: Needing): At<OrgScope> {
   return at(
     { audience: 'org', needs, path: `/orgs/:org_id${path}`, params: { org_id: Uuid } },
@@ -44,7 +44,7 @@ export function org(path: string, { needs }: Needing): At<OrgScope> {
   )
 }
 
-/** In an organization, or in those of its sites in which the caller may act: the scope says which. */
+/** An organization, or those of its sites in which the caller may act: the scope lists them. */
 export function orgSites(path: string, { needs }: Needing): At<SitesScope> {
   return at(
     { audience: 'orgSites', needs, path: `/orgs/:org_id${path}`, params: { org_id: Uuid } },
@@ -52,7 +52,7 @@ export function orgSites(path: string, { needs }: Needing): At<SitesScope> {
   )
 }
 
-/** In one site. */
+/** One site. */
 export function site(path: string, { needs }: Needing): At<SiteScope> {
   return at(
     { audience: 'site', needs, path: `/sites/:site_id${path}`, params: { site_id: Uuid } },
@@ -72,22 +72,22 @@ export type Location = At<unknown, unknown> | Twins<unknown>
 export type ScopeAt<L extends Location> = L extends At<infer Scope, unknown> | Twins<infer Scope> ? Scope : never
 export type CallerAt<L extends Location> = L extends At<unknown, infer Who> ? Who : Caller
 
-/** In the whole organization, and in one site. */
+/** The whole organization, and one site. */
 export function orgAndSite(path: string, needing: Needing): Twins<PlaceScope> {
   return { org: org(path, needing), site: site(path, needing) }
 }
 
-/** In an organization or those of its sites in which the caller may act, and in one site. */
+/** An organization or those of its sites in which the caller may act, and one site. */
 export function orgSitesAndSite(path: string, needing: Needing): Twins<SitesScope> {
   return { org: orgSites(path, needing), site: site(path, needing) }
 }
 
-/** For anybody who is logged in or has a token. */
+/** Callers who are logged in or have a token. */
 export function self(path: string, options: { readonly beforeSecondFactor?: boolean } = {}): At<null> {
   return at({ audience: 'self', needs: null, path, params: {}, ...options }, () => null)
 }
 
-/** For callers without credentials, or whose credentials don't matter here. */
+/** Callers without credentials, or whose credentials don't matter here. */
 export function nobody(path: string): At<null, undefined> {
   return {
     audience: 'nobody',

@@ -1,12 +1,18 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 
-/** Of whoever the server does not know. Routes that need more, such as assertions of identity providers, say so. */
+/**
+ * For callers without authentication. Routes that need more, such as those for assertions of identity providers,
+ * declare it.
+ */
 export const MAX_PUBLIC_BYTES = 16 * 1024
-/** JSON of a caller who has been authenticated; uploads have limits of their own. */
+/** JSON of an authenticated caller; uploads have their own limits. */
 export const MAX_JSON_BYTES = 1024 * 1024
 
-/** Lets the routes of this context that are not `public` take JSON of 1 MiB. They must authenticate before they read it. */
+/**
+ * Allows JSON of 1 MiB for the routes of this context that are not `public`. They must authenticate before they read
+ * it.
+ */
 export function takeLargeBodies(http: FastifyInstance): void {
   http.addHook('onRoute', (route) => {
     if (route.config?.public !== true) route.bodyLimit ??= MAX_JSON_BYTES
@@ -25,7 +31,7 @@ export function limitBodyTime(request: IncomingMessage, withinMs: number): void 
   request.once('close', end).once('end', end)
 }
 
-/** Lets an upload take its time. The server closes its connection only where nothing moves. */
+/** Lifts the time limit of a body for an upload. The server closes its connection only if it stalls. */
 export function allowLongBody(request: IncomingMessage): void {
   clearTimeout(deadlines.get(request))
 }

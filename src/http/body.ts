@@ -7,7 +7,7 @@ const MAX_DEPTH = 64
 
 /**
  * Parses a JSON body. An empty body is an empty object: clients send a JSON content type with POSTs without a body.
- * @throws AppError invalid for malformed JSON, for what JSON allows but the database can't store (NUL characters, half
+ * @throws AppError invalid for malformed JSON, for JSON values that the database can't store (NUL characters, half
  *   surrogate pairs), and for `__proto__`.
  */
 export function parseJsonBody(text: string): unknown {
@@ -22,7 +22,7 @@ export function parseJsonBody(text: string): unknown {
   return value
 }
 
-/** Buffers alone would replace what is not UTF-8. @throws AppError invalid. */
+/** Decodes strictly: a plain conversion would replace bytes that are not UTF-8. @throws AppError invalid. */
 export function decodeText(bytes: string | Buffer): string {
   if (typeof bytes !== 'string' && !isUtf8(bytes)) throw new AppError('invalid', 'The body is not valid UTF-8')
   return bytes.toString()

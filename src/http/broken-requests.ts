@@ -6,7 +6,7 @@ interface Refusal {
   readonly detail: string
 }
 
-/** For how long what the client is still sending is read and discarded, so that it can read the answer. */
+/** How long the client's remaining input is read and discarded, so that it can read the answer. */
 const LINGER_MS = 1000
 
 /**
@@ -14,7 +14,7 @@ const LINGER_MS = 1000
  * closes its connection.
  */
 export function replyToBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
-  // The parser fails again on what follows.
+  // The parser fails again on the remaining input.
   if (socket.writableEnded) return
   const refusal = refusalOf(error)
   if (refusal === null || !socket.writable || isAnswered(socket)) {
@@ -33,7 +33,9 @@ function isAnswered(socket: Socket): boolean {
   return response instanceof ServerResponse && response.headersSent
 }
 
-/** Null for errors of the connection itself, such as a reset or a failed TLS handshake: nobody could read an answer. */
+/**
+ * Returns null for errors of the connection itself, such as a reset or a failed TLS handshake: no answer could arrive.
+ */
 function refusalOf(error: Error & { readonly code?: string }): Refusal | null {
   const { code = '' } = error
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
@@ -59,7 +61,7 @@ function encodeRefusal({ status, detail }: Refusal): string {
   ].join('\r\n')
 }
 
-/** Answers a request whose `Expect` header asks for anything but `100-continue`. */
+/** Answers a request whose `Expect` header has a value other than `100-continue`. */
 export function replyToExpectation({ headers }: IncomingMessage, response: ServerResponse): void {
   const body = JSON.stringify({ detail: `Expect may be 100-continue only, not ${headers.expect}` })
   response

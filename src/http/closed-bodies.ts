@@ -6,15 +6,15 @@ import { isObject } from '../platform/is-object.ts'
 export const UNKNOWN_FIELD = 'is no field of this operation'
 
 /**
- * Options of the schema of an update: `"-field": ""` unsets these fields, and the operation asks isUnset(). Such a field
- * is no property of the schema: in clients that are generated, both would get the same name.
+ * Options of the schema of an update: `"-field": ""` unsets these fields, and the operation checks isUnset(). Such a
+ * field is no property of the schema: in generated clients, both would get the same name.
  */
 export function unsettable(fields: readonly string[]) {
   return { patternProperties: { [unsetPattern(fields)]: Type.Literal('', { description: 'unsets the field' }) } }
 }
 
 /**
- * Whether a body unsets a field.
+ * True if a body unsets a field.
  * @throws AppError invalid naming a field that it both sets and unsets.
  */
 export function isUnset(body: object, field: string): boolean {
@@ -28,8 +28,8 @@ function unsetPattern(fields: readonly string[]): string {
 }
 
 /**
- * Clients write `"-field": ""` for every field that they leave unset. That says nothing where something is created or
- * done, and in an update nothing of fields that the service sets: the schema takes those.
+ * Clients write `"-field": ""` for every field that they leave unset. That has no meaning when something is created or
+ * executed, nor in an update for fields that the service sets: the schema accepts those.
  */
 export function withUnsets(schema: TSchema, isUpdate: boolean): TSchema {
   const { properties, required, additionalProperties, patternProperties } = schema as Readonly<Record<string, unknown>>
@@ -51,8 +51,8 @@ function isReadOnly(schema: unknown): boolean {
 
 /**
  * Returns the schema of a body that has only the fields it declares, at every depth: an unknown one would be dropped
- * silently. Objects that store or compare other fields too say so with `additionalProperties`, and stay as they are,
- * with all that is in them.
+ * silently. Objects that store or compare other fields too declare `additionalProperties`, and are left unchanged with
+ * all their content.
  */
 export function closeBody<T extends TSchema>(schema: T): T {
   return closeValue(schema) as T

@@ -56,7 +56,7 @@ function recordsOf(field: string, text: string, atMost: number): CsvRecord[] {
       max_record_size: MAX_ROW_CHARACTERS,
       to: atMost,
       info: true,
-      // With `info` the parser returns other records than its types say.
+      // With `info` the parser returns other records than its types declare.
     }) as unknown as CsvRecord[]
   } catch (error) {
     throw invalidField(field, error instanceof Error ? error.message : 'is no CSV')
@@ -73,7 +73,7 @@ function decode(field: string, bytes: Uint8Array): string {
   }
 }
 
-/** Encodes a line of a table as RFC 4180 defines it. Quotes what readers would trim, or take for the end of a cell. */
+/** Encodes a line of a table as RFC 4180 defines it. Quotes cells that readers would trim or split. */
 export function encodeCsvRow(cells: readonly string[]): string {
   return `${cells.map(quote).join(',')}\r\n`
 }
@@ -85,7 +85,7 @@ function quote(cell: string): string {
 /** A text that a spreadsheet takes for a formula, perhaps already behind an apostrophe. */
 const formula = /^'*[=+\-@\t\r\n]/
 
-/** Returns a text that no spreadsheet takes for a formula, whoever worded it; parseNeutralized() gives it back. */
+/** Returns a text that spreadsheets don't interpret as a formula, whoever wrote it; parseNeutralized() reverses it. */
 export function neutralize(text: string): string {
   return formula.test(text) ? `'${text}` : text
 }

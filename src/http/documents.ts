@@ -37,9 +37,9 @@ export function mergeDocument(
 }
 
 /**
- * Asserts that a body has no other value for fields that its operation can't change. Clients send whole records back, so
- * the present values pass; another one would be dropped silently.
- * @param present As answers show the record. Null stands for a field that it does not have.
+ * Asserts that a body does not change fields that its operation can't change. Clients send whole records back, so the
+ * present values pass; another one would be dropped silently.
+ * @param present As answers show the record. Null represents a field that it does not have.
  * @param why The end of a sentence that starts with the field.
  * @throws AppError invalid, which names the field.
  */
@@ -54,7 +54,7 @@ export function assertUnchanged(
   }
 }
 
-/** As assertUnchanged(), and a client can't unset these fields by `"-field": ""` either where the record has a value. */
+/** As assertUnchanged(); nor may a client unset these fields by `"-field": ""` if the record has a value. */
 export function assertKept(
   present: Readonly<Record<string, unknown>>,
   body: Readonly<Record<string, unknown>>,

@@ -16,7 +16,7 @@ const statusOf: Record<ErrorCode, number> = {
 
 /**
  * Turns a thrown error into the interface's error body. An AppError has its own text and status; an error of the HTTP
- * layer (malformed JSON, wrong content type, too large) keeps its 4xx; anything else is a defect: it is logged and
+ * layer (malformed JSON, wrong content type, too large) keeps its 4xx; any other error is a defect: it is logged and
  * answered with 500 and the request's id.
  */
 export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -40,7 +40,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   void reply.code(500).send({ detail: `Internal error, request ${request.id}.` })
 }
 
-/** Typed clients of such operations decode `reason` as a list only. */
+/** Typed clients of such operations decode only lists as `reason`. */
 function listReason({ reason, ...fields }: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return { ...fields, ...(reason !== undefined && { reason: [reason].flat() }) }
 }

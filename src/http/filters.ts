@@ -1,13 +1,15 @@
 import { type TOptional, type TSchema, type TUnsafe, Type } from 'typebox'
 import { invalidField } from '../platform/errors.ts'
 
-/** What a filter asks of a field: it has one of the values, matches one of the patterns, or lies in the range. */
+/**
+ * The condition of a filter on a field: it has one of the values, matches one of the patterns, or lies in the range.
+ */
 export type Condition = Alternatives | Range
 
 export interface Alternatives {
   readonly values: readonly (string | number | boolean)[]
   readonly patterns: readonly Pattern[]
-  /** Whether patterns match in capitals and small letters alike. */
+  /** True if patterns ignore case. */
   readonly anyCase: boolean
 }
 
@@ -21,9 +23,9 @@ export interface Range {
   readonly before?: Date
 }
 
-/** What a query parameter means that filters by a field. */
+/** The meaning of a query parameter that filters by a field. */
 export interface Filter {
-  /** As the document publishes it. The parameter arrives as the client sent it, because of lists and wildcards. */
+  /** As in the published document. The parameter is not parsed, because of lists and wildcards. */
   readonly schema: TUnsafe<string>
   /**
    * @returns Null where it filters nothing, as an empty text does.
@@ -63,7 +65,7 @@ const WILDCARDS = '`*` stands for any characters: `prefix*`, `*part*`'
 const LISTS = 'several are separated by commas'
 
 export interface TextOptions {
-  /** What the document says beyond the grammar. */
+  /** The description in the document, beyond the grammar. */
   readonly about?: string
   /** False: a comma is a character of the text. */
   readonly list?: boolean
@@ -79,7 +81,7 @@ export function text({ about, list = true }: TextOptions = {}): Filter {
 
 interface SpelledOptions {
   readonly about: string
-  /** Returns a value as stored ones are spelled; it keeps the wildcards. */
+  /** Returns a value in the spelling of stored ones; wildcards remain. */
   readonly spell: (item: string) => string
 }
 
@@ -194,7 +196,7 @@ interface ChoiceOptions extends OpenOptions {
   readonly about?: string
   /** The value that filters nothing. */
   readonly all?: string
-  /** What a missing parameter means, for the document; the search's `defaults` make it so. */
+  /** The meaning of a missing parameter, for the document; the search's `defaults` implement it. */
   readonly default?: string
 }
 

@@ -7,18 +7,18 @@ import { allowLongBody } from './body-limits.ts'
 import { assertText, parseJsonBody } from './body.ts'
 import { isObject } from '../platform/is-object.ts'
 
-/** A client that sends nothing for this long is gone, whatever the state of its socket. */
+/** A client that sends nothing for this long counts as gone, whatever the state of its socket. */
 const IDLE_MS = 60_000
 const MAX_FIELD_BYTES = 1024 * 1024
 const MAX_PARTS = 16
 
 /**
- * Lets the routes of this context take forms (`multipart/form-data`) instead of JSON. Register it in a context of its
- * own, and let the route authorize before it calls `readForm`.
+ * Makes the routes of this context accept forms (`multipart/form-data`) instead of JSON. Register it in a separate
+ * context, and let the route authorize before it calls `readForm`.
  */
 export async function takeForms(http: FastifyInstance): Promise<void> {
   http.removeAllContentTypeParsers()
-  // Every part arrives as bytes: as text, the parser would replace what is not UTF-8.
+  // Every part arrives as bytes: as text, the parser would replace bytes that are not UTF-8.
   await http.register(multipart, {
     limits: { files: MAX_PARTS, parts: MAX_PARTS, headerPairs: 50 },
     isPartAFile: () => true,
@@ -62,8 +62,8 @@ export interface FormOptions<T> {
 
 /**
  * Reads a form with one file and texts, part by part.
- * @throws AppError invalid naming the part, or what breaks the form; errors of `take`; a form with too many parts has a
- *   4xx status.
+ * @throws AppError invalid naming the part, or the fault of the form; errors of `take`; a form with too many parts has
+ *   a 4xx status.
  */
 export async function readForm<T>(request: FastifyRequest, options: FormOptions<T>): Promise<Form<T>> {
   if (!request.isMultipart()) throw invalidField(options.file, 'send it as a part of a multipart/form-data body')
@@ -72,7 +72,7 @@ export async function readForm<T>(request: FastifyRequest, options: FormOptions<
   const fields: Record<string, string> = {}
   let taken: { readonly file: T } | null = null
   try {
-    // One byte more than allowed, so that `take` refuses the file, because it knows what the file is.
+    // One byte more than allowed, so that `take` refuses the file: it knows the kind of the file.
     for await (const part of request.files({ limits: { fileSize: Math.max(maxBytes, MAX_FIELD_BYTES) + 1 } })) {
       if (texts.includes(part.fieldname)) fields[part.fieldname] = await readText(part.fieldname, part.file)
       else if (part.fieldname !== file) throw invalidField(part.fieldname, 'is no part of this form')
@@ -88,7 +88,7 @@ export async function readForm<T>(request: FastifyRequest, options: FormOptions<
   }
 }
 
-/** The parser's errors have no code; what they say of the body tells them from defects. */
+/** The parser's errors have no code; their messages distinguish a faulty body from a defect. */
 const parserErrors: readonly (readonly [RegExp, string])[] = [
   [/boundary (not found|required)/i, 'the Content-Type of a multipart/form-data body must name its boundary'],
   [/unexpected end of multipart data/i, 'the multipart/form-data body ends before its closing boundary'],
@@ -120,7 +120,7 @@ async function readText(name: string, body: AsyncIterable<Buffer>): Promise<stri
   return text.toString()
 }
 
-/** Returns the JSON object in a part; an empty one where the form has no such part. @throws AppError invalid. */
+/** Returns the JSON object in a part; an empty one if the form has no such part. @throws AppError invalid. */
 export function jsonPart(fields: FormFields, name: string): Record<string, unknown> {
   const value = parseJsonBody(fields[name] ?? '')
   if (isObject(value)) return value

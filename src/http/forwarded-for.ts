@@ -5,12 +5,12 @@ import type { Logger } from '../platform/log.ts'
 /** An address with a port, as some proxies write it; IPv6 is then in brackets. */
 const WithPort = /^(?:(\d+(?:\.\d+){3})|\[([\da-f:.]+)\])(?::\d{1,5})?$/i
 
-/** Who has been warned of; a few suffice to find the proxy that is not trusted yet. */
+/** The number of peers to remember after a warning; a few suffice to find the proxy that is not trusted yet. */
 const MAX_WARNINGS = 16
 
 /**
- * Returns the part of an X-Forwarded-For that can be an answer to "who is the client": the addresses from the nearest
- * one, which stands last, to the first text that is no address. Ports are left out.
+ * Returns the part of an X-Forwarded-For that can identify the client: the addresses from the nearest one, which is
+ * last, to the first text that is not an address. Ports are left out.
  */
 export function cleanForwardedFor(header: string): string {
   const addresses: string[] = []
@@ -24,7 +24,7 @@ export function cleanForwardedFor(header: string): string {
   return addresses.join(', ')
 }
 
-/** Cleans the header of each request, and warns once of each peer that sends one although nobody trusts it. */
+/** Cleans the header of each request, and warns once about each untrusted peer that sends one. */
 export function createForwardedForCheck(log: Logger): (request: Pick<FastifyRequest, 'ips' | 'raw'>) => void {
   const warned = new Set<string | undefined>()
   return (request) => {

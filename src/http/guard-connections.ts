@@ -3,8 +3,8 @@ import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { ConnectionGate } from '../platform/connection-gate.ts'
 
 /**
- * Lets an HTTP or HTTPS server see only the connections that pass the gate, before TLS and HTTP begin on them, and makes
- * their requests come from the address of the client.
+ * Hides from an HTTP or HTTPS server all connections that don't pass the gate, before TLS and HTTP begin on them, and
+ * makes their requests come from the address of the client.
  */
 export function guardConnections<S extends Server>(server: S, gate: ConnectionGate): S {
   const serve = server.listeners('connection')

@@ -1,4 +1,4 @@
-/** An answer that is already encoded as JSON, for many callers who asked for the same at once. */
+/** An answer that is already encoded as JSON, for many callers with the same request at the same time. */
 export class JsonText<T> {
   declare readonly value: T
   readonly text: string

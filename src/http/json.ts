@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { decodeText, parseJsonBody } from './body.ts'
 
-/** Lets routes of this context take JSON bodies. */
+/** Makes routes of this context accept JSON bodies. */
 export function takeJson(http: FastifyInstance): void {
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
     try {

@@ -72,7 +72,7 @@ export function searchOperation<
   readonly keepsRange?: boolean
   /** Headers of the answer, which `run` sets. */
   readonly headers?: TProperties
-  /** Returns what the query asks for. @throws AppError invalid naming the field. */
+  /** Returns the parsed query. @throws AppError invalid naming the field. */
   readonly parse: (query: QueryOf<Q>, now: Date, scope: ScopeAt<L>) => S
   readonly run: (ctx: Context, call: SearchCall<L, P, Q, S>) => MaybePromise<Paged<Static<I>>>
 }): Operation[] {
@@ -99,7 +99,7 @@ export function countOperation<
   ...heading
 }: Heading<L, P, Q> & {
   readonly query: Q
-  /** Returns what the query asks for. @throws AppError invalid naming the field. */
+  /** Returns the parsed query. @throws AppError invalid naming the field. */
   readonly parse: (query: QueryOf<Q>, now: Date, scope: ScopeAt<L>) => S
   readonly run: (ctx: Context, call: SearchCall<L, P, Q, S>) => Promise<Counts>
 }): Operation[] {

@@ -28,7 +28,7 @@ export const pageHeaders = {
 }
 
 export interface Page {
-  /** The number of rows that the client asks for; a list of large rows has fewer on each page. */
+  /** The number of rows that the client requests; a list of large rows has fewer on each page. */
   readonly limit: number
   /** From 1. */
   readonly page: number
@@ -43,7 +43,7 @@ export interface Paged<T> {
   readonly limit: number
 }
 
-/** Presents the page as it is answered. */
+/** Presents the page as the body of the answer. */
 export function presentPage<T, R>({ rows, ...whole }: Paged<T>, present: (row: T) => R): Paged<R> {
   return { rows: rows.map((row) => present(row)), ...whole }
 }
@@ -66,8 +66,8 @@ export function setPageHeaders(
 }
 
 /**
- * Returns the same path and query with the next page, which clients follow as it is.
- * @param also Parameters that the next page has in place of those of this one.
+ * Returns the same path and query with the next page, which clients follow unchanged.
+ * @param also Parameters that replace those of this page.
  */
 export function nextPage(url: string, { limit, page }: Page, also: Readonly<Record<string, string>> = {}): string {
   const [path = '', query = ''] = url.split('?', 2)

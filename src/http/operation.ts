@@ -12,14 +12,14 @@ import type { Tag } from './openapi/tags.ts'
 
 /** An operation of the interface. Its route, its documentation and the access matrix are made from it. */
 export interface Operation {
-  /** As the contract names it. */
+  /** The id in the contract. */
   readonly id: string
   readonly method: HTTPMethods
-  /** What it does, in one line. */
+  /** One line about its effect. */
   readonly summary: string
   readonly tag: Tag
   readonly at: Pick<At<unknown>, 'audience' | 'needs' | 'path' | 'beforeSecondFactor'>
-  /** What is checked of each request. */
+  /** The checks of each request. */
   readonly schema: {
     readonly params?: TObject
     readonly querystring?: TObject
@@ -55,7 +55,7 @@ export type QueryOf<Q extends Query> = Q extends TObject
     ? Static<O> | Static<S>
     : never
 
-/** What `run` receives. Path, query and body match their schemas; `run` checks forms and streams itself. */
+/** The input of `run`. Path, query and body match their schemas; `run` checks forms and streams itself. */
 export interface Call<L extends Location, P extends TProperties, Q extends Query, B extends TSchema> {
   readonly scope: ScopeAt<L>
   readonly caller: CallerAt<L>
@@ -65,7 +65,7 @@ export interface Call<L extends Location, P extends TProperties, Q extends Query
   /** Path and query, as the client sent them. */
   readonly url: string
   readonly request: FastifyRequest
-  /** For headers and cookies: the body of the answer is what `run` returns. */
+  /** For headers and cookies only: the result of `run` is the body. */
   readonly reply: FastifyReply
 }
 
@@ -77,12 +77,12 @@ export type MaybePromise<T> = T | Promise<T>
 /** The members that all declarations have. */
 export interface Heading<L extends Location, P extends TProperties, Q extends Query> {
   readonly id: OneOrTwo<L, string>
-  /** What it does: one line that starts with a verb, without a final period. */
+  /** One line about its effect, which starts with a verb and has no final period. */
   readonly summary: OneOrTwo<L, string>
-  /** Under which the document lists it; one of those of the contract. */
+  /** The group in the document; one of the contract's. */
   readonly tag: OneOrTwo<L, Tag>
   readonly at: L
-  /** Parameters of the path beyond those that say where. */
+  /** Parameters of the path besides those of the place. */
   readonly params?: P
   readonly query?: Q
   /** Schemas of errors by status, where the place and the parameters don't imply them or a body is not the usual one. */
@@ -90,8 +90,8 @@ export interface Heading<L extends Location, P extends TProperties, Q extends Qu
 }
 
 /**
- * What `run` may return: nothing, where the reply has no fields; bytes, where it sets their content type; a stream of the
- * text of the reply, where it is too large to be in memory.
+ * The result of `run`: nothing if the reply has no fields; bytes if it sets their content type; a stream of the reply's
+ * text if it is too large for memory.
  */
 export type Result<R extends TSchema> =
   | Static<R>
@@ -101,10 +101,10 @@ export type Result<R extends TSchema> =
   | (keyof Static<R> extends never ? void : never)
 
 /**
- * Declares an operation: its path, who may call it, what it takes and answers, and what it does. Nothing else registers
- * operations, so every caller is authorized by `at`.
+ * Declares an operation: its path, its callers, its input and output, and its implementation. Operations can't be
+ * registered in any other way, so every caller is authorized by `at`.
  *
- * @returns Two operations where `at` is an organization and a site, else one.
+ * @returns Two operations if `at` is an organization and a site, else one.
  */
 export function operation<
   L extends Location,
@@ -116,9 +116,9 @@ export function operation<
   declared: Heading<L, P, Q> & {
     readonly method: HTTPMethods
     /**
-     * A form, which `run` reads with readForm(), where its `content` says `multipart/form-data`; a stream, whatever
-     * content type the client declares, where it says `application/octet-stream`. Objects in it that don't say
-     * `additionalProperties` take only the fields that they declare; see closeBody().
+     * A form, which `run` reads with readForm(), if its `content` is `multipart/form-data`; a stream, whatever content
+     * type the client declares, if it is `application/octet-stream`. Objects in it without `additionalProperties`
+     * accept only the fields that they declare; see closeBody().
      */
     readonly body?: B
     /** The answer with status 200. */

@@ -36,7 +36,7 @@ interface RangeQuery {
 type Found<O extends Filters, S extends Filters> = TimeRange & { readonly conditions: Conditions<O> | Conditions<S> }
 
 /**
- * Parses a search of the events of an organization or a site, the newest first unless the query says otherwise.
+ * Parses a search of the events of an organization or a site. The default order is newest first.
  *
  * @throws AppError invalid naming the field.
  */

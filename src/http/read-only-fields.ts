@@ -2,16 +2,18 @@ import { isDeepStrictEqual } from 'node:util'
 import { invalidField } from '../platform/errors.ts'
 import { isObject } from '../platform/is-object.ts'
 
-/** Whether a client may send `sent` to a record that answers show with `present`, which is null where it is not there. */
+/**
+ * True if a client may send `sent` to a record that answers show with `present`, which is null if the field is absent.
+ */
 type Rule = (sent: unknown, present: unknown) => boolean
 
 const same: Rule = (sent, present) => isDeepStrictEqual(sent, present)
 
-/** A client may write several times what it has read once, and others may write meanwhile. */
+/** A client may write a value several times after reading it once, and other clients may write in between. */
 const notLater: Rule = (sent, present) =>
   typeof sent === 'number' && typeof present === 'number' && sent > 0 && sent <= present
 
-/** It changes without a write, so any value may be what the client has read. */
+/** It changes without a write, so the client may have read any value. */
 const varying: Rule = () => true
 
 /** Answers show it only to some callers. */
@@ -35,8 +37,8 @@ const noProvider = { msp_id: same }
 
 /**
  * The fields that only the service sets, by the names of the replies that show the records. Clients send whole records
- * back: a value that they have read passes, and another one is refused by name where the record is updated. On creation
- * they are those of the new record, whatever a copy of another record says.
+ * back: a value that they have read passes, and an update refuses another one by name. On creation the fields get the
+ * values of the new record, whatever a copy of another record contains.
  */
 const readOnlyFields = {
   ApiToken: { ...created, key: keyOrHint, last_used: varying },
@@ -87,14 +89,14 @@ export function readOnlyOf(record: RecordName): string[] {
   return Object.keys(readOnlyFields[record])
 }
 
-/** Whether a body has a read-only field, so that it must be compared with the record. */
+/** True if a body has a read-only field, so that it must be compared with the record. */
 export function hasReadOnly(record: RecordName, body: unknown): boolean {
   return isObject(body) && readOnlyOf(record).some((field) => field in body)
 }
 
 /**
- * Asserts that a body has only such values for the read-only fields as a client can have read. Null says nothing, and so
- * does an empty text: typed clients send one for fields that they require and have not read.
+ * Asserts that a body has only such values for the read-only fields as a client can have read. Null and an empty text
+ * are ignored: typed clients send them for fields that they require and have not read.
  * @param present As answers show the record.
  * @throws AppError invalid, which names the field.
  */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 
-/** Where a request comes from, as the audit log stores it. */
+/** The origin of a request, as the audit log stores it. */
 export interface Requester {
   readonly srcIp: string
   /** Cut to the part worth storing. */

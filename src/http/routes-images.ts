@@ -6,7 +6,7 @@ import { notFound } from '../platform/errors.ts'
 import { type ImageFiles, openImage, typeOfImage } from '../platform/images/image-files.ts'
 import { openImageTicket } from '../platform/images/image-url.ts'
 
-/** A browser that accepts no data for this long is gone, whatever the state of its socket. */
+/** A browser that accepts no data for this long counts as gone, whatever the state of its socket. */
 const IDLE_MS = 60_000
 
 const ImageParams = Type.Object({ name: Type.String(), expires: Type.String(), signature: Type.String() })

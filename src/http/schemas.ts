@@ -4,11 +4,11 @@ import { type TProperties, type TSchema, Type } from 'typebox'
 export const NAME = 'x-name'
 
 /**
- * Names a schema: the document has it once, among its components, and generated clients have a type of that name.
- * A query parameter with a name is a shared parameter.
+ * Names a schema: the document has it once, among its components, and generated clients have a type of that name. A
+ * query parameter with a name is a shared parameter.
  *
- * @param name A noun in PascalCase, such as `Site`; what creates or changes one is `SiteCreate` or `SiteUpdate`. No two
- *   different schemas may share it.
+ * @param name A noun in PascalCase, such as `Site`; bodies that create or change one are `SiteCreate` and `SiteUpdate`.
+ *   No two different schemas may share it.
  */
 export function named<T extends TSchema>(name: string, schema: T): T {
   if (NAME in schema) throw new Error(`${String(Reflect.get(schema, NAME))} can't be named ${name} too`)
@@ -45,7 +45,7 @@ export const Binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
 
 const Detail = Type.String({ description: 'what is wrong, for people' })
 
-/** What a refused request answers. */
+/** The answer to a refused request. */
 export const ErrorReply = named(
   'Error',
   Type.Object(
@@ -58,13 +58,13 @@ export const ErrorReply = named(
   ),
 )
 
-/** What a few operations answer when they are refused: the reason alone, unless the request is not understood. */
+/** The answer of a few operations to a refused request: the plain reason, unless the request is malformed. */
 export const TextErrorReply = named('TextError', Type.Union([Type.String(), ErrorReply]))
 
 /** Errors of an upload, for `operation`: the server may have no room for the file. */
 export const storageErrors = { 503: ErrorReply }
 
-/** What a refused request answers that names many objects: all of them are refused, each for a reason of its own. */
+/** The answer to a refused request that names many objects: all of them are refused, each with its reason. */
 export const ListErrorReply = named(
   'ListError',
   Type.Object(

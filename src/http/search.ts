@@ -136,8 +136,8 @@ interface Asked {
   /** The request's, from which the next page's is derived. */
   readonly url: string
   /**
-   * Whether the next page gets the range of this one, as it does by default. A range that ends now would end later with
-   * each page, and rows that were added meanwhile would move others to the next page, where they are read again.
+   * True if the next page gets the range of this one, as by default. A range that ends now would end later with each
+   * page, and rows that were added in between would move others to the next page, where they are read again.
    */
   readonly keepsRange?: boolean
 }

@@ -36,13 +36,13 @@ export function serveOperations(ctx: Context, operations: readonly Operation[]):
 }
 
 interface Serving {
-  /** The operation that reads what this one updates. */
+  /** The operation that reads the record of this update. */
   readonly read: Operation['run'] | undefined
   /** Answers that are being sent piece by piece. */
   readonly sending: Set<Readable>
 }
 
-/** @throws Error for an operation that updates what none reads. */
+/** @throws Error for an operation that updates a record without a read operation. */
 function answering(ctx: Context, operation: Operation, { read, sending }: Serving): Answering {
   const { id, updates, run, reply: declared } = operation
   if (updates !== null && !updates.isReadHere && read === undefined)
@@ -57,7 +57,10 @@ function answering(ctx: Context, operation: Operation, { read, sending }: Servin
   }
 }
 
-/** Sends a text while it is being made. A client that takes nothing for a while is gone, whatever its socket says. */
+/**
+ * Sends a text while it is generated. A client that accepts nothing for a while counts as gone, whatever the state of
+ * its socket.
+ */
 function sendStream(reply: FastifyReply, body: Readable, sending: Set<Readable>): FastifyReply {
   sending.add(body)
   body.once('close', () => sending.delete(body))
@@ -82,7 +85,7 @@ function addRoute(http: FastifyInstance, operation: Operation, answer: Answering
   http.route({
     method,
     url: place.path,
-    // Without a schema nothing would check that there are no parameters.
+    // Without a schema, unknown parameters would not be refused.
     schema: { querystring: Type.Object({}), ...schema, ...(checked !== undefined && { body: checked }) },
     config: {
       ...(place.audience === 'nobody' && { public: true }),

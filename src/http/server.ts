@@ -46,23 +46,23 @@ declare module 'fastify' {
 const timeouts = { headersTimeout: 15_000, keepAliveTimeout: 65_000, requestTimeout: 0 }
 /** Default of `connectionsPerNetwork`: many people may share one address. */
 export const MAX_PER_NETWORK = 2000
-/** Of TLS. */
+/** The time limit of the TLS handshake. */
 const HANDSHAKE_MS = 15_000
-/** The parser would refuse a request without `Host` with an empty answer; assertOneHost() says why. */
+/** The parser would refuse a request without `Host` with an empty answer; assertOneHost() gives the reason. */
 const parsing = { requireHostHeader: false, shouldUpgradeCallback: opensStream }
-/** Time limit for a whole body, except for uploads of callers who have been authenticated. */
+/** Time limit for a whole body, except for uploads of authenticated callers. */
 const BODY_MS = 30_000
-/** A connection on which nothing moves for this long, such as a stalled upload or download, is closed. */
+/** A connection without traffic for this long, such as a stalled upload or download, is closed. */
 const SILENCE_MS = 120_000
 
-/** How long browsers then use HTTPS only. */
+/** How long browsers use HTTPS only, from each answer. */
 const HTTPS_ONLY_S = 365 * 24 * 3600
 
 export interface HttpOptions {
   readonly log: Logger
   /** PEM texts; plain HTTP without them. */
   readonly tls: { readonly cert: string; readonly key: string } | null
-  /** Ranges of reverse proxies whose X-Forwarded-For is trusted; default none. */
+  /** Address ranges of reverse proxies whose X-Forwarded-For is trusted; default none. */
   readonly trustedProxies?: readonly string[]
   /** Ranges of load balancers that send PROXY headers; default none. */
   readonly balancers?: readonly string[]
@@ -70,7 +70,7 @@ export interface HttpOptions {
   readonly connectionsPerNetwork?: number
   /** Default 30 s. */
   readonly bodyMs?: number
-  /** Whether clients reach the server by HTTPS, its own or that of a proxy; asked at each request. */
+  /** True if clients reach the server by HTTPS, its own or that of a proxy; evaluated at each request. */
   readonly isSecure?: () => boolean
 }
 
@@ -86,7 +86,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIds(),
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
-    // Only defects are logged, and they name the request's id; a logger per request would be created for nothing.
+    // Only defects are logged, with the request's id; a logger per request would be wasted.
     childLoggerFactory: (logger) => logger,
     bodyLimit: MAX_PUBLIC_BYTES,
     routerOptions: { maxParamLength: 500 },
@@ -105,7 +105,8 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
         .on('checkExpectation', replyToExpectation),
   })
   http.setValidatorCompiler(compileValidator)
-  // Presenters pick every field; a second pick by a response schema would only drop what was kept on purpose.
+  // Presenters pick every field; a second pick by a response schema would only drop fields that they include on
+  // purpose.
   http.setSerializerCompiler(() => JSON.stringify)
   const replyUnserved = trackServedPaths(http)
   http.setNotFoundHandler(replyUnserved)
@@ -121,7 +122,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     void reply.header('x-content-type-options', 'nosniff')
     if (isSecure()) void reply.header('strict-transport-security', `max-age=${HTTPS_ONLY_S}`)
     assertOneHost(request.raw)
-    // Also a body that nobody reads, because its request is refused, must end some time.
+    // A body that is never read, because its request is refused, needs a time limit too.
     if (hasBody(request)) limitBodyTime(request.raw, bodyMs)
     done()
   })
@@ -131,7 +132,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   })
   await http.register(cookie)
   http.addHook('preValidation', (request, _reply, done) => {
-    // Where the operation takes a body, no body and no content type is an empty object too.
+    // If the operation has a body, a request without body and content type counts as an empty object too.
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
     done()
   })
@@ -146,7 +147,7 @@ interface ApiCallers {
   readonly requestsPerAccount?: number
 }
 
-/** Adds the routes of the interface under /api/v1. Each needs credentials unless its config says `public`. */
+/** Adds the routes of the interface under /api/v1. Each requires credentials unless its config is `public`. */
 export async function serveApi(
   http: FastifyInstance,
   { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT }: ApiCallers,
@@ -158,7 +159,7 @@ export async function serveApi(
       api.decorateRequest('caller')
       takeLargeBodies(api)
       api.addHook('onRequest', async (request, reply) => {
-        // No cache may keep what only this caller may read. Pictures say otherwise.
+        // No cache may store answers that only this caller may read. Routes of pictures override this.
         void reply.header('cache-control', 'no-store')
         const { config } = request.routeOptions
         if (config.public === true) return

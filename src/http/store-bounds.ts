@@ -1,17 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Page } from './lists.ts'
 
-/**
- * What the rows of one page may take together, as the database hands them out. A row that is larger
- * than this is a page of its own.
- */
+/** The total size of the rows of one page, as the database returns them. A larger row is a page by itself. */
 const PAGE_BYTES = 4 * 1024 * 1024
-/** What a row takes besides its documents and long texts. */
+/** The size of a row besides its documents and long texts. */
 const ROW_BYTES = 1024
 /** Documents up to this size are not measured: as many as a page may have at most fit. Migration 23 has indexes for it. */
 const SMALL_BYTES = 1024
 
-/** How large the rows of a list are. Every list declares it; see {@link smallRows}. */
+/** The sizes of the rows of a list. Every list declares them; see {@link smallRows}. */
 export interface Sizes {
   /** A query of one column `bytes`, for every row of the list (others do no harm) that is not small. */
   readonly query: RawBuilder<unknown>
@@ -34,8 +31,8 @@ export function sizesOf(bytes: RawBuilder<unknown>): Sizes {
 }
 
 /**
- * @param from What follows `from`, down to a `where` that is extended.
- * @param bytes An expression over it; where an index exists for the large ones, as the index has it.
+ * @param from The clause after `from`, up to a `where` that is extended.
+ * @param bytes An expression over it; if an index exists for the large rows, the indexed expression.
  */
 export function largeOf(
   from: RawBuilder<unknown>,
@@ -45,7 +42,7 @@ export function largeOf(
     where = sql`true`,
   }: { readonly smallBytes?: number; readonly where?: RawBuilder<unknown> } = {},
 ): Sizes {
-  // As a literal, or PostgreSQL would not know that its partial index applies.
+  // A literal, because PostgreSQL would otherwise not know that its partial index applies.
   return {
     query: sql`select ${bytes} as bytes from ${from} where ${where} and ${bytes} > ${sql.lit(smallBytes)}`,
     smallBytes,
@@ -53,11 +50,11 @@ export function largeOf(
 }
 
 /**
- * A common table expression `fit` of one row: `rows`, how many rows a page has, and `skip`, how many come
- * before it. Clients compute the next page by themselves, as the next number with the limit that they sent
- * first or with the one that we answered. No row is lost or repeated only if all pages of the list, for
- * either limit, have one length: hence the largest rows of the whole list decide, as if they came together,
- * and the limit is halved until they fit.
+ * A common table expression `fit` of one row: `rows`, the number of rows of a page, and `skip`, the number of rows
+ * before it. Clients compute the next page by themselves, as the next number with the limit that they sent first or
+ * with the one that we answered. No row is lost or repeated only if all pages of the list, for either limit, have the
+ * same length: so the largest rows of the whole list decide, as if they were on one page, and the limit is halved until
+ * they fit.
  */
 export function fitOf({ limit, page }: Page, sizes: Sizes | null): RawBuilder<unknown> {
   if (sizes === null)

@@ -3,7 +3,7 @@ import { escapeLike } from '../platform/db.ts'
 import { plannedAnew } from '../platform/prepared.ts'
 import type { Alternatives, Condition, Conditions, Filters, Pattern, Range } from './filters.ts'
 
-/** What a filter compares, a search sorts by, and a count counts. */
+/** A column to compare, sort by, or count. */
 export interface Column {
   readonly value: RawBuilder<unknown>
   /** The value in small letters, where a column has it; otherwise it is computed row by row. */
@@ -14,7 +14,7 @@ export interface Column {
   readonly startsWith?: (prefix: string) => RawBuilder<unknown>
 }
 
-/** No row has a value: every filter matches none. */
+/** No row has a value: filters match nothing. */
 export const unreported = null
 
 /** The column of each filter. A filter without one does not compile. */
@@ -52,7 +52,7 @@ function isOneOf(of: Column, { values, patterns, anyCase }: Alternatives): RawBu
     if (!anyCase) return sql`${of.value} like ${text}`
     return of.folded === undefined ? sql`${of.value} ilike ${text}` : sql`${of.folded} like lower(${text})`
   })
-  // The plan depends on what the patterns are, so a plan for any pattern would be bad for most.
+  // The best plan depends on the patterns, so a generic plan would be bad for most.
   const known = patterns.length === 0 ? sql`` : plannedAnew
   const alternatives = [...equal, ...like]
   return alternatives.length === 0 ? sql`false` : sql`(${known}${sql.join(alternatives, sql` or `)})`
@@ -63,7 +63,7 @@ function isEqual(compared: RawBuilder<unknown>, values: Alternatives['values']):
   return values.length === 1 ? sql`${compared} = ${only}` : sql`${compared} = any(${values})`
 }
 
-/** The beginning of the texts that match, where the pattern asks for nothing else. */
+/** The prefix of the matching texts, if the pattern has no other condition. */
 function prefixOf(pattern: Pattern): string | null {
   const [prefix = '', rest] = pattern
   return pattern.length === 2 && rest === '' && prefix !== '' ? prefix : null

@@ -12,30 +12,33 @@ export interface Group {
   readonly among: {
     /** A query for these rows, with the columns of `hits`. */
     readonly candidates: RawBuilder<unknown>
-    /** What follows `from ... as candidate` to leave the hits. */
+    /** The clause after `from ... as candidate` that selects the hits. */
     readonly matching: RawBuilder<unknown>
   } | null
 }
 
-/** A list whose hits are read group by group: PostgreSQL can read each in the order of an index, but not all together. */
+/**
+ * A list whose hits are read group by group: PostgreSQL can read each group in the order of an index, but not all
+ * together.
+ */
 export interface Grouped {
   /** One or two, in the order of the list. */
   readonly groups: readonly Group[]
   readonly direction: 'asc' | 'desc'
-  /** Whether `sorted` is a text that is ordered by its bytes, as the indexes of prefixes are. */
+  /** True if `sorted` is a text that is ordered by its bytes, as the indexes of prefixes are. */
   readonly byBytes: boolean
 }
 
 /** The number of rows for which lists are fast. To find one hit in their order, as many rows per hit are read. */
 export const MANY_ROWS = 100_000
-/** How many times as many rows as are expected are looked at for a page. */
+/** The ratio of examined to expected rows for a page. */
 const MARGIN = 5
 
 type Way = 'forward' | 'backward'
 
 /**
- * Reads a page of a grouped list, from its start or from its end. It needs `counted`, with `size` and `skip` of the page,
- * `total`, and `forward`, which is null where neither is wanted.
+ * Reads a page of a grouped list, from its start or from its end. It needs `counted`, with `size` and `skip` of the
+ * page, `total`, and `forward`, which is null if neither direction is needed.
  * @returns Common table expressions, and a query on them for `id` and `place`, by which the page is ordered.
  */
 export function walkGroups(list: Grouped, page: Page): { ctes: RawBuilder<unknown>; rows: RawBuilder<unknown> } {
@@ -80,7 +83,10 @@ interface Portion {
   readonly group: Group
   readonly way: Way
   readonly page: Page
-  /** Supplies `wanted`, the number of hits, and `passed`, that of hits before them; no row if none is wanted. */
+  /**
+   * Supplies `wanted`, the number of hits to read, and `passed`, the number of hits before them; no row if none is
+   * needed.
+   */
   readonly of: string
   /** The last place before this portion, in its way. */
   readonly after: number
@@ -89,7 +95,7 @@ interface Portion {
 function portion(list: Grouped, { group, way, page, of, after }: Portion): RawBuilder<unknown> {
   const order = orderOf(list, group, way)
   const range = sql.ref(of)
-  // PostgreSQL does not even begin to read what is limited to nothing.
+  // PostgreSQL does not even start a scan with a limit of zero.
   return sql`select id, ${way === 'forward' ? sql`` : sql`-`} (${after}::bigint + row_number() over (order by ${order})) as place
     from (select * from ${sourceOf(group, { order, way, page, range })} as hit order by ${order}
       limit coalesce((select wanted from ${range}), 0) offset coalesce((select passed from ${range}), 0)) as hit`
@@ -116,12 +122,12 @@ function sourceOf({ hits, isSorted, among }: Group, { order, way, page, range }:
     ) as candidate ${matching})`
 }
 
-/** How many candidates are looked at. */
+/** The number of candidates to examine. */
 function enoughFor(range: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(select ceil(${MARGIN} * (passed + wanted) * ${MANY_ROWS} / greatest(total, 1))::bigint from ${range}, counted)`
 }
 
-/** Whether all hits of a group have been read, because it has no more candidates. */
+/** True if all hits of a group have been read, because it has no more candidates. */
 function isExhausted({ among }: Group, range: RawBuilder<unknown>): RawBuilder<unknown> {
   if (among === null) return sql`true`
   const enough = enoughFor(range)
@@ -135,7 +141,7 @@ function orderOf({ direction, byBytes }: Grouped, { isSorted }: Group, way: Way)
   return sql`hit.sorted ${directionOf({ ascends, byBytes })}, ${id}`
 }
 
-/** What follows a column in `order by`. */
+/** The suffix of a column in `order by`. */
 export function directionOf(order: { readonly ascends: boolean; readonly byBytes: boolean }): RawBuilder<unknown> {
   if (!order.byBytes) return order.ascends ? sql`asc` : sql`desc`
   return order.ascends ? sql`using ~<~` : sql`using ~>~`

@@ -13,25 +13,25 @@ export interface List {
   readonly order?: readonly string[]
   /** Default ascending. */
   readonly direction?: 'asc' | 'desc'
-  /** Whether nulls follow everything else in either direction; by default they come first in descending order. */
+  /** True if nulls come last in either direction; by default they come first in descending order. */
   readonly nullsLast?: boolean
-  /** Whether the first column of `order` is a text that is ordered by its bytes. */
+  /** True if the first column of `order` is a text that is ordered by its bytes. */
   readonly byBytes?: boolean
   /**
    * The hits in groups, in their order, if each can be read in the order of an index; `rows` then gets `id` and `place` in
    * `page`, and supplies `place`.
    */
   readonly groups?: readonly Group[]
-  /** Whether `rows` expects `id` and `place` without `groups`. */
+  /** True if `rows` expects `id` and `place` without `groups`. */
   readonly isPlaced?: boolean
   /** An expression for the number of `hits`, where a table has it: a list of many rows is not read for its length. */
   readonly total?: RawBuilder<unknown>
   /**
-   * How to read `hits` that filters leave. By default in their order, up to the end of the page. `gathered`: all of them,
-   * once, because nothing else knows their number. `chosen`: by `total`, in the way that reads fewer rows.
+   * How to read the filtered `hits`. By default in their order, up to the end of the page. `gathered`: all of them,
+   * once, because their number is not known otherwise. `chosen`: by `total`, in the way that reads fewer rows.
    */
   readonly reading?: 'gathered' | 'chosen'
-  /** Of a list that is `chosen`: a query for `hits` that is fast for a few, however many PostgreSQL expects. */
+  /** For a `chosen` list: a query for `hits` that is fast for a few, however many PostgreSQL expects. */
   readonly gather?: RawBuilder<unknown>
   /** A query for further hits, with the columns of `hits`: few, because every page reads all of them. */
   readonly few?: RawBuilder<unknown>
@@ -41,8 +41,8 @@ export interface List {
 }
 
 /**
- * Reads one page of a list and the number of its rows. One statement, hence one snapshot: whatever commits meanwhile,
- * page, total and all that `rows` adds are of the same moment.
+ * Reads one page of a list and the number of its rows. It is one statement, hence one snapshot: page, total and all
+ * that `rows` adds are consistent despite concurrent commits.
  */
 export async function pageOf<T extends object>(reader: Reader, list: List, page: Page): Promise<Paged<T>> {
   const { rows: details = sql`select page.* from page` } = list
@@ -56,7 +56,7 @@ export async function pageOf<T extends object>(reader: Reader, list: List, page:
   const total = Number(found[0]?.listTotal ?? 0)
   const limit = Number(found[0]?.listLimit ?? 0)
   const isWhole = rows.length >= Math.min(limit, total - (page.page - 1) * limit)
-  // Only so many rows are looked at as contain the page where hits are spread evenly. Otherwise all hits are sorted.
+  // Only as many rows are examined as contain the page if hits are spread evenly. Otherwise all hits are sorted.
   if (!isWhole && list.reading === 'chosen' && list.groups !== undefined)
     return pageOf<T>(reader, sortedAsWhole(list, total), page)
   return { rows, total, limit }
@@ -66,7 +66,7 @@ function hasPlaces({ groups, isPlaced = false }: List): boolean {
   return isPlaced || groups !== undefined
 }
 
-/** How many hits are looked up one by one rather than in a join of whole tables. */
+/** The number of hits that are looked up one by one rather than in a join of whole tables. */
 const FEW = 10_000
 
 function sortedAsWhole({ total: _, gather, groups: __, ...list }: List, total: number): List {
@@ -75,8 +75,8 @@ function sortedAsWhole({ total: _, gather, groups: __, ...list }: List, total: n
 }
 
 /**
- * Makes `counted` and `page` by reading in the order of the list. Pages behind the middle are read from the end, so
- * that the last costs what the first does.
+ * Makes `counted` and `page` by reading in the order of the list. Pages in the second half are read from the end, so
+ * that the last page costs as much as the first.
  */
 function inOrder(list: List, page: Page): RawBuilder<unknown> {
   const { hits, few, sizes } = list
@@ -116,7 +116,7 @@ function walksOf(list: List, page: Page): { ctes: RawBuilder<unknown>; rows: Raw
 /** Reads a page in the order of the list, from its start or from its end; the other half is limited to nothing. */
 function walk(list: List, source: Source): RawBuilder<unknown> {
   const backward = orderBy('hit', list, 'reversed')
-  // PostgreSQL does not even begin to read what is limited to nothing.
+  // PostgreSQL does not even start a scan with a limit of zero.
   return sql`${forwardOf(list, source)} union all
     (select * from ${source(backward, 'backward')} as hit order by ${backward}
       limit (select case when not forward then least(size, greatest(total - skip, 0)) else 0 end from counted)
@@ -186,7 +186,7 @@ function chosenInGroups(list: List, page: Page): Reading {
   }
 }
 
-/** What every row says of its list; bigints, which pg returns as text. */
+/** The values about the list in every row; bigints, which pg returns as text. */
 interface Whole {
   readonly listLimit: string
   readonly listTotal: string
@@ -214,7 +214,7 @@ export async function countsOf(
   {
     field,
     limit,
-    /** How many rows each hit stands for, where a table has them counted. */
+    /** The number of rows that each hit represents, if a table has them counted. */
     weight,
   }: { readonly field: RawBuilder<unknown>; readonly limit: number; readonly weight?: RawBuilder<unknown> },
 ): Promise<Counts> {

@@ -2,12 +2,12 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { allowLongBody } from './body-limits.ts'
 
-/** A client that sends nothing for this long is gone, whatever the state of its socket. */
+/** A client that sends nothing for this long counts as gone, whatever the state of its socket. */
 const IDLE_MS = 60_000
 
 /**
- * Lets the routes of this context take a file as the body itself, whatever content type the client declares: the body
- * of such a request is a stream. Register it in a context of its own.
+ * Makes the routes of this context accept a file as the body itself, whatever content type the client declares: the
+ * body of such a request is a stream. Register it in a separate context.
  */
 export function takeStreams(http: FastifyInstance): void {
   const receiving = new Set<Readable>()

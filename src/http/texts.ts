@@ -9,13 +9,13 @@ const email = `[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]+@${label}(?:\\.${label})*`
 
 const MAC_REFUSAL = 'is no MAC address'
 
-/** Texts of a form that several operations take, with what a refusal says: people don't read patterns. */
+/** Formats of texts that several operations accept, with the text of the refusal: people don't read patterns. */
 const forms = {
   mac: { pattern: `^(?:${mac})$`, refusal: MAC_REFUSAL },
   macOrEmpty: { pattern: `^(?:${mac})?$`, refusal: MAC_REFUSAL },
   nodeOrEmpty: { pattern: '^(?:node[01])?$', refusal: 'must be node0 or node1' },
   email: { pattern: `^\\s*${email}\\s*$`, refusal: 'is no e-mail address' },
-  /** A time of day alone and a zone in brackets are refused. */
+  /** A time of day without a date, and a zone in brackets, are refused. */
   dateTime: { pattern: '^\\s*\\d{4}-?[\\dW][^[\\]]*$', refusal: 'must be an ISO 8601 date and time' },
   url: { pattern: '^\\s*[Hh][Tt][Tt][Pp][Ss]?:', refusal: 'must be an address of the form http://... or https://...' },
   addressRange: { pattern: '^[0-9A-Fa-f:.]+(?:/\\d+)?$', refusal: 'must be an address or a range like 10.0.0.0/8' },
@@ -30,7 +30,10 @@ export function textOf(form: keyof typeof forms, options: TStringOptions = {}): 
   return Type.String({ ...options, pattern: forms[form].pattern })
 }
 
-/** Returns why a text is refused that does not match `pattern`; undefined if the pattern is none of a form. */
+/**
+ * Returns the reason why a text is refused that does not match `pattern`; undefined if the pattern is not that of a
+ * form.
+ */
 export function formRefusal(pattern: unknown): string | undefined {
   return refusals.get(pattern)
 }

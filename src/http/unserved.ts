@@ -3,7 +3,7 @@ import { Value } from 'typebox/value'
 import { isObject } from '../platform/is-object.ts'
 import { Uuid } from './schemas.ts'
 
-/** Thrown where a route matches a path only because one of its parameters takes any text, such as an id that is none. */
+/** Thrown if a route matches a path only because one of its parameters accepts any text, such as an invalid id. */
 export class NoSuchPath extends Error {
   override readonly name = 'NoSuchPath'
 }
@@ -18,9 +18,9 @@ interface ServedPath {
 }
 
 /**
- * Remembers every route that is added from now on.
+ * Records every route that is added from now on.
  *
- * @returns The answer to a request that no route serves: 405 where the path is served with other methods, else 404.
+ * @returns The answer to a request that no route serves: 405 if the path is served with other methods, else 404.
  */
 export function trackServedPaths(http: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => void {
   const served: ServedPath[] = []

@@ -12,10 +12,10 @@ import { formRefusal } from './texts.ts'
 import { NoSuchPath, isUuidSchema } from './unserved.ts'
 
 /**
- * Bodies are checked as they are: no conversion, no defaults, unknown keys stay. Query and path values are text, so
- * they are first converted to the types of their schema. A query has only parameters that its schema knows, unless the
- * schema allows additional properties. A schema is compiled when it is first used: hundreds of operations would take half
- * of the start.
+ * Bodies are checked unchanged: no conversion, no defaults, unknown keys stay. Query and path values are text, so they
+ * are first converted to the types of their schema. A query has only parameters that its schema knows, unless the
+ * schema allows additional properties. A schema is compiled when it is first used: hundreds of operations would take
+ * half of the start.
  */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema: declared, httpPart }) => {
   const schema = httpPart === 'querystring' ? withPlainFilters(declared) : declared
@@ -64,8 +64,8 @@ interface Checking {
 }
 
 /**
- * An integer that is kept by its digits is an object, so both it and its rounded number must match: only where the
- * schema takes any value do both.
+ * An integer that is stored by its digits is an object, so both it and its rounded number must match: both do only if
+ * the schema accepts any value.
  * @returns Null if the value matches.
  */
 function findErrors(checking: Checking, value: unknown): readonly FoundError[] | null {
@@ -73,7 +73,7 @@ function findErrors(checking: Checking, value: unknown): readonly FoundError[] |
   if (!hasLongIntegers(value)) return isGood ? null : checking.Errors(value)
   const rounded = roundIntegers(value)
   if (!checking.Check(rounded)) return checking.Errors(rounded)
-  // What is wrong is the length of an integer alone.
+  // The only fault is the length of an integer.
   return isGood ? null : checking.Errors(value).map((error) => Object.assign(error, { message: WITHIN_SAFE_INTEGERS }))
 }
 
@@ -107,7 +107,7 @@ function convertText(type: unknown, text: string): unknown {
   return text
 }
 
-/** True if a value is refused whose schema wants a UUID: a literal segment of a path that is not served, or a wrong id. */
+/** True if a value is refused by a UUID schema: a literal segment of a path that is not served, or a wrong id. */
 function isNoId(schema: TSchema, errors: readonly FoundError[]): boolean {
   const properties: unknown = Reflect.get(schema, 'properties')
   return errors.some(
@@ -128,7 +128,7 @@ function isUnknownField({ keyword }: FoundError): boolean {
 }
 
 function firstError(schema: TSchema, errors: readonly FoundError[], value: unknown): AppError {
-  // Of several alternatives, the one that takes other fields is meant.
+  // Among several alternatives, the one with other fields is the relevant one.
   const error = errors.find(isUnknownField) ?? errors[0]
   if (error === undefined) return invalidField('body', 'does not match its schema')
   const missing = listIn(error.params, 'requiredProperties')
@@ -163,7 +163,7 @@ function reason(message: string, missing: readonly string[], allowed: readonly s
   return allowed.length > 0 ? `must be one of ${allowed.join(', ')}` : message
 }
 
-/** A field after a minus is one that a client wants to unset. */
+/** A field after a minus is one that a client unsets. */
 function unknownReason(schema: TSchema, [field = '', ...inner]: readonly string[]): string {
   const properties: unknown = Reflect.get(schema, 'properties')
   const isField = isObject(properties) && field.startsWith('-') && Object.hasOwn(properties, field.slice(1))

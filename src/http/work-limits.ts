@@ -9,25 +9,25 @@ export const MAX_REQUESTS_PER_ACCOUNT = 100
 /** Bodies of an account that are in memory at a time. Uploads are not: they are written as they arrive. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024
 
-/** Bodies and answers of an account that are handled at a time; what is more takes turns. It is one page of a list. */
+/** Concurrent bytes of bodies and answers per account; more requests take turns. It is one page of a list. */
 const MAX_BYTES_AT_ONCE = 4 * 1024 * 1024
 /** Smaller requests take no turns. */
 const SMALL_BYTES = 64 * 1024
-/** What counts for an answer of a kind that the account has not had yet. */
+/** The assumed size of an answer of a kind that the account has not had yet. */
 const UNKNOWN_ANSWER_BYTES = 1024 * 1024
 /**
- * What each change counts at least, until it is answered: four of an account run at a time. Changes of the same thing wait
- * for each other in the database, where each holds one of the connections of all accounts.
+ * The minimum weight of a change until it is answered: four of an account run at a time. Changes of the same object
+ * wait for each other in the database, where each occupies one of the connections of all accounts.
  */
 const CHANGE_BYTES = MAX_BYTES_AT_ONCE / 4
-/** Answers whose sizes are remembered; then the oldest are dropped. */
+/** The number of answers whose sizes are remembered; the oldest are dropped. */
 const MAX_KNOWN = 10_000
 
-/** What the requests of one account hold at a time. */
+/** The current requests of one account. */
 interface Work {
   requests: number
   bodyBytes: number
-  /** Of the large requests whose turn it is. */
+  /** The bytes of the large requests that are running. */
   bytesAtOnce: number
   /** Large requests in the order of their arrival. */
   readonly waiting: Set<LargeRequest>
@@ -40,33 +40,33 @@ interface LargeRequest {
 
 interface Entry {
   readonly work: Work
-  /** The account, and what it asks for. */
+  /** The account and the operation. */
   readonly kind: string
   readonly bodyBytes: number
-  /** Its part of `bytesAtOnce`. */
+  /** Its share of `bytesAtOnce`. */
   held: number
 }
 
 export interface WorkLimits {
   /**
-   * Counts the request for the account of its caller until its answer has been sent, or its client has left, and waits for
-   * its turn if it is large or changes something.
+   * Counts the request for the account of its caller until its answer has been sent, or its client has disconnected. It
+   * waits for its turn if it is large or changes something.
    * @param route The operation, to expect an answer like the last one.
-   * @throws AppError rate_limited for a request beyond what an account may have in work.
+   * @throws AppError rate_limited for a request beyond the limit of the account.
    */
   enter(principal: Principal, exchange: Exchange): Promise<void>
-  /** Call it when an answer is sent: the next ones of its kind count as large as it is. */
+  /** Call it when an answer is sent: the next ones of its kind count with the same size. */
   weighAnswer(response: ServerResponse, bytes: number): void
 }
 
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Its answers are expected to be alike. */
+  /** The operation, whose answers are expected to be similar. */
   readonly route: string
 }
 
-/** Bounds what one account makes the service hold at a time, with all its sessions and tokens together. */
+/** Bounds the work in progress of one account, with all its sessions and tokens together. */
 export function createWorkLimits(requestsPerAccount: number): WorkLimits {
   const accounts = new Map<string, Work>()
   const entries = new WeakMap<ServerResponse, Entry>()

@@ -8,11 +8,11 @@ export interface ConsoleFile {
   readonly type: string
   readonly etag: string
   readonly bytes: Buffer
-  /** The same bytes, compressed; files that compression would not make smaller have none. */
+  /** The same bytes, compressed; absent for files that compression would not make smaller. */
   readonly encoded: ReadonlyMap<Encoding, Buffer>
 }
 
-/** The built console. It is small, so it is held in memory, and no request reads the disk. */
+/** The built console. It is small, so it is loaded into memory, and no request reads the disk. */
 export interface ConsoleFiles {
   /** The document of every page. */
   readonly document: ConsoleFile

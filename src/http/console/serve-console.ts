@@ -3,15 +3,15 @@ import { notFound } from '../../platform/errors.ts'
 import { chooseEncoding } from './choose-encoding.ts'
 import type { ConsoleFile, ConsoleFiles } from './console-files.ts'
 
-/** The addresses of pages; `*` stands for any rest. The router in web/src/app/router.tsx has the pages themselves. */
+/** The addresses of pages; `*` matches any rest. The router in web/src/app/router.tsx defines the pages themselves. */
 const pages = ['/', '/sign-in', '/register', '/recover', '/account', '/orgs/*']
 
 /** A year: the name of an asset changes with its contents. */
 const ASSET_CACHE = 'public, max-age=31536000, immutable'
 
 /**
- * Everything that a page loads, and where it may connect to, is of this server. No script or style is inline; what
- * scripts set as style of an element is not restricted by the policy.
+ * A page loads from, and connects to, this server only. No script or style is inline; the policy does not restrict the
+ * styles that scripts set on elements.
  */
 const policy = [
   "default-src 'none'",
@@ -29,7 +29,7 @@ const documentHeaders = {
   'referrer-policy': 'same-origin',
   'x-frame-options': 'DENY',
   'cross-origin-opener-policy': 'same-origin',
-  // Asks each time, and is answered 304 until another release runs.
+  // The browser revalidates each time, and gets a 304 until another release runs.
   'cache-control': 'no-cache',
 }
 

@@ -8,7 +8,7 @@ import { makeDocument } from './document.ts'
 const rest = { summary: 'Do things', tag: 'Orgs', reply: Empty, run: () => ({}) } as const
 const Thing = named('Thing', Type.Object({ id: Uuid }))
 
-/** Of the first operation. */
+/** Returns the published form of the first operation. */
 function published(...operations: Parameters<typeof makeDocument>[0]) {
   const document = JSON.parse(JSON.stringify(makeDocument(operations, '1.2.3')))
   const [path = ''] = Object.keys(document.paths)

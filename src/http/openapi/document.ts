@@ -106,7 +106,7 @@ function publishParameters(place: 'path' | 'query', schema: TObject | undefined,
   })
 }
 
-/** Parameters say themselves what they are for. */
+/** The description of a parameter is in its schema. */
 function parameterOf(property: TSchema): Published {
   const components: Components = new Map()
   const published = publishSchema(property, components)
@@ -153,7 +153,7 @@ function publishHeaders(headers: TProperties): Published {
   return Object.fromEntries(Object.entries(headers).map(([name, schema]) => [name, parameterOf(schema)]))
 }
 
-/** The errors that an operation answers by design because of its place and of what it takes. */
+/** Returns the errors that an operation answers by design because of its place and of its input. */
 export function impliedErrors({ at, schema }: Pick<Operation, 'at' | 'schema'>): Record<number, TSchema> {
   const { audience, path } = at
   const { body } = schema
@@ -168,7 +168,7 @@ export function impliedErrors({ at, schema }: Pick<Operation, 'at' | 'schema'>):
     413: body !== undefined,
     // A segment of the path, or the query with the headers, may be too long for any operation to be found.
     414: path.includes(':'),
-    // A stream is taken whatever the client calls it.
+    // A stream is accepted with any content type.
     415: body !== undefined && !types.includes('application/octet-stream'),
     429: true,
     431: true,
@@ -187,7 +187,7 @@ const whereRoleCounts: Record<Audience, string> = {
   nobody: '',
 }
 
-/** Who may call, for people who read the document. */
+/** Describes the possible callers, for readers of the document. */
 function describeAudience({ audience, needs, beforeSecondFactor }: Operation['at']): string {
   if (needs !== null) return `For the roles ${rolesFor(needs).join(', ')} ${whereRoleCounts[audience]}.`
   if (audience === 'nobody') return 'Without credentials.'

@@ -6,15 +6,15 @@ import { NAME } from '../schemas.ts'
 /** A schema as the document has it: plain JSON. */
 export type Published = Readonly<Record<string, unknown>>
 
-/** What schemas refer to, by name. */
+/** Schemas that others refer to, by name. */
 export type Components = Map<string, Published>
 
 /**
- * The schema as the document publishes it: what has a name becomes a reference, and what generators of clients do not
- * understand takes the equivalent form that they do.
+ * Returns the schema as published: named schemas become references, and constructs that client generators do not
+ * understand become equivalent ones that they do.
  *
  * @param components Receives every schema with a name.
- * @throws Error where two different schemas have the same name.
+ * @throws Error if two different schemas have the same name.
  */
 export function publishSchema(schema: TSchema, components: Components): Published {
   const { [NAME]: name, [FILTER]: _, ...own } = schema as Readonly<Record<string, unknown>>
@@ -72,12 +72,12 @@ function simplifyUnion({ anyOf: _, ...rest }: Published, alternatives: readonly 
         ...rest,
       }
   }
-  // Alternatives of `oneOf` must exclude each other; what several of them take is `anyOf`.
+  // Alternatives of `oneOf` must exclude each other; overlapping ones use `anyOf`.
   const areApart = others.length === 1 && others.length < alternatives.length
   return { ...rest, [areApart ? 'oneOf' : 'anyOf']: alternatives }
 }
 
-/** With its type, which not every generator infers; as a pattern where names that generators derive would collide. */
+/** With its type, which not every generator infers; as a pattern if the names that generators derive would collide. */
 function simplifyEnum({ enum: _, ...rest }: Published, values: readonly unknown[]): Published {
   const folded = new Set(values.map((value) => String(value).toLowerCase()))
   if (folded.size < values.length) return { type: 'string', pattern: `^(${values.join('|')})$`, ...rest }

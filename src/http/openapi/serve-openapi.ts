@@ -15,7 +15,7 @@ export async function serveOpenApi(
   http: FastifyInstance,
   { operations, version }: { readonly operations: readonly Operation[]; readonly version: string },
 ): Promise<void> {
-  // Made for the first who asks: most processes are never asked.
+  // Built at the first request: most processes never get one.
   const served = lazily(async () => {
     const plain = Buffer.from(JSON.stringify(makeDocument(operations, version)))
     const etag = `W/"${createHash('sha256').update(plain).digest('base64url')}"`
@@ -29,12 +29,12 @@ export async function serveOpenApi(
     if (!takesGzip(headers['accept-encoding'])) return reply.send(plain)
     return reply.header('content-encoding', 'gzip').send(packed)
   })
-  // The page's plugin asks for the document by this one.
+  // The page's plugin gets the document from this function.
   const document = { toJSON: () => makeDocument(operations, version) }
   await http.register(swagger, { mode: 'static', specification: { document: document as never } })
   await http.register(swaggerUi, {
     routePrefix: '/docs',
-    // Nothing of the installation goes to the page's public validator.
+    // No data of the installation is sent to the page's public validator.
     uiConfig: { deepLinking: true, docExpansion: 'none', validatorUrl: null },
     staticCSP: true,
     // Scripts requested by HTTPS would leave an empty page on a server that deliberately serves plain HTTP.

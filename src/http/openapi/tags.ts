@@ -1,4 +1,4 @@
-/** What the document says of the groups of its operations, which have the names of the contract. */
+/** The document's descriptions of its groups of operations, which have the names of the contract. */
 export const tags = {
   Accounts: 'The account of the caller: sign in and out, password, second factor, registration',
   Admins: 'Invitations, from the side of those who are invited',

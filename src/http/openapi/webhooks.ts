@@ -4,7 +4,7 @@ import { NAME } from '../schemas.ts'
 import { type Components, type Published, publishSchema } from './publish-schema.ts'
 
 /**
- * What receivers of webhooks get, by topic: a request of the service to them.
+ * Returns the requests that receivers of webhooks get, by topic.
  * @param schemas Receives the schemas of messages and events, such as `WebhookAudits` and `WebhookAuditsEvent`.
  */
 export function publishWebhooks(schemas: Components): Published {

@@ -5,23 +5,23 @@ import type { At } from '../at.ts'
 
 /** Something that clients of the stream may subscribe to. Its name is the path of the place, with the ids. */
 export interface Channel<Scope extends PlaceScope = PlaceScope> {
-  /** Who may subscribe. Parameters beyond those of the place are ids. */
+  /** The place, and with it the possible subscribers. Parameters besides those of the place are ids. */
   readonly at: At<Scope>
-  /** What is told on it. */
+  /** The kinds of changes on the channel. */
   readonly kinds: readonly ChangeKind[]
   /**
-   * Reads what a new listener is told at once, because clients begin something before they subscribe. It may be told
-   * again.
+   * Reads the messages that a new listener gets immediately, because clients start actions before they subscribe. They
+   * may be sent again.
    */
   recent?(ctx: Context, scope: Scope, params: Readonly<Record<string, string>>): Promise<readonly unknown[]>
 }
 
-/** Where changes of one kind are read, and how they are shown. */
+/** The reader of changes of one kind, and their presentation. */
 export interface ChangeSource {
   readonly kind: ChangeKind
   /**
-   * Reads what has changed, and says on which channels it is to be told. What no longer exists is left out.
-   * @param scope The organization. Who hears of it is a question of the channel: the messages contain no secrets.
+   * Reads the changed objects, and determines their channels. Deleted objects are left out.
+   * @param scope The organization. The channel decides who receives the messages, which contain no secrets.
    */
   read(ctx: Context, scope: OrgScope, ids: readonly string[]): Promise<readonly Told[]> | readonly Told[]
 }

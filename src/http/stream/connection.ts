@@ -16,7 +16,7 @@ const MAX_CHANNELS = 2000
 const MAX_UNREAD_BYTES = 1024 * 1024
 /** Requests that wait for their turn; beyond that the client is not read from. */
 const MAX_WAITING = 50
-/** How long a client may take to read what was sent before the connection was closed. */
+/** How long a client may take to read the remaining messages after the connection is closed. */
 const CLOSE_MS = 30_000
 
 /** Close codes of the stream. */
@@ -40,7 +40,7 @@ export class StreamConnection implements Listener {
   readonly #parts: ConnectionParts
   #caller: Caller
   readonly #subscriptions = new Map<string, Subscription>()
-  /** What the caller may hear, by the place and what it needs, until the next check. */
+  /** The scopes that the caller may listen to, by place and permission, until the next check. */
   readonly #scopes = new Map<string, PlaceScope>()
   #turn: Promise<void> = Promise.resolve()
   #waiting = 0
@@ -52,7 +52,7 @@ export class StreamConnection implements Listener {
     this.#caller = parts.caller
     socket.on('message', (data: Buffer, isBinary: boolean) => this.#onRequest(isBinary ? '' : data.toString('utf8')))
     socket.on('pong', () => (this.#isAlive = true))
-    // What the client did wrong is in the close code.
+    // The close code reports the client's error.
     socket.on('error', () => {})
     socket.on('close', () => this.#forgetAll())
   }
@@ -121,7 +121,7 @@ export class StreamConnection implements Listener {
     const { channel, params } = named
     try {
       const scope = await this.#enter({ channel, params })
-      // The client may have gone meanwhile.
+      // The client may have disconnected in the meantime.
       if (this.#socket.readyState !== this.#socket.OPEN) return
       this.#subscriptions.set(name, { channel, scope })
       const { seq, missed } = hub.subscribe({ name, orgId: scope.orgId, kinds: channel.kinds }, this, after)

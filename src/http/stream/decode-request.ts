@@ -1,4 +1,4 @@
-/** What a client asks of the stream. */
+/** A client's request to the stream. */
 export type StreamRequest =
   | { readonly kind: 'subscribe'; readonly channel: string; readonly after: number | null }
   | { readonly kind: 'unsubscribe'; readonly channel: string }

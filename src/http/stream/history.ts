@@ -12,9 +12,9 @@ export interface History {
   /** The number of the last message. */
   readonly seq: number
   add(encode: (seq: number) => string): Message
-  /** Lists the messages after number `seq`, oldest first; null where some of them are no longer kept. */
+  /** Lists the messages after number `seq`, oldest first; null if some of them have been dropped. */
   after(seq: number): readonly Message[] | null
-  /** Forgets all messages, as if many had been left out. */
+  /** Drops all messages, as if many had been left out. */
   skip(): number
 }
 

@@ -6,11 +6,14 @@ import { type History, type Message, createHistory } from './history.ts'
 
 /** Changes of this time share a read, and several changes of one object a message. */
 const GATHER_MS = 100
-/** How many changes one read fetches. */
+/** The number of changes per read. */
 const BATCH = 500
-/** Changes of one kind in an organization that may wait; beyond that watchers are told to read again. */
+/**
+ * The maximum number of waiting changes of one kind in an organization; beyond that watchers are notified to read
+ * again.
+ */
 const MAX_WAITING = 20_000
-/** How long a channel without a listener keeps its messages, for clients that come back. */
+/** How long a channel without a listener keeps its messages, for clients that reconnect. */
 const KEEP_MS = 60_000
 
 export interface Listener {
@@ -19,14 +22,14 @@ export interface Listener {
   onMissed(channel: string, seq: number): void
 }
 
-/** A channel that somebody may hear. */
+/** A channel that may have listeners. */
 export interface HeardChannel {
   readonly name: string
   readonly orgId: string
   readonly kinds: readonly ChangeKind[]
 }
 
-/** Reads what has changed, once for all who hear it, and only where somebody does. */
+/** Reads each change once for all of its listeners, and only if there are any. */
 export interface Hub {
   /**
    * Adds a listener; the last messages that it has missed are returned, oldest first.
@@ -41,21 +44,21 @@ export interface Hub {
 export interface Subscribed {
   /** The number of the channel's last message. */
   readonly seq: number
-  /** What the listener has missed; null if that is not known any more. */
+  /** The messages that the listener has missed; null if they are no longer stored. */
   readonly missed: readonly Message[] | null
 }
 
 interface Open extends HeardChannel {
   readonly listeners: Set<Listener>
   readonly history: History
-  /** Since when nobody listens. */
+  /** The time since which the channel has had no listener. */
   quietSinceMs: number | null
 }
 
 export function createHub(ctx: Context, sources: readonly ChangeSource[]): Hub {
   const readers = new Map(sources.map((source) => [source.kind, source]))
   const open = new Map<string, Open>()
-  /** How many channels tell of a kind in an organization. */
+  /** The number of channels per kind in an organization. */
   const heard = new Map<string, number>()
   const waiting = new Map<string, Set<string>>()
   let timer: NodeJS.Timeout | null = null

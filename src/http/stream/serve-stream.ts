@@ -17,11 +17,11 @@ import { STREAM_PATH } from './opens-stream.ts'
 
 /** The longest request; it names one channel. */
 const MAX_REQUEST_BYTES = 1024
-/** How often the permissions of connections are checked again. */
+/** The interval at which the permissions of connections are rechecked. */
 const CHECK_MS = 10_000
-/** So many are checked at once. */
+/** The number of concurrent checks. */
 const CHECKS_AT_ONCE = 20
-/** A client that has not answered the last ping when the next one is due is gone. */
+/** A client that has not answered the last ping when the next one is due counts as gone. */
 const PING_MS = 45_000
 /** Connections of one account, and in all. */
 const MAX_OF_CALLER = 200
