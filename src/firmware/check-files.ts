@@ -4,10 +4,7 @@ import { AppError } from '../platform/errors.ts'
 import type { ImagePlace } from './firmware.ts'
 import { type StoredImage, listStoredImages } from './store-files.ts'
 
-/**
- * Lists the images whose files are nowhere. An object store that does not answer has lost nothing: then no image counts
- * as missing.
- */
+/** Lists the images without a file. If the object store does not answer, no image counts as missing. */
 export async function listMissingImages(reader: Reader, place: ImagePlace): Promise<StoredImage[]> {
   const images = await listStoredImages(reader)
   try {

@@ -12,12 +12,12 @@ interface SizedFile extends ImportFile {
   readonly sizeBytes: number
 }
 
-/** A file, or why what is said of it can't be. */
+/** A file with valid metadata, or the error in its metadata. */
 export type CheckedFile = SizedFile | AppError
 
 /**
- * Decides what an import would do, and changes nothing. The room that it needs is checked for all new files together.
- * @throws AppError as UploadQuota.reserve(), where every file could be imported but for the room.
+ * Decides what an import would change, without changing anything. The space is checked for all new files together.
+ * @throws AppError as UploadQuota.reserve(), where space is the only reason not to import.
  */
 export async function checkImport(
   ctx: Context,

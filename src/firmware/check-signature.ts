@@ -2,9 +2,9 @@ import type { KeyObject } from 'node:crypto'
 import { isSignedBy } from '../platform/ed25519.ts'
 import { invalidField } from '../platform/errors.ts'
 
-/** Whose signatures the operator trusts. */
+/** The signers that the operator trusts. */
 export interface SignatureTrust {
-  /** Ed25519 keys; empty: signatures are stored as they come, for those who check them. */
+  /** Ed25519 keys; if empty, signatures are stored without a check, for receivers that check them. */
   readonly keys: readonly KeyObject[]
   /** True: an image without a signature is refused. */
   readonly isRequired: boolean

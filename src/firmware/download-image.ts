@@ -53,12 +53,11 @@ export interface DownloadPart {
 }
 
 /**
- * Starts to send a part of an image to a device.
- * The image's last byte leaves only after `delivered_at` has been committed, and never once the download is fenced. So
- * a device whose download was fenced before delivery does not have the image, however it combines its requests (see
- * store-downloads.ts).
+ * Starts to send a part of an image to a device. The image's last byte is sent only after `delivered_at` has been
+ * committed, and never once the download is fenced. So a device whose download was fenced before delivery does not have
+ * the image, however it combines its requests (see store-downloads.ts).
  * @returns A stream of exactly the range; it fails early when the download is fenced.
- * @throws AppError forbidden where the download is fenced already; unavailable where the file is missing.
+ * @throws AppError forbidden if the download is already fenced; unavailable if the file is missing.
  */
 export async function downloadImage(ctx: Context, part: DownloadPart): Promise<Readable> {
   const { files, ticket, range } = part
@@ -82,7 +81,7 @@ export async function downloadImage(ctx: Context, part: DownloadPart): Promise<R
   const slow = createWatch(part.limits.slowChunkMs, () => body.destroy())
   const chunks = partOf(ctx, part, { source, lane, slow })
   const body: Readable = Readable.from(chunks, { objectMode: false, highWaterMark: CHUNK_BYTES })
-  // A generator that was never asked for a chunk does not run its `finally`, so the stream closes the image.
+  // A generator that never received a request for a chunk does not run its `finally`, so the stream closes the image.
   body.once('close', () => {
     slow.end()
     lane.close()
@@ -98,7 +97,7 @@ interface Flow {
   readonly slow: Watch
 }
 
-/** Reads only as far as the socket accepts: the stream asks for a chunk when it has room. */
+/** Reads only as much as the socket accepts: the stream requests a chunk when it has room. */
 async function* partOf(
   ctx: Context,
   { ticket, range, sizeBytes, limits, onDelay }: DownloadPart,

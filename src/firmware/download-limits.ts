@@ -1,8 +1,8 @@
-/** What downloads of images may take of the server and of the network. Built once in app/. */
+/** The share of the server and of the network that downloads of images may use. Built once in app/. */
 export interface DownloadLimits {
-  /** For all devices of one site together; null: as much as they take. */
+  /** For all devices of one site together; null: no limit. */
   readonly siteBytesPerS: number | null
-  /** Responses that are sent at once. */
+  /** The number of concurrent responses. */
   readonly atOnce: number
   /** How long a further request waits for its turn before it is refused. */
   readonly waitMs: number

@@ -10,8 +10,8 @@ const RETRY_AFTER_S = 10
 const MAX_WAITING = 10_000
 
 /**
- * Limits the responses in progress, of each command and in all: each one holds a file open, and anybody who has the
- * address may ask.
+ * Limits the concurrent responses, per command and in total: each one keeps a file open, and anyone with the address
+ * may request it.
  */
 export interface DownloadPlaces {
   /**

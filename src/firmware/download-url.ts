@@ -18,9 +18,8 @@ export interface DownloadPath {
 
 /**
  * Returns the address at which the device of one command gets its image until `expiresAt` (whole seconds). The
- * signature is the credential: anybody who has the address may download.
- * It consists of unreserved characters and slashes only, because devices put it into a shell command (uCentral
- * protocol, `upgrade.uri`).
+ * signature is the credential: anyone with the address may download. It consists of unreserved characters and slashes
+ * only, because devices put it into a shell command (uCentral protocol, `upgrade.uri`).
  */
 export function firmwareDownloadUrl(
   ctx: Pick<Context, 'secrets' | 'baseUrl'>,

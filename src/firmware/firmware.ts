@@ -5,18 +5,18 @@ import type { UploadQuota } from '../platform/storage/upload-quota.ts'
 import type { SignatureTrust } from './check-signature.ts'
 import type { CatalogPackage, Channel } from './packages/package.ts'
 
-/** Where images are stored. */
+/** The storage of images. */
 export interface ImagePlace {
   /** Absolute path; one file per image, named by the image's id. Uploads arrive here. */
   readonly dir: string
   /**
-   * Where images are stored instead, under the same names. Those that the folder had before are read from there until
+   * An object store for images, under the same names. Images that are still in the folder are read from there until
    * they are moved.
    */
   readonly objects?: ObjectStore | undefined
 }
 
-/** Where images are stored, and how large one may be. Built once in app/. */
+/** The storage of images, and their maximum size. Built once in app/. */
 export interface FirmwareFiles extends ImagePlace {
   readonly maxBytes: number
   readonly quota: UploadQuota
@@ -34,16 +34,16 @@ export interface Image {
   /** Lower-case hex. */
   readonly sha256: string
   readonly sizeBytes: number
-  /** Ed25519 over the 32 bytes of the SHA-256, in base64; null where nobody has signed it. */
+  /** Ed25519 over the 32 bytes of the SHA-256, in base64; null if unsigned. */
   readonly signature: string | null
   readonly createdAt: Date
 }
 
-/** What the catalog knows of a version of a model. */
+/** The catalog's data about a version of a model. */
 export interface VersionTraits {
-  /** A label that stands for the version. */
+  /** A label for the version. */
   readonly tag: string | null
-  /** How steady the version is; null: nobody has said so. */
+  /** The release channel of the version; null: unknown. */
   readonly channel: Channel | null
   /** Further strings by which devices report that they run the version: stock builds carry suffixes. */
   readonly reported: readonly string[]

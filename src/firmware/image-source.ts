@@ -43,7 +43,7 @@ interface ObjectPart {
   readonly range: ByteRange
 }
 
-/** How often a broken connection to the store is replaced without having brought anything. */
+/** How often a connection to the store may break without delivering any bytes. */
 const MAX_BROKEN = 3
 
 /** Reads on over a new connection where the store ends one: a device may read for many minutes. */
@@ -67,7 +67,7 @@ function objectSource({ objects, imageId, range }: ObjectPart, first: Readable):
         const next = broken > MAX_BROKEN ? null : await objects.open(imageId, { start: position, end: range.end })
         if (next === null) throw tooShort()
         current = pieces(next)
-        // Nobody else closes a stream that was opened while the source was being closed.
+        // No other code closes a stream that was opened while the source was being closed.
         if (isClosed) current.close()
       }
     },

@@ -22,7 +22,7 @@ export interface ImportCatalog {
 }
 
 export type ImportStep =
-  /** `new`: the image is not stored; `changed`: it is, but not with all that is said of it; `present`: nothing to do. */
+  /** `new`: the image is not stored; `changed`: it is stored, but with other metadata; `present`: nothing to do. */
   | { readonly kind: 'new' | 'changed' | 'present' }
   /** `problem` is for people. */
   | { readonly kind: 'refused'; readonly problem: string }
@@ -38,7 +38,7 @@ interface Working {
   readonly defaults: Set<string>
 }
 
-/** Decides what importing each of the files would do, in their order. */
+/** Decides the effect of importing each of the files, in their order. */
 export function planImport(catalog: ImportCatalog, files: readonly ImportFile[]): ImportStep[] {
   const working: Working = {
     images: new Map(catalog.images.map((image) => [image.sha256, image])),
@@ -66,7 +66,7 @@ function planFile(working: Working, file: ImportFile): ImportStep {
 
 type FileAs<O> = ImportFile & { readonly as: O; readonly imageId: string }
 
-/** @returns Whether the catalog says all of it already; a text: what is wrong with it. */
+/** @returns True if the catalog already has all of it; a text: the reason why it can't be imported. */
 function planVersions(
   { versions }: Working,
   { version, imageId, as: { kind: _kind, models, ...traits } }: FileAs<ModelOffer>,

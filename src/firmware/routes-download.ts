@@ -10,7 +10,7 @@ import { parseRange } from './range.ts'
 import { createSitePace } from './site-pace.ts'
 import { DownloadParams } from './wire.ts'
 
-/** A device that accepts no data for this long is gone, even if its socket is open. */
+/** A device that accepts no data for this long counts as gone, even if its socket is open. */
 const IDLE_MS = 60_000
 
 /**
@@ -55,7 +55,7 @@ export function firmwareDownloadRoutes(
         const onDelay = (): void => void reply.raw.setTimeout(IDLE_MS)
         const download = { files, ticket, range: part, sizeBytes, pace, limits, onDelay }
         const body = request.method === 'HEAD' ? null : await places.within(ticket, () => downloadImage(ctx, download))
-        // From here on nothing can fail and change the length of the body.
+        // From here on, no failure can change the length of the body.
         void reply.headers({ 'content-type': 'application/octet-stream', 'content-length': part.end - part.start + 1 })
         if (range !== 'whole')
           void reply.code(206).header('content-range', `bytes ${part.start}-${part.end}/${sizeBytes}`)

@@ -28,9 +28,9 @@ const one = '/firmware/:image_id'
 const params = { image_id: Uuid }
 
 /**
- * The firmware catalog, which also has the packages of edge appliances. Upload, list, get and delete of images are Signalbox's own, because the interface has none; the
- * lists of versions are the interface's.
- * @param uses What else needs images; see ImageUse.
+ * The firmware catalog, which also has the packages of edge appliances. Upload, list, get and delete of images are
+ * Signalbox's own, because the published interface has none; the lists of versions are the interface's.
+ * @param uses Other users of images; see ImageUse.
  */
 export function firmwareOperations(files: FirmwareFiles, uses: readonly ImageUse[]): Operation[] {
   return [

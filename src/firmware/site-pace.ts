@@ -21,7 +21,7 @@ interface Waiter {
 
 interface Site {
   lanes: number
-  /** By device, in the order of their turns. */
+  /** The waiters by device, in the order of their turns. */
   readonly queues: Map<string, Waiter[]>
   /** When everything that was granted has been sent at the limit. */
   freeAtMs: number
@@ -30,13 +30,13 @@ interface Site {
   continueIn(waitMs: number): void
 }
 
-/** After a pause a site may send at once what it could have sent in this time. */
+/** After a pause a site may immediately send what it could have sent in this time. */
 const BURST_MS = 500
 
 /**
- * Limits what all devices of a site download together. A site costs memory only while one of its devices downloads: a
- * lane waits with one chunk at most. Afterwards it is remembered until what was granted has been sent at the limit, so
- * that nobody gains anything by many short requests.
+ * Limits the total download rate of all devices of a site. A site costs memory only while one of its devices downloads:
+ * a lane waits with at most one chunk. Afterwards its state remains until the granted bytes have been sent at the
+ * limit, so that many short requests gain nothing.
  * @param bytesPerS Null: no limit.
  */
 export function createSitePace(bytesPerS: number | null): SitePace {

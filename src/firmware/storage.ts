@@ -19,7 +19,7 @@ export interface ReceivedFile extends UploadedFile {
   readonly sha256: string
 }
 
-/** Creates the folders and removes what a crash left behind: partial uploads, and files without an image. */
+/** Creates the folders and removes leftovers of a crash: partial uploads, and files without an image. */
 export async function sweepFirmwareFiles(
   ctx: Pick<Context, 'db' | 'log'>,
   { dir }: Pick<FirmwareFiles, 'dir'>,

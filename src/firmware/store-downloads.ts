@@ -14,9 +14,9 @@ export interface DownloadKey {
 const keyColumns = columnsOf('firmwareDownload', { commandId: 'uuid', imageId: 'uuid' })
 
 /**
- * Stops the downloads of commands for good, unless their devices may already have the whole image. A download that is
- * stopped before its last byte left can't be flashed; this also works before the first request. Repeated calls give the
- * same answer.
+ * Stops the downloads of commands permanently, unless their devices may already have the whole image. A download that
+ * is stopped before its last byte was sent can't be flashed; this also works before the first request. Repeated calls
+ * return the same result.
  * @returns The ids of the commands whose downloads are stopped. The devices of the others may flash: wait for them.
  */
 export async function fenceDownloads(tx: Tx, scope: InOrg, keys: readonly DownloadKey[]): Promise<Set<string>> {

@@ -1,8 +1,8 @@
 import { type Reader, anyOf } from '../platform/db.ts'
 
 /**
- * Of `imageIds`, returns those for which any organization has an image. Files have no tenant, so this reads across
- * organizations, to tell images from leftovers.
+ * Returns those of `imageIds` for which any organization has an image. Files have no tenant, so this reads across
+ * organizations, to distinguish images from leftovers.
  */
 export async function filterKnownImageIds(reader: Reader, imageIds: readonly string[]): Promise<Set<string>> {
   const rows = await reader.selectFrom('firmwareImage').select('id').where('id', '=', anyOf(imageIds)).execute()
@@ -19,7 +19,7 @@ export function listStoredImages(reader: Reader): Promise<StoredImage[]> {
   return reader.selectFrom('firmwareImage').select(['orgId', 'id']).orderBy('orgId').orderBy('id').execute()
 }
 
-/** What identifies the content of an image's file. */
+/** The data that identifies the content of an image's file. */
 export interface FileFacts {
   readonly id: string
   /** Lower-case hex. */
@@ -27,7 +27,7 @@ export interface FileFacts {
   readonly sizeBytes: number
 }
 
-/** Of the names of files, returns those of images of any organization, in order. */
+/** Returns those of the file names that belong to images of any organization, in order. */
 export async function listFileFacts(reader: Reader, names: readonly string[]): Promise<FileFacts[]> {
   const rows = await reader
     .selectFrom('firmwareImage')

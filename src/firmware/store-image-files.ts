@@ -7,12 +7,12 @@ export interface ImageKey {
   readonly id: string
 }
 
-/** What a downloader needs to check the file of an image. */
+/** The data that a downloader needs to check the file of an image. */
 export interface ImageFile {
   /** Lower-case hex. */
   readonly sha256: string
   readonly sizeBytes: number
-  /** Ed25519 over the 32 bytes of the SHA-256, in base64; null where nobody has signed it. */
+  /** Ed25519 over the 32 bytes of the SHA-256, in base64; null if unsigned. */
   readonly signature: string | null
 }
 

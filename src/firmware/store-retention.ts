@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AgingRows } from '../platform/retention.ts'
 
 /**
- * Downloads whose command is gone. While the command exists, the fence of its download holds; the signed address has
+ * Downloads whose command no longer exists. While it exists, the fence of its download applies; the signed address has
  * expired long before the command is deleted.
  */
 export const agingDownloads: AgingRows = {

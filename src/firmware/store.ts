@@ -152,8 +152,8 @@ export async function insertVersions(
 }
 
 /**
- * Finds a version of one of the models that a device reports by one of the strings, and that is not `version`. Until
- * `tx` ends nobody else adds versions, so that a string never belongs to two of them.
+ * Finds a version, other than `version`, of one of the models that a device reports by one of the strings. Until `tx`
+ * ends no other transaction adds versions, so that a string never belongs to two of them.
  */
 export async function findOtherVersion(
   tx: Tx,

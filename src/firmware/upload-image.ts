@@ -14,7 +14,7 @@ import type { CatalogPackage } from './packages/package.ts'
 import { insertPackage } from './packages/store.ts'
 import { findImage, findOtherVersion, insertImage, insertVersions } from './store.ts'
 
-/** What an image is offered as. */
+/** The catalog entry under which an image is offered. */
 export interface Offer {
   readonly version: string
   readonly as: ModelOffer | PackageOffer
@@ -47,8 +47,9 @@ export interface Upload {
 /**
  * Adds an image to the catalog. The file is on disk, synced, before the row that names it is committed; a failure
  * leaves neither.
- * @throws AppError invalid for another hash than announced, and for a signature that nobody trusted has made; invalid also for a string that is reported for
- *   another version; conflict where the model has that version from another image; too_large; unavailable; as UploadQuota.reserve().
+ * @throws AppError invalid for another hash than announced, for a signature by no trusted key, and for a string that is
+ *   reported for another version; conflict if the model has that version from another image; too_large; unavailable; as
+ *   UploadQuota.reserve().
  */
 export async function uploadImage(ctx: Context, scope: OrgScope, upload: Upload): Promise<CatalogImage> {
   const { files, declaredBytes } = upload
@@ -117,7 +118,7 @@ interface Place {
   readonly at: Date
 }
 
-/** @returns What the audit log says. */
+/** @returns The content of the audit record. */
 async function catalogVersions(
   tx: Tx,
   scope: OrgScope,
@@ -137,7 +138,7 @@ async function catalogVersions(
   return `Upload firmware ${version} for ${models.join(', ')}`
 }
 
-/** @returns What the audit log says. */
+/** @returns The content of the audit record. */
 async function catalogPackage(
   tx: Tx,
   scope: OrgScope,

@@ -9,7 +9,7 @@ export function isReportOf(said: string | null, { version, reported }: NamedVers
   return said !== null && (said === version || reported.includes(said))
 }
 
-/** Returns the version of a model that a device runs, or what it reports if the catalog does not know that. */
+/** Returns the version of a model that a device runs, or the reported text if the catalog does not know it. */
 export function identifyVersion(said: string, versions: readonly NamedVersion[]): string {
   return versions.find((version) => isReportOf(said, version))?.version ?? said
 }

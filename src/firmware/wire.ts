@@ -242,7 +242,7 @@ export interface VersionChoice {
   readonly conditions: Conditions<typeof versionFilters>
 }
 
-/** Without `type`, access points are meant. Source: contract, `listOrgAvailableDeviceVersions`. */
+/** Without `type`, the request is for access points. Source: contract, `listOrgAvailableDeviceVersions`. */
 export function parseVersionChoice({ type = 'ap', ...query }: Static<typeof VersionsQuery>): VersionChoice {
   return { type, conditions: parseFilters(versionFilters, query) }
 }

@@ -7,7 +7,7 @@ export const PACKAGE_VERSION = '^[A-Za-z0-9][A-Za-z0-9.+:~_-]{0,99}$'
 /** The codename of a distribution. */
 export const CODENAME = '^[a-z][a-z0-9-]{0,31}$'
 
-/** From the steadiest one on: each channel also offers what those before it offer. */
+/** From the most stable one on: each channel also offers the versions of those before it. */
 export const channels = ['stable', 'beta', 'alpha'] as const
 export type Channel = (typeof channels)[number]
 
@@ -18,7 +18,7 @@ export interface CatalogPackage {
   /** The codename of the distribution that it is built for; null: any. */
   readonly distro: string | null
   readonly channel: Channel
-  /** What `default` stands for; at most one version of a package, distribution and channel is. */
+  /** True for the version that `default` refers to; at most one per package, distribution and channel. */
   readonly isDefault: boolean
   readonly imageId: string
 }

@@ -12,8 +12,8 @@ export interface WantedPackage {
 }
 
 /**
- * Returns the package that `wanted` stands for on an appliance, or null where the catalog has none. `latest` and
- * `default` are chosen from the channel and the steadier ones; a version may come from any. Of packages with the same
+ * Returns the package that `wanted` refers to on an appliance, or null if the catalog has none. `latest` and `default`
+ * are chosen from the channel and the more stable ones; a version may come from any. Among packages with the same
  * version, one for the distribution is preferred to one for any.
  */
 export function resolvePackage(
