@@ -15,7 +15,7 @@ export interface Appliance {
   /** The methods that it can execute; the gateway queues no other commands. */
   readonly methods: readonly Method[]
   services(): Promise<readonly Service[]>
-  /** Returns what the system can't tell of the appliance; null where nobody has configured how to find out, or it fails. */
+  /** Returns the statistics that the system can't provide; null if no command for them is configured, or it fails. */
   ownStats(): Promise<OwnStats | null>
   /** @throws Error with the reason. */
   control(service: string, action: ServiceAction): Promise<void>
@@ -33,7 +33,7 @@ export interface Appliance {
   /** Returns the codename of the distribution that the machine runs now; null where it has none. */
   distro(): Promise<string | null>
   /**
-   * Downloads what the upgrade of the distribution needs, and changes nothing.
+   * Downloads the files for the upgrade of the distribution, without changing anything.
    * @param codename As below.
    * @throws Error with the reason.
    */

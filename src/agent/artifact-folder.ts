@@ -25,7 +25,7 @@ export async function deleteArtifacts(
   for (const name of names) if (deleted.has(name.slice(0, DIGEST))) await rm(join(folder, name), { force: true })
 }
 
-/** Returns the running hash of a file; null where there is none. */
+/** Returns the running hash of a file; null if there is no file. */
 export async function hashFile(path: string): Promise<Hash | null> {
   const hash = createHash('sha256')
   try {

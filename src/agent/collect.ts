@@ -7,7 +7,7 @@ import type { LastingHooks } from './lasting-hook.ts'
 import { type CommandLine, killGroup } from './run-hook.ts'
 
 export interface Collection {
-  /** The file that gets what the program prints. */
+  /** The file for the program's output. */
   readonly path: string
   readonly maxBytes: number
   readonly timeoutMs: number
@@ -29,8 +29,8 @@ export function collectSupport(lasting: LastingHooks, commandLine: CommandLine, 
 const MAX_ERROR = 300
 
 /**
- * Runs a program of the operator and writes what it prints to a file. It is killed, with the programs that it has
- * started, when it prints too much or when its time is over.
+ * Runs a program of the operator and writes its output to a file. The program and its children are killed if the output
+ * is too large or takes too long.
  * @throws Error with the reason; then the file is incomplete.
  */
 export async function collectOutput(

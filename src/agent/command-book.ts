@@ -33,23 +33,23 @@ export interface AnsweredCall {
 export interface CommandBook {
   /** Resolves with the answer to a call, which may not even be one of the agent's methods. */
   handle(call: { readonly id: number; readonly method: string; readonly params: unknown }): Promise<AnsweredCall>
-  /** Completes what a crash has interrupted. Resolves with false where there was nothing. */
+  /** Completes a command that a crash has interrupted. Resolves with false if there was none. */
   resume(): Promise<boolean>
-  /** Lists the ids of the newest commands that have not ended, or whose answers the gateway may not have got. */
+  /** Lists the ids of the newest commands that have not ended, or whose answers may not have reached the gateway. */
   openIds(): Promise<string[]>
   /** Lists the answers that the gateway may not have got, oldest first. */
   undelivered(): Promise<AnsweredCall[]>
   recordDelivered(commandId: string): Promise<void>
 }
 
-/** How a command has ended. */
+/** How a command ended. */
 interface Ended {
   readonly answer: Answer
   /** True if its record already had the answer. */
   readonly isRepeated: boolean
 }
 
-/** So many answered commands are remembered; the gateway repeats none that is older. */
+/** The number of answered commands to remember; the gateway repeats none that is older. */
 const REMEMBERED = 256
 
 export interface CommandBookOptions {
@@ -112,7 +112,7 @@ export function createCommandBook({ state, role, onPoint, signal }: CommandBookO
   }
 
   async function begin(callId: number, { method, params }: Order): Promise<AnsweredCall> {
-    // Its shape has been checked.
+    // The shape of the params has been checked.
     const { command_id: commandId } = params as { readonly command_id: string }
     const record = { command_id: commandId, call_id: callId, method, params, answer: null, delivered: false }
     const { answer, isRepeated } = await executeOnce(record)

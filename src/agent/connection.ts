@@ -70,7 +70,7 @@ class AgentConnection {
   #silence: NodeJS.Timeout | null = null
   #bootId = ''
   #stopListening: () => void = () => {}
-  /** The commands whose answers the gateway has got when it answers the next ping. */
+  /** The commands whose answers the gateway has received once it answers the next ping. */
   #unconfirmed: string[] = []
 
   constructor(socket: WebSocket, options: ConnectionOptions) {
@@ -105,7 +105,7 @@ class AgentConnection {
     this.#run(this.#execute(id, method, params))
   }
 
-  /** What the gateway knows of the appliance has to be up to date when it learns that the command has ended. */
+  /** The gateway's data about the appliance has to be up to date when it learns that the command has ended. */
   async #execute(id: number, method: string, params: unknown): Promise<void> {
     const answered = await this.#options.book.handle({ id, method, params })
     if (this.#options.role.changing.has(method)) await this.#report()
@@ -125,7 +125,7 @@ class AgentConnection {
   }
 
   async #report(): Promise<void> {
-    // An uptime since another boot than that of the hello would say that the boot changed nothing else.
+    // An uptime that began after the hello's boot would suggest that the boot changed nothing else.
     if (await this.#hasBooted()) return
     this.#send(encodeNotification('report', await this.#options.role.report()))
   }
@@ -138,7 +138,7 @@ class AgentConnection {
     await this.#reconnectAfterBoot()
   }
 
-  /** The process survives a reboot in a dry run only, and then has to say hello again. */
+  /** Only in a dry run does the process survive a reboot; it then has to send its hello again. */
   async #reconnectAfterBoot(): Promise<void> {
     if (await this.#hasBooted()) this.#socket.close(1001)
   }
@@ -152,7 +152,7 @@ class AgentConnection {
     this.#options.onPoint('answer sent')
     if (commandId === '') return
     this.#unconfirmed.push(commandId)
-    // Frames arrive in order, so an answered ping proves that the gateway has what was sent before it.
+    // Frames arrive in order, so an answered ping proves that the gateway has received all earlier frames.
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping(String(this.#unconfirmed.length))
   }
 

@@ -1,9 +1,9 @@
-/** What the agent does after a connection has ended. */
+/** The agent's next action after a connection has ended. */
 export type Next = { readonly kind: 'stop' } | { readonly kind: 'wait'; readonly ms: number }
 
 const FIRST_MS = 1000
 const LONGEST_MS = 60_000
-/** Another process connects with the same key; both would replace each other for ever. */
+/** Another process connects with the same key; without a pause both would replace each other forever. */
 const REPLACED_MS = 300_000
 
 const UNREGISTERED = 4001

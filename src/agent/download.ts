@@ -11,12 +11,12 @@ import type { OnPoint } from './points.ts'
 import { MIN_BYTES, TransportError, requestPart } from './request-part.ts'
 
 export interface DownloadLimits {
-  /** How many attempts in a row may fail without bringing anything. */
+  /** The number of consecutive attempts that may fail without receiving any bytes. */
   readonly tries: number
   readonly firstPauseMs: number
   readonly longestPauseMs: number
   readonly stallMs: number
-  /** For all attempts together. */
+  /** The time limit for all attempts together. */
   readonly longestMs: number
   /** Space that a download leaves free on the disk. */
   readonly reserveBytes: number
@@ -46,16 +46,17 @@ export interface DownloadOptions {
 /** The packages of one upgrade, which are downloaded before the first one is installed. */
 const MAX_KEPT = 5
 
-/** Downloads artifacts, one at a time, and keeps the newest ones as long as the disk has the space. */
+/** Downloads artifacts, one at a time, and stores the newest ones as long as the disk has the space. */
 export interface Downloads {
   /**
-   * Resolves with the path of the complete and checked file, which may have been there before. After a crash, or an
-   * attempt that failed, it continues with what was received.
-   * @param onPercent Called at the begin of each attempt and with each piece.
-   * @throws NotExecuted where it did not begin; Interrupted; Error with the reason. Wrong content leaves no file behind.
+   * Resolves with the path of the complete and checked file, which may exist already. After a crash or a failed
+   * attempt, it continues with the received part.
+   * @param onPercent Called at the beginning of each attempt and with each piece.
+   * @throws NotExecuted if it did not begin; Interrupted; Error with the reason. A file with the wrong content is
+   *   deleted.
    */
   fetch(artifact: Artifact, onPercent: (percent: number) => void): Promise<string>
-  /** Returns the path of a complete and checked file; null where it is not there. */
+  /** Returns the path of a complete and checked file; null if there is none. */
   find(sha256: string): Promise<string | null>
   remove(artifact: Pick<Artifact, 'sha256'>): Promise<void>
   /** Deletes every other artifact. */
@@ -120,7 +121,7 @@ interface DownloadOrder {
   readonly options: DownloadOptions
 }
 
-/** One file that is being received. `PATH.part` is what has arrived, `PATH.json` what it is a part of. */
+/** A file that is being received. `PATH.part` contains the received bytes, `PATH.json` identifies the whole file. */
 class Download {
   readonly #path: string
   readonly #order: DownloadOrder
@@ -150,14 +151,14 @@ class Download {
     try {
       await this.#receiveAll(deadline)
       if (isContinued && !this.#isRight()) {
-        // After a loss of power the part may differ from what was received.
+        // After a power failure the part may differ from the received bytes.
         await this.#startOver()
         await this.#receiveAll(deadline)
       }
       if (!this.#isRight()) throw new Error(`The file does not have the SHA-256 ${artifact.sha256}`)
     } catch (error) {
       if (options.signal.aborted) throw new Interrupted('The agent stops')
-      // What has arrived stays: the next command continues with it.
+      // The received bytes stay: the next command continues with them.
       if (deadline.aborted)
         throw new Error(`The download took longer than ${limits.longestMs / 1000} s`, { cause: error })
       if (!(error instanceof TransportError)) await this.#delete()
@@ -167,7 +168,7 @@ class Download {
     await rm(this.#record, { force: true })
   }
 
-  /** Continues with a part only where its record says of what it is one. */
+  /** Continues with a part only if its record identifies the file. */
   async #readPart(): Promise<void> {
     const record = await readFile(this.#record, 'utf8').catch(() => '')
     const { size, etag } = parseRecord(record)

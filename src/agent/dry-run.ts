@@ -5,7 +5,7 @@ import type { State } from './state.ts'
 
 const JOURNAL = 'dry-run.json'
 
-/** What a dry run remembers: its services, its distribution, and everything that it was told to do. */
+/** The state of a dry run: its services, its distribution, and a log of all commands. */
 export interface DryRun {
   readonly services: readonly Service[]
   readonly distro: string
@@ -21,7 +21,7 @@ const initial: DryRun = {
 /** Debian's releases, in their order. */
 const releases = ['bullseye', 'bookworm', 'trixie', 'forky']
 
-/** What goes wrong in a dry run. */
+/** The simulated faults of a dry run. */
 export interface Faults {
   readonly install?: 'bad_package' | 'never_finishes' | 'other_version'
   readonly distro?: 'fails' | 'changes_nothing'
@@ -32,7 +32,7 @@ export async function readDryRun(state: State): Promise<DryRun> {
   return text === null ? initial : { ...initial, ...(JSON.parse(text) as Partial<DryRun>) }
 }
 
-/** An appliance that changes nothing on the machine, and remembers what it would have done. */
+/** An appliance that changes nothing on the machine, and records the actions instead. */
 export function dryRunAppliance(state: State, faults: Faults = {}): Appliance {
   async function note(what: string, change: (before: DryRun) => Partial<DryRun> = () => ({})) {
     const before = await readDryRun(state)

@@ -4,7 +4,7 @@ import type { Hello, Report } from '../gateway/edge/messages.ts'
 import type { Appliance } from './appliance.ts'
 import { createMachineStats } from './machine-stats.ts'
 
-/** What does not change while the machine runs. */
+/** Facts that do not change while the machine runs. */
 export type MachineFacts = Pick<Hello, 'boot_id' | 'model' | 'serial'>
 
 export async function readMachineFacts(): Promise<MachineFacts> {
@@ -13,7 +13,7 @@ export async function readMachineFacts(): Promise<MachineFacts> {
       readText,
     ),
   )
-  // A machine that does not name its boots is told apart by the second in which it booted.
+  // On a machine without boot ids, the second of the boot identifies it.
   return {
     boot_id: bootId ?? `booted-${Math.round(Date.now() / 1000 - uptime())}`,
     model: model ?? null,

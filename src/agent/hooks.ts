@@ -17,8 +17,9 @@ export type ServiceHooks = Readonly<Record<'version' | 'status' | ServiceAction,
 }
 
 /**
- * What the operator has configured. `port_down` and `port_up` get the name of the port as their last argument,
- * `distro_download` and `distro_upgrade` the codename; the other hooks get the params of the command as JSON on their input.
+ * The operator's configuration. `port_down` and `port_up` get the name of the port as their last argument,
+ * `distro_download` and `distro_upgrade` the codename; the other hooks get the params of the command as JSON on their
+ * input.
  */
 export interface Hooks {
   readonly services: Readonly<Record<string, ServiceHooks>>
@@ -93,7 +94,7 @@ export function hookAppliance(hooks: Hooks, parts: HookParts): Appliance {
         ports.map((port) => lasting.run({ subject: `port ${port}` }, [...down, port])),
       )
       await wait(holdMs)
-      // A port that fails must not keep the others down.
+      // A port that fails must not prevent the others from coming up again.
       const ups = await Promise.allSettled(ports.map((port) => lasting.run({ subject: `port ${port}` }, [...up, port])))
       for (const result of [...downs, ...ups]) if (result.status === 'rejected') throw result.reason
     },
@@ -132,7 +133,7 @@ function methodsOf(hooks: Hooks): Method[] {
     ...(Object.keys(services).length > 0 ? (['service.control'] as const) : []),
     ...(port_down !== undefined && port_up !== undefined ? (['port.bounce'] as const) : []),
     ...(disconnect_aps !== undefined ? (['aps.disconnect'] as const) : []),
-    // The agent keeps the configuration and what it downloads, also where no hook applies it.
+    // The agent stores the configuration and its downloads even if no hook applies them.
     'configure',
     'stage',
     ...(Object.values(services).some(({ install }) => install !== undefined) ? (['service.upgrade'] as const) : []),

@@ -30,7 +30,7 @@ async function newPlace() {
 
 type Place = Awaited<ReturnType<typeof newPlace>>
 
-/** The second call is that of another process: it knows of the first one only what is on the disk. */
+/** The second call simulates another process: it knows the first one only from the disk. */
 test.each<[string, (place: Place) => Promise<unknown>]>([
   ['of a service', ({ state, slow }) => hookAppliance(servicesWith(slow), quietParts(state)).control('a', 'restart')],
   [

@@ -6,7 +6,7 @@ import { type CommandLine, killGroup, runHookOrThrow } from './run-hook.ts'
 import type { OnPoint } from './points.ts'
 import type { State } from './state.ts'
 
-/** What a hook works on: two hooks with the same subject never overlap. */
+/** The object of a hook: two hooks with the same subject never overlap. */
 export type Subject =
   | 'packages'
   | `service ${string}`
@@ -19,7 +19,7 @@ export type Subject =
 export interface LastingHook {
   readonly subject: Subject
   readonly timeoutMs?: number
-  /** For the program's input, as JSON. */
+  /** The program's input, as JSON. */
   readonly input?: object
 }
 
@@ -35,8 +35,9 @@ export interface LastingHooks {
    */
   guard<T>(hook: LastingHook, work: (onStart: (group: number) => Promise<void>) => Promise<T>): Promise<T>
   /**
-   * Runs a hook whose effect must not happen twice. A second call for the same command only waits until the hook has ended.
-   * @throws Error with the last words of a hook that fails.
+   * Runs a hook whose effect must not happen twice. A second call for the same command only waits until the hook has
+   * ended.
+   * @throws Error with the last output of a hook that fails.
    */
   runOnce(commandId: string, hook: LastingHook, commandLine: CommandLine): Promise<void>
 }
@@ -44,7 +45,7 @@ export interface LastingHooks {
 /** A hook that has begun, as the agent remembers it on disk. Its process leads the group and gives it its id. */
 interface RunningHook {
   readonly group: number
-  /** Tells the leader from a later process with the same id. Null where the system has no /proc. */
+  /** Distinguishes the leader from a later process with the same id. Null if the system has no /proc. */
   readonly start: string | null
   /** The boot of the machine; null as above. */
   readonly boot: string | null
@@ -73,7 +74,7 @@ export interface LastingHookParts {
 
 export function createLastingHooks(parts: LastingHookParts): LastingHooks {
   const { state, onPoint } = parts
-  /** By subject: the end of the work that began last. */
+  /** By subject: the end of the last hook. */
   const last = new Map<Subject, Promise<unknown>>()
 
   async function guard<T>(
@@ -128,7 +129,7 @@ async function awaitEarlier({ state, onPoint }: LastingHookParts, subject: Subje
     if (!isAwaited) onPoint('earlier hook awaited')
     isAwaited = true
     if (!isKilled && performance.now() >= untilMs) {
-      // Without /proc the group may be that of another program by now.
+      // Without /proc the group may belong to another program by now.
       if (hook.start === null) break
       killGroup(hook.group)
       isKilled = true
@@ -155,14 +156,14 @@ async function record(
   onPoint('hook recorded')
 }
 
-/** True while a process of the group lives: what a killed leader has started may still change the machine. */
+/** True while a process of the group lives: the children of a killed leader may still change the machine. */
 async function isRunning({ group, start, boot }: RunningHook): Promise<boolean> {
   if (start === null) return isGroup(group)
   if (boot !== (await readBoot())) return false
   const leader = await readStat(group)
   if (leader !== null && leader.start !== start) return false
   if (!isGroup(group)) return false
-  // The group also exists while nobody has reaped its processes.
+  // The group also exists while its processes are not yet reaped.
   const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const stats = await Promise.all(ids.map(readStat))
   return stats.some((stat) => stat !== null && stat.group === group && stat.state !== 'Z' && stat.state !== 'X')

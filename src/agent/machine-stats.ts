@@ -12,8 +12,8 @@ import {
 } from './parse-proc.ts'
 
 /**
- * Returns a function that reads what Linux tells of the machine. A system without /proc and /sys tells nothing.
- * @param root Where /proc and /sys are.
+ * Returns a function that reads Linux's statistics of the machine. A system without /proc and /sys yields none.
+ * @param root The folder with /proc and /sys.
  */
 export function createMachineStats(root = '/'): () => Promise<Omit<MachineStats, 'own'>> {
   let last: ReadonlyMap<string, CpuTicks> = new Map()
@@ -59,7 +59,7 @@ async function readVirtualization(root: string): Promise<string | undefined> {
   return findVirtualization({ product: `${vendor} ${product} ${hypervisor}`, cgroup: cgroup ?? '' })
 }
 
-/** Of a machine with more interfaces, those are reported that come first by their names. */
+/** If a machine has more interfaces than the limit, the first ones by name are reported. */
 async function readInterfaces(root: string): Promise<Pick<MachineStats, 'interfaces' | 'lags'>> {
   const folder = join(root, 'sys/class/net')
   const known = await readdir(folder).catch(() => [])

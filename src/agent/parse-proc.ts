@@ -88,9 +88,9 @@ const hypervisors: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * Finds out in what the machine runs.
- * @param about Its maker and product as the firmware says; the control group of the first process.
- * @returns Undefined for a machine of its own, or where nothing tells.
+ * Detects the virtualization of the machine.
+ * @param about Its maker and product from the firmware; the control group of the first process.
+ * @returns Undefined for a physical machine, or if neither reveals it.
  */
 export function findVirtualization(about: { readonly product: string; readonly cgroup: string }): string | undefined {
   const container = /docker|containerd|kubepods|lxc|libpod/.exec(about.cgroup)?.[0]

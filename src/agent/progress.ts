@@ -2,7 +2,7 @@ import type { Progress } from '../gateway/edge/messages.ts'
 
 /** Carries the progress of commands to the connection, if there is one. */
 export interface ProgressFeed {
-  /** Every step is passed on at once, and its percentage at intervals. */
+  /** Every step is passed on immediately, and its percentage at intervals. */
   report(progress: Progress): void
   /** Replaces the former listener. Returns a function that ends it. */
   listen(listener: (progress: Progress) => void): () => void

@@ -3,8 +3,8 @@ import type { Log } from './log.ts'
 import { type CommandLine, type HookResult, runHook } from './run-hook.ts'
 
 /**
- * Returns a function that runs the operator's `stats`. It resolves with null where there is no such command, and where
- * what the command prints can't be used: then the log says why, once until the reason changes.
+ * Returns a function that runs the operator's `stats`. It resolves with null if there is no such command, or if its
+ * output can't be used: the log then contains the reason, once until it changes.
  */
 export function createStatsReader(commandLine: CommandLine | undefined, log: Log): () => Promise<OwnStats | null> {
   if (commandLine === undefined) return async () => null

@@ -6,11 +6,11 @@ import type { Role } from './role.ts'
 import { signingRequest } from './signing-request.ts'
 import type { State } from './state.ts'
 
-/** What the agent needs to connect. PEM texts. */
+/** The data that the agent needs to connect. PEM texts. */
 export interface Registration {
-  /** Of the edge appliance. */
+  /** Set for an edge appliance. */
   readonly mxedge_id?: string
-  /** Of the router. */
+  /** Set for a router. */
   readonly device_id?: string
   readonly certificate: string
   readonly ca: string
@@ -21,7 +21,7 @@ export interface Credentials extends Registration {
   readonly key: string
 }
 
-/** Returns what names the agent in its log. */
+/** Returns the fields that identify the agent in its log. */
 export function namesOf({ mxedge_id, device_id }: Registration): Readonly<Record<string, string>> {
   return { ...(mxedge_id !== undefined && { mxedge_id }), ...(device_id !== undefined && { device_id }) }
 }
@@ -39,7 +39,7 @@ export interface RegisterOptions {
 const KEY = 'key.pem'
 const REGISTRATION = 'registration.json'
 
-/** Returns what an earlier registration has left; null: none. */
+/** Returns the credentials of an earlier registration; null: none. */
 export async function readCredentials(state: State): Promise<Credentials | null> {
   const [key, text] = await Promise.all([state.read(KEY), state.read(REGISTRATION)])
   if (key === null || text === null) return null
@@ -53,7 +53,7 @@ export async function deleteCredentials(state: State): Promise<void> {
 }
 
 /**
- * Registers by the code. The key is written first, and kept: if the answer gets lost, the same key gets another one.
+ * Registers by the code. The key is written first and reused: if the answer gets lost, the same key registers again.
  * @throws Error with the reason of the service.
  */
 export async function register(state: State, options: RegisterOptions): Promise<Credentials> {
@@ -79,7 +79,7 @@ const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'
 
 async function post({ url, ca, role }: RegisterOptions, body: object): Promise<Registration> {
   const target = new URL(role.path, url)
-  // A code that is sent in the clear registers whoever reads it.
+  // Anyone who reads a code on the network could register with it.
   if (target.protocol !== 'https:' && !LOOPBACK.has(target.hostname))
     throw new Error(`The address of the service must begin with https, not ${target.protocol}//`)
   const { status, text } = await send(target, JSON.stringify(body), ca)

@@ -5,7 +5,7 @@ import { rootCertificates } from 'node:tls'
 /** Another attempt may succeed: the network failed, or the server is busy. */
 export class TransportError extends Error {
   override readonly name = 'TransportError'
-  /** How long the server asks to wait; 0 where it does not say. */
+  /** How long the server requests to wait; 0 if it does not. */
   readonly retryAfterMs: number
 
   constructor(message: string, retryAfterMs = 0) {
@@ -18,9 +18,9 @@ export interface PartRequest {
   readonly url: URL
   /** PEM of the CAs that are trusted besides the public ones. */
   readonly ca: readonly string[]
-  /** The first byte that is wanted. */
+  /** The first requested byte. */
   readonly offset: number
-  /** Of the file that the bytes before `offset` are from; null: not known, so the whole file is requested. */
+  /** The tag of the file with the bytes before `offset`; null: unknown, so the whole file is requested. */
   readonly etag: string | null
   /** The size of the whole file. */
   readonly size: number
@@ -30,9 +30,9 @@ export interface PartRequest {
 }
 
 export interface Part {
-  /** Where the part begins: at the offset that was asked for, or at 0. */
+  /** The start of the part: the requested offset, or 0. */
   readonly offset: number
-  /** Only one that identifies the bytes. */
+  /** Only a strong tag, which identifies the bytes. */
   readonly etag: string | null
   readonly body: AsyncIterable<Buffer>
 }
@@ -91,7 +91,7 @@ function checkAnswer(response: IncomingMessage, { offset, size }: PartRequest): 
   const { statusCode: status = 0, headers } = response
   try {
     if (status >= 500 || BUSY.has(status)) throw new TransportError(`The server answered ${status}`, pauseOf(headers))
-    // The signed address is the only proof of what may be downloaded, so no other one is used.
+    // The signed address is the only proof of the permission to download, so redirects are not followed.
     if (status >= 300 && status < 400) throw new Error('The server redirects, which the agent does not follow')
     if (status !== 200 && status !== 206) throw new Error(`The server answered ${status}`)
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new Error('The server encodes the file')
@@ -112,7 +112,7 @@ function pauseOf({ 'retry-after': after }: IncomingMessage['headers']): number {
   return /^[0-9]{1,9}$/.test(after ?? '') ? Math.min(MAX_RETRY_AFTER_S, Number(after)) * 1000 : 0
 }
 
-/** A weak tag (`W/...`) does not say that the bytes are the same. */
+/** A weak tag (`W/...`) does not guarantee that the bytes are the same. */
 function strongTag(etag: string | undefined): string | null {
   return etag !== undefined && /^"[^"]{1,200}"$/.test(etag) ? etag : null
 }

@@ -14,13 +14,13 @@ export interface Order {
 
 /** Executes the commands of a role. Each may be executed again after a crash. */
 export interface Executor {
-  /** Returns what is wrong with the order; null: nothing, and its params name a command. */
+  /** Returns the fault of the order; null: it has none, and its params name a command. */
   check(order: Order): 'unknown_method' | 'invalid_params' | null
-  /** @returns What the answer says. @throws NotExecuted; Interrupted; Error with the reason. */
+  /** @returns The text of the answer. @throws NotExecuted; Interrupted; Error with the reason. */
   run(order: Order): Promise<string>
 }
 
-/** What the agent is, and does, on the machine. */
+/** The role of the agent on the machine. */
 export interface Role {
   /** The path and the body of its registration; the code and the request for a certificate are added. */
   readonly registration: { readonly path: string; readonly body: object }
@@ -30,11 +30,11 @@ export interface Role {
   /** The params of its hello, except the version of the agent. */
   hello(): Promise<Params>
   report(): Promise<Params>
-  /** The methods that change what it reports. */
+  /** The methods that change the reported state. */
   readonly changing: ReadonlySet<string>
 }
 
-/** What every role gets from the agent. */
+/** The parts that every role gets from the agent. */
 export interface RoleParts {
   readonly state: State
   /** The folder of the agent's state. */
@@ -46,5 +46,5 @@ export interface RoleParts {
   readonly onPoint: OnPoint
 }
 
-/** What the commands of the operator need of these. */
+/** The parts that the operator's commands need. */
 export type HookParts = Pick<RoleParts, 'state' | 'log' | 'onPoint'>

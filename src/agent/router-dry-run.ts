@@ -5,7 +5,7 @@ import type { State } from './state.ts'
 
 const JOURNAL = 'dry-run.json'
 
-/** What a dry run remembers: the firmware, the boot, and everything that it was told to do. */
+/** The state of a dry run: the firmware, the boot, and a log of all commands. */
 export interface RouterDryRun {
   readonly version: string
   /** Installed, and running after the next reboot; null: none. */
@@ -28,7 +28,7 @@ export interface RouterDryRunOptions {
   readonly version?: string
 }
 
-/** A router that changes nothing on the machine, and remembers what it would have done; a reboot is another boot id. */
+/** A router that changes nothing on the machine, and records the actions instead; a reboot changes the boot id. */
 export async function dryRunRouter(
   state: State,
   { nodes = [], version = '6.1.0' }: RouterDryRunOptions = {},

@@ -9,7 +9,7 @@ import type { Router, RouterNode } from './router.ts'
 import { createLastingHooks } from './lasting-hook.ts'
 import { type CommandLine, runHook } from './run-hook.ts'
 
-/** What the operator has configured for a router. */
+/** The operator's configuration for a router. */
 export interface RouterHooks {
   /** Prints the version of the firmware that runs. */
   readonly version: CommandLine
@@ -48,7 +48,7 @@ function isCommandLine(value: unknown): value is CommandLine {
   return Array.isArray(value) && Boolean(value[0]) && value.every((part) => typeof part === 'string')
 }
 
-/** A router that runs the operator's commands. It offers what the commands allow. */
+/** A router that runs the operator's commands. Its capabilities are those of the configured commands. */
 export function hookRouter(hooks: RouterHooks, parts: HookParts): Router {
   const lasting = createLastingHooks(parts)
   const { install, reboot, reboot_node: rebootNode, support, nodes = [] } = hooks

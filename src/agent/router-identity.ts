@@ -2,7 +2,7 @@ import { networkInterfaces } from 'node:os'
 import { readMachineFacts } from './facts.ts'
 import type { RouterIdentity } from './router-role.ts'
 
-/** Completes what the operator has said by what the machine says. @throws Error where neither says something. */
+/** Completes the operator's settings with the machine's data. @throws Error if neither has a value. */
 export async function readRouterIdentity(given: Partial<RouterIdentity>): Promise<RouterIdentity> {
   const facts = await readMachineFacts()
   const mac = given.mac?.toLowerCase().replaceAll(/[:-]/g, '') ?? firstMac()

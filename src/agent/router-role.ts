@@ -10,7 +10,7 @@ import type { Executor, Role, RoleParts } from './role.ts'
 import type { Router } from './router.ts'
 import { uploadSupport } from './support.ts'
 
-/** By which the router registers and is known. */
+/** The identity under which the router registers. */
 export interface RouterIdentity {
   /** Twelve lower-case hex digits. */
   readonly mac: string
@@ -46,11 +46,11 @@ const REBOOT = 'reboot.json'
 /** The image that `activate` installs. */
 type Staged = Pick<RouterParams<'activate'>, 'version' | 'sha256'>
 
-/** A reboot that a command has asked for, and the boot before it. */
+/** A reboot at the request of a command, and the boot before it. */
 interface Reboot {
   readonly command_id: string
   readonly boot_id: string
-  /** The image that was installed last; null or absent: none is known. */
+  /** The last installed image; null or absent: unknown. */
   readonly installed?: Staged | null
 }
 
@@ -61,7 +61,10 @@ function routerExecutor(parts: RoleParts, router: Router, { mac }: RouterIdentit
       if (!isRouterMethod(method) || !router.methods.includes(method)) return 'unknown_method'
       return isRouterParams(method, params) ? null : 'invalid_params'
     },
-    /** One after the other: a reboot must not interrupt an installation. Collecting files interrupts nothing. */
+    /**
+     * Commands run one after the other: a reboot must not interrupt an installation. Collecting files interrupts
+     * nothing.
+     */
     run({ method, params }) {
       if (isRouterParams('support', params) && method === 'support')
         return uploadSupport(parts, { name: mac, collectSupport: (path) => router.collectSupport(path) }, params)
@@ -94,8 +97,8 @@ async function stage(
 }
 
 /**
- * Installs what was downloaded, and reboots. What is installed is no longer staged: a second command for the same image
- * does not install it again, but waits for the same reboot.
+ * Installs the downloaded image, and reboots. An installed image is no longer staged: a second command for the same
+ * image does not install it again, but waits for the same reboot.
  */
 async function activate(
   parts: RoleParts,
@@ -152,7 +155,7 @@ async function restart(
   return node === undefined ? 'reboots' : `${node} reboots`
 }
 
-/** Returns the reboot that was asked for last. */
+/** Returns the last requested reboot. */
 async function readReboot({ state }: RoleParts): Promise<Reboot | null> {
   const text = await state.read(REBOOT)
   return text === null ? null : (JSON.parse(text) as Reboot)

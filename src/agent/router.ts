@@ -7,12 +7,12 @@ export type RouterNode = RouterHello['nodes'][number]
 export interface Router {
   /** The methods that it can execute; the gateway queues no other commands. */
   readonly methods: readonly RouterMethod[]
-  /** The nodes that can be restarted alone. */
+  /** The nodes that can be restarted individually. */
   readonly nodes: readonly RouterNode[]
   /** Names the boot; another one after each reboot. */
   bootId(): Promise<string>
   uptimeS(): Promise<number>
-  /** Of the firmware that runs. @throws Error where it can't be read. */
+  /** The version of the running firmware. @throws Error if it can't be read. */
   version(): Promise<string>
   /** Waits for the reboot that an earlier process of the agent began, and that has yet to take the router down. */
   awaitReboot(): Promise<void>
@@ -20,8 +20,8 @@ export interface Router {
   install(image: PackageFile): Promise<void>
   /**
    * Reboots one node, or the whole router. Resolves when the reboot has begun.
-   * @param commandId A node reboots once for a command, even if the agent was killed and repeats the call: the boot of the
-   * agent's own node says nothing of the other one.
+   * @param commandId A node reboots once per command, even if the agent was killed and repeats the call: the boot of
+   *   the agent's node does not reveal the other one's.
    * @throws Error with the reason.
    */
   reboot(node: RouterNode | null, commandId: string): Promise<void>

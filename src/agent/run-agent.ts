@@ -30,7 +30,7 @@ export interface AgentOptions {
   readonly ca?: string
   /** An Ed25519 key: only artifacts that it has signed are downloaded. */
   readonly packageKey?: KeyObject
-  /** Where to connect, if not where the registration said. */
+  /** The gateway to connect to, if it differs from the registration's. */
   readonly gateway?: Registration['gateway']
   readonly version: string
   readonly log: Log
@@ -46,7 +46,7 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
   const { folder, log, signal, version, onPoint = () => {} } = options
   const state = await openState(folder)
   const feed = createProgressFeed(() => performance.now())
-  // Known once the agent has registered.
+  // Set once the agent has registered.
   const gatewayCa: string[] = []
   const downloads = createDownloads({
     folder: join(folder, 'artifacts'),

@@ -6,7 +6,7 @@ import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
 export type CommandLine = readonly [string, ...(readonly string[])]
 
 export interface RunOptions {
-  /** For the program's input, as JSON. */
+  /** The program's input, as JSON. */
   readonly input?: object
   readonly timeoutMs?: number
   /** Called with the id of the program's process group; the program begins once that has resolved, or not at all. */
@@ -19,9 +19,9 @@ export interface RunOptions {
 
 export interface HookResult {
   readonly code: number | string
-  /** The end of what it has written, also to its error output. */
+  /** The end of its output, including its error output. */
   readonly output: string
-  /** The end of what it has written to its output alone. */
+  /** The end of its standard output. */
   readonly printed: string
 }
 
@@ -30,8 +30,8 @@ const MAX_OUTPUT = 16_384
 const CLOSE_MS = 1000
 
 /**
- * Becomes the program, with the same process id, when a line arrives. If the agent is killed before that, no program has
- * begun that the agent does not know of. What the program is called with are arguments, which no shell reads.
+ * Becomes the program, with the same process id, when a line arrives. If the agent is killed before that, no program
+ * runs without the agent's knowledge. The program's command line consists of arguments, which no shell interprets.
  */
 const GATE = 'read -r text <&3 || exit 125; exec 3<&-; printf %s "$text" >"$0" || exit 125; exec "$@"'
 const GATE_FD = 3
@@ -44,7 +44,7 @@ export function runHook(
   return new Promise((resolve) => {
     const [program, ...args]: CommandLine =
       onStart === undefined ? commandLine : ['/bin/sh', '-c', GATE, begun?.path ?? '/dev/null', ...commandLine]
-    // A process group of its own can be killed whole.
+    // A separate process group can be killed as a whole.
     const child = spawn(program, args, { detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] })
     let output = ''
     let printed = ''
@@ -99,6 +99,6 @@ export function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }

@@ -6,7 +6,7 @@ import type { RoleParts } from './role.ts'
 
 /** A machine that can collect support files. */
 export interface SupportedMachine extends Pick<Appliance, 'collectSupport'> {
-  /** By what Signalbox knows it: the name in the form. */
+  /** The machine's name for Signalbox, in the form. */
   readonly name: string
 }
 

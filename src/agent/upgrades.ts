@@ -6,7 +6,10 @@ import type { ProgressFeed } from './progress.ts'
 
 /** Executes the commands that take long, one after the other. Each may be executed again after a crash. */
 export interface Upgrades {
-  /** @returns What the answer says. @throws NotExecuted; Interrupted; Error with the reason. So do the others. */
+  /**
+   * @returns The text of the answer. @throws NotExecuted; Interrupted; Error with the reason. The same applies to the
+   *   others.
+   */
   stage(params: ParamsOf<'stage'>): Promise<string>
   upgradeService(params: ParamsOf<'service.upgrade'>): Promise<string>
   stageDistro(params: ParamsOf<'distro.stage'>): Promise<string>
@@ -48,7 +51,7 @@ async function download(
   return path
 }
 
-/** A service that has the version is left alone, so a crash behind the installation repeats nothing. */
+/** A service that already has the version is not changed, so a crash after the installation repeats nothing. */
 async function upgradeService(options: UpgradeOptions, params: ParamsOf<'service.upgrade'>): Promise<string> {
   const { appliance, downloads, feed, onPoint } = options
   const { command_id, service, version, artifact } = params
@@ -72,7 +75,7 @@ async function upgradeService(options: UpgradeOptions, params: ParamsOf<'service
   return `${service} is ${version}`
 }
 
-/** @throws NotExecuted where there is no such service. */
+/** @throws NotExecuted if there is no such service. */
 async function versionOf(appliance: Appliance, name: string): Promise<string | null> {
   const service = (await appliance.services()).find((one) => one.name === name)
   if (service === undefined) throw new NotExecuted(`There is no service ${name}`)
@@ -102,8 +105,8 @@ async function stageDistro(
 }
 
 /**
- * An appliance that has left the release `from` is left alone: neither a crash nor a second command, which the gateway
- * sends where the first one's connection was lost, upgrades by two releases.
+ * An appliance that no longer runs the release `from` is not changed: neither a crash nor a second command, which the
+ * gateway sends when the connection of the first one was lost, upgrades by two releases.
  */
 async function upgradeDistro(
   { appliance, feed, onPoint }: UpgradeOptions,
