@@ -9,7 +9,7 @@ import { watchUpgrades } from '../upgrades/alarms/watch-upgrades.ts'
 const INTERVAL_MS = 15_000
 const COUNT_WITHIN_MS = 3600e3
 
-/** Keeps the alarms true that follow from the state of devices and upgrades. */
+/** Opens and closes the alarms that follow from the state of devices and upgrades. */
 export function startAlarmWatch(ctx: Context): Poller {
   return startPoller({ name: 'alarms', ctx, intervalMs: INTERVAL_MS, work: () => watchAlarms(ctx) })
 }

@@ -1,6 +1,6 @@
 /** The started parts, to be stopped in the opposite order. */
 export interface Closing {
-  /** Remembers how to stop what has just been started. */
+  /** Registers how to stop a part that has just been started. */
   add(name: string, stop: () => Promise<void> | void): void
   /** Stops everything, newest first. A part that fails to stop does not prevent the others from stopping. */
   close(onError: (name: string, error: unknown) => void): Promise<void>

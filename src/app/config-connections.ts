@@ -3,7 +3,7 @@ import { MAX_REQUESTS_PER_ACCOUNT } from '../http/work-limits.ts'
 import { defaultConnections } from '../platform/connection-gate.ts'
 import { parseCidrs } from './config-values.ts'
 
-/** How many connections the ports take. */
+/** The number of connections that the ports accept. */
 export interface ConnectionSettings {
   /** Ranges of reverse proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]

@@ -173,7 +173,7 @@ const ranges: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** Begins the names of settings of the tests and the benchmarks, which are none of the server. */
+/** The prefix of settings for tests and benchmarks, which the server does not read. */
 const elsewhere = 'SIGNALBOX_TEST_'
 
 function checkEnvironment(environment: Readonly<Record<string, string | undefined>>): Env {
@@ -252,7 +252,7 @@ function parseUcentralTls(env: Env): Config['ucentralTls'] {
   return checkTls('SIGNALBOX_UCENTRAL_CA, _CERT and _KEY', material)
 }
 
-/** Loads them once as the listeners will, to say which files are wrong. */
+/** Loads the files once as the listeners will, to report which of them are invalid. */
 function checkTls<T extends { readonly cert: string; readonly key: string }>(names: string, material: T): T {
   try {
     createSecureContext(material)

@@ -24,7 +24,7 @@ export interface DatabaseOptions {
 }
 
 /**
- * The operator's PostgreSQL where one is configured, else our own, started in the data folder. Locked
+ * Opens the operator's PostgreSQL if one is configured, or else our own, started in the data folder. It is locked
  * against every other server and migration before anything else is done with it.
  *
  * @throws AppError conflict when another program uses it.
@@ -67,7 +67,7 @@ export function explainDatabaseError(config: Config, error: unknown): unknown {
   return new AppError('unavailable', `SIGNALBOX_DATABASE_URL can't be used: ${why}`)
 }
 
-/** Another program uses the database: the setting is right. */
+/** Another program uses the database; the setting is right. */
 function isConflict(error: Error): boolean {
   return error instanceof AppError && error.code === 'conflict'
 }

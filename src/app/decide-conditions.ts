@@ -6,7 +6,7 @@ import type { NamedWebhook } from '../webhooks/store-failing.ts'
 export type Finding = Omit<Condition, 'orgId' | 'siteId'>
 
 export interface Certificate {
-  /** What it identifies, as in "the certificate of the HTTPS server". */
+  /** The subject of the certificate, as in "the certificate of the HTTPS server". */
   readonly of: string
   readonly notAfter: Date
 }
@@ -31,7 +31,7 @@ export function decideCertificates(certificates: readonly Certificate[], now: Da
 const FULL = { begin: 0.9, end: 0.85 } as const
 
 export interface Usage {
-  /** What uses the space, as in "firmware images of the organization". */
+  /** The user of the space, as in "firmware images of the organization". */
   readonly of: string
   readonly subject: string
   readonly usedBytes: number
@@ -41,7 +41,7 @@ export interface Usage {
 }
 
 export function decideUsage({ of, subject, usedBytes, maxBytes, isOpen }: Usage): Finding | null {
-  // Nothing may be stored: there is no room to watch.
+  // Storage is not allowed: there is no space to watch.
   if (maxBytes <= 0 || usedBytes < maxBytes * (isOpen ? FULL.end : FULL.begin)) return null
   return {
     type: 'STORAGE_QUOTA_NEARLY_FULL',

@@ -5,7 +5,7 @@ import type { LogLevel } from '../platform/log.ts'
 import type { TimeReading } from '../platform/service-clock.ts'
 import type { WakeName } from '../platform/wakes.ts'
 
-/** What the thread of the gateway starts with. */
+/** The start data of the gateway's thread. */
 export interface GatewayThreadData {
   readonly connection: pg.PoolConfig
   /** The folder with the key of the installation. */
@@ -26,7 +26,7 @@ export interface GatewayPorts {
   readonly netconfPort: number | null
 }
 
-/** There is work in the database; see Wakes. Both threads send it. */
+/** Reports work in the database; see Wakes. Both threads send it. */
 interface WakeMessage {
   readonly kind: 'wake'
   readonly name: WakeName

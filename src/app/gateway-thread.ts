@@ -37,7 +37,7 @@ const gateway = await startGateway(context.ctx, {
 async function stop(): Promise<void> {
   await gateway.stop()
   await context.close()
-  // Nothing is left to do; a handle that is still open must not keep the thread.
+  // No work is left; a handle that is still open must not keep the thread alive.
   process.exit()
 }
 

@@ -12,10 +12,10 @@ export interface HttpParts {
   readonly accounts: AccountParts
   /** Proves that a caller can read the data folder; see routes-operator.ts. */
   readonly operatorKey: string
-  /** What a test wants to be quicker; see serveStream(). */
+  /** Intervals that tests shorten; see serveStream(). */
   readonly stream?: { readonly checkMs: number }
   readonly tls: { readonly cert: string; readonly key: string } | null
-  /** How clients reach the server. */
+  /** The network between clients and the server. */
   readonly network: Pick<HttpOptions, 'trustedProxies' | 'balancers' | 'connectionsPerNetwork'>
   /** See ApiCallers. */
   readonly requestsPerAccount?: number
@@ -29,6 +29,6 @@ export interface HttpParts {
   /** The web console; null where it has not been built. */
   readonly console: ConsoleFiles | null
   readonly webhookLimits: WebhookLimits
-  /** Where Junos devices call home; null while the service takes no such connections. */
+  /** The address to which Junos devices call home; null while the service accepts no such connections. */
   readonly callHomePlace: () => CallHomePlace | null
 }

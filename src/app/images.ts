@@ -22,7 +22,7 @@ export async function filterKnownImages(db: Db, names: readonly string[]): Promi
 
 const MEASURED_AT_ONCE = 1000
 
-/** Each noun records the sizes of its own pictures. */
+/** Each noun records the sizes of its pictures. */
 const kindsOfImages: readonly ImageSizes[] = [deviceImageSizes, mxedgeImageSizes, mapImageSizes]
 
 /**

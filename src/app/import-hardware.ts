@@ -13,8 +13,8 @@ interface Placed<T extends string> {
 }
 
 /**
- * Imports a manifest of devices and edge appliances: each kind in one go, into its registry. A repeated import leaves
- * unchanged what an interrupted one has imported.
+ * Imports a manifest of devices and edge appliances: each kind in one transaction, into its registry. A repeated import
+ * leaves the rows of an interrupted one unchanged.
  */
 export async function importHardware(ctx: Context, rows: readonly HardwareRow[]): Promise<ImportReport> {
   const devices: Placed<DeviceType>[] = []

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts'
 
-/** Says which setting to change when a port is taken or forbidden. */
+/** Names the setting to change when a port is in use or forbidden. */
 export function listenError(error: unknown, setting: string, port: number): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error
   if (error.code === 'EADDRINUSE') return new AppError('unavailable', `port ${port} is in use; set ${setting}`)

@@ -20,7 +20,7 @@ export interface ContextOptions {
   readonly baseUrl: string | null
   readonly limits?: Limits
   readonly clock?: Clock
-  /** Default: the time of this installation, which the database keeps. */
+  /** Default: the service time of this installation, which the database stores. */
   readonly serviceClock?: ServiceClock
 }
 

@@ -18,7 +18,7 @@ import type { Tx } from '../platform/db.ts'
 import { type AgingRows, type DeletedRows, deleteOldRows } from '../platform/retention.ts'
 import { agingCommands, agingUpgrades } from '../rollout/store-retention.ts'
 
-/** The number of days for which each kind of record is kept. */
+/** The number of days for which each kind of record is stored. */
 export interface Retention {
   readonly auditDays: number
   readonly eventDays: number
@@ -36,7 +36,7 @@ const aging: readonly { readonly setting: keyof Retention; readonly rows: readon
 
 const DAY_MS = 24 * 3600e3
 
-/** The chore that deletes records older than the operator keeps them, for startJobs(). */
+/** The chore that deletes records older than the operator's retention, for startJobs(). */
 export function retentionTasks(ctx: Context, retention: Retention): Task[] {
   return [
     { name: 'retention', cron: '35 * * * *', run: (_payload, signal) => deletePastRetention(ctx, retention, signal) },
@@ -52,7 +52,7 @@ export async function deletePastRetention(ctx: Context, retention: Retention, si
   if (rows > 0) ctx.log.info({ rows, deleted }, 'Deleted what is older than it is kept')
 }
 
-/** What organizations call the rows of their tables; rows of others belong to these. */
+/** The names of tables for operators; tables that are not listed belong to one of these. */
 const names: Readonly<Record<string, string>> = {
   audit_log: 'Audit records',
   alarm: 'Alarms',

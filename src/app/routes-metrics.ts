@@ -2,7 +2,10 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { Context } from '../platform/context.ts'
 import { readUpgradeSamples } from '../rollout/store-metrics.ts'
 
-/** What this process has counted, and what runs now, for Prometheus. It is about all organizations, so for the operator. */
+/**
+ * The counters and the current state of this process, for Prometheus. They cover all organizations, so they are for the
+ * operator.
+ */
 export function metricsRoutes(ctx: Context): FastifyPluginAsync {
   return async (http) => {
     http.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {

@@ -28,10 +28,10 @@ const CheckBody = Type.Object({
   ),
 })
 
-/** What the operator does with the firmware of any organization. */
+/** Operations of the operator on the firmware of any organization. */
 export function operatorFirmwareRoutes(ctx: Context, files: FirmwareFiles): FastifyPluginAsyncTypebox {
   return async (http) => {
-    // One image at a time, so that no answer takes longer than a connection may be silent.
+    // One image per call, so that no answer takes longer than a connection may be silent.
     http.post('/firmware/move', { schema: { hide: true } }, async () => moveNextImage(ctx, files))
 
     http.post(

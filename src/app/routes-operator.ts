@@ -38,8 +38,8 @@ const RevokeBody = Type.Object({
 })
 
 /**
- * Operations of the operator, who proves to be able to read `operator.key` in the data folder by `Authorization:
- * Operator <key>`. The command line uses them.
+ * Operations of the operator, who proves read access to `operator.key` in the data folder by `Authorization: Operator
+ * <key>`. The command line uses them.
  */
 export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsyncTypebox {
   return async (http) => {

@@ -8,7 +8,7 @@ import type { FromGateway, GatewayPorts, GatewayThreadData, ToGateway } from './
 export interface GatewayThreadOptions extends Omit<GatewayThreadData, 'time' | 'baseUrl'> {
   /** Reads the service time, which the thread follows. */
   readonly readTime: () => TimeReading
-  /** Where the lines of the thread's log go. */
+  /** The destination of the thread's log lines. */
   readonly logOutput: LogOutput
 }
 
@@ -25,8 +25,8 @@ const READ_TIME_MS = 1000
 const STOP_WITHIN_MS = 12_000
 
 /**
- * Runs the gateway in a thread of its own, so that what devices send never delays an answer to a client; see decision
- * 47. Resolves when devices can connect.
+ * Runs the gateway in its own thread, so that messages of devices never delay an answer to a client; see decision 47.
+ * Resolves when devices can connect.
  * @throws Error of the thread when it can't start, such as that of a port that is in use.
  */
 export async function startGatewayThread(ctx: Context, options: GatewayThreadOptions): Promise<GatewayThread> {
@@ -73,7 +73,7 @@ export async function startGatewayThread(ctx: Context, options: GatewayThreadOpt
 }
 
 interface ThreadEnd {
-  /** What ended it, unless it has exited. */
+  /** The error that ended the thread; null if it exited. */
   readonly error: Error | null
   readonly code: number
 }

@@ -38,7 +38,7 @@ import { gatewayNameOf, openTls } from './tls.ts'
 import { isWildcard } from './wildcard.ts'
 import { startWorkers } from './workers.ts'
 
-/** Where the runner builds the console (scripts/console.mjs). */
+/** The folder into which the runner builds the console (scripts/console.mjs). */
 const CONSOLE_DIR = fileURLToPath(new URL('../../dist/console', import.meta.url))
 
 export interface Running {
@@ -121,7 +121,7 @@ async function startParts(
   const tokenUses = createTokenUses(ctx)
   closing.add('token uses', () => tokenUses.stop())
   const requestLimits = createRequestLimits(config.accounts)
-  // Known once the gateway listens.
+  // Set once the gateway listens.
   const listening: { netconfPort: number | null } = { netconfPort: null }
   const callHomeHost = config.netconfHost ?? gatewayNameOf(config)
   let edgePort = config.edgePort
@@ -156,7 +156,7 @@ async function startParts(
     callHomePlace: () => (listening.netconfPort === null ? null : { host: callHomeHost, port: listening.netconfPort }),
   })
   closing.add('http', () => http.close())
-  // Before the first upload can arrive.
+  // This must run before the first upload can arrive.
   await sweepFirmwareFiles(ctx, firmwareFiles)
   await sweepSupportFiles(ctx, supportFiles)
   await sweepImages(log, imageFiles, (names) => filterKnownImages(ctx.db, names))

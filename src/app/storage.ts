@@ -10,7 +10,7 @@ import { getStorageUsage } from '../platform/storage/store-usage.ts'
 import { createUploadQuota } from '../platform/storage/upload-quota.ts'
 import type { StorageSettings } from './config-storage.ts'
 
-/** Where uploads are stored, and their limits. */
+/** The storage of uploads, and its limits. */
 export interface Storage {
   readonly firmwareFiles: FirmwareFiles
   readonly imageFiles: ImageFiles

@@ -9,7 +9,7 @@ export interface OrgUsage {
   readonly bytes: number
 }
 
-/** Returns what each organization stores of each kind. */
+/** Returns the usage of each organization for each kind of storage. */
 export async function listUsage(reader: Reader): Promise<OrgUsage[]> {
   return reader
     .selectFrom('storageUsage')
@@ -19,8 +19,8 @@ export async function listUsage(reader: Reader): Promise<OrgUsage[]> {
 }
 
 /**
- * Lists the organizations that a condition of the server concerns: those with devices, which it may keep from working,
- * and those that know of it, which must learn of its end.
+ * Lists the organizations that a condition of the server concerns: those with devices, whose operation it may prevent,
+ * and those that have received the condition, which must learn of its end.
  */
 export async function listConcernedOrgs(
   reader: Reader,

@@ -34,8 +34,8 @@ export function conditionTasks(ctx: Context, parts: WatchedParts): Task[] {
 }
 
 /**
- * Returns the certificates by which clients, devices and agents know the server, and those of the CAs by which the
- * server knows devices and agents. Agents are listed only for what devices don't share with them.
+ * Returns the server certificates that clients, devices and agents verify, and the CAs of the client certificates of
+ * devices and agents. Those for agents are listed only if devices don't share them.
  */
 export function certificatesOf({ http, gateway, edge }: Pick<TlsMaterial, 'http' | 'gateway' | 'edge'>): Certificate[] {
   const chains = [
@@ -57,7 +57,7 @@ export function certificatesOf({ http, gateway, edge }: Pick<TlsMaterial, 'http'
 const FAILING_MS = 3600e3
 const OVERFLOWING_MS = 3600e3
 
-/** Compares the conditions that hold now with those that organizations know of. */
+/** Compares the current conditions with those that were reported to organizations. */
 export async function watchConditions(ctx: Context, { storage, certificates }: WatchedParts): Promise<void> {
   const now = ctx.clock.now()
   const open = await listOpenConditions(ctx.db)

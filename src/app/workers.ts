@@ -136,7 +136,9 @@ function wishForThumbnails(ctx: Context, jobs: Jobs): () => void {
   })
 }
 
-/** The id stays the same across restarts, so that the gateway recognizes what its former process left open. */
+/**
+ * The id stays the same across restarts, so that the gateway recognizes the sessions that its former process left open.
+ */
 async function loadNodeId(dataDir: string): Promise<string> {
   return (await loadOrMake(join(dataDir, 'node-id'), () => Buffer.from(uuidv7()))).toString('utf8').trim()
 }

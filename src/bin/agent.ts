@@ -65,7 +65,7 @@ async function main(): Promise<number> {
     throw new Error('Either --hooks or --dry-run is needed')
   const { url, role } = values
   if (role !== 'edge' && role !== 'ssr') throw new Error(`--role ${role} is neither edge nor ssr`)
-  // The environment keeps the code out of the list of processes.
+  // In the environment the code does not appear in the list of processes.
   const code = values.code ?? process.env['SIGNALBOX_AGENT_CODE']
   const ca = values.ca === undefined ? undefined : await readFile(values.ca, 'utf8')
   const keyFile = values['package-key']
@@ -73,7 +73,7 @@ async function main(): Promise<number> {
   const roleOf = await (role === 'ssr' ? chooseRouter(values) : chooseAppliance(values.hooks))
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
-  // The runner that has started this process is gone.
+  // The runner that has started this process has ended.
   process.once('disconnect', () => stopping.abort())
   const options: AgentOptions = {
     folder: values.state,

@@ -13,7 +13,7 @@ async function main(): Promise<void> {
   if (args.includes('--help')) return printHelp()
   if (args.includes('--version')) return print(version)
   const demo = args.includes('--demo')
-  // Nobody wants to watch a demo soak for two minutes a phase.
+  // The default soak time of two minutes per phase is too long for a demo.
   const defaults = demo ? { SIGNALBOX_ROLLOUT_SOAK_S: '5' } : {}
   await serve(parseConfig({ ...defaults, ...process.env }), demo)
 }
@@ -26,13 +26,13 @@ async function serve(config: Config, demo: boolean): Promise<void> {
     if (ending.signal.aborted) return
     ending.abort()
     setTimeout(() => process.exit(code || 1), SHUTDOWN_WITHIN_MS).unref()
-    // Who reads the output may be gone already, which must not cut the stop short.
+    // The reader of the output may be gone already, which must not interrupt the stop.
     process.stdout.on('error', () => {})
     print('signalbox stopping')
     void stopInOrder(starting).finally(() => process.exit(code))
   }
-  // Not `once`: Ctrl-C arrives twice, from the terminal and from the runner, and the second must not cut the first
-  // short.
+  // Not `once`: Ctrl-C arrives twice, from the terminal and from the runner, and the second signal must not interrupt
+  // the first stop.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => end(0))
   // The runner died (even by kill -9), so this process must end too.
   process.once('disconnect', () => end(0))

@@ -70,7 +70,7 @@ function ownCa(dataDir: string): string[] {
   try {
     return [readFileSync(join(dataDir, 'device-ca', 'ca.pem'), 'utf8')]
   } catch {
-    // An operator who brings certificates has none here.
+    // An operator with external certificates has none here.
     return []
   }
 }

@@ -38,11 +38,11 @@ export async function runAgents(client: Client, demo: DemoAgents): Promise<void>
 }
 
 interface DemoAgent {
-  /** In its messages. */
+  /** The name in its messages. */
   readonly title: string
   /** The folder of its state, in that of the service. */
   readonly folder: string
-  /** By which it registers, unless it has registered before. */
+  /** The registration code; not needed if the agent is registered. */
   readonly code?: string
   readonly args: readonly string[]
 }

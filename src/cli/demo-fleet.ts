@@ -15,7 +15,7 @@ export interface DemoDevice {
     readonly serial: string
     readonly model: string
   }[]
-  /** It calls home over NETCONF; the others speak uCentral. */
+  /** `junos` calls home over NETCONF; the others speak uCentral. */
   readonly protocol?: 'junos'
   /** True for a device with two nodes. */
   readonly cluster?: true
@@ -27,13 +27,13 @@ export const demoSites = [
   { name: 'Tokyo', timezone: 'Asia/Tokyo', country_code: 'JP', latlng: { lat: 35.677, lng: 139.65 } },
 ] as const
 
-/** The fleet starts with the first; the second is there to upgrade to. */
+/** The fleet starts with the first; the second is available for upgrades. */
 export const demoVersions = [
   { version: '3.1.0', tag: null },
   { version: '3.2.0', tag: 'suggested' },
 ] as const
 
-/** What Junos devices return to when their backup version is restored. */
+/** The version to which Junos devices return when their backup version is restored. */
 export const demoBackupVersion = '3.0.0'
 
 /** The twenty devices of each site: with two EX Virtual Chassis of three members, and a cluster of two SRX. */

@@ -8,7 +8,7 @@ import { type DemoDevice, demoBackupVersion } from './demo-fleet.ts'
 
 export interface SimulatorOptions {
   readonly fleet: readonly DemoDevice[]
-  /** The version that the fleet starts with; later runs keep their versions. */
+  /** The version of a new fleet; later runs continue with the versions of the devices. */
   readonly firmware: string
   readonly ucentralPort: number
   readonly netconfPort: number

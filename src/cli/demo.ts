@@ -43,8 +43,8 @@ const Versions = Type.Array(Type.Object({ version: Type.String() }))
 
 /**
  * Fills a running service with the demo through its API, prints how to log in, and starts the simulated fleet. Until
- * the demo is complete, which `demo.json` says by its site ids, every step first looks at what exists, so a run after a
- * crash completes it. A complete demo stays as its user has changed it.
+ * the demo is complete, which `demo.json` records by its site ids, every step first checks what exists, so a run after
+ * a crash completes it. A complete demo stays as its user has changed it.
  */
 export async function runDemo(options: DemoOptions): Promise<void> {
   const path = join(options.dataDir, 'demo.json')
@@ -131,7 +131,7 @@ async function readJunosCommands(client: Client, orgId: string): Promise<string>
 const CONNECT_WITHIN_MS = 30_000
 const Connected = Type.Array(Type.Object({ mac: Type.String(), connected: Type.Optional(Type.Boolean()) }))
 
-/** Waits for the Junos devices that the demo still has: the service asks them who they are after they have connected. */
+/** Waits for the Junos devices that the demo still has: the service requests their facts after they have connected. */
 async function untilConnected(client: Client, orgId: string, fleet: readonly DemoDevice[]): Promise<void> {
   const macs = new Set(fleet.filter(({ protocol }) => protocol === 'junos').map(({ mac }) => mac))
   const untilMs = performance.now() + CONNECT_WITHIN_MS

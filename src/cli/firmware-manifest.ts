@@ -11,7 +11,7 @@ export const MANIFEST = 'firmware.json'
 const text = Type.Optional(Type.String({ minLength: 1, maxLength: 200 }))
 const listed = Type.String({ pattern: '^[^,]+$' })
 
-/** What the manifest says of a file; the server checks the values as those of an upload. */
+/** The manifest's entry for a file; the server checks the values as those of an upload. */
 const Entry = Type.Object(
   {
     file: Type.String({ minLength: 1 }),
@@ -35,20 +35,20 @@ const Manifest = Type.Object(
 )
 
 export interface ManifestFile {
-  /** As the manifest names it. */
+  /** The name in the manifest. */
   readonly name: string
   readonly path: string
   readonly sizeBytes: number
   readonly sha256: string
   /** The parameters of its upload. */
   readonly query: Readonly<Record<string, string | boolean>>
-  /** Why it can't be imported; null: nothing is known against it. */
+  /** The reason why it can't be imported; null: none found. */
   readonly problem: string | null
 }
 
 /**
  * Reads the manifest of a folder, and all its files.
- * @throws AppError invalid for a manifest that is none.
+ * @throws AppError invalid for a file that is not a manifest.
  */
 export async function readManifest(folder: string): Promise<ManifestFile[]> {
   const path = join(folder, MANIFEST)

@@ -30,8 +30,8 @@ const Checked = Type.Object({
 
 /**
  * Imports the images of a folder. Nothing is changed before every file has been checked, here and by the server. Files
- * that are stored already are left as they are, so an import that was interrupted is continued by repeating it.
- * @throws AppError where a file can't be imported.
+ * that are already stored are left unchanged, so repeating the import continues an interrupted one.
+ * @throws AppError if a file can't be imported.
  */
 export async function importFirmware(client: Client, options: ImportOptions): Promise<void> {
   const { folder, orgId, dryRun, onResult } = options
@@ -51,7 +51,7 @@ export async function importFirmware(client: Client, options: ImportOptions): Pr
   }
 }
 
-/** Asks the server about the files that are sound. */
+/** Requests the server's decision about the valid files. */
 async function check(client: Client, orgId: string, files: readonly ManifestFile[]): Promise<ImportResult[]> {
   const sound = files.filter(({ problem }) => problem === null)
   const body = { files: sound.map(({ sha256, sizeBytes: size, query }) => ({ sha256, size, query })) }

@@ -23,12 +23,12 @@ export interface ListenOptions {
   readonly onMessage: (message: HeardMessage) => void
 }
 
-/** How the receiver misbehaves. */
+/** A simulated fault of the receiver. */
 export interface Fault {
-  /** What messages get: an answer with `status`, none at all, or the end of their connection. */
+  /** The reply to messages: an answer with `status`, no answer, or a broken connection. */
   readonly reply: 'answer' | 'hang' | 'reset'
   readonly status: number
-  /** Only so many messages get that, and the others 200. */
+  /** The number of messages with the fault; the others get 200. */
   readonly times: number
   readonly delayMs: number
 }
@@ -37,13 +37,13 @@ export interface HeardMessage {
   /** ISO 8601. */
   readonly at: string
   readonly id: string | null
-  /** The same message has come before. */
+  /** True if the same message arrived before. */
   readonly repeated: boolean
   /** Why it is not from the service; null if it is, or if there is no secret to check it by. */
   readonly fault: string | null
-  /** That of the answer; null if there is none. */
+  /** The status of the answer; null if there is none. */
   readonly status: number | null
-  /** The document, or the text that is none. */
+  /** The document, or the text if it is not JSON. */
   readonly message: unknown
 }
 
@@ -59,19 +59,19 @@ const REMEMBERED = 10_000
 const MAX_AGE_MS = 5 * 60_000
 const noFault = { reply: 'answer', status: 200 } as const
 
-/** @returns The key of `whpk_...`, or undefined if it is none. */
+/** @returns The key of `whpk_...`, or undefined for any other text. */
 export function parsePublicKey(text: string): KeyObject | undefined {
   const raw = Buffer.from(text.replace(/^whpk_/, ''), 'base64')
   if (raw.length !== 32) return undefined
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') }, format: 'jwk' })
 }
 
-/** Receives webhooks until `close`, and tells of each. */
+/** Receives webhooks until `close`, and reports each one. */
 export async function listenForWebhooks(options: ListenOptions): Promise<Listener> {
   const seen = new Set<string>()
   let failures = 0
   const server = createServer((request, response) => {
-    // A sender that goes away has nothing to be told.
+    // The sender has closed the connection: no answer can reach it.
     answer(request, response).catch(() => response.destroy())
   })
 

@@ -26,7 +26,9 @@ export function configurationFile(env: Environment): string {
   return join(folder, 'signalbox', 'config.json')
 }
 
-/** Reads what `login` has written; null before it. @throws CommandError for a file that it did not write. */
+/**
+ * Reads the file that `login` has written; null if there is none. @throws CommandError for a file in another format.
+ */
 export async function readConfiguration(env: Environment): Promise<Configuration | null> {
   const path = configurationFile(env)
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

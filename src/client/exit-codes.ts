@@ -1,4 +1,4 @@
-/** What the exit code of the command line says. The reference page and the tests are made from it. */
+/** The meaning of the exit codes of the command line. The reference page and the tests are generated from it. */
 export const exitCodes = {
   done: { code: 0, meaning: 'done' },
   failed: { code: 1, meaning: 'a fault of the program' },

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from './api.ts'
 
-/** Where a command writes what it found. */
+/** The output of a command. */
 export interface Output {
-  /** Prints a value as one line of JSON with `--json`, and otherwise as `text` says. */
+  /** Prints a value as one line of JSON with `--json`, and otherwise the result of `text`. */
   show(value: Json, text: () => string): void
   /** Prints a line for people, which `--json` leaves out. */
   tell(line: string): void
@@ -22,7 +22,7 @@ export function createOutput({ stdout, stderr }: Terminal, isJson: boolean): Out
   }
 }
 
-/** A column of a table: its heading, and what it shows of a row. */
+/** A column of a table: its heading, and the cell of a row. */
 export interface Column {
   readonly heading: string
   readonly of: (row: JsonObject) => Json | undefined
@@ -34,8 +34,8 @@ export function fields(...names: readonly string[]): Column[] {
 }
 
 /**
- * Aligns rows under their headings. What is wider than the terminal is cut at its end, so that each row is one line.
- * @param width Columns of the terminal; Infinity where the output is no terminal.
+ * Aligns rows under their headings. Lines wider than the terminal are truncated, so that each row is one line.
+ * @param width Columns of the terminal; Infinity if the output is not a terminal.
  */
 export function table(columns: readonly Column[], rows: readonly JsonObject[], width: number): string {
   const cells = [
@@ -56,7 +56,7 @@ export function details(value: JsonObject): string {
   return known.map(([name, each]) => `${name.padEnd(width)}  ${textOf(each)}`).join('\n')
 }
 
-/** Shows a value in one line. What devices name themselves must not move the cursor of a terminal. */
+/** Presents a value in one line. Texts from devices must not move the cursor of a terminal. */
 export function textOf(value: Json | undefined): string {
   if (value === undefined || value === null) return ''
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)

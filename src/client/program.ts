@@ -45,7 +45,7 @@ function exitCodeText(): string {
   return ['', 'Exit codes:', ...Object.values(exitCodes).map(({ code, meaning }) => `  ${code}  ${meaning}`)].join('\n')
 }
 
-/** Runs one command, and tells what happened. */
+/** Runs one command and reports its result. */
 export async function runProgram(
   args: readonly string[],
   { terminal, env }: Omit<Surroundings, 'opened'>,
@@ -63,7 +63,7 @@ export async function runProgram(
     await program.parseAsync(args, { from: 'user' })
     return exitCodes.done.code
   } catch (error) {
-    // Commander has said by itself what is wrong.
+    // Commander has already printed the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done.code : exitCodes.usage.code
     const outcome: Outcome = error instanceof CommandError ? error.outcome : 'failed'
     const line = error instanceof CommandError ? error.message : error instanceof Error ? error.stack : String(error)

@@ -5,7 +5,7 @@ import { type Configuration, readConfiguration } from './configuration.ts'
 import { CommandError } from './exit-codes.ts'
 import { type Output, type Terminal, createOutput, textOf } from './output.ts'
 
-/** What a command has: where it writes, and the server to which the person has signed in. */
+/** The environment of a command: its output, and the server to which the person has signed in. */
 export interface Session {
   readonly env: Surroundings['env']
   readonly output: Output
@@ -24,15 +24,18 @@ export interface GlobalOptions {
   readonly json?: true
 }
 
-/** What the program runs in. */
+/** The surroundings of the program. */
 export interface Surroundings {
   readonly terminal: Terminal
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Gets the connections that commands open; whoever runs the program closes them. */
+  /** Collects the connections that commands open; the caller of the program closes them. */
   readonly opened: Api[]
 }
 
-/** Makes the session of a command from its options, the environment, and what `login` has written, in this order. */
+/**
+ * Creates the session of a command from its options, the environment, and the file that `login` has written, in this
+ * order.
+ */
 export function openSession(command: Command, { terminal, env, opened }: Surroundings): Session {
   const options = command.optsWithGlobals<GlobalOptions>()
   const { stdout } = terminal
@@ -69,7 +72,7 @@ export async function readCa(path: string): Promise<string> {
   })
 }
 
-/** An organization of the caller, and what they may do there. */
+/** An organization of the caller, and their role in it. */
 export type Membership = Readonly<Record<'id' | 'name' | 'role' | 'scope', string>>
 
 export async function listMemberships(api: Api): Promise<Membership[]> {

@@ -9,7 +9,7 @@ import { details, fields, table, textOf } from '../output.ts'
 import { type GlobalOptions, type Membership, listMemberships, readCa } from '../session.ts'
 import type { AddCommands } from './command.ts'
 
-/** Commands about who uses the command line. */
+/** Commands about the account of the command line. */
 export const addAccountCommands: AddCommands = (program, open) => {
   program
     .command('login')
@@ -88,7 +88,7 @@ function defaultOrg(memberships: readonly Membership[], named: string | undefine
   return new Set(memberships.map(({ id }) => id)).size === 1 ? memberships[0] : undefined
 }
 
-/** Signs in by password, makes a token with a name that tells the machine, and ends the session. */
+/** Signs in by password, creates a token whose name contains the machine's, and ends the session. */
 async function makeToken(options: { readonly url: string; readonly ca?: string }): Promise<string> {
   if (!process.stdin.isTTY)
     throw new CommandError('usage', 'there is no terminal to ask for a password: give a token by --token-stdin')
@@ -126,10 +126,10 @@ async function signIn(
   }
 }
 
-/** Asks at the terminal. What is typed is not shown where it is `hidden`. */
+/** Prompts at the terminal. `hidden` does not echo the input. */
 async function ask(question: string, visibility: 'shown' | 'hidden' = 'shown'): Promise<string> {
   const muted = new Writable({ write: (_chunk, _encoding, done) => done() })
-  // From here on the terminal shows nothing by itself, not even what is typed before the question appears.
+  // From here on the terminal echoes nothing by itself, not even what is typed before the prompt appears.
   const lines = createInterface({
     input: process.stdin,
     output: visibility === 'hidden' ? muted : process.stderr,

@@ -17,7 +17,7 @@ const columns: readonly Column[] = [
   ...fields('mac', 'type', 'model', 'status', 'version', 'ip'),
 ]
 
-/** What a command asks of one device. */
+/** The commands to one device. */
 const orders = [
   { name: 'restart', path: 'restart', description: 'restart a device', done: 'restarts' },
   { name: 'locate', path: 'locate', description: 'let a device blink', done: 'blinks' },

@@ -38,7 +38,7 @@ interface PlanOptions {
   readonly set?: readonly string[]
 }
 
-/** What somebody does with an upgrade that exists. */
+/** The actions on an existing upgrade. */
 const actions = [
   { name: 'pause', description: 'begin no further devices until it is resumed', done: 'paused' },
   { name: 'resume', description: 'go on with an upgrade that pauses', done: 'resumed' },
@@ -129,7 +129,7 @@ interface Entered {
   readonly session: Session
   readonly api: Api
   readonly orgId: string
-  /** Of the upgrades of the organization. */
+  /** The path of the organization's upgrades. */
   readonly path: string
 }
 
