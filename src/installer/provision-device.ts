@@ -35,15 +35,15 @@ interface Site {
 const ON_THE_MAP = ['map_id', 'x', 'y']
 
 /**
- * Names a device, assigns it to a site and says where it hangs, in one change; if the request says so, in place of
- * another device.
+ * Names a device, assigns it to a site and records its position, in one change; if requested, in place of another
+ * device.
  * @throws AppError not_found for the devices and the site; invalid for a map of another site and as takePlace();
- *   conflict where several sites have the name.
+ *   conflict if several sites have the name.
  */
 export async function provisionDevice(ctx: Context, installer: Installer, provision: Provision): Promise<void> {
   await inTx(ctx, async (tx) => {
     const at = ctx.clock.now()
-    // These rows are locked before the devices, as everywhere, to prevent deadlocks.
+    // These rows are locked before the devices, in the common order, to prevent deadlocks.
     const place =
       provision.replacing === null ? undefined : await sharePlaceOf(tx, installer.scope, provision.replacing)
     const asked = provision.site === null ? null : await shareSite(tx, installer, provision.site)
@@ -132,7 +132,7 @@ async function write(tx: Tx, { scope }: Installer, { device, site, provision, at
   await appendDeviceEvents(tx, scope, [{ device: moved, what: 'ASSIGNED', auditId }], at)
 }
 
-/** Takes a device out of its site; it stays in the inventory. @throws AppError not_found. */
+/** Removes a device from its site; it stays in the inventory. @throws AppError not_found. */
 export async function unassignDevice(ctx: Context, installer: Installer, mac: string): Promise<void> {
   const { scope } = installer
   await inTx(ctx, async (tx) => {
@@ -150,7 +150,7 @@ export async function unassignDevice(ctx: Context, installer: Installer, mac: st
       after: { mac },
       at,
     })
-    // The event goes to the site that loses the device, because no other site would hear of it.
+    // The event goes to the site that loses the device, because no other site would receive it.
     await appendDeviceEvents(tx, scope, [{ device: deviceOfEvent(device), what: 'UNASSIGNED', auditId }], at)
   })
 }

@@ -49,7 +49,7 @@ const locateOperations: Operation[] = [
   }),
 )
 
-/** Devices as the people who mount them see them. Source: contract, Installer. */
+/** Devices from the point of view of the people who mount them. Source: contract, Installer. */
 export function installerDeviceOperations(guesses: ClaimGuesses): Operation[] {
   return [...claimOperation(guesses), ...claimedOperations]
 }

@@ -17,7 +17,7 @@ const tag = 'Installer'
 /** The pattern leaves other names to other operations. */
 const at = installer('/devices/:device_mac/:image_name(^image[1-3]$)')
 
-/** Photos of devices by the people who have just mounted them. Source: contract, Installer. */
+/** Photos of devices by the people who mount them. Source: contract, Installer. */
 export function installerImageOperations(files: ImageFiles): Operation[] {
   return [
     operation({

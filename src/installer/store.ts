@@ -12,14 +12,14 @@ import type { Reader, Tx } from '../platform/db.ts'
 import type { DeviceCapabilities, DeviceStatusTable } from '../devices/tables.ts'
 import type { installerDeviceFilters } from './filters.ts'
 
-/** A device with its last report; null for what it never reported. */
+/** A device with its last report; null for values that it never reported. */
 export type InstallerDevice = Device &
   Pick<Selectable<DeviceStatusTable>, 'lastSeenAt' | 'firmware' | 'bootedAt' | 'extIp' | 'members' | 'load'> & {
     readonly connected: boolean | null
     readonly capabilities: DeviceCapabilities | null
   }
 
-/** A Virtual Chassis, with what it says of its hardware. */
+/** A Virtual Chassis, with its reported hardware. */
 export type InstallerChassis = InstallerDevice & { readonly hardware: Hardware | null }
 
 const columns = sql`${deviceColumns}, status.connected, status.last_seen_at, status.firmware, status.booted_at,
@@ -46,7 +46,7 @@ function reached({ scope, reach }: Installer): RawBuilder<unknown> {
     (${ofScope} and ${reach.allDevices ? sql`true` : claimedLately}) or (device.site_id is null and ${claimedLately}))`
 }
 
-/** Lists devices by MAC. Details are read for the devices of the page alone. */
+/** Lists devices by MAC. Details are read only for the devices of the page. */
 export function listInstallerDevices(
   reader: Reader,
   installer: Installer,

@@ -28,10 +28,10 @@ export interface SiteDefinition {
 /**
  * Creates the site of that name, or updates it if it exists.
  * @throws AppError not_found for a site that the installer may not work on, and for a new one whose name differs from
- *   the path; forbidden for an installer of single sites who asks for a new site or other groups, and for one of the
- *   organization who asks for a group that privileges name, or to leave it; conflict where
- *   several sites have the name; invalid where the organization has the maximum of sites, for the name of another site, a name that can't stand in a path, and unknown
- *   groups.
+ *   the path; forbidden for an installer of single sites who requests a new site or other groups, and for one of the
+ *   organization who requests a group that privileges name, or to leave it; conflict if several sites have the name;
+ *   invalid if the organization has the maximum of sites, for the name of another site, a name that can't be in a path,
+ *   and unknown groups.
  */
 export async function upsertSite(ctx: Context, installer: Installer, definition: SiteDefinition): Promise<void> {
   const { scope } = installer
@@ -47,7 +47,7 @@ export async function upsertSite(ctx: Context, installer: Installer, definition:
   })
 }
 
-/** Returns the site of exactly this name, else the one where a `+` stands for a space; null where there is none. */
+/** Returns the site with exactly this name, else the one whose name has spaces for the `+`; null if there is none. */
 async function findSite(tx: Tx, { scope, reach }: Installer, siteName: string): Promise<Site | null> {
   const alike = await lockSitesNamed(tx, scope, siteName)
   const exact = alike.filter(({ name }) => name === siteName)
@@ -122,7 +122,7 @@ async function changeSite(tx: Tx, installer: Installer, { before, body, at }: Ch
   })
 }
 
-/** Refuses changes that would give installers, or take from others, what the privileges of a group give. */
+/** Refuses changes that would grant installers, or revoke from others, the privileges of a group. */
 async function assertMayRegroup(tx: Tx, { scope, mayWrite }: Installer, groupIds: readonly string[]): Promise<void> {
   if (mayWrite || groupIds.length === 0) return
   if (!coversOrg(scope))

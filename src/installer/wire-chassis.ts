@@ -111,7 +111,7 @@ export function presentChassis(device: InstallerChassis): Static<typeof ChassisR
   }
 }
 
-/** Nothing else than this service lets a device blink. */
+/** Only this service makes a device blink. */
 function locatingOf({ capabilities }: InstallerChassis): { locating?: false } {
   return capabilities?.commands.includes('locate') === false ? { locating: false } : {}
 }

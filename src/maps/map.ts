@@ -27,8 +27,8 @@ function keepPathIds(before: MapDocument, change: MapDocument): MapDocument {
 }
 
 /**
- * The specification has `wayfinding.mapvendor.map_id` only in answers, so a client that writes `mapvendor` without it
- * keeps the map that is known of the same account.
+ * The specification has `wayfinding.mapvendor.map_id` only in answers, so if a client writes `mapvendor` without it,
+ * the known map of the same account stays.
  */
 function keepVendorMap(before: MapDocument, change: MapDocument): MapDocument {
   const wayfinding = objectOf(change['wayfinding'])

@@ -25,7 +25,7 @@ function selectBare(reader: Reader) {
 
 /**
  * @param thumbnail A stored picture; null: it can't be made.
- * @returns False where the map has another picture by now, or a thumbnail, or is gone.
+ * @returns False if the map has another picture or a thumbnail by now, or is deleted.
  */
 export async function updateThumbnail(
   tx: Tx,

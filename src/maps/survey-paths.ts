@@ -4,8 +4,8 @@ import { isObject } from '../platform/is-object.ts'
 type Path = Readonly<Record<string, unknown>>
 
 /**
- * Gives an id to each survey path that has none. One that the map already has keeps its id, so that a client that does
- * not know ids may write the same paths again.
+ * Gives an id to each survey path that has none. A path that the map already has keeps its id, so that a client that
+ * does not know ids may write the same paths again.
  */
 export function identifyPaths(before: unknown, sent: readonly unknown[]): unknown[] {
   const given = new Set(sent.filter(isObject).map(({ id }) => id))
@@ -21,12 +21,12 @@ export function identifyPaths(before: unknown, sent: readonly unknown[]): unknow
   })
 }
 
-/** Null and an empty text say nothing: typed clients send one for a field that they have not read. */
+/** Null and an empty text are ignored: typed clients send them for fields that they have not read. */
 function isSet(id: unknown): boolean {
   return id !== undefined && id !== null && id !== ''
 }
 
-/** Equal for paths that are equal but for their ids, whatever the order of their members. */
+/** Equal for paths that differ only in their ids, whatever the order of their members. */
 function contentOf(path: Path): string {
   return JSON.stringify(withoutId(path), (_, value: unknown) =>
     isObject(value) ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))) : value,

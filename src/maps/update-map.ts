@@ -21,7 +21,7 @@ export function updateMap(ctx: Context, scope: SiteScope, { mapId, change }: Map
   })
 }
 
-/** @returns Null where the site has no such map. */
+/** @returns Null if the site has no such map. */
 export async function changeMap(
   tx: Tx,
   scope: SiteScope,

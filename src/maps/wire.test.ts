@@ -28,7 +28,7 @@ const nodes = fc.array(
 const vendor = optional({ account_key: text, default_level_id: whole, map_id: text })
 const corner = optional({ lat: text, lng: text })
 
-/** What the specification's table allows, by field. */
+/** The values that the specification's table allows, by field. */
 const allowed = {
   geofences: fc.array(optional({ name: text, vertices: fc.array(optional({ X: real, Y: real }), { maxLength: 3 }) })),
   group_idx: whole,

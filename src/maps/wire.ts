@@ -26,7 +26,7 @@ const LatLng = (corner: string) =>
     { ...open, description: `${corner} bounds; applies where type is google (map_vendor)` },
   )
 
-/** Positions are whole pixels in the specification, and fractions in what clients send. */
+/** Positions are whole pixels in the specification, but clients send fractions. */
 const Node = named(
   'MapNode',
   Type.Object(
@@ -71,9 +71,9 @@ const Geofence = named(
 )
 
 /**
- * What a client may set. Fields that apply only to another `type` are stored too, because clients write a map field by
- * field, in any order. Two names for one thing (`google` and `map_vendor`, `micello` and `mapvendor`) come from two
- * releases of the interface; each is stored and answered as it was sent. Source: spec, "Map"; contract, `map`;
+ * The fields that a client may set. Fields that apply only to another `type` are stored too, because clients write a
+ * map field by field, in any order. Two names for one thing (`google` and `map_vendor`, `micello` and `mapvendor`) come
+ * from two releases of the interface; each is stored and answered as it was sent. Source: spec, "Map"; contract, `map`;
  * addendum.
  */
 const fields = {
@@ -178,11 +178,11 @@ export const MapReply = named(
   ),
 )
 
-/** Defaults of the specification, which its clients expect even where nobody set the field. */
+/** Defaults of the specification, which its clients expect even if they were never set. */
 const defaults = { locked: false, orientation: 0, type: 'image' as const }
 const defaultFlags = { assetHoldTime: 0, storeTime: 0 }
 
-/** The image stands for the thumbnail until the job has made it. */
+/** The image replaces the thumbnail until the job has made it. */
 export function presentMap(ctx: Context, map: SiteMap): Static<typeof MapReply> {
   const { doc, id, orgId, siteId, image, thumbnail, createdAt, modifiedAt } = map
   return {
