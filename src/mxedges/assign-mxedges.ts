@@ -30,7 +30,7 @@ export function assignMxedges(
   })
 }
 
-/** Takes appliances out of their sites; they stay in the organization. */
+/** Removes appliances from their sites; they stay in the organization. */
 export function unassignMxedges(ctx: Context, scope: OrgScope, ids: readonly string[]): Promise<AssignReport> {
   return inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
@@ -85,7 +85,7 @@ async function record(
     at,
   })
   const deviceEvents = moved.map((mxedge) => ({
-    // The event of an unassigned appliance goes to the site that loses it, because no other site would hear of it.
+    // The event of an unassigned appliance goes to the site that loses it, because no other site would receive it.
     mxedge: { ...mxedgeOfEvent(mxedge), siteId: siteId ?? mxedge.siteId },
     type: 'ME_CONFIG_CHANGED_BY_USER' as const,
     auditId,

@@ -46,7 +46,7 @@ export async function claimMxedges(
     [...registered, ...(await listUnlabelled(tx, scope, { plain, registered }))],
     scope.orgId,
   )
-  // An appliance without a label may have got this code at random, and appliances register by code alone.
+  // An appliance without a label may have got this code at random, and a code suffices to register an appliance.
   const used = await listUsedRegistrationCodes(
     tx,
     plan.added.map(({ device }) => device.claimCode),

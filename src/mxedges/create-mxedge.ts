@@ -12,7 +12,7 @@ import { recordChange } from './record-change.ts'
 import { insertMxedge } from './store.ts'
 
 /**
- * Creates an appliance that has no label: a virtual machine, which registers with a code of its own.
+ * Creates an appliance without a label: a virtual machine, which registers with its own code.
  * @throws AppError invalid naming the field.
  */
 export function createMxedge(ctx: Context, scope: OrgScope, body: Document): Promise<Mxedge> {

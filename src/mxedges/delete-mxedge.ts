@@ -11,8 +11,7 @@ import { releaseMxedge } from './registry/store.ts'
 import { deleteMxedgeRow, lockMxedge } from './store.ts'
 
 /**
- * Deletes the appliance with its pictures. Claimed hardware may be claimed again by anybody who has the code of its
- * label.
+ * Deletes the appliance with its pictures. Anyone with the code on its label may claim the hardware again.
  * @throws AppError not_found.
  */
 export async function deleteMxedge(

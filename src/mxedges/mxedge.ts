@@ -37,7 +37,7 @@ export function mergeMxedge(before: (MxedgeContent & Pick<Mxedge, 'mac'>) | null
   return { name, model, mxclusterId: typeof mxclusterId === 'string' ? mxclusterId : null, doc }
 }
 
-/** Returns what was set, in wire shape. */
+/** Returns the configured document, in wire shape. */
 export function documentOf({ name, model, mxclusterId, doc }: MxedgeContent): Document {
   return { ...doc, name, model, ...(mxclusterId !== null && { mxcluster_id: mxclusterId }) }
 }

@@ -41,7 +41,7 @@ export interface MxedgeParts {
   readonly guesses: ClaimGuesses
 }
 
-/** Edge appliances and what belongs to them. Source: contract, Orgs MxEdges, Sites MxEdges, Orgs MxClusters. */
+/** Edge appliances and their parts. Source: contract, Orgs MxEdges, Sites MxEdges, Orgs MxClusters. */
 export function mxedgeOperations({ agents, files, supportFiles, guesses }: MxedgeParts): Operation[] {
   return [
     ...collectionOperations,
@@ -166,7 +166,7 @@ async function presenterOf(ctx: Context, { caller, scope, written }: Viewer, mxe
   return presenterRevealing(ctx, { reveal: await revealTo(ctx, caller, scope, written), scope }, mxedges)
 }
 
-/** Reads in one go what the presentation of all `mxedges` needs besides their rows. */
+/** Reads, in one pass, the data that the presentation of all `mxedges` needs besides their rows. */
 export async function presenterRevealing(
   ctx: Context,
   { reveal, scope }: { readonly reveal: Reveal; readonly scope: InOrg },

@@ -3,7 +3,7 @@ import type { EventMxedge } from '../events/append-mxedge.ts'
 import type { Tx } from '../platform/db.ts'
 
 /**
- * Takes the edge appliances out of a site that is being deleted. @returns The appliances before the change, ordered by
+ * Removes the edge appliances from a site that is being deleted. @returns The appliances before the change, ordered by
  * id.
  */
 export async function unassignMxedges(tx: Tx, { orgId, siteId }: SiteScope, at: Date): Promise<EventMxedge[]> {

@@ -147,14 +147,14 @@ export async function renewRegistration(
     .execute()
 }
 
-/** Tells watchers that the appliances have changed, once `tx` has committed. */
+/** Notifies watchers that the appliances have changed, once `tx` has committed. */
 function noteMxedges(tx: Tx, { orgId }: InOrg, ids: readonly string[]): void {
   const changed = ids.map((id) => ({ orgId, id }))
   noteChanges(tx, 'mxedge', changed)
   noteChanges(tx, 'mxedge_stats', changed)
 }
 
-/** Tells watchers which appliances leave their sites for another one, or for none. */
+/** Notifies watchers of the appliances that leave their sites. */
 async function noteLeaving(
   tx: Tx,
   { orgId }: InOrg,

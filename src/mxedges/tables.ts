@@ -144,7 +144,7 @@ export interface MxedgeUpgradeTable {
   finishedAt: Date | null
   /** When the maintenance window opens that appliances wait for. */
   waitsUntil: Date | null
-  /** Which appliances it takes in while it runs, as upgrades/mxedges/plan-joining.ts encodes it; null: none. */
+  /** The filter for appliances that join while it runs, as upgrades/mxedges/plan-joining.ts encodes it; null: none. */
   joining: Json<Record<string, unknown>> | null
   /** When it looks for them, in service time; null: never. */
   includeDueMs: number | null
@@ -159,7 +159,7 @@ export interface MxedgeUpgradeTargetTable {
   wave: number
   ordinal: number
   registrationEpoch: number
-  /** Where it was when the upgrade was planned. */
+  /** Its site when the upgrade was planned. */
   plannedSiteId: string | null
   steps: Json<readonly MxedgeStep[]>
   /** The place of the present step, from 0. */

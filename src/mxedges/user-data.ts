@@ -1,8 +1,8 @@
-/** What the agent of a virtual appliance needs to register. */
+/** The data that the agent of a virtual appliance needs to register. */
 export interface AgentStart {
   /** The address of this service. */
   readonly url: string
-  /** The registration code: whoever has it can register as the appliance. */
+  /** The registration code: anyone with it can register as the appliance. */
   readonly code: string
   /** PEM of the CA of the service's certificate; null where agents trust it anyway. */
   readonly ca: string | null
@@ -18,7 +18,7 @@ const PROGRAM = '/usr/local/lib/signalbox-agent/signalbox-agent.mjs'
  */
 export function userDataOf(start: AgentStart): string {
   const files = [
-    // Only root may read the code. The environment keeps it out of the list of processes.
+    // Only root may read the code. In the environment it does not appear in the list of processes.
     { path: `${ETC}/agent.env`, permissions: '0600', content: `SIGNALBOX_AGENT_CODE=${start.code}\n` },
     ...(start.ca === null ? [] : [{ path: `${ETC}/ca.pem`, permissions: '0644', content: start.ca }]),
     { path: '/etc/systemd/system/signalbox-agent.service', permissions: '0644', content: unitOf(start) },
@@ -26,7 +26,7 @@ export function userDataOf(start: AgentStart): string {
   const config = {
     write_files: files,
     runcmd: [
-      // An image may have hooks of its own.
+      // An image may have its own hooks.
       ['sh', '-c', `test -e ${HOOKS} || echo '{"services":{}}' > ${HOOKS}`],
       ['systemctl', 'daemon-reload'],
       ['systemctl', 'enable', '--now', 'signalbox-agent.service'],

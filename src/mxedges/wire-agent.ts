@@ -17,7 +17,10 @@ export const serviceParams = {
   action: Type.Enum(['restart', 'start', 'stop']),
 }
 
-/** As Linux names interfaces. The name becomes an argument of the operator's command, so it must not look like an option. */
+/**
+ * As Linux names interfaces. The name becomes an argument of the operator's command, so it must not look like an
+ * option.
+ */
 const Port = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,31}$',
   description: 'name of a port, such as `eth1`',
@@ -121,7 +124,10 @@ export const VersionsReply = Type.Array(
   ),
 )
 
-/** Presents what the channel and the steadier ones offer for the distribution, by package and the newest first. */
+/**
+ * Presents the versions that the channel and the more stable ones offer for the distribution, by package and the newest
+ * first.
+ */
 export function presentVersions(
   catalog: readonly CatalogPackage[],
   { channel = 'stable', distro }: Static<typeof VersionsQuery>,
@@ -150,7 +156,7 @@ export const VmParamsReply = named(
 )
 
 /**
- * Returns null for an appliance that is no virtual machine.
+ * Returns null for an appliance that is not a virtual machine.
  * @param origin Null for a caller who doesn't see secrets: the user data contains the registration code.
  */
 export function presentVmParams(

@@ -2,8 +2,8 @@ import { type TSchema, Type } from 'typebox'
 import { named } from '../http/schemas.ts'
 
 /**
- * Schemas of what Signalbox stores for edge appliances and their clusters without acting on it. Clients parse what
- * other clients have set, so the types must be right. Source: contract, `mxedge`, `mxcluster`.
+ * Schemas of the fields that Signalbox stores for edge appliances and their clusters without acting on them. Clients
+ * parse what other clients have set, so the types must be right. Source: contract, `mxedge`, `mxcluster`.
  */
 const open = { additionalProperties: true }
 

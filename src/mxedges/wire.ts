@@ -86,7 +86,7 @@ export const MxedgeReply = named(
 )
 
 export interface Showing {
-  /** Other secrets look as if they were never set. */
+  /** Other secrets are presented as unset. */
   readonly reveal: Reveal
   /** The addresses of its pictures, by number. */
   readonly imageUrls: ReadonlyMap<number, string>
@@ -159,7 +159,7 @@ export const AssignMxedgesReply = named(
   }),
 )
 
-/** @throws AppError invalid, with the same members, where none of the appliances exists. */
+/** @throws AppError invalid, with the same members, if none of the appliances exists. */
 export function presentAssign({ success, unknown }: AssignReport): Static<typeof AssignMxedgesReply> {
   if (unknown.length === 0) return { success: [...success] }
   const reply = { success: [...success], error: [...unknown], reason: unknown.map(() => 'not found') }

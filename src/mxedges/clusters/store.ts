@@ -40,7 +40,7 @@ export async function shareCluster(tx: Tx, scope: InOrg, id: string): Promise<bo
   return row !== undefined
 }
 
-/** Needs lockCluster() in the same transaction, so that no member joins meanwhile. */
+/** Needs lockCluster() in the same transaction, so that no member joins concurrently. */
 export function countMembers(tx: Tx, scope: OrgScope, id: string): Promise<number> {
   return countRows(tx.selectFrom('mxedge').where('orgId', '=', scope.orgId).where('mxclusterId', '=', id))
 }

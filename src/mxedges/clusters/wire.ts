@@ -33,7 +33,7 @@ export const ClusterReply = named(
   ),
 )
 
-/** @param reveal Other secrets look as if they were never set. */
+/** @param reveal False presents the other secrets as unset. */
 export function presentCluster(
   { id, orgId, doc, createdAt, modifiedAt }: Cluster,
   reveal: Reveal,

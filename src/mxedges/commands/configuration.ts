@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Document } from '../../platform/document.ts'
 
-/** What the agent is told of its appliance: all that a person has configured. */
+/** Returns the configuration for the agent: everything that a person has configured on its appliance. */
 export function configurationOf({ name, model, doc }: { name: string; model: string; doc: Document }): Document {
   return { ...doc, name, model }
 }

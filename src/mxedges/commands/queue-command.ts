@@ -12,7 +12,7 @@ import type { MxedgeOrder } from './command.ts'
 import { findRefusal } from './find-refusal.ts'
 import { insertCommand } from './store.ts'
 
-/** What a person can ask an appliance for. */
+/** The commands that a person can request. */
 export type PersonOrder = Extract<MxedgeOrder, { kind: 'service' | 'bounce_port' | 'disconnect_aps' | 'support' }>
 
 /** A person does not expect an effect that comes later than this. */

@@ -21,7 +21,9 @@ import {
   updateProgress,
 } from './store.ts'
 
-/** Commits the intent to send before anything is sent: after a crash it is known which commands may have run. */
+/**
+ * Commits the intent to send before anything is sent, so that after a crash it is certain which commands may have run.
+ */
 export function recordMxedgeCommandsSent(ctx: Context, nodeId: string, limit: number): Promise<MxedgeCommandToSend[]> {
   return inTxByKeys(ctx, (tx) => claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), limit }))
 }

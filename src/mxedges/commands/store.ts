@@ -127,7 +127,7 @@ export type MxedgeCommandToSend = MxedgeOrder & {
   readonly deviceId: string
   readonly epoch: string
   readonly callId: number
-  /** The configuration of the appliance, as it is now. */
+  /** The current configuration of the appliance. */
   readonly mxedge: { readonly name: string; readonly model: string; readonly doc: Record<string, unknown> }
 }
 
@@ -151,8 +151,8 @@ export async function claimQueuedCommands(
   nodeId: string,
   { at, limit }: { readonly at: Date; readonly limit: number },
 ): Promise<MxedgeCommandToSend[]> {
-  // It looks up the session of each queued command, one by one, because the planner treats the sessions as few: it would
-  // otherwise look for a command of each connected appliance.
+  // The query looks up the session of each queued command, one by one, because the planner expects few sessions: it
+  // would otherwise search for a command of each connected appliance.
   const claimed = await sql<SentRow>`
     with oldest as materialized (
       select distinct on (queued.mxedge_id) queued.org_id, queued.id
@@ -180,7 +180,7 @@ export async function claimQueuedCommands(
 
 const callColumns = columnsOf('mxedgeCommand', { callId: 'integer' }, { deviceId: 'uuid' })
 
-/** Lists those of the calls' commands whose outcome is open, or unknown because their connection was lost. */
+/** Lists the calls' commands whose outcome is open, or unknown because their connection was lost. */
 export async function listUnansweredCommands(
   reader: Reader,
   calls: readonly CallKey[],
@@ -228,7 +228,7 @@ export function listMxedgesById(reader: Reader, ids: readonly string[]): Promise
   return reader.selectFrom('mxedge').selectAll().where('id', '=', anyOf(ids)).execute()
 }
 
-/** Writes outcomes, except stale ones, and returns the commands that have thereby ended. */
+/** Writes outcomes, except stale ones, and returns the commands that they have ended. */
 export async function finishCommands(tx: Tx, finished: readonly FinishedCommand[], at: Date): Promise<EndedCommand[]> {
   const rows = finished.map(({ outcome: { kind, ...outcome }, ...call }) => ({ ...call, state: kind, outcome }))
   const ended = await sql<EndedCommand>`
@@ -282,7 +282,7 @@ const progressColumns = columnsOf('mxedgeCommand', {
   progress: 'jsonb',
 })
 
-/** Writes the steps that commands have reached. Of several steps of one command, the last one counts. */
+/** Writes the steps that commands have reached. If a command has several steps, the last one counts. */
 export async function updateProgress(tx: Tx, advanced: readonly AdvancedCommand[], at: Date): Promise<void> {
   const rows = [...new Map(advanced.map((step) => [step.id, step])).values()]
   const advancing = await sql<{ orgId: string; id: string }>`

@@ -1,10 +1,10 @@
 /**
- * How long agents may take, declared once for the agent, the gateway and the upgrades of edge appliances. Each bound of
- * the gateway is longer than the agent's own for the same work, so that no command counts as lost while it runs.
+ * The time limits of agents, declared once for the agent, the gateway and the upgrades of edge appliances. Each limit
+ * of the gateway exceeds the agent's own for the same work, so that no command counts as lost while it runs.
  */
 const MINUTE_MS = 60_000
 
-/** After this time the agent kills a command of the operator, with everything that it has started. */
+/** After this time the agent kills a command of the operator, with all of its child processes. */
 export const hookLimitsMs = {
   /** Services, ports, access points, the configuration, and reboots. Service managers wait up to 90 s for a service. */
   control: 150_000,
@@ -18,17 +18,17 @@ export const hookLimitsMs = {
 /** After this time the agent ends an upload. */
 export const UPLOAD_LIMIT_MS = 10 * MINUTE_MS
 
-/** For the frames, the records on disk, and the report that precedes an answer. */
+/** Allows for the frames, the records on disk, and the report that precedes an answer. */
 const MARGIN_MS = 100_000
 
-/** From a call, or a report of progress, to the next report: the agent reports at least once a minute of a download. */
+/** From a call, or a report of progress, to the next report: the agent reports a download at least once a minute. */
 const SILENT_DOWNLOAD_MS = 5 * MINUTE_MS
 
-/** How long a connected agent may stay silent about a command. */
+/** How long a connected agent may be silent about a command. */
 export interface StepLimits {
   /** From the call to the answer, or to the first report of progress. */
   readonly callMs: number
-  /** From a report of progress on, by the step that it names. */
+  /** From a report of progress on, by the step in the report. */
   readonly downloadMs: number
   readonly installMs: number
 }
@@ -61,7 +61,7 @@ export const applianceLimits = {
   configure: control,
   stage: download,
   'service.upgrade': afterEarlier(hookLimitsMs.installPackage),
-  /** It waits for an upgrade that an earlier process of the agent began. */
+  /** The command waits for an upgrade that an earlier process of the agent began. */
   'distro.stage': downloadOfDistro,
   'distro.upgrade': afterEarlier(hookLimitsMs.upgradeDistro),
   support,
@@ -69,14 +69,14 @@ export const applianceLimits = {
 
 /** By the method of the agent of an SSR router. */
 export const routerLimits = {
-  /** The agent answers before the router goes down, or else after it came up again. */
+  /** The agent answers before the router goes down, or else after it has booted. */
   restart: { ...control, callMs: 20 * MINUTE_MS },
   stage: download,
   activate: afterEarlier(hookLimitsMs.installFirmware + hookLimitsMs.control),
   support,
 } as const satisfies Readonly<Record<string, StepLimits>>
 
-/** How long an agent that is back has to answer the command whose connection was lost, by the kind of the step. */
+/** How long a reconnected agent has to answer a command whose connection was lost, by the kind of the step. */
 export const answerLimitsMs = {
   download: applianceLimits.stage.callMs,
   service: applianceLimits['service.upgrade'].callMs,

@@ -29,7 +29,7 @@ export interface ImageSlot {
   readonly number: number
 }
 
-/** Returns the size of the picture's file; 0 where there is none, or where it has not been measured. */
+/** Returns the size of the picture's file; 0 if there is none, or if it has not been measured. */
 export async function getImageBytes(reader: Reader, scope: InOrg, { mxedgeId, number }: ImageSlot): Promise<number> {
   const row = await reader
     .selectFrom('mxedgeImage')

@@ -47,7 +47,7 @@ export function assignHardware(ctx: Context, scope: OrgScope, request: AssignReq
   })
 }
 
-/** Takes devices and edge appliances out of their sites, in one change; they stay in the organization. */
+/** Removes devices and edge appliances from their sites, in one change; they stay in the organization. */
 export function unassignHardware(ctx: Context, scope: OrgScope, names: DeviceNames): Promise<ChangeReport> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {

@@ -22,8 +22,8 @@ import { claimHardware } from './claim-hardware.ts'
 const tag = 'Orgs Inventory'
 
 /**
- * Changes of the inventory that reach devices and edge appliances alike. Edge appliances have a registry of their own, and
- * `devices` doesn't know it. Source: contract, Orgs Inventory.
+ * Changes of the inventory that cover both devices and edge appliances. Edge appliances have their own registry, which
+ * `devices` doesn't know. Source: contract, Orgs Inventory.
  */
 export function inventoryChangeOperations(files: ImageFiles, guesses: ClaimGuesses): Operation[] {
   return [

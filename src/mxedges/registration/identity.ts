@@ -1,4 +1,4 @@
-/** Whom the certificate of an agent names: an edge appliance in one epoch of its registration. */
+/** The identity in the certificate of an agent: an edge appliance in one epoch of its registration. */
 export interface AgentIdentity {
   readonly mxedgeId: string
   readonly registrationEpoch: number

@@ -16,7 +16,7 @@ export interface Registered {
 
 /**
  * Registers an appliance by its code, which only one key may use. The same key may use it again, because an agent that
- * has lost our answer has to ask once more.
+ * did not receive our answer has to repeat the request.
  * @throws AppError invalid naming `code`; the text is the same for an unknown code and a used one.
  */
 export function registerAgent(

@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/db.ts'
 import type { MxedgeTable } from '../tables.ts'
 
 /**
- * Returns the appliance with this registration code, locked. There is no tenant: knowing the code is what authorizes.
+ * Returns the appliance with this registration code, locked. There is no tenant: knowledge of the code authorizes.
  * @param code As plainClaimCode() returns it.
  */
 export function lockMxedgeByCode(tx: Tx, code: string): Promise<Selectable<MxedgeTable> | undefined> {

@@ -15,7 +15,7 @@ export type RegisteredMxedge = Selectable<MxedgeRegistryTable>
 const plainCode = sql<string>`upper(replace(claim_code, '-', ''))`
 
 /**
- * The registry has no tenant: knowing the claim code is what authorizes. Rows are locked by id, to prevent deadlocks.
+ * The registry has no tenant: knowledge of the claim code authorizes. Rows are locked by id, to prevent deadlocks.
  * @param codes As plainClaimCode() returns them.
  */
 export function lockRegistryByCodes(tx: Tx, codes: readonly string[]): Promise<RegisteredMxedge[]> {
@@ -48,7 +48,7 @@ export async function releaseMxedge(tx: Tx, scope: InOrg, id: string): Promise<v
     .execute()
 }
 
-/** Lists hardware that nobody has claimed, for the operator of the installation; ordered by MAC. */
+/** Lists unclaimed hardware, for the operator of the installation; ordered by MAC. */
 export function listUnclaimedMxedges(reader: Reader, page: Page): Promise<Paged<RegisteredMxedge>> {
   const hits = reader.selectFrom('mxedgeRegistry').selectAll().where('orgId', 'is', null)
   return pageOf<RegisteredMxedge>(reader, { hits, sizes: smallRows }, page)

@@ -18,7 +18,7 @@ const installed = sql`coalesce((select bool_or(service ->> 'version' is not null
   where service ->> 'name' = 'tunterm'), false)`
 const fips = sql`mxedge.doc #> '{mxedge_mgmt,fips_enabled}'`
 
-/** `distro` and `tunterm_version` are what the agent of the appliance has reported last. */
+/** `distro` and `tunterm_version` are the last values that the agent of the appliance has reported. */
 const columns = {
   mxedge_id: column(sql`mxedge.id`),
   id: column(sql`mxedge.id`),
@@ -36,7 +36,7 @@ const columns = {
   for_site: column(sql`(mxedge.site_id is not null)`),
   status: column(sql`case when (select session.connected from ${session}) then 'connected' else 'disconnected' end`),
   last_seen: column(sql`(select session.last_seen_at from ${session})`),
-  // As the answers have it, but for the present time, which is the same in all of them.
+  // As in the answers, except for the present time, which is the same in all of them.
   uptime: column(sql`(select (session.report ->> 'uptime_s')::float8 - extract(epoch from session.last_seen_at)
     from ${session} and session.connected)`),
   mxagent_registered: column(sql`(mxedge.registered_at is not null)`),

@@ -27,7 +27,7 @@ export const MxedgeCountQuery = Type.Object({
 })
 
 /**
- * The search finds present appliances whatever the time range says: there is no history.
+ * The search finds present appliances whatever the time range: there is no history.
  * @throws AppError invalid naming the field.
  */
 export function parseMxedgeSearch(query: Static<typeof MxedgeSearchQuery>, now: Date): MxedgeSearch & TimeRange & Page {

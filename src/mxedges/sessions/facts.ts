@@ -8,7 +8,7 @@ export interface MxedgeService {
   readonly state: 'running' | 'stopped' | 'failed'
 }
 
-/** What an agent says when it connects; stored as a document. */
+/** The facts that an agent sends when it connects; stored as a document. */
 export interface MxedgeFacts {
   readonly agent: string
   /** Changes with every boot of the machine. */
@@ -23,13 +23,13 @@ export interface MxedgeFacts {
   readonly config_sha256: string | null
   readonly ext_ip: string | null
   /**
-   * The commands that it has not finished, or whose answers may have been lost, when it connected. Absent: its agent does
-   * not say.
+   * The unfinished commands at the time of the connect, and those whose answers may have been lost. Absent: the agent
+   * does not report them.
    */
   readonly commands?: readonly string[]
 }
 
-/** What an agent reports when it connects and at intervals; stored as a document. */
+/** The report that an agent sends when it connects and at intervals; stored as a document. */
 export interface MxedgeReport {
   readonly uptime_s: number
   readonly services: readonly MxedgeService[]
@@ -42,7 +42,7 @@ export interface MxedgeReport {
   readonly machine?: MachineStats
 }
 
-/** What an agent reports at intervals, with a fact that may have changed since it connected. */
+/** An agent's report at intervals, with a fact that may have changed since it connected. */
 export interface ReportedMxedge {
   readonly report: MxedgeReport
   /** Absent: as before. */

@@ -2,13 +2,15 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Clean } from 'typebox/value'
 
-/** What the agent of an edge appliance reports of its machine. Absent members: the machine can't tell. */
+/**
+ * The agent's report about the machine of an edge appliance. Absent members: the machine does not provide the value.
+ */
 
 const Amount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const Percent = Type.Number({ minimum: 0, maximum: 100 })
 const Word = Type.String({ maxLength: 64 })
 
-/** How many interfaces, LAGs and processors are reported. */
+/** The maximum number of interfaces, LAGs and processors in a report. */
 const MAX_INTERFACES = 32
 const MAX_LAGS = 16
 const MAX_CPUS = 128
@@ -58,7 +60,7 @@ const Interface = Type.Object({
 })
 export type InterfaceStat = Static<typeof Interface>
 
-/** What only the operator's own command can tell. */
+/** The values that only the operator's own command can provide. */
 const OwnStats = Type.Object({
   num_tunnels: Type.Optional(Amount),
   tunterm: Type.Optional(Type.Object({ monitoring_failed: Type.Optional(Type.Boolean()) })),
@@ -82,7 +84,7 @@ export type OwnStats = Static<typeof OwnStats>
 const ownCheck = Compile(OwnStats)
 export const isOwnStats = (value: unknown): value is OwnStats => ownCheck.Check(value)
 
-/** Returns what is wrong with a value that is no OwnStats, and where. */
+/** Describes the fault of a value that is not an OwnStats, and its place. */
 export function findWrongStat(value: unknown): string {
   const [error] = ownCheck.Errors(value)
   const place = error?.instancePath.slice(1).replaceAll('/', '.') ?? ''

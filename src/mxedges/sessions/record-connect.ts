@@ -10,7 +10,7 @@ import type { AgentIdentity } from '../registration/identity.ts'
 import type { MxedgeFacts, MxedgeReport } from './facts.ts'
 import { type MxedgeSession, listSessions, lockConnecting, openSession } from './store.ts'
 
-/** An agent that connects, with whom its certificate names. */
+/** A connecting agent, with the identity in its certificate. */
 export interface MxedgeOpening extends AgentIdentity {
   /** SHA-256 of the key of the certificate, in hex. */
   readonly keySha256: string

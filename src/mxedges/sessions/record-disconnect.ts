@@ -13,10 +13,10 @@ import {
   markNodeLost,
 } from './store.ts'
 
-/** How long the appliances of a gateway process that stopped or died have to come back before they count as down. */
+/** How long the appliances of a gateway process that stopped or died have to reconnect before they count as down. */
 const GRACE_MS = 120_000
 
-/** Closes sessions whose sockets have closed, and appends the events of appliances that are thereby down. */
+/** Closes sessions whose sockets have closed, and appends the events of appliances that are therefore down. */
 export async function recordMxedgeDisconnects(ctx: Context, keys: readonly MxedgeSessionKey[]): Promise<void> {
   const at = ctx.clock.now()
   await inTxByKeys(ctx, async (tx) => {
@@ -26,7 +26,7 @@ export async function recordMxedgeDisconnects(ctx: Context, keys: readonly Mxedg
   })
 }
 
-/** Records that the process with this id has started or stopped: what was open on it before is lost. */
+/** Records that the process with this id has started or stopped: its earlier sessions are lost. */
 export async function recordMxedgeNodeLost(ctx: Context, nodeId: string): Promise<void> {
   const at = ctx.clock.now()
   await inTxByKeys(ctx, async (tx) => {

@@ -58,7 +58,7 @@ export interface MxedgeSessionKey {
 
 const keyColumns = columnsOf('mxedgeSession', { mxedgeId: 'uuid', epoch: 'bigint' })
 
-/** An appliance that is down, with what its event says. */
+/** An appliance that is down, with the fields of its event. */
 export type Downed = Pick<Mxedge, 'orgId' | 'id' | 'name' | 'mac' | 'mxclusterId' | 'siteId'>
 
 const downed = sql`mxedge.org_id, mxedge.id, mxedge.name, mxedge.mac, mxedge.mxcluster_id, mxedge.site_id`
@@ -154,7 +154,7 @@ export async function listDeadNodes(reader: Reader): Promise<string[]> {
   return rows.map(({ nodeId }) => nodeId)
 }
 
-/** Lists sessions that were lost before `before` and whose appliances have not come back. */
+/** Lists sessions that were lost before `before` and whose appliances have not reconnected. */
 export function listLostSessions(tx: Tx, before: Date): Promise<MxedgeSessionKey[]> {
   return tx
     .selectFrom('mxedgeSession')

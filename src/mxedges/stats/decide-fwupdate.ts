@@ -5,24 +5,24 @@ import type { MxedgeTargetState } from '../upgrades/upgrade.ts'
 /** The newest upgrade of an appliance. */
 export interface NewestUpgrade {
   readonly state: MxedgeTargetState
-  /** How many steps it has. */
+  /** The number of its steps. */
   readonly steps: number
   /** The place of the present step among them, from 0. */
   readonly step: number
   readonly staged: number
-  /** How many commands were queued. */
+  /** The number of queued commands. */
   readonly attempt: number
   /** Attempts at the present step that the appliance refused or failed. */
   readonly failedAttempts: number
-  /** Of the command that runs, as the agent reported last; null: it has reported none. */
+  /** The agent's last report about the running command; null: none. */
   readonly progress: { readonly step: 'download' | 'install'; readonly percent?: number } | null
-  /** How many upgrades of the appliance are known, this one included. */
+  /** The number of known upgrades of the appliance, including this one. */
   readonly upgrades: number
 }
 
 const { requested, downloaded, installed, verifying, done } = progressAt
 
-/** More than an upgrade can have commands times the numbers of one. */
+/** Exceeds the number of commands of an upgrade times OF_ATTEMPT. */
 const OF_UPGRADE = 1_000_000
 const OF_ATTEMPT = 1000
 /** Behind the percentages. */
@@ -30,8 +30,8 @@ const WAITING = 300
 const FAILED = 400
 
 /**
- * Decides what the statistics of an appliance show of its newest upgrade, as those of devices do; null: nothing. The
- * `status_id` is another one after each change, because clients watch it.
+ * Decides what the statistics of an appliance show of its newest upgrade, in the form of those of devices; null:
+ * nothing. The `status_id` differs after each change, because clients watch it.
  */
 export function decideFwUpdate(upgrade: NewestUpgrade): Omit<FwUpdate, 'timestamp'> | null {
   const { state, attempt, failedAttempts, upgrades } = upgrade

@@ -58,7 +58,7 @@ export async function presentMany(ctx: Context, scope: InOrg, page: Paged<Mxedge
   return presentPage(page, await statsPresenterOf(ctx, scope, page.rows))
 }
 
-/** Reads in one go what the presentation of all `mxedges` needs besides their rows. */
+/** Reads, in one pass, the data that the presentation of all `mxedges` needs besides their rows. */
 export async function statsPresenterOf(ctx: Context, scope: InOrg, mxedges: readonly Mxedge[]) {
   const sessionOf = await sessionsOf(ctx, scope, mxedges)
   const ids = mxedges.map(({ id }) => id)

@@ -5,7 +5,7 @@ const texts = Type.Optional(Type.Array(Type.String()))
 const flag = Type.Optional(Type.Boolean())
 const open = { additionalProperties: true }
 
-/** Parts of the configuration that statistics repeat, as they are kept. */
+/** Parts of the configuration that statistics repeat unchanged. */
 export const configuredFields = {
   oob_ip_config: Type.Optional(
     Type.Object(

@@ -55,7 +55,7 @@ const PortStat = Type.Object({
 
 const Address = Type.Optional(Type.String())
 
-/** Parts of the statistics that an agent may not be able to tell. Source: contract, `stats_mxedge`. */
+/** Parts of the statistics that an agent may not be able to provide. Source: contract, `stats_mxedge`. */
 export const machineFields = {
   ip_stat: Type.Optional(
     Type.Object({

@@ -13,7 +13,7 @@ export function filesOfMxedge(scope: SitesScope, mxedgeId: string): FilesOf {
       and ${inSites(scope, sql.ref('mxedge.site_id'))}`
 }
 
-/** The commands to edge appliances, whose agents repeat what a crash has interrupted. */
+/** The commands to edge appliances, whose agents repeat commands that a crash has interrupted. */
 export const mxedgeSupport: SupportSource = {
   ofMxedge: true,
   async findCommand(reader, scope, commandId) {

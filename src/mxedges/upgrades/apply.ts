@@ -20,7 +20,7 @@ export interface DecidedRound {
 type Step = MxedgeUpgradeDecision<LockedTarget>['steps'][number] & { readonly newCommandId: string | null }
 
 /**
- * Writes the decisions: targets, commands, events and the upgrades themselves, in the caller's transaction, which holds
+ * Writes the decisions: targets, commands, events and the upgrades themselves, in the caller's transaction, which has
  * the locks that the decisions relied on.
  */
 export async function applyRounds(
@@ -61,13 +61,13 @@ export async function applyRounds(
   await appendMxedgeEvents(tx, scope, steps.flatMap(eventOf), now)
 }
 
-/** Most rounds find an upgrade that waits, which is neither written nor told again. */
+/** Most rounds find a waiting upgrade, which is neither written nor reported again. */
 function changesUpgrade({ upgrade, decision }: DecidedRound): boolean {
   const present = { ...upgrade, finishedAt: null }
   return Object.entries(decision.upgrade).some(([name, value]) => !isDeepStrictEqual(Reflect.get(present, name), value))
 }
 
-/** What has begun to install ends, also after its maintenance window. */
+/** An installation that has begun is completed, even after its maintenance window. */
 function isBeginning({ target }: Step): boolean {
   return !isInFlight(target.state)
 }
@@ -105,7 +105,7 @@ function eventOf({ target, state, reason, step, staged, steps }: Step): MxedgeEv
   return [{ mxedge, type: 'ME_PACKAGE_UPDATE_FAILED', update, text }]
 }
 
-/** Records that a limit has stopped the upgrade, or that a gate holds it. */
+/** Records that a limit has stopped the upgrade, or that a gate pauses it. */
 async function appendRound(tx: Tx, scope: OrgScope, { upgrade, decision }: DecidedRound, at: Date): Promise<void> {
   const { id, siteId } = upgrade
   const { stopping, stopReason, hold } = decision.upgrade

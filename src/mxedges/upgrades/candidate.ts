@@ -11,7 +11,7 @@ export interface Candidate {
   readonly registrationEpoch: number
   readonly isRegistered: boolean
   readonly connected: boolean
-  /** As it reported last; null if it has never connected. */
+  /** Its last report; null if it has never connected. */
   readonly reported: {
     readonly distro: string | null
     readonly services: readonly MxedgeService[]

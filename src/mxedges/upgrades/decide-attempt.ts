@@ -15,8 +15,8 @@ export interface Present extends MxedgeTargetNow {
 }
 
 /**
- * Commands what the appliance needs next from the step `from` on. First it downloads the packages of all steps, which
- * changes nothing; then it installs them one after the other.
+ * Commands the next action of the appliance from the step `from` on. It first downloads the packages of all steps,
+ * which changes nothing; then it installs them one after the other.
  */
 export function advance(target: Present, rules: TargetRules, from: number): TargetDecision {
   const { appliance, steps, attempt } = target
@@ -48,7 +48,7 @@ function findMissing({ appliance, steps, step, staged }: Present): number | null
   return index !== null && canDownload(appliance, stepAt({ steps }, index)) ? index : null
 }
 
-/** True if the agent can download what the step needs before it changes anything. */
+/** True if the agent can download the files of the step before it changes anything. */
 function canDownload({ canStage, canStageDistro }: ApplianceNow, step: MxedgeStep): boolean {
   return 'distro' in step ? canStageDistro : canStage
 }
@@ -82,7 +82,7 @@ export function decideRefused(target: Present, rules: TargetRules): TargetDecisi
 
 interface Ended {
   readonly reason: string
-  /** True if nobody knows how the attempt ended, or it was not sent: it costs the appliance nothing. */
+  /** True if the result of the attempt is unknown, or it was not sent: it does not count against the appliance. */
   readonly isLost: boolean
 }
 
@@ -118,7 +118,7 @@ export function isStopped({ appliance }: Present, { stopping }: Pick<TargetRules
   return stopping || appliance.hasLeft
 }
 
-/** Cancels what is left to do. The steps that are done stay done. */
+/** Cancels the remaining steps. The completed steps remain. */
 export function stop(target: Present): TargetDecision {
   const { step, steps, appliance } = target
   if (step > 0) return end(target, 'cancelled', `after ${step} of ${steps.length} steps`)

@@ -66,7 +66,7 @@ test('the next step is the first that is neither reached nor a downgrade that no
       }
       const expected = all.findIndex((each, index) => index >= from && isNeeded(each))
       expect(next.step).toBe(expected < 0 ? null : expected)
-      // Only that step learns from what it begins.
+      // Only the next step gets the current report as `from`.
       next.steps.forEach((each, index) =>
         expect(each).toEqual(index === next.step ? { ...all[index], from: reportedBy(appliance, each) } : all[index]),
       )

@@ -2,13 +2,13 @@ import { compareVersions } from '../../firmware/packages/compare-versions.ts'
 import type { ApplianceNow } from './target.ts'
 import type { MxedgeStep } from './upgrade.ts'
 
-/** Returns what the appliance reports of what the step changes; null: nothing. */
+/** Returns the appliance's report about the object of the step; null: none. */
 export function reportedBy({ services, distro }: Pick<ApplianceNow, 'services' | 'distro'>, step: MxedgeStep) {
   if ('distro' in step) return distro
   return services.find(({ name }) => name === step.service)?.version ?? null
 }
 
-/** Returns true if the appliance reports what the step is to bring about. */
+/** True if the appliance reports the target state of the step. */
 export function isReached(appliance: Pick<ApplianceNow, 'services' | 'distro'>, step: MxedgeStep): boolean {
   const reported = reportedBy(appliance, step)
   if ('distro' in step && step.to === 'next') return reported !== null && reported !== step.from
@@ -23,14 +23,14 @@ export function isBroken({ services }: Pick<ApplianceNow, 'services'>, step: Mxe
 export interface NextStep {
   /** The place of the next step that needs a command; null: none does. */
   readonly step: number | null
-  /** The steps, with what the appliance reports now as `from` of that one. */
+  /** The steps; the next one has the appliance's current report as `from`. */
   readonly steps: readonly MxedgeStep[]
 }
 
 /**
- * Finds the next step that the appliance needs. It passes steps that are reached already, and downgrades that nobody has
- * allowed: since the plan was made somebody may have upgraded the service.
- * @param from Where to begin.
+ * Finds the next step that the appliance needs. It skips steps that are already reached, and downgrades that are not
+ * allowed: the service may have been upgraded since the plan was made.
+ * @param from The step to begin with.
  */
 export function findNextStep(
   appliance: Pick<ApplianceNow, 'services' | 'distro'>,

@@ -98,7 +98,7 @@ function decideQueued(target: Present, rules: TargetRules, commandId: string): T
 
 /** A command that was queued in a maintenance window, and could no longer end in it. */
 function isTooLate(target: Present, rules: TargetRules): boolean {
-  // What has begun ends, so the later steps are not bound to a window.
+  // An upgrade that has begun is completed, so the later steps are not bound to a window.
   if (target.step > 0 && target.state !== 'downloading') return false
   const needMs = target.state === 'downloading' ? 0 : installMs(target.steps.slice(target.step), rules.options)
   const atMs = rules.beginMs(needMs)
@@ -125,7 +125,9 @@ function decideCommanded(target: Present, rules: TargetRules): TargetDecision {
   }
 }
 
-/** The command may have run: what the appliance reports decides, and the answer that it repeats after it is back. */
+/**
+ * The command may have run: the appliance's report decides, and the answer that it repeats after it has reconnected.
+ */
 function decideUnconfirmed(target: Present, rules: TargetRules): TargetDecision {
   const { command, appliance } = target
   if (command?.state === 'done') return change(target, { state: 'verifying' })
@@ -145,7 +147,7 @@ function decideVerifying(target: Present, rules: TargetRules): TargetDecision {
   const { nowMs, options } = rules
   if (appliance.link !== 'connected') return awaitReturn(target, rules)
   const soakedMs = settledMs(target) + options.soakMs
-  // The first bound starts anew with each connection, the second one ends the wait for an unstable appliance.
+  // The first limit restarts with each connection, the second one ends the wait for an unstable appliance.
   const lastMs = Math.min(soakedMs, returnedByMs(target, rules) + options.soakMs) + options.verifyTimeoutMs
   const present = stepOf(target)
   const isSound = isReached(appliance, present) && !isBroken(appliance, present)
@@ -161,7 +163,7 @@ function awaitReturn(target: Present, rules: TargetRules): TargetDecision {
   return rules.nowMs < returnedByMs(target, rules) ? { kind: 'wait' } : end(target, 'failed', 'no_reconnect')
 }
 
-/** Until when an appliance that was commanded has to be back. */
+/** Returns the time by which a commanded appliance has to be back. */
 function returnedByMs(target: Present, { graceUntilMs, options: { reconnectMs } }: TargetRules): number {
   const limitMs = 'distro' in stepOf(target) ? reconnectMs.distro : reconnectMs.service
   return Math.max(target.enteredMs + limitMs, graceUntilMs)

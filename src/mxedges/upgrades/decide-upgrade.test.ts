@@ -142,7 +142,7 @@ describe('an upgrade of any fleet', () => {
     fc.assert(
       fc.property(fc.array(member, { maxLength: 12 }), percent, traits, (fleet, max_failure_percentage, when) => {
         const world = newWorld(fleet, { max_failure_percentage })
-        // It checks the rules in every round.
+        // The run checks the rules in every round.
         run(world, when)
         expect(world.upgrade.finishedAt).not.toBeNull()
       }),

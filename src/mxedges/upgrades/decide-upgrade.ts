@@ -50,12 +50,12 @@ export interface MxedgeUpgradeDecision<T extends MxedgeTargetNow = MxedgeTargetN
   /** Ids of commands. */
   readonly withdrawn: readonly string[]
   readonly upgrade: MxedgeUpgradeChange
-  /** Another round should follow at once. */
+  /** True if another round should follow immediately. */
   readonly isDue: boolean
 }
 
 export interface Now extends Pick<TargetRules, 'nowMs' | 'options' | 'graceUntilMs'> {
-  /** On the wall clock: for starts that people have set, and for the record. */
+  /** On the wall clock: for start times set by people, and for the record. */
   readonly now: Date
   /** Clusters with a member that another upgrade has in flight. */
   readonly busyClusters: ReadonlySet<string>
@@ -87,7 +87,7 @@ interface Round<T extends MxedgeTargetNow> extends Pick<
 > {
   readonly steps: MxedgeUpgradeDecision<T>['steps']
   readonly withdrawn: readonly string[]
-  /** No target of an open phase is planned or in flight after the round. */
+  /** True if no target of an open phase is planned or in flight after the round. */
   readonly isSettled: boolean
   readonly waitsUntil: Date | null
 }
@@ -151,7 +151,7 @@ function markBusy(busy: Set<string>, { appliance }: MxedgeTargetNow): void {
   if (appliance?.clusterId != null) busy.add(appliance.clusterId)
 }
 
-/** The waves of a phase follow one another; within them, only absent appliances delay nobody. */
+/** The waves of a phase follow one another; within them, only absent appliances delay no others. */
 function openTargetsOf({ currentPhase, targets }: Pick<MxedgeUpgradeNow, 'currentPhase' | 'targets'>) {
   const unsettled = targets.filter(({ phase, state }) => phase === currentPhase && state !== 'deferred')
   const wave = Math.min(...unsettled.map((target) => target.wave))

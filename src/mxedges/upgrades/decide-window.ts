@@ -3,7 +3,9 @@ import { beginsWithin } from '../../rollout/decide-window.ts'
 import type { MxedgeUpgradeOptions, TargetRules } from './target.ts'
 import type { MxedgeStep, MxedgeUpgradePlan, PlaceWindows } from './upgrade.ts'
 
-/** Returns how long an appliance may take to install the steps: each may take it away for as long as a step is awaited. */
+/**
+ * Returns how long an appliance may take to install the steps: during each it may be away for the step's time limit.
+ */
 export function installMs(
   steps: readonly MxedgeStep[],
   { reconnectMs }: Pick<MxedgeUpgradeOptions, 'reconnectMs'>,

@@ -4,7 +4,7 @@ import type { MxedgeUpgradeOptions } from './target.ts'
 
 const MINUTE_MS = 60_000
 
-/** Those of devices; a machine takes longer than an access point to install a distribution and to boot. */
+/** As for devices; a machine takes longer than an access point to install a distribution and to boot. */
 export const defaultMxedgeUpgradeOptions: MxedgeUpgradeOptions = {
   ...defaultRolloutOptions,
   answerMs: answerLimitsMs,

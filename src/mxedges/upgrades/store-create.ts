@@ -14,7 +14,7 @@ import {
   terminalStates,
 } from './upgrade.ts'
 
-/** Where an upgrade looks for appliances. Null: there is no such limit. */
+/** The limits of an upgrade's candidates. Null: no such limit. */
 export interface CandidateFilter {
   readonly siteId: string | null
   readonly ids: readonly string[] | null
@@ -72,7 +72,7 @@ export interface NewUpgrade {
   readonly counts: MxedgeTargetCounts
   readonly notes: readonly MxedgeUpgradeNote[]
   readonly startAt: Date
-  /** Which further appliances it takes in; null: none. */
+  /** The filter for appliances that may join; null: none. */
   readonly joining: Readonly<Record<string, unknown>> | null
   /** When it looks for them, in service time; null: never. */
   readonly includeDueMs: number | null
@@ -118,7 +118,7 @@ export async function replaceUpgrade(tx: Tx, scope: InOrg, upgrade: NewUpgrade, 
   noteChanges(tx, 'mxedge_upgrade', [{ orgId: scope.orgId, id: upgrade.id }])
 }
 
-/** Deletes the targets of a locked upgrade that is planned anew, so that it may choose the same appliances again. */
+/** Deletes the targets of a locked upgrade before it is planned again, so that it may choose the same appliances. */
 export async function deleteTargets(tx: Tx, scope: InOrg, id: string): Promise<void> {
   await tx.deleteFrom('mxedgeUpgradeTarget').where('orgId', '=', scope.orgId).where('upgradeId', '=', id).execute()
 }

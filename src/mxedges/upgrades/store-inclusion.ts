@@ -22,7 +22,7 @@ export function listDueInclusions(
     .execute()
 }
 
-/** Locks an upgrade that runs and looks for further appliances; another worker may have looked meanwhile. */
+/** Locks an upgrade that runs and searches for appliances to join; another worker may have searched concurrently. */
 export function lockIncluding(
   tx: Tx,
   scope: InOrg,
@@ -93,7 +93,7 @@ export async function findExtent(
   return rows[0] ?? { imageIds: [], lastOrdinal: 0, lastWave: 0 }
 }
 
-/** Writes the targets that join a locked upgrade, and what it becomes. */
+/** Writes the targets that join a locked upgrade, and the changed upgrade. */
 export async function insertIncluded(
   tx: Tx,
   scope: InOrg,

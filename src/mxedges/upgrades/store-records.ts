@@ -43,7 +43,7 @@ function selectItems(reader: Reader, scope: SitesScope) {
       .select(['orgId', 'id', 'siteId', 'status', 'stopping', 'stopReason', 'hold', 'currentPhase'])
       .select(['gatePassed', 'phaseOpenedMs', 'counts', 'hardFailures', 'upgradedByPhase', 'startAt', 'createdAt'])
       .select(['finishedAt', 'waitsUntil', sql<MxedgeUpgrade['request']>`request - 'mxedge_ids'`.as('request')])
-      // There may be windows of ten thousand sites.
+      // Omitted, because there may be windows of ten thousand sites.
       .select(sql<MxedgeUpgrade['plan']>`plan - 'windows'`.as('plan'))
   )
 }
@@ -97,7 +97,7 @@ export async function pauseUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, hold: U
   noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])
 }
 
-/** Resumes a locked upgrade that is held. */
+/** Resumes a locked upgrade that is paused. */
 export async function resumeUpgrade(tx: Tx, { orgId, id }: MxedgeUpgrade, nowMs: number): Promise<void> {
   await tx.updateTable('mxedgeUpgrade').set(resumedAt(nowMs)).where('orgId', '=', orgId).where('id', '=', id).execute()
   noteChanges(tx, 'mxedge_upgrade', [{ orgId, id }])

@@ -48,7 +48,7 @@ export async function beginTargetRuns(
   })
 }
 
-/** Lets a locked upgrade go on. */
+/** Makes a locked upgrade continue. */
 export async function reopenUpgrade(
   tx: Tx,
   { orgId, id }: Pick<MxedgeUpgrade, 'orgId' | 'id'>,

@@ -10,7 +10,7 @@ import type { MxedgeUpgradeChange, MxedgeUpgradeNow } from './decide-upgrade.ts'
 import type { MxedgeTargetNow, StepCommand, TargetChange } from './target.ts'
 import { inFlightStates, terminalStates } from './upgrade.ts'
 
-/** Matches upgrades that have begun, that are to begin, or that somebody has stopped before. */
+/** Matches upgrades that have begun or are due to begin, and those that were stopped earlier. */
 const isRunning = (now: Date) => sql<boolean>`finished_at is null
   and (phase_opened_ms is not null or start_at <= ${now} or stopping is not null)`
 

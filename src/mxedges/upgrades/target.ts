@@ -8,16 +8,16 @@ export interface ApplianceNow {
   readonly link: DeviceLink
   /** When its connection was opened; null without one. */
   readonly connectedMs: number | null
-  /** Another appliance may register, or has registered, in its place since the upgrade was planned. */
+  /** True if another appliance may register, or has registered, in its place since the upgrade was planned. */
   readonly isReplaced: boolean
-  /** It has left the site whose upgrade this is. */
+  /** True if it has left the site of the upgrade. */
   readonly hasLeft: boolean
   readonly clusterId: string | null
-  /** Its agent can download a package before it installs it. */
+  /** True if its agent can download a package before it installs it. */
   readonly canStage: boolean
-  /** The same for what an upgrade of its distribution needs. */
+  /** The same for the files of a distribution upgrade. */
   readonly canStageDistro: boolean
-  /** As it reported last. */
+  /** Its last report. */
   readonly services: readonly MxedgeService[]
   readonly distro: string | null
 }
@@ -38,7 +38,7 @@ export interface MxedgeTargetNow {
   readonly mxedgeId: string
   readonly phase: number
   readonly wave: number
-  /** Where it was when the upgrade was planned. */
+  /** Its site when the upgrade was planned. */
   readonly plannedSiteId: string | null
   readonly state: MxedgeTargetState
   readonly enteredMs: number
@@ -47,11 +47,11 @@ export interface MxedgeTargetNow {
   readonly step: number
   /** The packages of the steps before this one are downloaded, as far as the appliance needs them. */
   readonly staged: number
-  /** How many commands were queued for it. */
+  /** The number of commands that were queued for it. */
   readonly attempt: number
   /** Attempts at the present step that the appliance refused or failed. */
   readonly failedAttempts: number
-  /** Attempts at the present step that were not sent, or whose end nobody knows. */
+  /** Attempts at the present step that were not sent, or whose result is unknown. */
   readonly lostAttempts: number
   /** The next attempt is queued no earlier than this. */
   readonly retryAtMs: number | null
@@ -66,7 +66,7 @@ export interface TargetChange extends Pick<
   'state' | 'steps' | 'step' | 'staged' | 'failedAttempts' | 'lostAttempts' | 'retryAtMs'
 > {
   readonly reason: string | null
-  /** The step that is commanded with it, to be downloaded in the state `downloading`, or else to be done; null: none. */
+  /** The step to command: to download in the state `downloading`, otherwise to install; null: none. */
   readonly order: MxedgeStep | null
 }
 
@@ -89,7 +89,7 @@ export interface MxedgeUpgradeOptions extends Pick<
 > {
   /** How long a connected appliance has to answer a command whose connection was lost. */
   readonly answerMs: Readonly<Record<'download' | 'distroDownload' | 'service' | 'distro', number>>
-  /** How long an appliance that was commanded may be away. */
+  /** How long a commanded appliance may be away. */
   readonly reconnectMs: { readonly service: number; readonly distro: number }
 }
 
@@ -98,17 +98,17 @@ export interface TargetRules {
   readonly options: MxedgeUpgradeOptions
   /** No new command is queued; attempts in flight may end. */
   readonly stopping: boolean
-  /** The same, until somebody resumes the upgrade. */
+  /** The same, until a person resumes the upgrade. */
   readonly held: boolean
   /** The target's phase has begun: it may download. */
   readonly isPhaseOpen: boolean
   /** The target's phase and wave have begun: it may install. */
   readonly isOpen: boolean
-  /** No other member of its cluster is in flight. */
+  /** True if no other member of its cluster is in flight. */
   readonly isClusterFree: boolean
-  /** After this time absent appliances are given up. Null: not set yet. */
+  /** The time after which the upgrade gives up absent appliances. Null: not set yet. */
   readonly offlineDeadlineMs: number | null
-  /** Until this time absent appliances may still be on their way back, after a start of the service. */
+  /** The time until which absent appliances may still be reconnecting, after a start of the service. */
   readonly graceUntilMs: number
   /**
    * Returns when an appliance that needs so long may begin, so that it ends in a maintenance window of its site; null:

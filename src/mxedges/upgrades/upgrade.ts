@@ -4,16 +4,16 @@ import type { PhaseGate } from '../../rollout/rollout.ts'
 /** Terminal states never change. */
 export const terminalStates = ['upgraded', 'failed', 'skipped', 'cancelled'] as const
 
-/** The appliance runs what it ran before the present step. */
+/** The appliance runs the version from before the present step. */
 export const waitingStates = ['planned', 'deferred', 'downloading', 'downloaded'] as const
 
-/** The appliance was told to install, and whether its step has succeeded is not known yet. */
+/** The appliance was commanded to install, and the success of its step is not yet known. */
 export const inFlightStates = ['commanded', 'unconfirmed', 'verifying'] as const
 
 /**
- * `deferred`: the appliance is absent; it delays nobody. `downloading`: it was told to download a package. `downloaded`:
- * it has the packages of all its steps. `unconfirmed`: the connection was lost with the command. `verifying`: the command
- * is done, and the appliance has to report the version.
+ * `deferred`: the appliance is absent; it delays no others. `downloading`: it was commanded to download a package.
+ * `downloaded`: it has the packages of all its steps. `unconfirmed`: the connection was lost with the command.
+ * `verifying`: the command is done, and the appliance has to report the version.
  */
 export type MxedgeTargetState =
   | (typeof waitingStates)[number]
@@ -47,17 +47,17 @@ export function isInFlight(state: MxedgeTargetState): boolean {
   return inFlight.has(state)
 }
 
-/** One command to an appliance, with what it reports before and after. */
+/** One command to an appliance, with its report before and after. */
 export type MxedgeStep = ServiceStep | DistroStep
 
 export interface ServiceStep {
   readonly service: string
-  /** What the service reported when the step was planned, or commanded; null: it was not installed. */
+  /** The version that the service reported when the step was planned, or commanded; null: it was not installed. */
   readonly from: string | null
   readonly to: string
   /** The firmware image that is the package. */
   readonly image_id: string
-  /** Whether `to` may be lower than the version that the service runs. */
+  /** True if `to` may be lower than the version that the service runs. */
   readonly allow_downgrade: boolean
 }
 
@@ -77,13 +77,13 @@ export interface MxedgeTargetRun {
   readonly retried_by: string
 }
 
-/** A target keeps no more of its earlier runs. */
+/** The maximum number of earlier runs that a target stores. */
 export const MAX_RUNS = 10
 
-/** How an upgrade proceeds, fixed before its start. The rows of the targets say which appliance is in which phase. */
+/** The course of an upgrade, fixed before its start. The rows of the targets contain the phase of each appliance. */
 export interface MxedgeUpgradePlan {
   readonly strategy: string
-  /** How many phases there are, empty ones included. */
+  /** The number of phases, including empty ones. */
   readonly phases: number
   readonly phase_sizes: readonly number[]
   /** By phase; null: no phase has a gate. */
@@ -92,7 +92,7 @@ export interface MxedgeUpgradePlan {
   readonly max_failure_percentage: number | null
   /** Targets without those that were skipped when planning: the base of the percentage. */
   readonly planned: number
-  /** Of each site with maintenance windows. Absent: none has. */
+  /** The windows of each site with maintenance windows. Absent: none has any. */
   readonly windows?: readonly PlaceWindows[]
 }
 
@@ -105,7 +105,7 @@ export interface PlaceWindows {
 
 export type MxedgeUpgradeStatus = 'queued' | 'upgrading' | 'completed' | 'failed' | 'cancelled'
 
-/** What was left out or has no effect; without an id it concerns the whole upgrade. */
+/** A candidate that was left out, or an option without effect; without an id it concerns the whole upgrade. */
 export interface MxedgeUpgradeNote {
   readonly mxedge_id?: string
   readonly reason: string

@@ -18,12 +18,12 @@ import type { MxedgeUpgradeOptions } from './target.ts'
 const POLL_MS = 1000
 /** Agents come in bursts; a burst shares a round. */
 const MIN_GAP_MS = 100
-/** After a round that failed. */
+/** The pause after a failed round. */
 const REST_MS = 10_000
 
 /**
- * Drives the upgrades of edge appliances. Any number of processes may run it: a round holds the rows of the upgrades of
- * its organization locked.
+ * Drives the upgrades of edge appliances. Any number of processes may run it: a round locks the rows of the upgrades of
+ * its organization.
  */
 export function startMxedgeUpgrades(ctx: Context, options: MxedgeUpgradeOptions): Poller {
   const restingUntilMs = new Map<string, number>()
@@ -74,7 +74,7 @@ async function advanceRound(tx: Tx, scope: OrgScope, at: RoundNow): Promise<bool
   const upgrades = await lockRunningUpgrades(tx, scope, at.now)
   if (upgrades.length === 0) return false
   let rounds = await decideRounds(tx, scope, upgrades, at)
-  // What has changed since the targets were read shows in the next look, and is locked then.
+  // Changes since the targets were read appear in the next read, and are then locked.
   while (!(await lockOrdered(tx, scope, rounds))) rounds = await decideRounds(tx, scope, upgrades, at)
   await applyRounds(tx, scope, rounds, { ...at, busyClusters: new Set() })
   return rounds.some(({ decision }) => decision.isDue)
@@ -103,7 +103,7 @@ async function decideRounds(
   return rounds
 }
 
-/** Locks the appliances that the rounds command. @returns False if one of them is no longer what the rounds have seen. */
+/** Locks the appliances that the rounds command. @returns False if one of them has changed since the rounds read it. */
 async function lockOrdered(tx: Tx, scope: OrgScope, rounds: readonly DecidedRound[]): Promise<boolean> {
   const ordered = rounds.flatMap(({ decision }) => decision.steps.filter(({ order }) => order !== null))
   if (ordered.length === 0) return true
