@@ -8,7 +8,7 @@ export const logFilters = {
   message: part(),
 }
 
-/** What audit records answer, those of organizations and of accounts alike. */
+/** The fields of audit records, for organizations and accounts. */
 export const selfLogSorts = [
   'timestamp',
   'id',

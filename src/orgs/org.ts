@@ -20,7 +20,7 @@ export interface SiteDocument extends OrgDocument {
   readonly timezone: string
 }
 
-/** Merges a client's body into what is stored; `before` is null on creation. */
+/** Merges a client's body into the stored document; `before` is null on creation. */
 export function mergeOrg(before: Org | null, body: Document): OrgDocument {
   const merged = mergeDocument({ ...before?.doc, name: before?.name }, body)
   return { name: requireName(merged), doc: omitFields(merged, [...readOnlyOf('Org'), 'name']) }

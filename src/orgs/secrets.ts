@@ -3,7 +3,7 @@ import type { Document } from '../platform/document.ts'
 import { isObject } from '../platform/is-object.ts'
 import { isSecret, isUrl } from '../platform/sealing/secret-names.ts'
 
-/** Which secrets an answer shows: all, or only those that the request itself has written. */
+/** The secrets that an answer shows: all, or only those that the request itself has written. */
 export type Reveal = 'all' | { readonly written: Document }
 
 export function presentSecrets(document: Document, reveal: Reveal): Document {
@@ -12,8 +12,8 @@ export function presentSecrets(document: Document, reveal: Reveal): Document {
 
 /**
  * Returns the document without secrets, for the audit log and for callers who may not see them. It drops texts whose
- * names say that they are secrets, and logins in addresses, at any depth.
- * @param written Its values are kept where the document has the same in the same place.
+ * names mark them as secrets, and logins in addresses, at any depth.
+ * @param written Its values remain if the document has the same values in the same place.
  */
 export function omitSecrets(document: Document, written: Document = {}): Record<string, unknown> {
   return Object.fromEntries(

@@ -30,7 +30,7 @@ export interface SettingDocument {
 
 /**
  * Clients write settings as one document with any number of networks, port profiles, ACL tags and command lists. No
- * list answers such documents, so they may be larger than others.
+ * list returns such documents, so they may be larger than others.
  */
 const MAX_SETTING_BYTES = 1024 * 1024
 
@@ -64,7 +64,7 @@ function asDocument(value: unknown): Document {
 }
 
 /**
- * Settings that a site takes from its organization unless it has its own; the others apply to the organization alone.
+ * Settings that a site inherits from its organization unless it has its own; the others apply to the organization only.
  * Source: the members that both have in the contract.
  */
 const inherited: ReadonlySet<string> = new Set([
@@ -102,7 +102,7 @@ export function cloneSetting(doc: Document): Record<string, unknown> {
   return isObject(installer) ? { ...copy, installer: omitFields(installer, ['extra_site_ids']) } : copy
 }
 
-/** What admins with the role `installer` may work on besides recently claimed devices. */
+/** The objects that admins with the role `installer` may change besides recently claimed devices. */
 export interface InstallerSetting {
   readonly allowAllDevices: boolean
   readonly allowAllSites: boolean
@@ -123,7 +123,7 @@ export function installerSettingOf({ installer }: SettingDocument): InstallerSet
   }
 }
 
-/** Minutes that a device must be away before an event says so. */
+/** The minutes that a device must be away before an event reports it. */
 export const updownFields = [
   'ap_updown_threshold',
   'device_updown_threshold',
@@ -132,7 +132,8 @@ export const updownFields = [
 ] as const
 
 /**
- * Returns how many minutes a device of a type must be away before an event says so. @param derived See deriveSetting().
+ * Returns how many minutes a device of a type must be away before an event reports it. @param derived See
+ * deriveSetting().
  */
 export function updownMinutesOf(derived: Document, type: 'ap' | 'switch' | 'gateway'): number {
   const minutes = derived[`${type}_updown_threshold`] ?? derived['device_updown_threshold']
@@ -157,7 +158,7 @@ const MIN_LENGTH = 8
 
 /**
  * Combines the policies of several organizations; for each rule the strictest wins. Without any, the service's minimum
- * holds.
+ * applies.
  */
 export function strictestPolicy(settings: readonly SettingDocument[]): PasswordPolicy {
   const policies = settings.flatMap(({ password_policy: policy }) => (policy?.enabled === true ? [policy] : []))
@@ -167,7 +168,7 @@ export function strictestPolicy(settings: readonly SettingDocument[]): PasswordP
   }
 }
 
-/** Returns what the settings demand of the people who use the organization; null: nothing. */
+/** Returns the demands of the settings on the people who use the organization; null: none. */
 export function accessPolicyOf({
   password_policy: rules,
   ui_idle_timeout: minutes,

@@ -47,7 +47,7 @@ export async function upsertSetting(
     .executeTakeFirstOrThrow()
 }
 
-/** Combines what all organizations of the admin demand of a new password. */
+/** Combines the demands of all organizations of the admin on a new password. */
 export async function passwordPolicyOf(reader: Reader, adminId: string): Promise<PasswordPolicy> {
   const rows = await reader
     .selectFrom('orgSetting')
@@ -62,7 +62,7 @@ export async function hidesSecrets(reader: Reader, scope: InOrg): Promise<boolea
   return (await findPart(reader, scope, ['api_policy'])).api_policy?.no_reveal === true
 }
 
-/** Returns what the role `installer` may work on; the defaults where nothing is set. */
+/** Returns the objects that the role `installer` may change; the defaults if nothing is set. */
 export async function findInstallerSetting(reader: Reader, scope: InOrg): Promise<InstallerSetting> {
   return installerSettingOf(await findPart(reader, scope, ['installer']))
 }
@@ -86,7 +86,7 @@ export function readerOfThresholds(
 
 /**
  * Reads the maintenance windows of sites, with two queries.
- * @param siteIds Null stands for the organization itself.
+ * @param siteIds Null represents the organization itself.
  * @returns By site; sites without windows are left out.
  */
 export async function listWindows<S extends string | null>(
@@ -141,7 +141,10 @@ async function findPart(
   return row?.doc ?? {}
 }
 
-/** Selects some fields of settings alone: the others may have a hundred kilobytes. Their schema was checked when they were stored. */
+/**
+ * Selects only some fields of settings: the others may have a hundred kilobytes. Their schema was checked when they
+ * were stored.
+ */
 function partOfDocument<T = SettingDocument>(fields: readonly string[]): RawBuilder<T> {
   return sql<T>`(select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(doc) where key = ${anyOf(fields)})`
 }

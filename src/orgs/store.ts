@@ -28,7 +28,7 @@ export async function insertOrg(tx: Tx, scope: OrgScope, { name, doc, at }: OrgC
     .executeTakeFirstOrThrow()
 }
 
-/** Counts the organizations that the account has created, until `tx` ends: nobody else can add one. */
+/** Counts the organizations that the account has created; until `tx` ends no other transaction can add one. */
 export async function lockOrgCount(tx: Tx, adminId: string): Promise<number> {
   await tx.selectFrom('admin').select('id').where('id', '=', adminId).forNoKeyUpdate().execute()
   return countRows(tx.selectFrom('org').where('createdBy', '=', adminId))
@@ -48,14 +48,14 @@ export async function lockOrg(tx: Tx, scope: InOrg): Promise<Org> {
 }
 
 /**
- * Lets one transaction at a time add what the organization has a limited number of, or what has a name that only one
- * may have. Call it before locking anything in the organization; other changes go on.
+ * Serializes transactions that add objects with a limit or a unique name in the organization. Call it before locking
+ * anything in the organization; other changes are not blocked.
  */
 export async function lockAdditions(tx: Tx, { orgId }: InOrg): Promise<void> {
   await tx.selectFrom('org').select('id').where('id', '=', orgId).forNoKeyUpdate().execute()
 }
 
-/** Keeps the organization from being deleted until `tx` ends. Call it before locking anything in it. */
+/** Prevents the deletion of the organization until `tx` ends. Call it before locking anything in it. */
 export async function shareOrg(tx: Tx, scope: InOrg): Promise<void> {
   const org = await tx.selectFrom('org').select('id').where('id', '=', scope.orgId).forKeyShare().executeTakeFirst()
   if (org === undefined) throw notFound(scope.orgId)

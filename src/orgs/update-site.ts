@@ -10,7 +10,7 @@ import { type Site, lockSite, updateSite as writeSite } from './store-sites.ts'
 
 export interface SiteUpdate {
   readonly body: Document
-  /** True if the caller may change the site's groups, which decide who may do what in it. */
+  /** True if the caller may change the site's groups, which decide the privileges of others in it. */
   readonly mayRegroup: boolean
 }
 

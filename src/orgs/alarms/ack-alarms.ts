@@ -7,7 +7,7 @@ import { type Tx, inTx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 
 /**
- * Says that somebody takes care of alarms. Those that somebody has acknowledged before are left as they are.
+ * Acknowledges alarms. Those that are already acknowledged are left unchanged.
  * @throws AppError not_found for an alarm that the scope does not have.
  */
 export function acknowledge(
@@ -25,7 +25,7 @@ export function acknowledge(
 }
 
 /**
- * Takes the acknowledgments of alarms back.
+ * Withdraws the acknowledgments of alarms.
  * @throws AppError not_found for an alarm that the scope does not have.
  */
 export function unacknowledge(ctx: Context, scope: SitesScope, chosen: ChosenAlarms): Promise<void> {

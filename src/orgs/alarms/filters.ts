@@ -1,7 +1,7 @@
 import { alarmGroups, alarmSeverities } from '../../events/alarms/alarm-types.ts'
 import { choice, flag, id, part, text } from '../../http/filters.ts'
 
-/** Groups that clients ask for and that no alarm has: asking for them finds nothing. */
+/** Groups that clients request but no alarm has: a search for them finds nothing. */
 const groupsOfClients = ['certificate_expiry', 'marvis']
 
 export const siteAlarmFilters = {

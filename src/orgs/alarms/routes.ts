@@ -25,7 +25,9 @@ const tag = { org: 'Orgs Alarms', site: 'Sites Alarms' } as const
 const one = { alarm_id: Uuid }
 const twins = <Org extends string, Site extends string>(ofOrg: Org, ofSite: Site) => ({ org: ofOrg, site: ofSite })
 
-/** What needs attention. Source: the published interface, Orgs Alarms, Sites Alarms; contract, Constants Events. */
+/**
+ * Problems that need attention. Source: the published interface, Orgs Alarms, Sites Alarms; contract, Constants Events.
+ */
 export const alarmOperations: Operation[] = [
   searchOperation({
     id: twins('searchOrgAlarms', 'searchSiteAlarms'),

@@ -43,8 +43,8 @@ export function installerSite(path: string): At<InstallerAtSite> {
 }
 
 /**
- * Every installer is limited to recently claimed devices. Sites are limited only for callers who have nothing but the
- * role: a privilege that names sites, or that allows writing, is limit enough.
+ * Every installer is limited to recently claimed devices. Sites are limited only for callers with no other privilege
+ * than the role: a privilege that names sites, or that allows writing, already sets the limit.
  * @throws AppError as authorize().
  */
 async function authorizeInstaller(ctx: Context, caller: Caller, orgId: string): Promise<Installer> {

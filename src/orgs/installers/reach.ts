@@ -3,7 +3,7 @@ import type { InstallerSetting } from '../setting.ts'
 
 const DAY_MS = 86_400_000
 
-/** What an operation under /installer may touch. */
+/** The objects that an operation under /installer may access. */
 export interface Installer {
   readonly scope: SitesScope
   readonly reach: Reach
@@ -13,7 +13,7 @@ export interface Installer {
 
 /** The part of an installer's scope that they may work on under /installer. */
 export interface Reach {
-  /** Only devices claimed at or after this time. */
+  /** Limits devices to those claimed at or after this time. */
   readonly claimedSince: Date
   /** True if older devices count too. */
   readonly allDevices: boolean
@@ -27,7 +27,7 @@ export interface ReachedSites {
 }
 
 /**
- * @param unlimited True if every site of the scope counts, whatever the setting says, because the privilege names these
+ * @param unlimited True if every site of the scope counts, whatever the setting, because the privilege names these
  *   sites or allows writing anyway.
  */
 export function reachOf(

@@ -18,7 +18,7 @@ export interface SiteGroupContent {
   readonly siteIds: readonly string[] | null
 }
 
-/** Merges a client's body into what is stored; `before` is null on creation. */
+/** Merges a client's body into the stored group; `before` is null on creation. */
 export function mergeSiteGroup(before: SiteGroup | null, body: Document): SiteGroupContent {
   const merged = mergeDocument({ ...before?.doc, name: before?.name }, body)
   const { name } = merged

@@ -13,8 +13,8 @@ import type { SiteGroup } from './site-group.ts'
 type SiteGroupRow = Selectable<SiteGroupTable>
 
 /**
- * Selects groups with their sites. A caller who may see only some sites sees the groups of these sites, and no other
- * site in them.
+ * Selects groups with their sites. A caller who may see only some sites sees the groups of these sites, and only these
+ * sites in them.
  */
 function groupsOf(scope: SitesScope, id: string | null): RawBuilder<SiteGroup> {
   const { orgId, siteIds } = scope
@@ -89,7 +89,7 @@ export interface Membership {
 
 /**
  * Updates `sitegroup_ids` of the organization's sites so that exactly these sites are in the group. Sites are locked in
- * the order of their ids; sites that need no change keep their row.
+ * the order of their ids; unchanged sites are not written.
  * @throws AppError not_found for a site that the organization does not have.
  */
 export async function updateMembers(tx: Tx, scope: OrgScope, { groupId, siteIds, at }: Membership): Promise<void> {

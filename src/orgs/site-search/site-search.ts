@@ -15,7 +15,7 @@ export interface FoundSite {
   readonly wifiEnabled: boolean
 }
 
-/** Where a site's settings say that a feature is on, and whether it is on where they say nothing. */
+/** The place of a feature's flag in a site's settings, and its default. */
 export const flagSettings = {
   analytic_enabled: { path: ['analytic', 'enabled'], otherwise: false },
   app_waking: { path: ['rtsa', 'app_waking'], otherwise: false },

@@ -19,7 +19,7 @@ import {
 } from './site-search.ts'
 
 /**
- * Selects sites with their flags as columns. Of the settings here, only `auto_upgrade` is also taken from the
+ * Selects sites with their flags as columns. Among these settings, only `auto_upgrade` is inherited from the
  * organization.
  */
 function everySite(scope: SitesScope): RawBuilder<unknown> {

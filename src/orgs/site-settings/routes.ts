@@ -46,7 +46,7 @@ export const siteSettingOperations: Operation[] = [
       const setting = await findSiteSetting(ctx.db, scope)
       const ofOrg = (await findSetting(ctx.db, scope))?.doc ?? {}
       const reveals = await revealsSecrets(ctx, caller, scope)
-      // A caller who may write in this site only does not see the organization's secrets.
+      // A caller who may write only in this site does not see the organization's secrets.
       const doc = deriveSetting(
         reveals && may(caller, { orgId: scope.orgId }, 'write') ? ofOrg : omitSecrets(ofOrg),
         reveals ? (setting?.doc ?? {}) : omitSecrets(setting?.doc ?? {}),

@@ -3,7 +3,7 @@ import { type Reader, type Tx } from '../../platform/db.ts'
 import { documentText } from '../../platform/sealing/document-column.ts'
 import type { SiteSetting } from '../store-setting.ts'
 
-/** Undefined while the site has no settings of its own. */
+/** Undefined while the site has no settings. */
 export async function findSiteSetting(reader: Reader, scope: SiteScope): Promise<SiteSetting | undefined> {
   return reader
     .selectFrom('siteSetting')

@@ -22,7 +22,7 @@ import {
 
 const tag = { org: 'Orgs Events', site: 'Sites Events' } as const
 
-/** What the service itself has to say. Source: contract, Orgs Events, Sites Events and Constants Events. */
+/** Events of the service itself. Source: contract, Orgs Events, Sites Events and Constants Events. */
 export const systemEventOperations: Operation[] = [
   searchOperation({
     id: 'searchOrgEvents',

@@ -103,7 +103,7 @@ describe('findOpening', () => {
   ])('a window that $what', ({ zone, from, window, opens, minutes }) => {
     expect(open([window], zone, from)).toBe(opens)
     expect(open([window], zone, from, minutes)).toBe(opens)
-    // On that day it is not longer.
+    // The window is not longer on that day.
     expect(open([window], zone, from, minutes + 1)).not.toBe(opens)
   })
 

@@ -79,8 +79,8 @@ function spansOf(windows: readonly MaintenanceWindow[], day: number, clock: IANA
 }
 
 /**
- * Returns when the clock first shows a time or a later one: if it shows the time twice, the first time; if it is set
- * forward over the time, the moment at which it is.
+ * Returns when the clock first shows the given time or a later one: if it shows the time twice, the first time; if it
+ * is set forward over the time, the moment of that change.
  * @param localMs The reading of the clock, as if it were UTC.
  */
 function instantOf(localMs: number, clock: IANAZone): number {
@@ -128,7 +128,7 @@ export function minutesOf(time: string): number {
   return hours * 60 + minutes
 }
 
-/** For people: `mon, tue 22:00-04:00`. */
+/** Describes windows for people: `mon, tue 22:00-04:00`. */
 export function describeWindows(windows: readonly MaintenanceWindow[]): string {
   return windows.map(({ days, start, end }) => `${days?.join(', ') ?? 'daily'} ${start}-${end}`).join('; ')
 }
