@@ -12,7 +12,9 @@ import { lockDevicesOnMap, placeDevices } from '../devices/store-placement.ts'
 /** The place of a device that is on no map. Height and orientation belong to the device and stay. */
 export const NO_PLACE = { map_id: null, x: null, y: null }
 
-/** Its devices are on no map afterwards; its picture is removed after the commit. @throws AppError not_found. */
+/**
+ * Deletes a map. Its devices are then on no map; its picture is removed after the commit. @throws AppError not_found.
+ */
 export async function deleteMap(
   ctx: Context,
   scope: SiteScope,

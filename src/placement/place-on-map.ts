@@ -22,8 +22,8 @@ export interface MapSettingReport {
 }
 
 /**
- * Puts devices of the site on a map. A device from another map has no position yet, because positions count in the
- * pixels of their own map.
+ * Puts devices of the site on a map. A device from another map has no position yet, because positions are in pixels of
+ * their own map.
  * @throws AppError not_found for the map; invalid for MACs that no device of the site has.
  */
 export function placeOnMap(ctx: Context, scope: SiteScope, { mapId, macs }: MapSetting): Promise<MapSettingReport> {
@@ -58,7 +58,7 @@ function isOn(mapId: string, { map_id }: Record<string, unknown>): boolean {
   return typeof map_id === 'string' && map_id.toLowerCase() === mapId
 }
 
-/** Returns the fields of a device's document that say where it is. */
+/** Returns the fields of a device's document that contain its position. */
 export function placeOf(doc: Record<string, unknown>): Record<string, unknown> {
   const { map_id, x, y } = doc
   return Object.fromEntries(Object.entries({ map_id, x, y }).filter(([, value]) => value !== undefined))

@@ -33,7 +33,7 @@ export function transformPoint({ x, y }: Point, { rotationDegrees, scale, x: mov
 
 function round(value: number): number {
   if (!(Math.abs(value) <= FARTHEST)) throw invalidField('transform', `moves something by more than ${FARTHEST} pixels`)
-  // Adding zero turns -0 into 0, which JSON can't tell apart.
+  // Adding zero turns -0 into 0, because JSON does not distinguish them.
   return Math.round(value * PRECISION) / PRECISION + 0
 }
 

@@ -83,7 +83,7 @@ async function getMap(ctx: Context, scope: SiteScope, mapId: string): Promise<Si
   return map
 }
 
-/** Returns what the quota needs to know about a picture of the map. */
+/** Returns the data of a map's picture that the quota needs. */
 function roomOf({ orgId, imageBytes, thumbnailBytes }: SiteMap): NewUpload {
   return { orgId, replacedBytes: imageBytes + thumbnailBytes }
 }

@@ -15,7 +15,7 @@ export interface Bundle {
 
 /** A project with surveys has a few thousand. */
 const MAX_ENTRIES = 10_000
-/** Names, comments and further fields of all entries are held in memory and not compressed. */
+/** Names, comments and further fields of all entries are held in memory, uncompressed. */
 const MAX_DIRECTORY_BYTES = 4 * 1024 * 1024
 /** Bounds the unpacked size of all entries that are read: a small file may expand enormously. */
 const MAX_TOTAL_BYTES = 512 * 1024 * 1024
@@ -71,7 +71,7 @@ function bundleOf(zip: ZipFile, entries: ReadonlyMap<string, Entry>): Bundle {
   }
 }
 
-/** The reader stops an entry that is longer than declared, and one whose data does not fit its method. */
+/** The reader stops at an entry that is longer than declared, and at one whose data does not match its method. */
 async function* unpacked(name: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* body
@@ -80,10 +80,10 @@ async function* unpacked(name: string, body: AsyncIterable<Buffer>): AsyncGenera
   }
 }
 
-/** A document is parsed in one go, which blocks the process meanwhile. */
+/** A document is parsed in one step, which blocks the process. */
 const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
 
-/** Returns a document of the bundle; undefined where it has none of that name. @throws AppError invalid. */
+/** Returns a document of the bundle; undefined if it has none of that name. @throws AppError invalid. */
 export async function readDocument(bundle: Bundle, name: string): Promise<unknown> {
   if (!bundle.names.includes(name)) return undefined
   const content = await text(await bundle.open(name, MAX_DOCUMENT_BYTES))

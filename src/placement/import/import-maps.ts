@@ -41,7 +41,7 @@ export interface ImportRequest {
 export interface ImportReport {
   readonly siteId: string
   readonly imported: readonly KeptFloor[]
-  /** Floors without access points, if the request asked only for floors with some. */
+  /** Floors without access points, if the request selected only floors with some. */
   readonly skipped: readonly Floor[]
   readonly aps: readonly ApReport[]
   readonly assigned: number

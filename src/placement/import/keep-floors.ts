@@ -22,8 +22,8 @@ export interface KeptFloor extends ImportedFloor {
 }
 
 /**
- * Stores one picture after the other, because decoding all at once would need too much memory. Removes all of them when
- * it throws; otherwise the caller releases their reservations.
+ * Stores one picture after the other, because decoding all at the same time would need too much memory. Removes all of
+ * them when it throws; otherwise the caller releases their reservations.
  */
 export async function keepFloors(
   files: ImageFiles,

@@ -28,7 +28,7 @@ export interface ApReport {
 }
 
 export interface PlacementPlan {
-  /** One for each access point, in their order. */
+  /** One report for each access point, in their order. */
   readonly reports: readonly ApReport[]
   readonly placements: readonly Placement[]
   /** Devices of the inventory that join the site. */
@@ -46,7 +46,7 @@ export interface PlacementInput {
   readonly wish: ImportWish
 }
 
-/** Returns what to look for: MACs in the organization, and names at the site. */
+/** Returns the names to search for: MACs in the organization, and names at the site. */
 export function namesOf(accessPoints: readonly PlannedAp[], wish: ImportWish): DeviceNames {
   const macs = accessPoints.map((ap) => macOf(ap, wish))
   const names = accessPoints.filter((_ap, index) => macs[index] === null).map(({ name }) => name)

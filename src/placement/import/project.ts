@@ -13,7 +13,7 @@ export interface Floor {
   readonly picture: string | null
   /** Why there is no picture. */
   readonly note: string | null
-  /** In the units of the positions; null where positions are pixels of the picture. */
+  /** In the units of the positions; null if positions are pixels of the picture. */
   readonly size: { readonly width: number; readonly height: number } | null
   /** The length of one of these units in metres. */
   readonly metres: number | null

@@ -6,7 +6,7 @@ import type { Floor, PlannedAp, Project } from './project.ts'
 
 /**
  * Reads a project of Ekahau (`.esx`): a zip file of JSON documents that refer to each other by id, and of pictures
- * without extensions. The format is not published; this reads what any project shows.
+ * without extensions. The format is not published; this follows what projects contain.
  */
 const open = { additionalProperties: true }
 const Id = Type.String({ format: 'uuid' })
@@ -43,7 +43,7 @@ const AccessPoints = Type.Object(
         {
           id: Type.String(),
           name: Type.Optional(Name),
-          /** False for neighbours' access points that a survey has heard. */
+          /** False for neighbours' access points that a survey detected. */
           mine: Type.Optional(Type.Boolean()),
           location: Type.Optional(
             Type.Object(
