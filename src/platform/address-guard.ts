@@ -2,9 +2,9 @@ import { isIP } from 'node:net'
 import { addressListOf } from './address-list.ts'
 
 export interface AddressPolicy {
-  /** Ranges that may be called although they are not public, such as `10.0.0.0/8`. */
+  /** Ranges of addresses that may be called although they are not public, such as `10.0.0.0/8`. */
   readonly allowCidrs: readonly string[]
-  /** For a server that only its own machine can reach: its users could call loopback anyway. */
+  /** True for a server that only its own machine can reach: its users could call loopback anyway. */
   readonly allowLoopback: boolean
 }
 

@@ -1,8 +1,8 @@
 import { wakeAfterCommit } from './wakes.ts'
 
 /**
- * What has changed, for those who watch it live. `_left`: what is no longer in a site; the id is then that of the site,
- * a slash, and that of the object.
+ * The kind of a change, for live watchers. `_left`: the object has left a site; the id is then that of the site, a
+ * slash, and that of the object.
  */
 export type ChangeKind =
   | 'device'
@@ -24,14 +24,14 @@ export interface Change {
   readonly id: string
 }
 
-/** Tells watchers about changes once `tx` has committed. A hint: they read the rows. */
+/** Notifies watchers of changes once `tx` has committed. It is a hint: they read the rows. */
 export function noteChanges(tx: object, kind: ChangeKind, objects: readonly Omit<Change, 'kind'>[]): void {
   if (objects.length === 0) return
   const hints = objects.map(({ orgId, id }) => `${kind} ${orgId} ${id}`)
   wakeAfterCommit(tx, 'changes', hints)
 }
 
-/** Parses what listeners of the wake `changes` receive. */
+/** Parses the payload of the wake `changes`. */
 export function parseChange(hint: string): Change {
   const [kind, orgId = '', id = ''] = hint.split(' ')
   return { kind: kind as ChangeKind, orgId, id }

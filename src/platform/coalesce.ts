@@ -1,8 +1,8 @@
 /**
- * Joins reads that wait at the same time into one query, and never answers with older data than the caller's own query
- * would have seen: a read joins only a batch that has not started yet. So there is nothing to invalidate, and a revoked
- * token is revoked at once.
- * @param load Reads all keys in one go; a key that is missing in its answer reads as undefined.
+ * Combines concurrent reads into one query, and never answers with older data than the caller's own query would have
+ * seen: a read joins only a batch that has not started yet. So there is nothing to invalidate, and a revoked token is
+ * revoked immediately.
+ * @param load Reads all keys in one query; a key that is missing in its answer reads as undefined.
  */
 export function coalesceReads<V>(
   load: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>,
@@ -18,7 +18,7 @@ export function coalesceReads<V>(
 /**
  * As coalesceReads(), for reads that can't be combined into one query: equal reads share one load and its answer, which
  * no caller may change. Different reads don't wait for each other.
- * @param load Knows nothing but the read. Its key is the whole read as JSON, so no answer reaches the caller of another
+ * @param load Depends on the read only. Its key is the whole read as JSON, so no answer reaches the caller of another
  *   read.
  */
 export function coalesceEqual<R extends object, V>(load: (read: R) => Promise<V>): (read: R) => Promise<V> {
@@ -76,7 +76,7 @@ function openLane<C, V>({ open, load, onIdle }: Lane<C, V>): () => Batch<C, V> {
       })
   }
 
-  /** It starts a turn later, after input that has already arrived: requests read from one poll share a batch. */
+  /** The load starts a turn later, after input that has already arrived: requests read from one poll share a batch. */
   function gather(batch: Batch<C, V>, turnsLeft: number): void {
     const before = joined
     setImmediate(() => {

@@ -4,11 +4,11 @@ import type { Logger } from './log.ts'
 import { networkOf } from './network-of.ts'
 import { createClientAddresses } from './proxy-protocol/client-addresses.ts'
 
-/** Which connections a port takes. */
+/** The connections that a port accepts. */
 export interface ConnectionPolicy {
   /** Connections that one network may have open at a time; see networkOf(). */
   readonly maxPerNetwork: number
-  /** Ranges of reverse proxies, whose connections are those of many clients and not counted. */
+  /** Address ranges of reverse proxies: their connections are those of many clients and are not counted. */
   readonly uncounted?: readonly string[]
   /** Ranges of load balancers that send PROXY headers. */
   readonly balancers?: readonly string[]
@@ -18,13 +18,13 @@ export interface ConnectionPolicy {
 export const defaultConnections: ConnectionPolicy = { maxPerNetwork: 20_000 }
 
 export interface Passage {
-  /** Takes the connection of a client with this address. */
+  /** Admits the connection of a client with this address. */
   readonly enter: (address: string) => void
   /** Called after the connection of a network that has too many was closed. */
   readonly refuse?: (address: string) => void
 }
 
-/** What stands between a port and whatever serves its connections. */
+/** The gate between a port and the server of its connections. */
 export interface ConnectionGate {
   pass(socket: Socket, passage: Passage): void
   /** Returns the address of the client of a connection that has passed, or of the TLS socket upon it; null if it is closed. */
@@ -36,7 +36,10 @@ interface Network {
   hasWarned: boolean
 }
 
-/** Bounds what a single network occupies: sockets cost memory and descriptors before their peer has proved anything. */
+/**
+ * Bounds the connections of a single network: sockets cost memory and descriptors before their peer has proved
+ * anything.
+ */
 export function createConnectionGate(policy: ConnectionPolicy, log: Logger): ConnectionGate {
   const networks = new Map<string, Network>()
   const uncounted = addressListOf(policy.uncounted ?? [])

@@ -10,14 +10,14 @@ import type { Wakes } from './wakes.ts'
 /** Dependencies of every use case; built once in app/, passed as the first argument. */
 export interface Context {
   readonly db: Db
-  /** For reads that every request needs and that join in batches (coalesce.ts), on connections of their own. */
+  /** For reads that every request needs and that are batched (coalesce.ts), on separate connections. */
   readonly hotDb: Db
   readonly clock: Clock
-  /** For time-outs that must survive outages and changes of the clock. */
+  /** For time-outs that must be correct despite outages and changes of the clock. */
   readonly serviceClock: ServiceClock
   readonly wakes: Wakes
   readonly log: Logger
-  /** What this process has counted. */
+  /** The counters of this process. */
   readonly metrics: Metrics
   readonly secrets: Secrets
   /** Set by the operator. */

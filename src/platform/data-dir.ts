@@ -9,8 +9,8 @@ export interface DataDir {
   /** Absolute, symbolic links resolved. */
   readonly path: string
   /**
-   * If root runs in another user's folder, makes that user the owner of what root created there, so that they can start
-   * the server later; the database has an owner of its own.
+   * If root runs in another user's folder, makes that user the owner of the files that root created there, so that they
+   * can start the server later; the database has its own owner.
    */
   giveToOwner(): Promise<void>
   release(): void
@@ -20,12 +20,11 @@ export interface DataDir {
 const SQLITE_BUSY = 5
 
 /**
- * Creates the folder if it is missing and takes its lock.
- * The lock is the one that SQLite takes on an empty database file. The kernel releases it with the process, so kill -9
- * and recycled process ids leave nothing to repair, and it holds between containers that share the folder. Node itself
- * offers no file locks.
- * @throws AppError `conflict` when another server holds the folder; `unavailable` when it can't be created or written;
- *   the message is one line for the operator.
+ * Creates the folder if it is missing and locks it. The lock is the one that SQLite sets on an empty database file. The
+ * kernel releases it with the process, so kill -9 and recycled process ids leave nothing to repair, and it works
+ * between containers that share the folder. Node itself offers no file locks.
+ * @throws AppError `conflict` when another server has locked the folder; `unavailable` when it can't be created or
+ *   written; the message is one line for the operator.
  */
 export async function openDataDir(path: string): Promise<DataDir> {
   const absolute = resolve(path)
@@ -73,7 +72,7 @@ async function lock(folder: string): Promise<() => void> {
   }
 }
 
-/** Where the database lives; see chooseAccount(). */
+/** The folder of the database; see chooseAccount(). */
 const DATABASE = 'postgres'
 
 async function giveAllToOwner(folder: string): Promise<void> {
@@ -82,7 +81,7 @@ async function giveAllToOwner(folder: string): Promise<void> {
   for (const name of names) await giveToOwner(folder, await withContent(join(folder, name)))
 }
 
-/** Returns the path and everything below it, but not what a link leads to, which may be anywhere. */
+/** Returns the path and everything below it, but not the targets of links, which may be anywhere. */
 async function withContent(path: string): Promise<string[]> {
   const found = await lstat(path).catch(nullIfMissing)
   if (found?.isDirectory() !== true) return [path]
@@ -101,7 +100,7 @@ async function giveToOwner(folder: string, paths: readonly string[]): Promise<vo
   }
 }
 
-/** A file that was renamed or removed meanwhile needs no owner. */
+/** A file that was renamed or removed concurrently needs no owner. */
 function nullIfMissing(error: unknown): null {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
   throw error

@@ -14,7 +14,7 @@ export interface DatabaseLock {
 export interface DatabaseLockOptions {
   readonly connection: pg.ClientConfig
   readonly log: Logger
-  /** The program that holds the lock, for people who look for it: `server` or `migrate`. */
+  /** The program that has the lock, for people who search for it: `server` or `migrate`. */
   readonly program: string
   /** How long to wait for a holder that is about to end. Default 5 s. */
   readonly waitMs?: number
@@ -23,7 +23,7 @@ export interface DatabaseLockOptions {
 /** Any fixed pair. Locks of two keys never collide with those of one, such as that of migrate(). */
 const KEYS = [1_397_181_004, 1] as const
 
-/** PostgreSQL notices within moments that a process was killed, but not at once. */
+/** PostgreSQL notices the death of a process within moments, but not immediately. */
 const WAIT_MS = 5000
 /** Finds connections that broke without a sign: a host that died, a firewall that dropped them. */
 const CHECK_EVERY_MS = 5000
@@ -38,8 +38,8 @@ const MAX_NAME_BYTES = 63
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * Takes the lock on a connection of its own and keeps it until `release` or the end of the process. If the connection
- * breaks, it takes the lock again as soon as the database answers. While the database does not answer, the process can
+ * Acquires the lock on a separate connection and keeps it until `release` or the end of the process. If the connection
+ * breaks, it reacquires the lock as soon as the database answers. While the database does not answer, the process can
  * do no harm, because all its work goes through the same database.
  * @throws AppError conflict, one line that names the holder, when another program has the lock.
  */
@@ -64,7 +64,7 @@ export async function lockDatabase(options: DatabaseLockOptions): Promise<Databa
     lost: new Promise((resolve) => void kept.then((why) => why !== null && resolve(why))),
     async release() {
       releasing.abort()
-      // Interrupts queries that wait on this connection; keep() closes one that it opens meanwhile.
+      // Interrupts queries that wait on this connection; keep() closes a connection that it opens concurrently.
       await held.client.end()
       await kept
     },

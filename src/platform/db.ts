@@ -77,8 +77,8 @@ export function openHotPool(connection: pg.PoolConfig, onError: (error: Error) =
 }
 
 /**
- * Ends the pool and waits until every connection is closed. `pool.end` alone resolves while they are closing, and a
- * database that is stopped then complains about each.
+ * Ends the pool and waits until every connection is closed. `pool.end` resolves while they are still closing, and a
+ * database that is stopped then logs an error for each.
  */
 export async function endPool(pool: pg.Pool): Promise<void> {
   let open = pool.totalCount
@@ -122,8 +122,8 @@ export interface Transactional {
 
 /**
  * Runs `work` in one transaction (read committed) and, once it has committed, wakes the workers that `wakeAfterCommit`
- * named in it. A thrown error rolls everything back and wakes nobody.
- * @throws AppError not_found where a row refers to an organization or a site that has just been deleted.
+ * named in it. A thrown error rolls everything back and wakes no worker.
+ * @throws AppError not_found if a row refers to an organization or a site that has just been deleted.
  */
 export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>): Promise<T> {
   const { result, wakes } = await runCollectingWakes((collect) =>
@@ -140,8 +140,9 @@ export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>):
 
 /**
  * As inTx(), for work on many rows by their keys: each join looks its rows up in an index, one by one, and each
- * statement is planned for the present sizes of its tables. PostgreSQL would otherwise read whole tables that it takes
- * for small, until it has analyzed them: each of the hundred rounds of a new large upgrade would then read all of it.
+ * statement is planned for the present sizes of its tables. PostgreSQL would otherwise read whole tables that it
+ * expects to be small, until it has analyzed them: each of the hundred rounds of a new large upgrade would then read
+ * all of it.
  */
 export async function inTxByKeys<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>): Promise<T> {
   return inTx(ctx, async (tx) => {

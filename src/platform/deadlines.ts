@@ -32,7 +32,7 @@ export function createDeadlines(): Deadlines {
       const entry = (): void => expire()
       const set = ticks.get(tick) ?? new Set()
       ticks.set(tick, set.add(entry))
-      // Whoever waits for an answer keeps the process alive by the connection.
+      // The connection of a request keeps the process alive; the timer need not.
       timer ??= setInterval(() => expireUntil(Math.floor(performance.now() / TICK_MS)), TICK_MS).unref()
       return () => {
         set.delete(entry)

@@ -6,7 +6,7 @@ import { Socket, isIPv6 } from 'node:net'
 export interface EgressProxy {
   /** `http:` or `https:`, without credentials. */
   readonly url: URL
-  /** The header that the proxy asks for; null if it asks for none. */
+  /** The header that the proxy requires; null if it requires none. */
   readonly authorization: string | null
 }
 
@@ -24,7 +24,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    // A percent sign that was not encoded stands for itself.
+    // An unencoded percent sign is literal.
     return text
   }
 }
@@ -39,7 +39,7 @@ interface Tunnel {
 
 /**
  * Opens a connection through the proxy by CONNECT.
- * @throws Error which says what the proxy answered to the last address.
+ * @throws Error with the proxy's answer for the last address.
  */
 export async function openTunnel(proxy: EgressProxy, { addresses, ...tunnel }: Tunnel): Promise<Socket> {
   let last: unknown = new Error('the name has no address')

@@ -50,7 +50,7 @@ export function notFound(id: string): AppError {
 
 /**
  * An unusable value of the request. The text names the field and the cause, because some clients show nothing else;
- * `reason` repeats the cause for those that read it.
+ * `reason` repeats the cause for clients that read it.
  * @param field Its path on the wire.
  * @param why Continues "Invalid field NAME: ".
  */

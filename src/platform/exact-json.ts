@@ -1,5 +1,5 @@
 declare global {
-  // What Node.js has and the library of TypeScript does not declare yet.
+  // Functions of Node.js that the library of TypeScript does not declare yet.
   interface JSON {
     rawJSON(text: string): object
     /** Missing in Node.js 20, which runs agents: there no value is raw. */
@@ -20,7 +20,7 @@ const LONG_INTEGER = /\d{16}/
  * @throws SyntaxError
  */
 export function parseExactJson(text: string): unknown {
-  // Almost no text has such integers, and a reviver costs many times as much as the parser.
+  // Hardly any text has such integers, and a reviver costs many times as much as the parser.
   if (!LONG_INTEGER.test(text)) return JSON.parse(text)
   const value = JSON.parse(text, keepDigits)
   if (typeof value === 'object' && value !== null) parsedWithCare.add(value)
@@ -52,7 +52,7 @@ function digitsOf(value: number): string {
   return first === undefined ? String(value) : first + rest.padEnd(Number(exponent), '0')
 }
 
-/** What `JSON.parse` makes of the same text: every number is a number, rounded where necessary. */
+/** Returns the value that `JSON.parse` yields for the same text: every number is a number, rounded if necessary. */
 export function roundIntegers(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

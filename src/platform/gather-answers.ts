@@ -2,7 +2,7 @@ import { type GatherOptions, createGatherer } from './gather.ts'
 
 /** As a Gatherer, for work that answers each item. */
 export interface AnsweringGatherer<T, R> {
-  /** Resolves with the answer to the item. Rejects when there is none, and as Gatherer.add does. */
+  /** Resolves with the answer to the item. Rejects if there is none, and as Gatherer.add does. */
   add(item: T): Promise<R>
   /** Resolves when all that was added so far is settled; never rejects. */
   idle(): Promise<void>

@@ -11,9 +11,9 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** What pg throws when a connection breaks. */
+/** The error of pg for a broken connection. */
 const away = (): Error => new Error('Connection terminated unexpectedly')
-/** Says of itself that repeating is in vain. */
+/** An error that marks a repetition as useless. */
 const refusal = (item: unknown): Error => new TypeError(`refused ${String(item)}`)
 
 type Options<T> = Partial<GatherOptions<T>> & { readonly failure?: (items: readonly T[]) => Error | null }

@@ -10,11 +10,15 @@ export interface Gatherer<T> {
    * before the stop or, without `keepsTrying`, at all. A caller that does not wait may ignore the promise.
    */
   add(item: T): Promise<void>
-  /** False while so much is unwritten that the caller should produce no more. What is added all the same is kept. */
+  /**
+   * False while so much is unwritten that the caller should produce no more. Items that are added anyway are accepted.
+   */
   hasRoom(): boolean
-  /** Writes what waits without waiting for more. Resolves when all that was added so far is settled; never rejects. */
+  /**
+   * Writes the waiting items without waiting for more. Resolves when all items added so far are settled; never rejects.
+   */
   flush(): Promise<void>
-  /** As `flush`, but from now on a failed write is not repeated. What is added later is still written, once. */
+  /** As `flush`, but from now on a failed write is not repeated. Items that are added later are still written, once. */
   stop(): Promise<void>
 }
 
@@ -24,15 +28,16 @@ export interface GatherOptions<T> {
   readonly log: Logger
   /** Writes a batch, in one transaction: when it throws, nothing of the batch must have been written. */
   readonly write: (items: readonly T[]) => Promise<void>
-  /** Limits a batch. An item that is larger than a batch goes alone. */
+  /** Limits a batch. An item that is larger than a batch is written alone. */
   readonly batch: PartLimits
   /** The bytes of an item, for the limits. Without it an item has none. */
   readonly bytesOf?: (item: T) => number
-  /** What may wait or be written before `hasRoom` says no. Default: without limit. */
+  /** The number of items that may wait or be written before `hasRoom` is false. Default: no limit. */
   readonly room?: PartLimits
   /**
-   * How long the first item of a batch waits for more: until `count` items wait, but at most for so long. Default: for a
-   * turn of the event loop, which reads the input that has already arrived. What arrives during a write joins the next.
+   * How long the first item of a batch waits for more: until `count` items wait, but at most this long. Default: a turn
+   * of the event loop, which reads the input that has already arrived. Items that arrive during a write join the next
+   * one.
    */
   readonly wait?: { readonly ms: number; readonly count: number }
   /** Items with an equal key never share a batch. Keys are compared as those of a Map. */
@@ -40,11 +45,13 @@ export interface GatherOptions<T> {
   /** An item replaces the one of its key that waits, and both count as written with it. Requires `keyOf`. */
   readonly keepsLast?: boolean
   /**
-   * True: a write that fails because the database is away or busy is repeated until the stop, since nobody else knows
-   * the items. False: it is not, and the callers decide.
+   * True: a write that fails because the database is down or busy is repeated until the stop, since the items exist
+   * nowhere else. False: it is not, and the callers decide.
    */
   readonly keepsTrying: boolean
-  /** After an item that the database refuses, later ones of its series make no sense and are refused as well. */
+  /**
+   * After an item that the database refuses, later items of its series are refused as well, because they depend on it.
+   */
   readonly seriesOf?: (item: T) => object
   /** Called for an item that the database refuses. The other items of its batch are written. */
   readonly onRefused?: (item: T, error: unknown) => void
@@ -125,7 +132,7 @@ export function createGatherer<T>(options: GatherOptions<T>): Gatherer<T> {
   }
 }
 
-/** @returns How many of those that wait make the next batch: at least one. */
+/** @returns The number of waiting items in the next batch: at least one. */
 function batchLength<T>(waiting: readonly Waiting<T>[], { batch, keyOf }: GatherOptions<T>): number {
   const keys = new Set<unknown>()
   let [count, sum] = [0, 0]
@@ -143,8 +150,8 @@ function batchLength<T>(waiting: readonly Waiting<T>[], { batch, keyOf }: Gather
 }
 
 /**
- * Returns a function that writes a batch, settles each of its items and never throws. A batch that fails is halved until
- * the items that the database refuses are alone, so that no other item has to wait for them.
+ * Returns a function that writes a batch, settles each of its items and never throws. A batch that fails is halved
+ * until the items that the database refuses are isolated, so that no other item has to wait for them.
  */
 function createSettler<T>(
   options: GatherOptions<T>,

@@ -31,7 +31,9 @@ export interface JobsOptions {
 
 /** Chores are few and not urgent. */
 const CONCURRENCY = 2
-/** One more connection listens for new jobs. It is apart from the pool of requests, which chores must not use up. */
+/**
+ * One more connection listens for new jobs. It is separate from the pool of requests, which chores must not exhaust.
+ */
 const MAX_CONNECTIONS = CONCURRENCY + 1
 const POLL_MS = 10_000
 const STOP_WITHIN_MS = 5000

@@ -60,7 +60,10 @@ interface Search {
 }
 
 function isAnySelected(path: JsonPath, search: Search): boolean {
-  /** Only objects and arrays have members to select. The set keeps a value that was selected twice from counting twice. */
+  /**
+   * Only objects and arrays have members to select. The set prevents a value that was selected twice from counting
+   * twice.
+   */
   let nodes: ReadonlySet<unknown> = new Set([search.root])
   for (const [place, segment] of path.entries()) {
     const isLast = place === path.length - 1
@@ -101,7 +104,7 @@ function count(search: Search): void {
   if (search.steps > MAX_STEPS) throw new OutOfSteps()
 }
 
-/** JSON has no undefined, so it stands for nothing. */
+/** JSON has no undefined, so it means "no such member". */
 function member(node: unknown, step: string | number, search: Search): unknown {
   count(search)
   if (typeof step === 'number') return Array.isArray(node) ? node.at(step) : undefined
@@ -132,7 +135,7 @@ function valueOf({ from, steps }: SingularPath, current: unknown, search: Search
   )
 }
 
-/** Only numbers and strings have an order, each among themselves. */
+/** Only numbers and strings have an order, and only among themselves. */
 function compares(value: unknown, operator: Operator, literal: Literal): boolean {
   switch (operator) {
     case '==':

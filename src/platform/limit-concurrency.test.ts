@@ -4,7 +4,7 @@ import { limitConcurrency } from './limit-concurrency.ts'
 
 const limit = { running: 2, waiting: 1, refusal: 'enough' }
 
-/** Work that ends when told. */
+/** Work that ends on request. */
 function openWork() {
   const started: number[] = []
   const ends: (() => void)[] = []

@@ -1,9 +1,9 @@
 import { AppError } from './errors.ts'
 
 export interface ConcurrencyLimit {
-  /** How many run at a time. */
+  /** The number of concurrent calls. */
   readonly running: number
-  /** How many may wait, in the order of their arrival. */
+  /** The number of calls that may wait, in the order of their arrival. */
   readonly waiting: number
   /** The text of the error for callers beyond that. */
   readonly refusal: string

@@ -1,5 +1,5 @@
 /**
- * How much the operator allows each account, organization and site to have. Each noun adds its limits in its limits.ts;
+ * The operator's limits for each account, organization and site. Each noun adds its limits in its limits.ts;
  * app/config-limits.ts has the settings.
  */
 export interface Limits {}

@@ -3,7 +3,7 @@ import { type Logger, pino, stdSerializers } from 'pino'
 export type { Logger } from 'pino'
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** Takes the lines of a log. */
+/** The receiver of a log's lines. */
 export interface LogOutput {
   write(line: string): void
 }

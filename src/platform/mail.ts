@@ -117,7 +117,7 @@ function smtpOutlet(url: string, from: string): Outlet {
   }
 }
 
-/** For a server without a mail server: its operator finds the mails in the data folder, and the links in the log. */
+/** For a service without a mail server: its operator finds the mails in the data folder, and the links in the log. */
 function fileOutlet({ from, dataDir, log }: MailerOptions): Outlet {
   const transport = lazily(async () => {
     const { createTransport } = await import('nodemailer')
@@ -143,7 +143,7 @@ function fileOutlet({ from, dataDir, log }: MailerOptions): Outlet {
   }
 }
 
-/** Unlike the encodings for old mail servers, this one leaves links whole for people who open the file. */
+/** Unlike the encodings for old mail servers, this one leaves links intact for people who open the file. */
 function readablePart(type: string, content: string): string {
   return `Content-Type: ${type}; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n${content}`
 }

@@ -14,9 +14,9 @@ const LOCK = 7461938
 const OLDEST_POSTGRES = 15
 
 /**
- * Migrates the database: runs every file of `dir` that it has not run yet, by name, each in a transaction of its own
- * with the record of it.
- * @returns The names that ran; empty when there was nothing to do.
+ * Migrates the database: runs every new file of `dir`, by name, each in its own transaction together with the record of
+ * it.
+ * @returns The names that ran; empty if there was nothing to do.
  * @throws AppError `unavailable` when a migration fails, when PostgreSQL is too old, when the database knows a
  *   migration that `dir` lacks (it belongs to a newer release), and when it ran another text under the same name.
  */

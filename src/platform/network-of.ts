@@ -1,5 +1,5 @@
 /**
- * Returns the network that an address stands for in counts of clients: a provider's customer has a whole /64 of IPv6.
+ * Returns the network that represents an address in counts of clients: a provider's customer has a whole /64 of IPv6.
  */
 export function networkOf(srcIp: string): string {
   if (!srcIp.includes(':') || srcIp.includes('.')) return srcIp

@@ -7,21 +7,21 @@ const BESIDES_DEVICES = 500
 const EXPECTED_DEVICES = 10_000
 
 /**
- * Parses from `/proc/self/limits` how many files the process may have open. Node.js raises its own limit to the hard
- * one when it starts, so the hard limit is what an operator sets.
- * @returns Null for no limit, and where the text has none.
+ * Parses the limit on open files of the process from `/proc/self/limits`. Node.js raises its own limit to the hard one
+ * when it starts, so the hard limit is the operator's setting.
+ * @returns Null for no limit, and if the text contains none.
  */
 export function parseOpenFilesLimit(limits: string): number | null {
   const [, soft] = /^Max open files\s+(\d+)\s/m.exec(limits) ?? []
   return soft === undefined ? null : Number(soft)
 }
 
-/** Returns how many devices can be connected at once: each is a connection, hence an open file. */
+/** Returns how many devices can be connected at the same time: each is a connection, hence an open file. */
 export function devicesWithin(openFiles: number): number {
   return Math.max(0, openFiles - BESIDES_DEVICES)
 }
 
-/** Warns at start of a limit that thousands of devices would reach. Without `/proc` it can't tell. */
+/** Warns at start about a limit that thousands of devices would reach. Without `/proc` the limit is unknown. */
 export async function warnOfOpenFilesLimit(log: Logger): Promise<void> {
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
   const openFiles = parseOpenFilesLimit(limits)

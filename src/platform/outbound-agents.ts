@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import type { Agent } from 'undici'
 
-/** How the service proves who it is by TLS: PEM texts. */
+/** The TLS identity of the service: PEM texts. */
 export interface ClientIdentity {
   readonly cert: string
   readonly key: string
 }
 
-/** What requests must have in common to share connections. */
+/** The properties that requests must share to share connections. */
 export interface AgentKind {
   readonly verifyCert: boolean
   readonly identity?: ClientIdentity
@@ -18,17 +18,23 @@ export interface Agents {
   destroy(): Promise<void>
 }
 
-/** Limits the agents of identities: each keeps certificates parsed. The one that was used longest ago is closed first. */
+/**
+ * Limits the agents of identities, because each stores parsed certificates. The least recently used one is closed
+ * first.
+ */
 const MAX_IDENTITIES = 200
 
-/** A connection that has proved one identity must never carry the requests of another, so each has an agent of its own. */
+/**
+ * A connection that has proved one identity must never carry the requests of another, so each identity has its own
+ * agent.
+ */
 export function createAgents(open: (kind: AgentKind) => Agent): Agents {
   const verifying = open({ verifyCert: true })
   const trusting = open({ verifyCert: false })
   const ofIdentities = new Map<string, Agent>()
   const closing = new Set<Agent>()
 
-  /** Lets the agent end the requests that it has. */
+  /** Closes the agent after its current requests. */
   async function close(name: string, agent: Agent): Promise<void> {
     ofIdentities.delete(name)
     closing.add(agent)

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import type { Deadlines } from './deadlines.ts'
 
-/** A request to an address whose name is resolved. */
+/** A request to a host whose name is resolved. */
 export interface DispatchRequest {
   readonly url: URL
   readonly method: 'GET' | 'POST'

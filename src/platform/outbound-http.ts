@@ -29,13 +29,13 @@ export interface OutboundRequest {
   readonly body: Buffer | null
   readonly verifyCert: boolean
   readonly identity?: ClientIdentity
-  /** From start to end, whatever arrives in between. */
+  /** From start to end, even if data arrives in between. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
   /** True where the other side recognizes a request that it gets twice. Default: false. */
   readonly mayArriveTwice?: boolean
   /**
-   * The organization for which the request is made: each has only a few names resolved at a time. Without one there is
+   * The organization for which the request is made: each may resolve only a few names at a time. Without one there is
    * no such limit.
    */
   readonly owner?: string
@@ -138,7 +138,7 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
     rejectUnauthorized: verifyCert,
     ...identity,
     lookup: guardedLookup(mayCall, names),
-    // With this option net asks for all addresses.
+    // With this option net requests all addresses.
     autoSelectFamily: true,
     signal,
   })
@@ -203,7 +203,7 @@ async function resolveInTime(names: NameResolver, host: string, owner: string): 
   return Promise.race([names.resolve(host, { owner, signal }), rejectAtAbort(signal)]).catch(() => [])
 }
 
-/** URL keeps the brackets of an IPv6 literal. */
+/** URL leaves the brackets around an IPv6 literal. */
 function bare(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
@@ -263,8 +263,8 @@ async function resolveFor(
 }
 
 /**
- * The other side may close an idle connection just when a request is sent on it. Such a connection has brought an answer
- * before, so a request that may arrive twice is sent once more.
+ * The other side may close an idle connection just when a request is sent on it. That connection has delivered an
+ * answer before, so a request that may arrive twice is sent once more.
  */
 function lostReusedConnection(result: DispatchResult): boolean {
   if (result.kind !== 'failed' || result.error === null) return false
@@ -280,7 +280,7 @@ function rejectAtAbort(signal: AbortSignal): Promise<never> {
   })
 }
 
-/** One line for people: a failed dual-stack connect has its reasons in its parts only. */
+/** One line for people: a failed dual-stack connect has its reasons only in its parts. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(describe).join('; ')
   if (!(error instanceof Error)) return String(error)

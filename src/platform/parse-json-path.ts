@@ -33,7 +33,7 @@ function skipBlank(reader: Reader): void {
   match(reader, /[ \t\n\r]*/y)
 }
 
-/** Reads what the sticky expression matches; null, and nothing is read, if it does not. */
+/** Consumes the match of the sticky expression; null, and nothing is consumed, if it does not match. */
 function match(reader: Reader, pattern: RegExp): string | null {
   pattern.lastIndex = reader.at
   const [found = null] = pattern.exec(reader.text) ?? []
@@ -130,7 +130,7 @@ function readNested(reader: Reader): Expression {
   return expression
 }
 
-/** The operator that says the same with its sides exchanged. */
+/** The equivalent operator for exchanged sides. */
 const exchanged: Record<Operator, Operator> = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' }
 
 function readTest(reader: Reader): Expression {
@@ -151,7 +151,7 @@ function readOperator(reader: Reader): Operator | null {
   const before = reader.at
   skipBlank(reader)
   const found = match(reader, /==|!=|<=|>=|<|>/y)
-  // The expression matches nothing else.
+  // The expression has no other match.
   if (found === null) reader.at = before
   else skipBlank(reader)
   return found as Operator | null

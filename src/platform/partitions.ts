@@ -3,13 +3,13 @@ import type { Context } from './context.ts'
 import { type Tx, inTx } from './db.ts'
 
 const DAY_MS = 24 * 3600e3
-/** How many days ahead partitions are created, so that the chore may fail for some days. */
+/** The number of days ahead for which partitions are created, so that the chore may fail for some days. */
 const DAYS_AHEAD = 3
 
 /**
  * Creates the partitions of today and the next days and drops those of expired days. Safe to repeat.
- * @param keptDays For each table, which must be partitioned by `created_at` and have a default partition, how many full
- *   days before today are kept.
+ * @param keptDays For each table, which must be partitioned by `created_at` and have a default partition, the number of
+ *   full days before today to retain.
  */
 export async function preparePartitions(ctx: Context, keptDays: Readonly<Record<string, number>>): Promise<void> {
   const todayMs = Math.floor(ctx.clock.now().getTime() / DAY_MS) * DAY_MS

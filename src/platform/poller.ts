@@ -6,27 +6,27 @@ export interface PollerOptions {
   /** Names the worker in the log. */
   readonly name: string
   readonly ctx: Pick<Context, 'wakes' | 'log' | 'clock'>
-  /** What wakes it besides `wake()`. Default: nothing. */
+  /** The wake that triggers it besides `wake()`. Default: none. */
   readonly wake?: WakeName
-  /** Longest time between two rounds: what a lost wake costs. */
+  /** The longest time between two rounds, hence the delay that a lost wake causes. */
   readonly intervalMs: number
   /** Shortest time between the starts of two rounds, so that a burst of wakes shares one. */
   readonly minGapMs?: number
   /** Longest pause after failed rounds. Default: half a minute. */
   readonly maxBackoffMs?: number
-  /** When the first round runs. Default: at once. */
+  /** The time of the first round. Default: immediately. */
   readonly first?: 'at once' | 'after the interval'
   /**
-   * One round of work. True: there is more, run again. A date: run again then, at the latest. Else at
-   * the next wake or interval. `signal` aborts when the poller stops.
+   * One round of work. True: there is more, run again. A date: run again at that time, at the latest. Otherwise at the
+   * next wake or interval. `signal` aborts when the poller stops.
    *
-   * @param ids What the wakes since the last round named. A round that fails has had them.
+   * @param ids The ids of the wakes since the last round. A failed round has consumed them.
    */
   readonly work: (signal: AbortSignal, ids: ReadonlySet<string>) => Promise<boolean | Date | null>
 }
 
 export interface Poller {
-  /** Asks for a round: at once, or right after the one that runs. */
+  /** Requests a round: immediately, or directly after the running one. */
   wake(): void
   /** Runs no more; resolves once the running round, if any, has ended. */
   stop(): Promise<void>
@@ -37,8 +37,8 @@ const FIRST_BACKOFF_MS = 100
 const MAX_BACKOFF_MS = 30_000
 
 /**
- * Runs `work` at once, then whenever woken and at the interval; never two rounds at a time. A round
- * that throws is logged and tried again after a growing pause, which wakes don't shorten.
+ * Runs `work` immediately, then at each wake and interval; never two rounds at a time. A round that throws is logged
+ * and repeated after a growing pause, which wakes don't shorten.
  */
 export function startPoller(options: PollerOptions): Poller {
   const { name, ctx, intervalMs, minGapMs = 0, maxBackoffMs = MAX_BACKOFF_MS, work } = options
@@ -50,7 +50,7 @@ export function startPoller(options: PollerOptions): Poller {
 
   function wake(more: Iterable<string> = []): void {
     for (const id of more) ids.add(id)
-    // A reason of its own: an exception for each wake would cost more than the wake.
+    // A constant reason: creating an exception for each wake would cost more than the wake.
     woken.abort('woken')
   }
 

@@ -17,13 +17,13 @@ export const plannedAnew: RawBuilder<unknown> = sql.raw(PLANNED_ANEW)
 
 const isBegin = (text: string): boolean => text === 'begin' || text.startsWith('start transaction')
 
-/** What a transaction without a statement is answered. */
+/** The result of a transaction without a statement. */
 const nothing: pg.QueryResult = { command: '', rowCount: 0, oid: 0, rows: [], fields: [] }
 
 /**
  * A pool for Kysely that prepares every statement once per connection: PostgreSQL then neither parses nor plans it
- * again, which costs it more than running most of ours. A transaction begins together with its first statement, in one
- * message, so the connections must have `pipeline`. Documents pass through the codec.
+ * again, which would cost more than running most of our statements. A transaction begins together with its first
+ * statement, in one message, so the connections must have `pipeline`. Documents pass through the codec.
  */
 export function preparingPool(pool: pg.Pool, documents: DocumentCodec): PostgresPool {
   const names = new Map<string, string>()

@@ -14,19 +14,19 @@ export interface MetricDeclaration<L extends string = string> {
 
 export type Labels<L extends string> = Readonly<Record<L, string>>
 
-/** Checks the declaration, and keeps the names of its labels for the compiler. */
+/** Checks the declaration, and preserves the names of its labels for the compiler. */
 export function metric<L extends string>(declaration: MetricDeclaration<L>): MetricDeclaration<L> {
   return declaration
 }
 
-/** A gauge, as it was when somebody asked. */
+/** The value of a gauge at the time of the scrape. */
 export interface Sample<L extends string = string> {
   readonly metric: MetricDeclaration<L>
   readonly labels: Labels<L>
   readonly value: number
 }
 
-/** What one process has counted since its start. */
+/** The counters of one process since its start. */
 export interface Metrics {
   add<L extends string>(of: MetricDeclaration<L>, labels: Labels<L>, by?: number): void
   /** Adds a value to a histogram. */
@@ -40,7 +40,7 @@ interface Series {
   /** Sum of what was added or observed. */
   sum: number
   count: number
-  /** How many values were at most the bucket's bound and more than the one before. */
+  /** The number of values up to the bucket's bound and above the previous one. */
   readonly buckets: number[]
 }
 

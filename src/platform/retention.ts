@@ -30,7 +30,7 @@ export interface RetentionRun {
   readonly onDeleted?: (tx: Tx, deleted: DeletedRows) => Promise<void>
 }
 
-/** Rows of one transaction: few enough that nobody waits for it. */
+/** The rows of one transaction: few enough not to block others. */
 const BATCH_ROWS = 2000
 /** Rows of one run: after years without a limit, the next runs continue. */
 const MAX_ROWS = 1_000_000

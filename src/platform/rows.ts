@@ -44,7 +44,7 @@ type Types<T extends TableName> = {
   readonly [K in keyof Selectable<Schema[T]>]?: K extends 'doc' ? 'document' : SqlTypeOf<Selectable<Schema[T]>[K]>
 }
 
-/** A document of any shape is any object, and one of a certain shape may be a value that nobody can change. */
+/** A document of any shape is any object, and one with a specific shape may be readonly. */
 type Cell<V> = string extends keyof V ? object : V extends readonly (infer E)[] ? readonly E[] : V
 
 type RowOf<T extends TableName, C, X> = {
@@ -55,9 +55,9 @@ type RowOf<T extends TableName, C, X> = {
 export interface Columns<Row> {
   readonly table: TableName
   readonly types: Readonly<Record<string, SqlType>>
-  /** Those of `types` that are no columns of the table. */
+  /** The members of `types` that are not columns of the table. */
   readonly more: readonly string[]
-  /** Exists for the compiler alone. */
+  /** Exists for the compiler only. */
   readonly row?: (row: Row) => void
 }
 
@@ -95,9 +95,9 @@ export function rowsAs<R extends object>(
 }
 
 interface InsertOptions<E, Out> {
-  /** What is the same in every row. */
+  /** The values that all rows share. */
   readonly every?: E
-  /** What follows the rows: `order by`, `on conflict`, `returning`. */
+  /** The clauses after the rows: `order by`, `on conflict`, `returning`. */
   readonly tail?: RawBuilder<Out>
 }
 

@@ -25,7 +25,7 @@ export type SignPurpose =
   | 'router_registration'
   | 'known_device'
 
-/** Keyed operations of the installation. Each purpose has a key of its own, derived from the master key. */
+/** Keyed operations of the installation. Each purpose has its own key, derived from the master key. */
 export interface Secrets {
   /** AES-256-GCM; `aad` binds the text to its row, so it can't be moved to another. */
   seal(plain: string, aad: string): Buffer
@@ -38,7 +38,7 @@ export interface Secrets {
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** The first byte of a sealed value says with which key it was made. There is only one so far. */
+/** The first byte of a sealed value identifies the key. There is only one so far. */
 const KEY_ID = 1
 
 export function createSecrets(masterKey: Buffer): Secrets {
@@ -109,8 +109,8 @@ export async function loadMasterKey(dataDir: string): Promise<Buffer> {
 }
 
 /**
- * Reads the file, or first creates it: private, and whole or not at all, even if the power fails.
- * @throws AppError `unavailable` for a file that can't be read or is empty: an empty secret would let anybody in.
+ * Reads the file, or first creates it: private, and complete or not at all, even if the power fails.
+ * @throws AppError `unavailable` for a file that can't be read or is empty: an empty secret would admit anyone.
  */
 export async function loadOrMake(path: string, make: () => Buffer): Promise<Buffer> {
   const known = await readFile(path).catch((error: NodeJS.ErrnoException) => {

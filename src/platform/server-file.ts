@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeWhole } from './storage/files.ts'
 
-/** `server.json` in the data folder holds the running server's address, for the command line. */
+/** `server.json` in the data folder contains the running server's address, for the command line. */
 const fileOf = (dataDir: string): string => join(dataDir, 'server.json')
 
 export async function writeServerFile(dataDir: string, url: string): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * Service time: the milliseconds for which this installation has been listening to devices, summed over all its runs.
  * It never jumps when the wall clock is set, and it stands still while the service is down or suspended, because no
- * device could be heard then. Rollouts measure their time-outs with it.
+ * device could reach it then. Rollouts measure their time-outs with it.
  */
 export interface ServiceClock {
   nowMs(): number

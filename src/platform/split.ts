@@ -3,7 +3,7 @@ export interface PartLimits {
   readonly bytes: number
 }
 
-/** Splits a list into parts within the limits, in order. An item that is larger than a part is a part of its own. */
+/** Splits a list into parts within the limits, in order. An item that exceeds them becomes a separate part. */
 export function splitByBytes<T>(items: readonly T[], sizeOf: (item: T) => number, limits: PartLimits): T[][] {
   const parts: T[][] = []
   let bytes = 0

@@ -4,7 +4,7 @@ import type { Context } from './context.ts'
 import { startPoller } from './poller.ts'
 import { type ListeningClock, createServiceClock } from './service-clock.ts'
 
-/** Far more often than the clock needs to tell a normal gap from a suspension. */
+/** Much more often than the clock needs to distinguish a normal gap from a suspension. */
 const OBSERVE_MS = 1000
 const PERSIST_MS = 5000
 
@@ -25,7 +25,7 @@ export async function startServiceClock(
       .set({ ms: sql<number>`greatest(ms, ${clock.nowMs()})` })
       .execute()
   }
-  // Two loops, because time must be observed also while the database keeps a write waiting.
+  // Two loops, because time must also be observed while the database delays a write.
   const observer = startPoller({
     name: 'service-clock',
     ctx,

@@ -10,7 +10,7 @@ function listening() {
   return { wakes, heard }
 }
 
-/** Connects two threads by channels that deliver at once. */
+/** Connects two threads by channels that deliver immediately. */
 function connect(here: ReturnType<typeof createWakes>, there: ReturnType<typeof createWakes>) {
   const fromHere = here.connect((name, ids) => fromThere.receive(name, ids))
   const fromThere = there.connect((name, ids) => fromHere.receive(name, ids))

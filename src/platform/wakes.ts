@@ -30,7 +30,7 @@ export type SendWake = (name: WakeName, ids: readonly string[]) => void
 
 /** The connection to the wakes of another thread. */
 export interface WakePeer {
-  /** Takes a wake that comes from there. */
+  /** Receives a wake from the other thread. */
   receive: SendWake
   disconnect(): void
 }

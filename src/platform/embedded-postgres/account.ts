@@ -11,7 +11,7 @@ export interface Account {
   readonly gid: number
 }
 
-/** The usual 'nobody', where the user database can't be asked. */
+/** The usual 'nobody', if the user database can't be queried. */
 const NOBODY: Account = { uid: 65534, gid: 65534 }
 
 /**
@@ -32,7 +32,7 @@ export async function chooseAccount(dataDir: string, home: string): Promise<Acco
   return findNobody()
 }
 
-/** Returns the account for services without one of their own. */
+/** Returns the account for services without a dedicated one. */
 export async function findNobody(): Promise<Account> {
   try {
     const [uid, gid] = await Promise.all([run('id', ['-u', 'nobody']), run('id', ['-g', 'nobody'])])

@@ -7,9 +7,9 @@ import { SUPERUSER } from './cluster.ts'
 const MAP = 'signalbox'
 
 /**
- * Writes the files that admit nobody but the user of this process, whom the kernel names to PostgreSQL, to the roles that
- * this process takes. They are written at each start, because the next one may be by another user.
- * @param roles Besides the superuser's.
+ * Writes the files that admit only the user of this process, whom the kernel names to PostgreSQL, to the roles that
+ * this process uses. They are written at each start, because the next one may be by another user.
+ * @param roles The roles besides the superuser's.
  * @returns Settings of the server that name the files.
  */
 export async function writeAuthentication(

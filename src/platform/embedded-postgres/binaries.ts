@@ -18,7 +18,7 @@ const PLATFORM_NAMES: Partial<Record<NodeJS.Platform, string>> = { darwin: 'darw
 
 /**
  * Finds the PostgreSQL of the installation, ready to run.
- * @throws AppError `unavailable` where there is none for this platform.
+ * @throws AppError `unavailable` if there is none for this platform.
  */
 export async function findBinaries(): Promise<PostgresBinaries> {
   const root = findPackage()
@@ -63,7 +63,7 @@ async function restoreLink(root: string, { source, target }: LibraryLink): Promi
   const path = join(root, target)
   if ((await lstat(path).catch(() => null)) !== null) return
   await symlink(basename(source), path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'EEXIST') return // Another start was faster.
+    if (error.code === 'EEXIST') return // A concurrent start was faster.
     throw new AppError('unavailable', `can't complete the PostgreSQL installation: ${error.message}`)
   })
 }

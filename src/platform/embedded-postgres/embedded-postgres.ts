@@ -16,7 +16,7 @@ import type { Logger } from '../log.ts'
 export type { Exit } from './postmaster.ts'
 
 export interface EmbeddedPostgresOptions {
-  /** The caller holds its lock (openDataDir), so any PostgreSQL that runs on it is an orphan and is stopped. */
+  /** The caller has locked the folder (openDataDir), so any PostgreSQL that runs on it is an orphan and is stopped. */
   readonly dataDir: string
   readonly log: Logger
   /** False gives up safety against power loss, for databases that are thrown away. Default true. */
@@ -32,9 +32,9 @@ export interface PostgresConnection {
 }
 
 export interface EmbeddedPostgres {
-  /** For the owner of the application's database, who is no superuser. */
+  /** For the owner of the application's database, who is not a superuser. */
   readonly connection: PostgresConnection
-  /** Ends all connections, writes a checkpoint, and resolves when the process is gone. */
+  /** Ends all connections, writes a checkpoint, and resolves when the process has ended. */
   stop(): Promise<void>
   /** Resolves when the process ends, for any reason. Never rejects. */
   readonly exited: Promise<Exit>
@@ -93,7 +93,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     ...(durable ? {} : NOT_DURABLE),
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  // As pg_ctl does: tells PostgreSQL that this process id in a leftover lock file is not another postmaster's.
+  // As pg_ctl does: states that this process id in a leftover lock file is not another postmaster's.
   const env = reusedPid === null ? {} : { PG_GRANDPARENT_PID: String(reusedPid) }
   const connection = { host: socketDir, port: SOCKET_PORT, user: APPLICATION, database: APPLICATION }
   const postmaster = await startPostmaster(

@@ -40,8 +40,8 @@ const PASSING_CAPABILITIES = [
 const SETPCAP = { bit: 8n } as const
 
 /**
- * With util-linux's setpriv the kernel itself interrupts the program when this process dies, in whatever way. Without
- * it (macOS, Alpine) an orphan stays until the next start stops it.
+ * With util-linux's setpriv the kernel itself interrupts the program when this process dies, for whatever reason.
+ * Without it (macOS, Alpine) an orphan runs until the next start stops it.
  * @throws AppError `unavailable` when the account could not reach `paths`.
  */
 export async function planLaunch({ account, paths }: LaunchRequest): Promise<Launch> {
@@ -67,9 +67,9 @@ export async function planLaunch({ account, paths }: LaunchRequest): Promise<Lau
 }
 
 /**
- * Starts a program as planned, in a process group of its own, so that Ctrl-C in a terminal reaches only this process,
+ * Starts a program as planned, in a separate process group, so that Ctrl-C in a terminal reaches only this process,
  * which stops the program in order.
- * @param env Added to a bare environment, because that of this process may contain secrets.
+ * @param env Added to a minimal environment, because that of this process may contain secrets.
  */
 export function launchProgram(
   launch: Launch,

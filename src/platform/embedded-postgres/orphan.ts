@@ -17,10 +17,10 @@ const STOP_STEPS = [
 ] as const
 
 /**
- * Stops the postmaster that an earlier run left on this cluster. The caller holds the lock of the data folder, so a
- * postmaster that runs there is an orphan.
- * @returns The process id of its pid file when an unrelated process (or a zombie) has it now, which PostgreSQL must be
- *   told; else null.
+ * Stops the postmaster that an earlier run left on this cluster. The caller has locked the data folder, so a postmaster
+ * that runs there is an orphan.
+ * @returns The process id of its pid file if an unrelated process (or a zombie) has it now, which PostgreSQL must know;
+ *   else null.
  */
 export async function stopOrphan(cluster: string, log: Logger): Promise<number | null> {
   const pid = await readPostmasterPid(cluster)

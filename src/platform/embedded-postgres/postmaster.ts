@@ -11,7 +11,7 @@ export interface Exit {
 export interface Postmaster {
   readonly exited: Promise<Exit>
   stop(): Promise<void>
-  /** Returns why it ended: its most telling line so far. */
+  /** Returns the reason of its end: its most informative line so far. */
   complaint(): string
 }
 
@@ -47,7 +47,7 @@ export function runPostmaster({ launch, command, env, log }: PostmasterRequest):
       lines.push(error.message)
       resolve({ code: null, signal: null })
     })
-    // Not 'exit': the last lines, which give the reason, may still arrive after it.
+    // Not 'exit': the last lines, which contain the reason, may still arrive after it.
     child.once('close', (code, signal) => resolve({ code, signal }))
   })
   return {

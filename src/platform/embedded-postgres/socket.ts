@@ -23,8 +23,8 @@ export function planSocketDir(home: string, temporaryDirs: readonly string[] = [
 }
 
 /**
- * Creates a socket folder outside `home`. Others can write to the temporary folder too, and could put a database of their
- * own there, so anything but a folder of the right owner, closed to others, is refused.
+ * Creates a socket folder outside `home`. Others can write to the temporary folder too, and could put their own
+ * database there, so the folder must have the right owner and be closed to others.
  */
 export async function makeSocketDir(folder: string, account: Account | null): Promise<void> {
   const uid = account?.uid ?? process.getuid?.()

@@ -13,8 +13,8 @@ const FLAGS = ['--disable-warning=ExperimentalWarning']
 const inTurn = limitConcurrency({ running: 2, waiting: 50, refusal: 'Too many images at once: try again soon' })
 
 /**
- * Decodes a picture to its last line, in a process of its own that ends with it: a picture that makes the decoder slow,
- * large or crash costs that process and nothing else. See docs/decisions/0014-decoding-in-a-process.md.
+ * Decodes a picture to its last line, in a separate process that ends with it: a picture that makes the decoder slow,
+ * large or crash affects only that process. See docs/decisions/0014-decoding-in-a-process.md.
  * @throws AppError invalid for a picture that can't be decoded within the limits; rate_limited.
  */
 export async function decodeImage(path: string, limits: DecodeLimits): Promise<Decoded> {

@@ -1,6 +1,6 @@
 export type ImageType = 'image/png' | 'image/jpeg'
 
-/** What the process is to do, as its one argument in JSON. */
+/** The job of the process, its only argument in JSON. */
 export interface DecoderJob {
   /** Path of the stripped picture. */
   readonly path: string
@@ -23,7 +23,7 @@ export type DecoderAnswer =
 
 export interface Decoded {
   readonly contentType: ImageType
-  /** As shown: rotated where the camera has marked the photo as such. Those of the copy where one was made. */
+  /** As shown: rotated if the camera has marked the photo so. Those of the copy if one was made. */
   readonly width: number
   readonly height: number
   /** Size of the copy; 0 where none was made. */

@@ -4,18 +4,18 @@ import type { Decoded, DecoderAnswer, DecoderJob, ImageType, Shrink } from './de
 import { MAX_PIXELS, TOO_LARGE_EXIT_CODE } from './decoder-limits.ts'
 
 /**
- * The program that decodes one picture and ends. The decoder works in threads of its own, so this thread is free to
- * watch how much memory they take; Node does not limit what is allocated outside its heap.
+ * The program that decodes one picture and ends. The decoder works in its own threads, so this thread is free to watch
+ * their memory use; Node does not limit allocations outside its heap.
  */
 const WATCH_EVERY_MS = 10
 /** Answering calls has priority. */
 const NICENESS = 10
-/** Pictures that arrive in passes are held whole: four bytes per pixel. */
+/** The decoder holds pictures that arrive in passes as a whole: four bytes per pixel. */
 const MAX_HELD_BYTES = 200_000_000
 
 async function main(job: DecoderJob): Promise<void> {
   setPriority(NICENESS)
-  // The pipe closes when the server ends, in whatever way.
+  // The pipe closes when the server ends, for whatever reason.
   process.stdin.resume().once('close', () => process.exit(1))
   setInterval(() => {
     if (process.memoryUsage.rss() > job.memoryBytes) process.exit(TOO_LARGE_EXIT_CODE)
@@ -53,7 +53,7 @@ async function writeCopy(
 }
 
 /**
- * Samples of an interlaced PNG as they are; two bytes each of a progressive JPEG, with fewer for colour than for light.
+ * Unconverted samples of an interlaced PNG; two bytes each of a progressive JPEG, with fewer for colour than for light.
  */
 function heldBytes({ width, height, channels, depth, format, isProgressive, chromaSubsampling }: Metadata): number {
   if (!isProgressive) return 0

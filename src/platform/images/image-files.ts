@@ -14,10 +14,9 @@ import type { DecodeLimits } from './decoder-limits.ts'
 import { stripImage } from './strip-image.ts'
 
 /**
- * Pictures that people upload: of maps, and of installed devices.
- * A row refers to its picture by the name of its file. Order: `receiveImage` and `keepImage` before the transaction
- * that writes the name; `removeImage` of a replaced name after its commit. `sweepImages` removes at the next start what
- * a crash leaves in between.
+ * Pictures that people upload: of maps, and of installed devices. A row refers to its picture by the name of its file.
+ * Order: `receiveImage` and `keepImage` before the transaction that writes the name; `removeImage` of a replaced name
+ * after its commit. `sweepImages` removes at the next start the leftovers of a crash in between.
  */
 export interface ImageFiles {
   /** Absolute path; one file per picture. */
@@ -48,7 +47,7 @@ export interface ReceivedImage extends Pick<Decoded, 'contentType' | 'width' | '
   readonly reservation: Reservation
 }
 
-/** A file in the folder of incoming files; whoever received it discards it. */
+/** A file in the folder of incoming files; its receiver discards it. */
 export type ReceivedFile = Pick<ReceivedImage, 'path' | 'sizeBytes' | 'reservation'>
 
 const extensions: Readonly<Record<ImageType, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg' }
@@ -62,7 +61,7 @@ export function typeOfImage(name: string): ImageType {
   return name.endsWith('.png') ? 'image/png' : 'image/jpeg'
 }
 
-/** Creates the folders and removes what a crash left behind, before the first upload can arrive. */
+/** Creates the folders and removes leftovers of a crash, before the first upload can arrive. */
 export async function sweepImages(
   log: Logger,
   { dir }: Pick<ImageFiles, 'dir'>,
@@ -87,10 +86,10 @@ export async function removeOrphanImages(
 
 /**
  * Streams a picture to disk, without data that is not needed to show it (stripImage), then decodes it to its last line.
- * The file is gone when this throws.
+ * The file is removed when this throws.
  * @throws AppError too_large; unavailable (disk full); rate_limited; invalid for a file that is neither PNG nor JPEG,
- *   is cut or broken, has too many pixels, takes too much to decode, differs from its declared type, or finds no room
- *   in the quota.
+ *   is cut or broken, has too many pixels, takes too much to decode, differs from its declared type, or exceeds the
+ *   quota.
  */
 export async function receiveImage(files: ImageFiles, upload: ImageUpload): Promise<ReceivedImage> {
   const received = await receiveStream(files, upload, stripImage)
@@ -111,8 +110,8 @@ function assertDeclared(declaredType: string | null, contentType: ImageType): vo
 }
 
 /**
- * Streams an upload of any kind to the folder of incoming files, where nothing outlives the process. The file is gone
- * when this throws; otherwise the caller discards it.
+ * Streams an upload of any kind to the folder of incoming files, where nothing outlives the process. The file is
+ * removed when this throws; otherwise the caller discards it.
  * @throws AppError as receiveImage(), except for the content of the file.
  */
 export async function receiveFile(
@@ -140,7 +139,7 @@ async function receiveStream(
 /**
  * Makes a smaller copy of a stored picture, to be stored under its own name; never larger than the picture.
  * @param side Pixels of the longer side, at most.
- * @throws AppError not_found where the picture is gone by now.
+ * @throws AppError not_found if the picture no longer exists.
  */
 export async function shrinkImage(
   { dir, decode }: Pick<ImageFiles, 'dir' | 'decode'>,
@@ -216,7 +215,7 @@ export async function removeImage({ dir }: Pick<ImageFiles, 'dir'>, name: string
   await rm(join(dir, name), { force: true })
 }
 
-/** The caller closes it. @returns Null where there is none (any more). */
+/** The caller closes it. @returns Null if there is none (any more). */
 export async function openImage({ dir }: Pick<ImageFiles, 'dir'>, name: string): Promise<FileHandle | null> {
   return open(join(dir, name), 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null

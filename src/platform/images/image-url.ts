@@ -11,9 +11,9 @@ export interface ImagePath {
 const HOUR_S = 3600
 
 /**
- * Returns the address of a stored picture, valid for one to two hours. The signature is the credential: anybody who has
- * the address may look, as the `<img>` of a page must without a header.
- * It stays the same for an hour, so that a page that asks again finds the picture in the browser's cache.
+ * Returns the address of a stored picture, valid for one to two hours. The signature is the credential: anyone with the
+ * address may read the picture, because the `<img>` of a page sends no header. It stays the same for an hour, so that a
+ * page that loads it again finds the picture in the browser's cache.
  */
 export function imageUrl(ctx: Pick<Context, 'secrets' | 'baseUrl' | 'clock'>, name: string): string {
   const hour = Math.floor(ctx.clock.now().getTime() / 1000 / HOUR_S)

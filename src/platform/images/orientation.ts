@@ -4,9 +4,9 @@ const SHORT = 3
 const ENTRY_BYTES = 12
 
 /**
- * Returns EXIF data with the orientation of the picture alone: no place, time, camera or thumbnail.
- * @param tiff EXIF data as PNG's `eXIf` and JPEG's APP1 (after its `Exif\0\0`) hold them.
- * @returns Null where the picture is upright, or where nothing can be read: decoders ignore such data too.
+ * Returns EXIF data with only the orientation of the picture: no place, time, camera or thumbnail.
+ * @param tiff EXIF data as in PNG's `eXIf` and JPEG's APP1 (after its `Exif\0\0`).
+ * @returns Null if the picture is upright, or if nothing can be read: decoders ignore such data too.
  */
 export function orientationOnly(tiff: Buffer): Buffer | null {
   const orientation = findOrientation(tiff)

@@ -28,7 +28,7 @@ const maxBytesOf: ReadonlyMap<string, number> = new Map([
   ['cICP', 4],
   // Compressed; decoders check the length in it before they unpack it.
   ['iCCP', 1024 * KIB],
-  // Held, and replaced by its orientation.
+  // Buffered, and replaced by its orientation.
   ['eXIf', 64 * KIB],
 ])
 

@@ -21,7 +21,7 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly ResolvedA
   return hosts
 }
 
-/** Names of this machine, for which no name server is asked (RFC 6761, 6.3). */
+/** Names of this machine, for which no name server is queried (RFC 6761, 6.3). */
 export function findLoopback(name: string): readonly ResolvedAddress[] | undefined {
   if (name !== 'localhost' && !name.endsWith('.localhost')) return undefined
   return [

@@ -30,7 +30,7 @@ export interface NameResolver {
 
 const LIMIT_MS = 2000
 const MAX_PER_OWNER = 8
-/** The time for which an answer may be cached, as the name server gives it, is kept within these bounds. */
+/** The time for which an answer may be cached, as the name server gives it, is limited to this range. */
 const MIN_KEPT_MS = 1000
 const MAX_KEPT_MS = 300_000
 const FAILURE_KEPT_MS = 5000
@@ -50,7 +50,7 @@ interface Kept {
 }
 
 /**
- * Resolves names without the system's resolver, whose few threads a silent name server can block for everybody. It
+ * Resolves names without the system's resolver, whose few threads a silent name server can block for all requests. It
  * reads the hosts file first, knows `localhost`, completes names by the search domains of resolv.conf, and reads both
  * files again when they change.
  */
@@ -122,8 +122,8 @@ function openResolver(servers: readonly string[] | undefined, limitMs: number): 
 }
 
 /**
- * The words for a name without an address and for one with an address that may not be called. Different words would tell
- * anyone which names the operator's network has.
+ * The text for a name without an address and for one with an address that may not be called. Different texts would
+ * reveal which names the operator's network has.
  */
 export function noPublicAddress(name: string): string {
   return `The name ${name} has no public address`

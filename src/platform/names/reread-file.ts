@@ -4,8 +4,8 @@ import { readFileSync, statSync } from 'node:fs'
 const LOOK_EVERY_MS = 1000
 
 /**
- * Returns what `parse` makes of the file, read again when it has changed; of an empty text where it can't be read. It
- * reads synchronously, because asynchronous file calls would queue behind look-ups of the system's resolver that hang.
+ * Returns the parsed file, read again when it has changed; if it can't be read, the result of an empty text. It reads
+ * synchronously, because asynchronous file calls would queue behind look-ups of the system's resolver that hang.
  * `nowMs` is monotonic.
  */
 export function rereadFile<T>(path: string, parse: (text: string) => T, nowMs: () => number): () => T {
@@ -33,7 +33,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    // Gone since, or not readable for us: then it says nothing to us.
+    // The file has been removed, or we may not read it: it counts as empty.
     return ''
   }
 }

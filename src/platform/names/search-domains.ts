@@ -1,7 +1,7 @@
-/** How names are completed before a name server is asked. Source: resolv.conf(5). */
+/** How names are completed before a name server is queried. Source: resolv.conf(5). */
 export interface SearchDomains {
   readonly domains: readonly string[]
-  /** Names with this many dots are first tried as they are. */
+  /** Names with this many dots are first tried unchanged. */
   readonly dots: number
 }
 

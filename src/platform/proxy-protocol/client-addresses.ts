@@ -3,11 +3,11 @@ import { addressListOf, hasAddress } from '../address-list.ts'
 import type { Logger } from '../log.ts'
 import { parseProxyHeader, plainAddress } from './header.ts'
 
-/** Tells from which address a connection comes, also behind load balancers that speak the PROXY protocol. */
+/** Determines the address that a connection comes from, also behind load balancers that speak the PROXY protocol. */
 export interface ClientAddresses {
   /**
-   * Calls back with the address of the client: at once, unless the peer is such a balancer, whose header is read first.
-   * Without a valid header in time the connection is closed.
+   * Calls back with the address of the client: immediately, unless the peer is such a balancer, whose header is read
+   * first. Without a valid header in time the connection is closed.
    */
   read(socket: Socket, onKnown: (address: string) => void): void
   /** Returns the address of the client of a connection that was read, or of the TLS socket upon it; null if it is closed. */
@@ -15,19 +15,22 @@ export interface ClientAddresses {
 }
 
 export interface ClientAddressOptions {
-  /** Ranges of the balancers, such as `10.0.0.0/8`. Nobody else's header is believed: it is read as a request. */
+  /**
+   * Address ranges of the balancers, such as `10.0.0.0/8`. A header from any other peer is not trusted: it is read as a
+   * request.
+   */
   readonly balancers: readonly string[]
   readonly log: Logger
 }
 
 /** A balancer sends its header in the first packet. */
 const HEADER_MS = 5000
-/** Who has been warned of; a few suffice to find a balancer that does not send the header. */
+/** The number of peers to remember after a warning; a few suffice to find a balancer that does not send the header. */
 const MAX_WARNINGS = 16
 
 export function createClientAddresses({ balancers, log }: ClientAddressOptions): ClientAddresses {
   const believed = addressListOf(balancers)
-  /** By endpoint, which is the same for the raw socket and the TLS socket upon it. */
+  /** By endpoint, which is the same for the raw socket and the TLS socket on top of it. */
   const addresses = new Map<string, string>()
   const warned = new Set<string>()
 
@@ -83,7 +86,7 @@ function readHeader(socket: Socket, onRead: (address: string | null | undefined)
     end(header.address)
   }
   const timer = setTimeout(stop, HEADER_MS)
-  // It may fail also while it waits for whoever reads on.
+  // The socket may also fail while it waits for its next reader.
   socket.on('error', () => socket.destroy())
   socket.on('readable', read).once('end', stop).once('close', stop)
 }

@@ -1,8 +1,8 @@
 import { SocketAddress, isIP, isIPv4, isIPv6 } from 'node:net'
 
 /**
- * What the first bytes of a connection say about its client. `address` is null where the proxy speaks for itself, as in
- * its health checks; `length` is that of the header. Source: The PROXY protocol, versions 1 and 2 (HAProxy).
+ * The client in the first bytes of a connection. `address` is null if the connection is the proxy's own, such as its
+ * health checks; `length` is that of the header. Source: The PROXY protocol, versions 1 and 2 (HAProxy).
  */
 export type ProxyHeader =
   | { readonly kind: 'header'; readonly address: string | null; readonly length: number }
@@ -17,10 +17,13 @@ const V1_START = Buffer.from('PROXY ', 'latin1')
 /** With its line end, by the specification. */
 const V1_MAX_BYTES = 107
 const V2_FIXED_BYTES = 16
-/** Addresses take at most 36 bytes; the rest are fields of a proxy's own, such as the name that the client asked for. */
+/**
+ * Addresses take at most 36 bytes; the rest are extension fields of proxies, such as the host name that the client
+ * requested.
+ */
 const V2_MAX_BYTES = V2_FIXED_BYTES + 2048
 
-/** Reads the header at the beginning of `bytes`; `incomplete` asks for more of them. */
+/** Parses the header at the beginning of `bytes`; `incomplete` means that more bytes are needed. */
 export function parseProxyHeader(bytes: Buffer): ProxyHeader {
   if (startsLike(bytes, SIGNATURE)) return bytes.length < V2_FIXED_BYTES ? INCOMPLETE : parseVersion2(bytes)
   if (startsLike(bytes, V1_START)) return parseVersion1(bytes)
@@ -40,7 +43,7 @@ function parseVersion1(bytes: Buffer): ProxyHeader {
   const [, family, source = '', destination = '', sourcePort = '', destinationPort = '', ...rest] = bytes
     .toString('latin1', 0, end)
     .split(' ')
-  // Whatever follows is to be ignored.
+  // The remaining fields are to be ignored.
   if (family === 'UNKNOWN') return { kind: 'header', address: null, length }
   const isAddress = family === 'TCP4' ? isIPv4 : family === 'TCP6' ? isPlainIPv6 : () => false
   const isWhole = rest.length === 0 && isPort(sourcePort) && isPort(destinationPort)
@@ -60,7 +63,7 @@ function isPlainIPv6(text: string): boolean {
 const PROXIED = 0x21
 const LOCAL = 0x20
 
-/** How many bytes the two addresses and ports take, by family and transport. */
+/** The number of bytes of the two addresses and ports, by family and transport. */
 const addressBytes: ReadonlyMap<number, number> = new Map([
   [0x11, 12],
   [0x21, 36],

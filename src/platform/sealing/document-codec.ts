@@ -4,7 +4,7 @@ import type { Secrets } from '../secrets.ts'
 import { DocumentText } from './document-column.ts'
 import { isSealed } from './secret-names.ts'
 
-/** What a sealed value starts with. A text that a client writes in its place is itself sealed, so no client forges one. */
+/** The prefix of a sealed value. A client's text with this prefix is itself sealed, so no client can forge one. */
 const MARK = 'sealed:'
 
 /** Seals the secrets of documents on their way into the database, and opens them on their way out. */
@@ -39,7 +39,7 @@ export function createDocumentCodec(secrets: Pick<Secrets, 'seal' | 'open'>): Do
     }
   }
 
-  /** @param document What also contains the value: it notes whether integers need care. */
+  /** @param document The document with the value: it records whether integers need care. */
   function openIn(value: unknown, document: object): void {
     if (Array.isArray(value)) for (const item of value) openIn(item, document)
     if (!isObject(value)) return

@@ -15,7 +15,7 @@ export function documentText(document: object): DocumentText {
 }
 
 /**
- * A jsonb column with a document that clients may write secrets into. All such columns are called `doc`, and nothing else
- * is: queries return a column of that name with its secrets opened.
+ * A jsonb column with a document that clients may write secrets into. All such columns are called `doc`, and no others
+ * are: queries return a column of that name with its secrets opened.
  */
 export type DocumentColumn<T = Record<string, unknown>> = ColumnType<T, DocumentText, DocumentText>

@@ -15,9 +15,9 @@ import {
 const PORTION = 100
 
 /**
- * Seals the secrets in the documents that an earlier release has written. Nothing else may write documents meanwhile:
- * a row that has been read must not be read again, because its sealed values are secrets like any other.
- * An interrupted run goes on after its last portion.
+ * Seals the secrets in the documents of an earlier release. No other process may write documents at the same time: a
+ * row that has been read must not be read again, because its sealed values are secrets like any other. An interrupted
+ * run continues after its last portion.
  */
 export async function sealTables(ctx: Transactional & { readonly log: Logger }): Promise<void> {
   for (const table of await listUnsealedTables(ctx.db)) {

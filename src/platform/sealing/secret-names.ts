@@ -1,10 +1,10 @@
 const secretName = /((^|_)(password|passphrase|secret|psk|key|keypair|kek|mack|token|apitoken)|^community_name)$/i
-/** Fields that hold several secrets under names of their own, as those of OSPF do. Headers often authorize requests. */
+/** Fields with several named secrets, as in the settings of OSPF. Headers often authorize requests. */
 const secretsName = /((^|_)(auth_keys|passwords|secrets|psks)|^headers)$/i
 /** Addresses may contain a login, or a token in their path or query. */
 const urlName = /(^|_)url$/i
 
-/** True if a field of a document holds secrets, which answers hide from those who may not see them. */
+/** True if a field of a document contains secrets, which answers hide from callers who may not see them. */
 export function isSecret(name: string, value: unknown): boolean {
   return secretsName.test(name) || ((typeof value === 'string' || Array.isArray(value)) && secretName.test(name))
 }

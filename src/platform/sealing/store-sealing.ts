@@ -36,7 +36,7 @@ export async function listUnsealedTables(reader: Reader): Promise<UnsealedTable[
   return rows
 }
 
-/** A row whose document is as it is stored: queries open those that they call `doc`. */
+/** A row with its document in stored form: queries would open a column named `doc`. */
 export interface StoredDocument {
   readonly key: readonly string[]
   readonly stored: Readonly<Record<string, unknown>>

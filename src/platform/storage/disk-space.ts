@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts'
 
 export interface DiskState {
   readonly freeBytes: number
-  /** Kept free for the database. */
+  /** The space that is reserved for the database. */
   readonly reserveBytes: number
 }
 

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 export interface LocalFile {
   readonly path: string
   readonly sizeBytes: number
-  /** Lower-case hex; the store refuses what does not have it. */
+  /** Lower-case hex; the store refuses content with another hash. */
   readonly sha256: string
 }
 
@@ -17,7 +17,7 @@ export interface StoredObject {
 export interface ObjectStore {
   /** Copies the file, whole or not at all. @throws AppError unavailable. */
   put(name: string, file: LocalFile): Promise<void>
-  /** Resolves once the first bytes are there; null where there is no such object. @throws AppError unavailable. */
+  /** Resolves once the first bytes have arrived; null if there is no such object. @throws AppError unavailable. */
   open(name: string, range: { readonly start: number; readonly end: number }): Promise<Readable | null>
   /** Does nothing for an object that does not exist. @throws AppError unavailable. */
   remove(name: string): Promise<void>

@@ -6,10 +6,10 @@ import type { Logger } from '../log.ts'
 export type FilterKnown = (names: readonly string[]) => Promise<ReadonlySet<string>>
 
 export interface Orphans {
-  /** True if the file's name was given by this service; others are left alone. */
+  /** True if this service named the file; others are not touched. */
   readonly isName: (name: string) => boolean
   readonly filterKnown: FilterKnown
-  /** Later files are left alone: their rows may be about to be written. Null: all are old enough. */
+  /** Later files are not touched: their rows may be about to be written. Null: all are old enough. */
   readonly before: Date | null
   /** The kind of file in the log, such as "picture". */
   readonly what: string

@@ -19,7 +19,7 @@ export interface S3Settings {
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null
 }
 
-/** What one request can store. Source: Amazon S3, `PutObject`. */
+/** The maximum size of one request. Source: Amazon S3, `PutObject`. */
 export const MAX_S3_OBJECT_BYTES = 5 * 1024 ** 3
 
 const ATTEMPTS = 3
@@ -64,7 +64,7 @@ export function createS3Store(log: Logger, settings: S3Settings): ObjectStore {
           if (isMissing(error)) return null
           throw error
         })
-        // On this platform the body is a stream of Node.js, whatever the type admits.
+        // On this platform the body is a stream of Node.js, whatever the declared type.
         return (found?.Body as Readable | undefined) ?? null
       }),
     remove: (name) =>
@@ -100,7 +100,7 @@ async function openClient({ region, endpoint, pathStyle, credentials }: S3Settin
     maxAttempts: ATTEMPTS,
     // Its warnings would go to the standard error, beside the log; each failure is logged by its caller.
     logger: { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet },
-    // Other stores than Amazon's do not know the newer checksums.
+    // Stores other than Amazon's do not know the newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: 10_000, socketTimeout: SILENCE_MS, httpAgent: agent, httpsAgent: agent },

@@ -13,7 +13,7 @@ export function getStorageUsage(reader: Reader, kind: StorageKind, orgId: string
   return reader
     .selectFrom('storageUsage')
     .select([
-      // Exact as numbers: far below what a double can count.
+      // Exact as numbers: far below the limit of a double.
       sql<number>`coalesce(sum(bytes) filter (where org_id = ${orgId}::uuid), 0)::double precision`.as('orgBytes'),
       sql<number>`coalesce(sum(bytes), 0)::double precision`.as('totalBytes'),
     ])

@@ -14,7 +14,7 @@ export interface UploadQuota {
 }
 
 export interface NewUpload {
-  /** Null for a file that is not stored: it needs room on the disk, and counts for nobody. */
+  /** Null for a file that is not stored: it needs space on the disk, and counts for no organization. */
   readonly orgId: string | null
   /** The length that the client declares. Without one, room is reserved while the upload is received. */
   readonly declaredBytes?: number | undefined
@@ -36,14 +36,14 @@ export interface QuotaOptions {
   /** The kind of file, for people: "pictures". */
   readonly what: string
   readonly orgMaxBytes: number
-  /** For all organizations together. */
+  /** The limit for all organizations together. */
   readonly totalMaxBytes: number
   /** Returns the present usage. */
   readonly getUsage: (orgId: string) => Promise<StorageUsage>
   readonly disk: DiskSpace
 }
 
-/** For an upload without a length: while there is plenty of room, not every chunk asks the database. */
+/** For an upload without a length: while there is plenty of space, not every chunk queries the database. */
 const STEP_BYTES = 4 * 1024 * 1024
 const PLENTY_BYTES = 64 * 1024 * 1024
 /** The bytes written between two checks of the disk, which others fill too. */
@@ -93,15 +93,15 @@ interface Extension {
   readonly upload: OpenUpload
   /** The uploads in progress, including `upload`. */
   readonly open: ReadonlySet<OpenUpload>
-  /** What `upload` needs in all. */
+  /** The total size that `upload` needs. */
   readonly neededBytes: number
 }
 
-/** @returns How much to reserve for the upload in all: what it needs, or a step more. */
+/** @returns The total to reserve for the upload: its need, or a step more. */
 async function decideReserved(options: QuotaOptions, { upload, open, neededBytes }: Extension): Promise<number> {
   const { orgId, replacedBytes } = upload
   const others = [...open].filter((other) => other !== upload)
-  // This sum comes before the query, so that an upload that ends in between counts twice rather than not at all.
+  // This sum is computed before the query, so that an upload that ends in between counts twice rather than not at all.
   const underWay = { org: sumOf(others.filter((other) => other.orgId === orgId)), total: sumOf(others) }
   const { orgBytes, totalBytes } = await options.getUsage(orgId)
   const used = { org: orgBytes + underWay.org, total: totalBytes + underWay.total }
@@ -117,8 +117,8 @@ function sumOf(uploads: readonly OpenUpload[]): number {
 }
 
 /**
- * Keeps the upload from filling the disk, besides the check of `extend`.
- * @param extend Reserves at least this much, and returns how much.
+ * Prevents the upload from filling the disk, besides the check of `extend`.
+ * @param extend Reserves at least this much, and returns the reserved amount.
  */
 async function reserveOnDisk(
   disk: DiskSpace,

@@ -35,7 +35,7 @@ it('is kept as far as its filter lets it, and counted as far as it came', async 
 })
 
 it('leaves nothing behind where it fails before its file could be opened', async () => {
-  // The system runs four such calls at once, so these delay everything that the upload does.
+  // The system runs four such calls at a time, so these delay all file operations of the upload.
   const busy = Promise.all(Array.from({ length: 8 }, () => promisify(pbkdf2)('', '', 200_000, 32, 'sha256')))
   const body = new PassThrough()
   body.destroy(new Error('the client went away'))

@@ -26,22 +26,22 @@ export interface Upload {
   readonly body: Readable
   readonly maxBytes: number
   readonly reservation: Reservation
-  /** Selects what is written; default all. */
+  /** Selects the data to write; default all. */
   readonly filter?: (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>
 }
 
 /** A file that nothing refers to yet. */
 export interface UploadedFile {
   readonly path: string
-  /** The size of what is written; the limit and the quota count what arrives. */
+  /** The size of the written data; the limit and the quota count the received data. */
   readonly sizeBytes: number
 }
 
 /**
- * Streams an upload to a new file, one chunk in memory at a time. The file is gone when this throws; otherwise the
+ * Streams an upload to a new file, one chunk in memory at a time. The file is removed when this throws; otherwise the
  * caller discards or stores it, and releases the reservation.
- * @throws AppError too_large; invalid (the client went away); unavailable (disk full); as Reservation.add(); errors of
- *   `filter`.
+ * @throws AppError too_large; invalid (the client disconnected); unavailable (disk full); as Reservation.add(); errors
+ *   of `filter`.
  */
 export async function receiveUpload(
   dir: string,
