@@ -9,12 +9,12 @@ import { type UpgradeEvent, insertUpgradeEvents } from './store-events.ts'
 
 const TOPIC = 'upgrade-events'
 
-/** One thing that happened to an upgrade, in wire shape. */
+/** One event of an upgrade, in wire shape. */
 export type UpgradeEventInput = Omit<UpgradeEvent, 'id' | 'org_id' | 'timestamp'>
 
 /**
- * Appends events of upgrades in the caller's transaction. Those of the upgrade as a whole stay as long as the upgrade; the
- * webhooks that subscribe get all of them.
+ * Appends events of upgrades in the caller's transaction. Events of the upgrade as a whole are stored as long as the
+ * upgrade; the subscribed webhooks get all of them.
  */
 export async function appendUpgradeEvents(
   tx: Tx,
@@ -42,14 +42,14 @@ export async function appendUpgradeEvents(
   )
 }
 
-/** True if events of single devices are wanted: they are written for webhooks alone. */
+/** True if a webhook subscribes to events of single devices: they are written for webhooks only. */
 export function wantsDeviceEvents(tx: Tx, scope: InOrg): Promise<boolean> {
   return hasSubscribers(tx, scope, TOPIC)
 }
 
 /** A change of an upgrade that a person or the engine decided. */
 export interface UpgradeChange extends Omit<UpgradeEventInput, 'audit_id' | 'admin_id' | 'admin_name'> {
-  /** Of the audit record, with what it says beyond the id of the upgrade. */
+  /** The audit record, with its content besides the id of the upgrade. */
   readonly message: string
   readonly after?: Readonly<Record<string, unknown>>
 }

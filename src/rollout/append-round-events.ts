@@ -17,8 +17,8 @@ type Round = OrgRound<LockedSiteUpgrade>
 type DecidedSite = Round['decisions'][number]
 
 /**
- * Appends what the rounds have begun and ended: phases, sites, whole upgrades, and, where somebody wants them, devices. Those
- * that pause or stop an upgrade are appended with their audit records. The site upgrades have been updated.
+ * Appends the beginnings and ends of the rounds: phases, sites, whole upgrades, and, if a webhook subscribes, devices.
+ * Events that pause or stop an upgrade are appended with their audit records. The site upgrades have been updated.
  */
 export async function appendRoundEvents(
   tx: Tx,
@@ -45,7 +45,7 @@ export async function appendRoundEvents(
 /** An audit record names no more devices. */
 const MAX_NAMED = 100
 
-/** Records which devices are not rebooted any more, because nobody would notice otherwise. */
+/** Records the devices that the upgrade no longer reboots, because nothing else would report it. */
 async function appendGivenUp(tx: Tx, scope: OrgScope, { siteUpgrade, decision }: DecidedSite, at: Date): Promise<void> {
   const given = decision.steps.filter(({ to, reason }) => to === 'cancelled' && reason === NOT_REBOOTED)
   if (given.length === 0) return
@@ -68,13 +68,13 @@ function hasEnded({ decision: { siteUpgrade } }: DecidedSite): boolean {
   return siteUpgrade.finishedAt !== null
 }
 
-/** The members of an event that say where it happened. */
+/** The members of an event that identify its place. */
 export function placeOf({ id, orgUpgradeId, siteId, siteName }: LockedSiteUpgrade) {
   const place = { upgrade_id: orgUpgradeId, site_upgrade_id: id, site_id: siteId }
   return siteName === null ? place : { ...place, site_name: siteName }
 }
 
-/** The start of a site, and the next phases of one that has phases of its own with gates between them. */
+/** Returns the start of a site, and the next phases of one that has its own phases with gates between them. */
 function siteBeginnings(decided: DecidedSite): UpgradeEventInput[] {
   return [...rebootBeginnings(decided), ...downloadBeginnings(decided)]
 }
@@ -85,7 +85,7 @@ function rebootBeginnings({ siteUpgrade, decision }: DecidedSite): UpgradeEventI
   const place = placeOf(siteUpgrade)
   if (phaseOpenedMs === null && openedMs !== null && stopping === null)
     return [{ type: 'UPGRADE_SITE_STARTED', ...place, phase, total: siteUpgrade.plan.planned }]
-  // Phases of single devices have no sizes: their devices tell enough.
+  // Phases of single devices have no sizes: the events of their devices suffice.
   if (phase === currentPhase || plan.phase_sizes === null) return []
   return [{ type: 'UPGRADE_PHASE_OPENED', ...place, phase, total: plan.phase_sizes[phase - 1] ?? 0 }]
 }

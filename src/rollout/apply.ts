@@ -36,13 +36,13 @@ interface TargetStep extends Omit<Step, 'target'> {
   readonly siteUpgrade: LockedSiteUpgrade
   readonly target: LockedTarget
   readonly newCommandId: string | null
-  /** When the maintenance window closes that the step begins in; null: there is none. */
+  /** The end of the maintenance window in which the step begins; null: there is none. */
   readonly closesAt: Date | null
 }
 
 /**
  * Writes the decisions: targets, commands, events and the upgrades themselves, set by set, in the caller's transaction,
- * which holds the locks that the decisions relied on.
+ * which has the locks that the decisions relied on.
  */
 export async function applyRounds(
   tx: Tx,
@@ -204,11 +204,11 @@ function deviceEventOf(step: TargetStep): DeviceEventInput[] {
   return [{ device, ...event }]
 }
 
-/** The command that takes a snapshot has events of its own when it ends, except where it was withdrawn. */
+/** The command that takes a snapshot has its own events when it ends, unless it was withdrawn. */
 function eventOf({ target, to, reason, order }: TargetStep): Omit<DeviceEventInput, 'device'> | null {
   if (to === 'rolling_back' && target.state !== to)
     return { what: 'UPGRADE_FAILED', ...(reason !== null && { reason }), text: 'returns to its backup version' }
-  // A restore that has worked has an event of its own.
+  // A successful restore has its own event.
   if (to === 'failed' && reason === 'rolled_back') return null
   if (to === 'failed') return { what: 'UPGRADE_FAILED', ...(reason !== null && { reason }) }
   if (order === 'snapshot') return { what: 'RECOVERY_SNAPSHOT_REQUESTED' }

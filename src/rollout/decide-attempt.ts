@@ -43,7 +43,9 @@ export function pauseAttempt(
   return { kind: 'pause', reason, ...counted, retryAtMs: nextMs, ...lost }
 }
 
-/** Repeats the attempt at no cost: at once, when its pause is over, or when the device is back. */
+/**
+ * Repeats the attempt without counting it as failed: immediately, when its pause is over, or when the device is back.
+ */
 export function repeatAttempt(target: TargetNow, device: DeviceNow, rules: TargetRules): TargetDecision {
   const { retryAtMs, failedAttempts, lostAttempts } = target
   const { staged } = target

@@ -9,17 +9,17 @@ export interface OrgLimits {
   /** Devices that download, at all sites together. */
   readonly maxDownloads: number | null
   readonly maxDownloadsPerSite: number | null
-  /** More hard failures at all sites together stop the upgrade. */
+  /** The number of hard failures at all sites together beyond which the upgrade stops. */
   readonly failureBudget: number | null
 }
 
-/** How many devices do so at present. */
+/** The numbers of devices in use at present. */
 export interface DevicesInUse {
   readonly inFlight: number
   readonly downloads: number
 }
 
-/** How many more devices may begin; infinite without a limit. */
+/** The number of further devices that may begin; infinite without a limit. */
 export type Capacity = DevicesInUse
 
 export const unlimited: Capacity = { inFlight: Infinity, downloads: Infinity }
@@ -43,8 +43,8 @@ export function findCapacity(limits: OrgLimits, everywhere: DevicesInUse, here: 
 }
 
 /**
- * Adds the devices that a round lets begin. Those that it ends are not subtracted: what they free is used by the next
- * round, so that no committed state exceeds a limit.
+ * Adds the devices that begin in a round. Devices that end in it are not subtracted: the next round uses the freed
+ * capacity, so that no committed state exceeds a limit.
  */
 export function addBegun(inUse: DevicesInUse, steps: readonly Step[]): DevicesInUse {
   return {
@@ -53,7 +53,7 @@ export function addBegun(inUse: DevicesInUse, steps: readonly Step[]): DevicesIn
   }
 }
 
-/** Lets no more devices begin than the capacity allows, in the order of the plan; the others wait. */
+/** Limits the devices that begin to the capacity, in the order of the plan; the others wait. */
 export function limitToCapacity<D extends { readonly target: TargetNow; readonly decision: TargetDecision }>(
   decided: readonly D[],
   capacity: Capacity,

@@ -20,7 +20,7 @@ const M = 60 * S
 const pauses = [5 * S, 30 * S, 2 * M, 10 * M, 30 * M, 60 * M] as const
 const MAX_TEXT = 1000
 
-/** Only an answer that says so opens the next phase. A check that fails is asked again, and in the end holds. */
+/** Only a positive answer opens the next phase. A failed check is repeated, and finally pauses the upgrade. */
 export function decideCheck({ attempt, status, body }: CheckAnswer): CheckVerdict {
   const isAnswer = status !== null && status >= 200 && status <= 299
   const said = isAnswer ? parseAnswer(body) : null
@@ -37,7 +37,7 @@ function parseAnswer(body: string): { readonly open: unknown; readonly reason: s
   try {
     parsed = JSON.parse(body)
   } catch {
-    // A page of a proxy, for instance: it says nothing about the upgrade.
+    // A page of a proxy, for instance: it contains nothing about the upgrade.
     return null
   }
   if (typeof parsed !== 'object' || parsed === null || !('open' in parsed)) return null
@@ -45,7 +45,7 @@ function parseAnswer(body: string): { readonly open: unknown; readonly reason: s
   return { open: parsed.open, reason }
 }
 
-/** PostgreSQL stores neither NUL nor half a surrogate pair, which the cut may leave too. */
+/** PostgreSQL stores neither NUL nor half a surrogate pair, which truncation may also leave. */
 function storable(text: string): string {
   return text.replaceAll('\0', '').slice(0, MAX_TEXT).toWellFormed()
 }

@@ -73,7 +73,7 @@ describe('a site without a device in the open phase of the reboots', () => {
   })
 
   test('wakes when the maintenance window opens for which a download waits', () => {
-    // It is five minutes past midnight.
+    // The current time is five minutes past midnight.
     expect(dueOf([loading], unlimited, { windows: [{ start: '01:00', end: '02:00' }] })).toBe(ms(3600))
   })
 })
@@ -91,7 +91,7 @@ describe('a device that downloads and reboots in one step, in a phase of the dow
     expect(rulesOf(oneStep, [])).toEqual({ rebootMs: 0, mayDownload: true })
     expect(rulesOf(oneStep, [hanging])).toEqual(waits)
     expect(rulesOf(oneStep, [{ ...commanded('sent'), deviceId: 'e', downloadPhase: 1, rank: 1 }])).toEqual(waits)
-    // A look at some of the targets does not show who restarts.
+    // Only a full read shows the devices that restart.
     expect(rulesOf(oneStep, [], false)).toEqual(waits)
   })
 
@@ -122,7 +122,7 @@ describe('the table of the states of a site upgrade whose downloads have phases'
     command: command('expired', { kind: 'restore_backup' }),
     device: { ...updated, commands: ['upgrade', 'restore_backup'] },
   }
-  /** What a round finds. */
+  /** The findings of a round. */
   const found = {
     'a download runs': [sent],
     'a download ends': [answered('done'), next],
@@ -168,7 +168,7 @@ describe('the table of the states of a site upgrade whose downloads have phases'
   const table: Readonly<Record<State, Readonly<Record<keyof typeof found, string>>>> = {
     open: {
       'a download runs': 'phase 1',
-      // The gate is evaluated by the next round, which follows at once.
+      // The next round evaluates the gate; it follows immediately.
       'a download ends': 'phase 1',
       'the only download of a phase fails': 'phase 1, held by gate',
       'the phase has all its images': 'phase 2',

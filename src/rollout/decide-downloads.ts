@@ -12,10 +12,10 @@ export function awaitsImage({ state, staged }: { readonly state: TargetState; re
   return (state === 'planned' && !staged) || state === 'dl_requested' || state === 'downloading'
 }
 
-/** What a step changes in the phase of its target's download. */
+/** The change of a step in the phase of its target's download. */
 interface DownloadMove {
   readonly phase: number
-  /** By how much the number of targets changes that the phase waits for. */
+  /** The change in the number of targets that the phase waits for. */
   readonly pending: number
   readonly failed: boolean
   /** The device has got its image. One that downloads and reboots in one step has it once it reboots. */
@@ -52,7 +52,7 @@ export function addDownloads(
   return changed
 }
 
-/** Adds what the steps of a round change to the counters of a site upgrade. */
+/** Adds the changes of a round's steps to the counters of a site upgrade. */
 export function countDownloads(downloads: SiteDownloads, steps: readonly Step[]): SiteDownloads {
   const moves = listDownloadMoves(steps)
   return {
@@ -75,7 +75,7 @@ export function findUnreadyPhase(targets: readonly TargetNow[]): number {
 }
 
 /**
- * Opens the next phase of the downloads of a site, or returns why the upgrade pauses instead; null: neither.
+ * Opens the next phase of the downloads of a site, or returns the reason why the upgrade pauses instead; null: neither.
  * @param counted After the steps of the round.
  */
 export function passDownloadGate(

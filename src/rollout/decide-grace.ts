@@ -1,7 +1,7 @@
 import type { SiteUpgradeDecision, SiteUpgradeNow, Now } from './site-upgrade-now.ts'
 import { lastGraceMs } from './limit-grace.ts'
 
-/** Failures that an outage of the network causes as well as a broken device does. */
+/** Failures that an outage of the network can cause as well as a broken device. */
 const reasonsOfAbsence: ReadonlySet<string | null> = new Set(['no_reconnect', 'unstable'])
 /**
  * The network counts as the cause if at least this many witnesses lost their connections, or all of them where there
@@ -24,9 +24,9 @@ export interface AbsenceCheck {
    * Roughly since when it has waited for the first of these devices. Connections that were lost earlier do not count.
    */
   readonly absentSinceMs: number
-  /** When the last grace was given; devices that were back by then do not count either. */
+  /** The time of the last grace; devices that had returned before it do not count either. */
   readonly graceSinceMs: number
-  /** What these devices would report if they ran what they were to install. */
+  /** The versions that these devices would report after the installation. */
   readonly versions: readonly string[]
 }
 

@@ -8,7 +8,7 @@ const CLIENTS_MS = 10 * 60_000
 const MIN_CLIENTS_PERCENT = 50
 
 /**
- * Lets a device that would have ended as upgraded wait until it is as healthy as before, or fails it once it has had
+ * Makes a device that would have ended as upgraded wait until it is as healthy as before, or fails it once it has had
  * enough time. Its connection and version have been verified.
  */
 export function checkHealthInstead(target: TargetNow, rules: TargetRules, decision: TargetDecision): TargetDecision {
@@ -28,11 +28,11 @@ export function checkHealthInstead(target: TargetNow, rules: TargetRules, decisi
 interface Times {
   /** Older reports are about the device before its reboot. */
   readonly sinceMs: number
-  /** Older reports say nothing about clients. */
+  /** Reports before this time contain nothing about clients. */
   readonly clientsMs: number
 }
 
-/** Returns in what a device is worse off than before, or why nobody knows; null: in nothing. */
+/** Returns how the device is worse than before, or why this is unknown; null: in no respect. */
 export function findWorse(
   before: DeviceHealth,
   latest: HealthNow['latest'],
@@ -49,7 +49,7 @@ export function findWorse(
   return reportedMs < clientsMs ? 'health_unknown' : 'health_clients'
 }
 
-/** Failures of a device that is connected and runs the version, but does not do what it did before. */
+/** Failures of a device that is connected and runs the version, but does not work as before. */
 export function isHealthReason(reason: string | undefined): boolean {
   return reason?.startsWith('health_') === true
 }

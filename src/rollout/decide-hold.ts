@@ -7,7 +7,7 @@ export interface PhaseResults {
   readonly upgraded: CountsByPhase
 }
 
-/** What the devices of a phase do, in texts. */
+/** The verbs for the devices of a phase, in texts. */
 interface Words {
   readonly phase: string
   readonly done: string
@@ -23,7 +23,7 @@ export function wordsOf(of: UpgradeHold['of']): Words {
 /**
  * Returns why the next phase must not open by itself; null: it may. All devices of a small first phase may fail without
  * exceeding the tolerance of the whole upgrade, and a phase whose devices were absent or skipped has tested nothing.
- * @param phase The one that has ended, from 1.
+ * @param phase The phase that has ended, from 1.
  */
 export function findHoldReason(
   phase: number,

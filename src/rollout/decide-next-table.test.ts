@@ -22,7 +22,7 @@ const waiting: TargetNow = {
 const fetching = commanded('sent', { device: { ...online, commands }, command: command('sent', { kind: 'stage' }) })
 const fetched = { ...fetching, command: command('done', { kind: 'stage' }) }
 const idle: TargetNow = { ...planned, device: { ...online, commands } }
-/** It has just come back. */
+/** The device has just come back. */
 const soaking: TargetNow = { ...verifying, enteredMs: ms(NOW_S), device: { ...updated, connectedMs: ms(NOW_S) } }
 const refused = { ...fetching, command: command('rejected', { refusal: 'bad', refusalIsFinal: true }) }
 
@@ -82,7 +82,7 @@ const upgrades = {
 
 type StateName = keyof typeof upgrades
 
-/** What a round finds. */
+/** The findings of a round. */
 const events = {
   'before the start': [[idle], { startAt: at(NOW_S + HOUR_S) }],
   'a device waits for its phase': [[idle], {}],

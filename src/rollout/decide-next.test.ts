@@ -17,7 +17,7 @@ import { isTerminal } from './rollout.ts'
 
 const phases = fc.array(fc.array(fc.constantFrom(...fates), { maxLength: 6 }), { minLength: 1, maxLength: 4 })
 
-/** Fleets whose devices upgrade in one step, or download apart from their reboot, or some one way and some the other. */
+/** Fleets whose devices upgrade in one step, or download separately from their reboot, or a mix of both. */
 const kinds = fc.record({
   stages: fc.constantFrom(
     () => false,

@@ -102,7 +102,7 @@ function stopWith(siteUpgrade: SiteUpgradeNow, reason: string, at: Now): SiteUpg
   return advance(stopped, decideTargets(stopped, rules), at)
 }
 
-/** What each device is to do. */
+/** Returns the part of the upgrade that each device performs. */
 function partsOf({ plan }: SiteUpgradeNow): Pick<TargetRules, 'only' | 'snapshot' | 'rollback'> {
   return { only: plan.only ?? null, snapshot: plan.snapshot ?? false, rollback: plan.rollback ?? false }
 }
@@ -117,7 +117,7 @@ interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
   readonly untilMs: readonly number[]
   /** A target of an open phase can't be commanded yet: it is too early, or its device is on its way back. */
   readonly awaitsDevices: boolean
-  /** The same, but for those that wait for a maintenance window. */
+  /** The same, except for targets that wait for a maintenance window. */
   readonly awaitsOpen: boolean
   /** When the first maintenance window opens that targets wait for. */
   readonly opensMs: number | null
@@ -183,7 +183,7 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
   if (siteUpgrade.stopping !== null)
     return decide({ dueMs: steps.length === 0 || isAnyInFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : nowMs })
   if (siteUpgrade.hold !== null) return decide({ dueMs: isAnyInFlight(counts) ? nowMs + IN_FLIGHT_POLL_MS : null })
-  // A device that has just downloaded may be commanded to reboot at once.
+  // A device that has just downloaded may be commanded to reboot immediately.
   if (!isEarly && steps.some(({ to }) => to === 'downloaded')) return decide({ dueMs: nowMs })
   if (steps.some((step) => step.hop !== undefined || beginsSnapshot(step))) return decide({ dueMs: nowMs })
   const gate = passDownloads(siteUpgrade, round, { now, nowMs })
@@ -239,7 +239,7 @@ function openedAtMs(
   return isEarly ? nowMs : (phaseOpenedMs ?? nowMs)
 }
 
-/** Opens the next phase of a site upgrade that has phases of its own, or pauses it. */
+/** Opens the next phase of a site upgrade with its own phases, or pauses it. */
 function passGate(
   siteUpgrade: SiteUpgradeNow,
   { hardFailures: failures, upgradedByPhase: upgraded }: Round,

@@ -115,7 +115,7 @@ test('whatever devices do, no phase opens before the one before has settled, and
           expect(phases.pending[index + 1]).toBe(pending(index + 1) - pending(index))
         expect(phases.current).toBeGreaterThanOrEqual(before)
         if (phases.current > before) expect(pending(phases.current - 1)).toBe(0)
-        // Nobody waits for a gate that could open.
+        // No upgrade waits for a gate that could open.
         if (pending(phases.current) === 0) expect(phases.current === sizes.length || phases.hold !== null).toBe(true)
         // A person resumes it.
         if (phases.hold !== null) {

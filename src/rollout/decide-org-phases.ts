@@ -9,7 +9,10 @@ import { type OrgPhasePlan, type TargetState, type UpgradeHold, isInFlight } fro
 
 /** The state of an organization upgrade whose phases, or those of its downloads, are shares of the whole. */
 export interface OrgPhases {
-  /** They are phases of the downloads: who has got the image is in `upgraded`. Absent: they are not. */
+  /**
+   * `downloads`: they are phases of the downloads, and `upgraded` counts the devices with the image. Absent: they are
+   * not.
+   */
   readonly of?: 'downloads'
   /** Targets by phase, as planned, at all sites. */
   readonly sizes: readonly number[]
@@ -63,9 +66,9 @@ function isPending(state: TargetState): boolean {
 }
 
 /**
- * Decides what a round changes in the phases of the whole upgrade. The gate after a phase opens the next one at all
+ * Decides the changes of a round to the phases of the whole upgrade. The gate after a phase opens the next one at all
  * sites, once every target of the open phases has ended or is deferred. Too many failures in the phase, no success, or
- * a gate that waits for somebody pause the upgrade instead.
+ * a gate that waits for a person pause the upgrade instead.
  * @param counted The phases after the steps of the round: see countOrgPhases().
  */
 export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'now' | 'nowMs'>): OrgPhasesChange {
@@ -73,7 +76,7 @@ export function decideOrgPhases(counted: OrgPhases, { now, nowMs }: Pick<Now, 'n
   let { current } = counted
   const unchanged = { pending, failures, upgraded, hold: null }
   if (counted.hold !== null || counted.stopping !== null) return { ...unchanged, current }
-  // A phase without targets passes at once.
+  // A phase without targets passes immediately.
   while (current < sizes.length && isSettled(counted, current)) {
     const hold = findHold(counted, current)
     if (hold !== null) return { ...unchanged, current, hold: { ...hold, since_s: epochS(now), since_ms: nowMs } }

@@ -16,13 +16,13 @@ export interface OrgUpgradeNow {
   readonly limits: OrgLimits
   /** At all its site upgrades, before this round. */
   readonly inUse: DevicesInUse
-  /** Null: each site has phases of its own. */
+  /** Null: each site has its own phases. */
   readonly phases: OrgPhases | null
   /** Phases of the downloads. Null: there are none, or each site has its own. */
   readonly downloads: OrgPhases | null
 }
 
-/** Returns the phase at whose gate the whole upgrade is paused, or which is open; null: each site has its own. */
+/** Returns the phase whose gate pauses the whole upgrade, or the open phase; null: each site has its own. */
 export function findHeldPhase({
   hold,
   phases,
@@ -64,13 +64,13 @@ export function decideOrgUpgrade<J extends SiteUpgradeNow>(
       : siteUpgrades.map((siteUpgrade) => ({ siteUpgrade, decision: decideStop(siteUpgrade, stopReason, at) }))
   const stops = stopReason !== null && { stopping: 'failed' as const }
   const phases = org.phases && decidePhases({ ...org.phases, ...stops }, decisions, at)
-  // One gate pauses the upgrade at a time.
+  // Only one gate pauses the upgrade at a time.
   const held = phases?.hold ?? org.downloads?.hold ?? null
   const downloads = org.downloads && decidePhases({ ...org.downloads, ...stops, hold: held }, decisions, at)
   return { org, decisions, newFailures: countHardFailures(decisions), stopReason, phases, downloads }
 }
 
-/** The site upgrade may have a limit of its own for the downloads. */
+/** The site upgrade may have its own limit for the downloads. */
 function limitsOf({ limits }: OrgUpgradeNow, { plan: { max_downloads: ofSite } }: SiteUpgradeNow): OrgLimits {
   if (ofSite === undefined) return limits
   return { ...limits, maxDownloadsPerSite: Math.min(ofSite, limits.maxDownloadsPerSite ?? Infinity) }

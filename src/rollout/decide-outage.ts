@@ -11,9 +11,9 @@ export interface TargetOutage {
 }
 
 /**
- * Decides for how long the reboot took the device down, at the step that notices its result: from the end of its
- * connection to the next one, in time for which the service has listened.
- * @returns Null: the device was not rebooted, or nobody knows since when it was away.
+ * Decides how long the reboot took the device down, at the step that notices its result: from the end of its connection
+ * to the next one, in time for which the service has listened.
+ * @returns Null: the device was not rebooted, or the start of its absence is unknown.
  */
 export function decideOutage(
   { target, to, hop }: Pick<Step, 'target' | 'to' | 'hop'>,
@@ -39,7 +39,7 @@ function isResult(target: TargetNow, { to, hop }: Pick<Step, 'to' | 'hop'>): boo
   return to === 'verifying' || to === 'snapshotting' || to === 'rolling_back' || isTerminal(to)
 }
 
-/** The end of the connection before the present one, or what comes closest to it where nobody noticed it. */
+/** Returns the end of the previous connection, or the best approximation if the gateway did not notice it. */
 function findDownMs(
   { state, enteredMs, command, device }: TargetNow,
   { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,

@@ -30,7 +30,7 @@ describe('a site upgrade', () => {
     [{ failed: 40 }, 'failed'],
     [{ failed: 40, skipped: 3 }, 'failed'],
     [{ failed: 39, cancelled: 1 }, 'failed'],
-    // A device that got the version by other means meanwhile.
+    // A device that got the version by other means in the meantime.
     [{ failed: 39, skipped: 1 }, 'completed'],
     // Devices that left the organization.
     [{ cancelled: 40 }, 'completed'],

@@ -7,7 +7,7 @@ export interface Stopping {
 }
 
 /**
- * How an upgrade ends, by what has happened to its targets, all of which have ended. Without any success it has
+ * Decides the result of an upgrade from those of its targets, all of which have ended. Without any success it has
  * failed, whether or not a limit stopped it. A cancellation that came too late for every target has cancelled nothing.
  */
 export function decideOutcome(
@@ -16,7 +16,8 @@ export function decideOutcome(
 ): Stopping & { readonly status: Extract<UpgradeStatus, 'completed' | 'failed' | 'cancelled'> } {
   if (stopping === 'failed' || (stopping === 'cancelled' && counts.cancelled > 0))
     return { status: stopping, stopping, stopReason }
-  // A limit had stopped it before its failed targets were retried. What it cancelled then is still missing.
+  // A limit had stopped it before its failed targets were retried. The targets that were cancelled then are still
+  // missing.
   if (stopping === null && stopReason !== null && counts.cancelled > 0)
     return { status: 'failed', stopping: 'failed', stopReason }
   // Devices that were skipped when planning are not among the planned ones.

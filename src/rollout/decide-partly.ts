@@ -3,9 +3,9 @@ import type { SiteUpgradeDecision, SiteUpgradeNow } from './site-upgrade-now.ts'
 /**
  * Limits the decision of a round that has read only some targets of an upgrade. It keeps the next steps of these
  * targets, the counts, a limit that their failures exceed, and the end of the upgrade. It drops the end of a phase,
- * because other targets may still be in flight: then, and after a stop, the upgrade is due at once, and a round reads
- * all its targets.
- * @param siteUpgrade Its state before the round; `dueMs` and `waitsUntil`: as the round before left them.
+ * because other targets may still be in flight: then, and after a stop, the upgrade is due immediately, and a round
+ * reads all its targets.
+ * @param siteUpgrade Its state before the round; `dueMs` and `waitsUntil`: as the previous round left them.
  */
 export function decidePartly(
   siteUpgrade: Omit<SiteUpgradeNow, 'targets'> & { readonly dueMs: number | null; readonly waitsUntil: Date | null },
@@ -36,10 +36,12 @@ export function decidePartly(
 
 /** Rounds that read all targets of an upgrade take at most this share of the time. */
 const LOOK_SHARE = 0.1
-/** The longest pause between two such rounds. They alone notice time-outs; changes of devices start rounds at once. */
+/**
+ * The longest pause between two such rounds. Only they notice time-outs; changes of devices start rounds immediately.
+ */
 const MAX_REST_MS = 30_000
 
-/** Postpones the next round that reads all targets if this one took long. An upgrade that is due at once stays due. */
+/** Postpones the next round that reads all targets if this one took long. An upgrade that is already due stays due. */
 export function postponeRead(
   decision: SiteUpgradeDecision,
   { nowMs, lookMs }: { nowMs: number; lookMs: number },

@@ -5,7 +5,7 @@ import { isInFlight } from './rollout.ts'
 import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import type { TargetNow, TargetRules } from './target.ts'
 
-/** Returns the rules for targets that depend on the phases that are open, and on what other devices do. */
+/** Returns the rules for targets that depend on the open phases and on the other devices. */
 export function phaseRulesOf(
   { downloads, currentPhase, stopping, isDue, targets, plan }: SiteUpgradeNow,
   rebootMs: number,
@@ -16,16 +16,16 @@ export function phaseRulesOf(
   const open = targets.filter(({ phase }) => phase <= currentPhase)
   const unready = findUnreadyPhase(open)
   const awaitsImages = (target: TargetNow): boolean => isTwoStep(target) && target.downloadPhase !== null
-  // A device whose download has no turn yet must not keep those waiting that the downloads wait for.
+  // A device whose download has no turn yet must not block the devices that the downloads wait for.
   const begun = open.filter((target) => isInFlight(target.state) || mayDownload(target))
   const isBlocked = findBlocked(begun)
-  // Nor must one that has its image, and waits for images of later phases of the downloads, keep these waiting.
+  // The same applies to a device that has its image and waits for images of later phases of the downloads.
   const isBlockedAtDownload = findBlocked(
     begun.filter((one) => isInFlight(one.state) || !one.staged || !awaitsImages(one) || one.phase < unready),
   )
   const mustWait = (target: TargetNow): boolean => {
     const { phase, rank, downloadPhase } = target
-    // Some of the targets show neither whether a phase has all its images nor who restarts.
+    // A partial read shows neither whether a phase has all its images nor which devices restart.
     if (!isDue) return awaitsImages(target) || rank !== null
     if (awaitsImages(target)) return phase >= unready || isBlocked(target)
     return downloadPhase === null ? isBlocked(target) : isBlockedAtDownload(target)

@@ -1,7 +1,7 @@
 import { type TargetState, isInFlight } from './rollout.ts'
 import type { TargetNow } from './target.ts'
 
-/** True for a target that restarts, or will as soon as it may. An absent device keeps nobody waiting. */
+/** True for a target that restarts, or will as soon as it may. An absent device blocks no others. */
 function isAwaited({ state, device }: TargetNow): boolean {
   if (state === 'planned' || state === 'downloaded' || isInFlight(state)) return true
   return state === 'deferred' && device?.link === 'connected'
@@ -9,7 +9,7 @@ function isAwaited({ state, device }: TargetNow): boolean {
 
 const downloads: ReadonlySet<TargetState> = new Set(['dl_requested', 'downloading'])
 
-/** True for a device that is, or may be, on its way down. A download alone interrupts nothing. */
+/** True for a device that is, or may be, going down. A download by itself interrupts nothing. */
 function isRestarting({ state, command }: TargetNow): boolean {
   return isInFlight(state) && !(downloads.has(state) && command?.kind === 'stage')
 }

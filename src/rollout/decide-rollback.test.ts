@@ -81,7 +81,8 @@ test.each([
   ['is given up where it can not be sent', { ...restoring('expired'), failedAttempts: 3 }, 2100, failed],
 ])('a restore %s', (_, target, seconds, decision) => {
   expect(decide(target, seconds, rollback)).toMatchObject(decision)
-  // It leaves the device as it was, so nothing that ends or pauses the upgrade prevents it, nor does it wait for a turn.
+  // It leaves the device unchanged, so nothing that ends or pauses the upgrade prevents it, nor does it wait for a
+  // turn.
   const closed = { beginMs: () => ms(99_999) }
   for (const rules of [{ stopping: true }, { held: true }, closed, { rebootMs: Infinity, mayDownload: false }])
     expect(decide(target, seconds, { ...rollback, ...rules })).toMatchObject(decision)

@@ -21,15 +21,15 @@ export function restoreInstead(target: TargetNow, rules: TargetRules, decision: 
   if (decision.kind !== 'move' || decision.to !== 'failed' || !isWorseOff(decision.reason)) return decision
   const { device } = target
   if (device === null) return decision
-  // What the device can do with its new version is known once it is back.
+  // The capabilities of the device with its new version are known once it is back.
   if (device.link !== 'connected') return { ...decision, to: 'rolling_back', failedAttempts: 0 }
   return device.commands.includes('restore_backup') ? request(target, decision.reason) : decision
 }
 
 /**
  * Decides the next step of a target whose device is to return to its backup version. The restore is sent once: a lost
- * answer is not repeated, because the device may have obeyed. Neither a pause nor a stop of the upgrade prevents it, since
- * it leaves the device as it was.
+ * answer is not repeated, because the device may have executed the command. Neither a pause nor a stop of the upgrade
+ * prevents it, since it returns the device to its former state.
  */
 export function decideRollback(target: TargetNow, rules: TargetRules): TargetDecision {
   const { device, command } = target
@@ -66,7 +66,7 @@ function hasOldVersion({ targetVersion }: TargetNow, { firmware, memberFirmware 
   return firmware !== targetVersion && memberFirmware.every((version) => version !== targetVersion)
 }
 
-/** A Virtual Chassis boots member by member, and restores its backup version only when all of them are there. */
+/** A Virtual Chassis boots member by member, and restores its backup version only when all of them are present. */
 function lacksMember({ memberFirmware }: DeviceNow): boolean {
   return memberFirmware.includes('')
 }

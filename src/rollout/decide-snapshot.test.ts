@@ -16,7 +16,7 @@ import type { CommandNow, TargetNow } from './target.ts'
 
 const able = { ...updated, commands: ['restart', 'upgrade', 'snapshot'] } as const
 const verified: TargetNow = { ...verifying, device: able }
-/** Verified at 300 s, and not asked yet. */
+/** Verified at 300 s, without a request yet. */
 const awaiting: TargetNow = { ...verified, state: 'snapshotting', enteredMs: ms(300) }
 const asked = (state: CommandNow['state'], more: Partial<CommandNow> = {}): TargetNow => {
   return { ...awaiting, command: command(state, { kind: 'snapshot', ...more }) }
@@ -95,7 +95,7 @@ describe('a device that is to take a snapshot', () => {
     expect(decide(asked('sent'), 300 + 120 * MINUTE, rules)).toEqual(move('upgraded', 'timeout'))
   })
 
-  // Nothing that has become of the command makes the engine send another one.
+  // No result of the command makes the engine send another one.
   test.each(['queued', 'sent', 'done', 'rejected', 'unknown', 'expired', 'cancelled'] as const)(
     'is asked once: its command is %s',
     (state) => {

@@ -4,7 +4,7 @@ const wait: TargetDecision = { kind: 'wait' }
 
 /**
  * Decides the next step of a target whose device has been upgraded and verified, and is to take a recovery snapshot. It
- * is requested once: whatever becomes of it, the device stays upgraded, and the reason says why it has no snapshot.
+ * is requested once: whatever its result, the device stays upgraded, and the reason explains why it has no snapshot.
  */
 export function decideSnapshot(target: TargetNow, rules: TargetRules): TargetDecision {
   const { device, command, enteredMs } = target

@@ -17,7 +17,7 @@ export interface Step {
   readonly hop?: UpgradeHop | undefined
 }
 
-/** The state of a target whose command has just gone out. */
+/** The state of a target whose command has just been queued. */
 export const commandedStates = {
   upgrade: 'dl_requested',
   stage: 'dl_requested',
@@ -26,7 +26,7 @@ export const commandedStates = {
   restore_backup: 'rolling_back',
 } as const satisfies Record<UpgradeOrder, TargetState>
 
-/** Null: the target and its command stay as they are. */
+/** Returns null if the target and its command do not change. */
 export function stepOf(target: TargetNow, decision: TargetDecision): Step | null {
   switch (decision.kind) {
     case 'command': {
@@ -78,7 +78,7 @@ export function isHardReason(reason: string | null): boolean {
   return reason !== OFFLINE
 }
 
-/** True where the device did all that was wanted. */
+/** True if the device did everything that was requested. */
 export function isSuccess({ to }: { readonly to: string }): boolean {
   return to === 'upgraded' || to === 'staged'
 }

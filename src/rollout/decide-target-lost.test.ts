@@ -96,7 +96,7 @@ test('any other lost activation is left alone for the time of an installation', 
   expect(decide(rebooting, 61)).toEqual({ kind: 'wait', untilMs: ms(60 + INSTALL_S) })
 })
 
-/** How an activation is lost: with the reply to which of its requests, the last of which reboots the device. */
+/** The loss of an activation: with the reply to which of its requests, the last of which reboots the device. */
 interface Loss {
   readonly request: number
   /** False: the device doesn't receive that request. */

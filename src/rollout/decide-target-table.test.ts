@@ -6,12 +6,12 @@ import type { TargetNow } from './target.ts'
 
 const removed = { 'device removed': 'cancelled: removed' } as const
 const ended: Row = ['wait', {}]
-/** The same whether or not restores are wanted. */
+/** The same whether or not restores are requested. */
 const lost = (becomes: string): Row[1] => ({
   'it is lost for good': becomes,
   'it is lost for good, restores are wanted': becomes,
 })
-/** Of a target whose command was sent and can still be refused. */
+/** For a target whose command was sent and can still be refused. */
 const answers = {
   'on the version': 'verifying',
   'on the version for the soak': 'upgraded',
@@ -76,7 +76,7 @@ const table: Readonly<Record<TargetState, Row>> = {
       ...removed,
     },
   ],
-  // Nothing can keep a device from activating the image that it has.
+  // Nothing can prevent a device from activating an image that it has.
   reboot_requested: ['wait', { ...answers, ...lost('rebooting'), 'everything times out': 'rebooting' }],
   rebooting: [
     'wait',
@@ -116,7 +116,7 @@ const table: Readonly<Record<TargetState, Row>> = {
       'everything times out': 'upgraded: timeout',
     },
   ],
-  // Neither a stop nor a pause keeps a device from the version that it had.
+  // Neither a stop nor a pause prevents a device from restoring its former version.
   rolling_back: [
     'wait',
     {

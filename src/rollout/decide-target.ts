@@ -18,7 +18,7 @@ export function decideTarget(target: TargetNow, rules: TargetRules): TargetDecis
   return limitTo(rules.only, restoreInstead(target, rules, next))
 }
 
-/** Ends a target where the next step is none of the part that is wanted. */
+/** Ends a target whose next step is outside the requested part. */
 function limitTo(only: TargetRules['only'], decision: TargetDecision): TargetDecision {
   if (only === null) return decision
   if (decision.kind === 'command' && decision.order !== only) return fail(`not_${only}d`)
@@ -85,7 +85,7 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
 function decideRejected(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {
   const reason = command.refusal ?? 'refused'
   if (command.refusalIsFinal) return { ...fail(reason), failedAttempts: target.failedAttempts + 1 }
-  // The device may be busy with what an attempt asked for whose connection was lost.
+  // The device may be busy with an attempt whose connection was lost.
   if (command.refusalIsBusy) return pauseAttempt(target, rules, { reason, costs: false })
   return pauseAttempt(target, rules, { reason, costs: true })
 }
@@ -97,8 +97,8 @@ function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules):
     const delivered = download?.delivered === true
     if (download?.fenced === true || (delivered && command.kind === 'stage'))
       return suspend({ device, staged: false }, rules)
-    // A device that has the image flashes it, whatever the engine wants; the download of any other one is cut off at
-    // once.
+    // A device that has the image flashes it, whatever the engine decides; the download of any other one is cut off
+    // immediately.
     if (!delivered) return { kind: 'fence', commandId: command.id, imageId: target.imageId }
   }
   if (rules.nowMs >= target.enteredMs + rules.options.stallMs) return reconcile(target, device, { command, rules })
@@ -119,7 +119,7 @@ function reconcile(
   const { download, imageId } = target
   if (command.kind === 'activate') {
     if (endedBeforeReboot(command, device)) return repeatLost(target, device, { command, rules })
-    // Nothing can keep a device from activating the image that it has.
+    // Nothing can prevent a device from activating an image that it has.
     return { kind: 'move', to: 'rebooting' }
   }
   if (download?.fenced === true) return repeatLost(target, device, { command, rules })
@@ -195,7 +195,7 @@ function decideVerifying(target: TargetNow, rules: TargetRules): TargetDecision 
   return { kind: 'wait', untilMs: Math.min(soakedMs, untilMs) }
 }
 
-/** Passes the device once it has been connected for long enough, or at once where that is not required. */
+/** Passes the device once it has been connected for long enough, or immediately if that is not required. */
 function verify(
   { connectedMs, memberFirmware, firmware }: DeviceNow,
   { nowMs, options, snapshot }: TargetRules,

@@ -1,7 +1,7 @@
 import { wordsOf } from './decide-hold.ts'
 import type { OrgPhasePlan, UpgradeHold } from './rollout.ts'
 
-/** What is known of the gates of a whole upgrade. */
+/** The state of the gates of a whole upgrade. */
 interface Gates {
   /** They are gates between phases of the downloads. Absent: of the reboots. */
   readonly of?: 'downloads'
@@ -17,7 +17,7 @@ interface Gates {
 /**
  * Returns what the gate after a phase waits for although enough of its devices were upgraded; null: the next phase may
  * open. An empty phase waits for nothing.
- * @param phase The one that has ended, from 1.
+ * @param phase The phase that has ended, from 1.
  */
 export function findWait(
   phase: number,

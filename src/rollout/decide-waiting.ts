@@ -16,7 +16,7 @@ export function decideWaiting(target: TargetNow, rules: TargetRules): TargetDeci
   if (held) return wait
   if (isOverdue(target, rules)) return { kind: 'move', to: 'cancelled', reason: NOT_REBOOTED }
   if (target.downloadPhase !== null && nowMs < rules.rebootMs) return decideDownload(target, device, rules)
-  // Before the reboots begin, devices that download separately from their reboot download, and nothing else happens.
+  // Before the reboots begin, only devices that download separately from their reboot may act, and only by downloading.
   if (nowMs < rules.rebootMs && !mayStageEarly(target, device)) return { kind: 'wait', untilMs: rules.rebootMs }
   if (device.link === 'connected') {
     if (isOnTarget(target, device) && !target.force)
@@ -55,7 +55,7 @@ function decideDownload(target: TargetNow, device: DeviceNow, rules: TargetRules
   return closed ?? commandNext({ device, staged }, rules, { failedAttempts, lostAttempts })
 }
 
-/** True for a device that has had its image for so long that nobody expects its reboot any more. */
+/** True for a device that has had its image for so long that its reboot must not come as a surprise. */
 function isOverdue({ state, enteredMs }: TargetNow, { nowMs, openedMs, options }: TargetRules): boolean {
   if (state !== 'downloaded' || openedMs === null) return false
   return nowMs >= Math.max(enteredMs, openedMs) + options.downloadedDeadlineMs

@@ -11,7 +11,7 @@ export function beginsWithin(
   { now, nowMs }: Pick<TargetRules, 'now' | 'nowMs'>,
 ): TargetRules['beginMs'] {
   if (windows === undefined) return () => nowMs
-  // A large upgrade asks for each of its devices.
+  // Memoized, because a large upgrade evaluates it for each of its devices.
   const known = new Map<number, number | null>()
   return (needMs) => {
     const answered = known.get(needMs)
@@ -39,9 +39,9 @@ export function rebootTimeoutMs(
 }
 
 /**
- * Returns what a device does instead of its next step outside of the maintenance windows; null: it may take the step. A
- * download only has to begin within a window; a device that reboots has to end within it, in the time that its class may
- * take.
+ * Returns the action of a device outside of the maintenance windows, instead of its next step; null: it may take the
+ * step. A download only has to begin within a window; a device that reboots has to end within it, in the time limit of
+ * its class.
  */
 export function findWindowWait(
   order: UpgradeOrder,

@@ -25,7 +25,7 @@ const shownAs = {
   cancelled: 'cleared',
 } as const satisfies Record<TargetState, Pick<FwUpdate, 'progress' | 'status'> | 'kept' | 'cleared'>
 
-/** Returns the progress of a target for its device's `fwupdate`; null where that stays as it is. */
+/** Returns the progress of a target for its device's `fwupdate`; null if that does not change. */
 export function showProgress(deviceId: string, state: TargetState, failedAttempts: number): FwUpdateChange | null {
   const shown = shownAs[state]
   if (shown === 'kept') return null

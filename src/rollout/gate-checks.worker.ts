@@ -15,11 +15,14 @@ import { insertApproval } from './store-phases.ts'
 
 const INTERVAL_MS = 2000
 const TIMEOUT_MS = 10_000
-/** Exceeds the time of a request and the write of its answer. A worker that dies asks again after that. */
+/**
+ * Exceeds the time of a request and the write of its answer. After that another worker repeats the check of one that
+ * died.
+ */
 const LEASE_MS = 60_000
 const MAX_AT_ONCE = 20
 
-/** Asks the checks for which upgrades wait at their gates. */
+/** Calls the checks for which upgrades wait at their gates. */
 export function startGateChecks(ctx: Context, outbound: OutboundHttp): Poller {
   return startPoller({
     name: 'gate checks',
@@ -29,7 +32,7 @@ export function startGateChecks(ctx: Context, outbound: OutboundHttp): Poller {
   })
 }
 
-/** Asks all checks that are due. @returns True if there may be more. */
+/** Calls all checks that are due. @returns True if there may be more. */
 export async function askChecks(ctx: Context, outbound: OutboundHttp, signal: AbortSignal): Promise<boolean> {
   const nowMs = ctx.serviceClock.nowMs()
   const due = await claimChecks(ctx.db, { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
@@ -55,7 +58,7 @@ async function askCheck(
     mayArriveTwice: true,
     owner: orgId,
   })
-  // The service stops: the check is asked again once the lease has ended.
+  // The service stops: the check is repeated once the lease has ended.
   if (result.kind === 'aborted') return
   const answer =
     result.kind === 'answer'

@@ -30,18 +30,18 @@ interface AssignedImages {
   readonly laterImages: readonly string[] | null
 }
 
-/** Returns images as the assignment of a device to an upgrade holds them. */
+/** Returns images in the form in which the assignment of a device to an upgrade stores them. */
 export function splitImages([first = '', ...later]: readonly string[]): AssignedImages {
   return { imageId: first, laterImages: later.length === 0 ? null : later }
 }
 
-/** The states in which a device may install a version that nobody commanded. */
+/** The states in which a device may install a version without a command of the upgrade. */
 const waiting: ReadonlySet<string> = new Set(['planned', 'deferred', 'downloaded'])
 
 /**
- * Sends a target that has reached its present version on to the next one of its path. It is planned again, so that each
- * hop waits for its turn like an upgrade of its own: for the limits, the maintenance windows and a pause. A device that
- * somebody else has brought further goes on from there.
+ * Moves a target that has reached its present version on to the next one of its path. It is planned again, so that each
+ * hop waits for its turn like a separate upgrade: for the limits, the maintenance windows and a pause. A device that
+ * has advanced further by other means continues from there.
  */
 export function hopInstead(target: TargetNow, stopping: boolean, decision: TargetDecision): TargetDecision {
   const later = laterHops(target)

@@ -53,7 +53,7 @@ function create({ phases, percent, staged, oneStepDownloads, ...given }: Given):
   return createWorld(isFlat ? [phases.flat()] : phases, percent, { ...given, stages: staged, oneStepDownloads: isFlat })
 }
 
-/** Checks each round of any upgrade, whatever people do meanwhile. */
+/** Checks each round of any upgrade, whatever people do during it. */
 function always(check: Required<Interventions>['onRound']): void {
   fc.assert(
     fc.property(worlds, interventions, (given, people) => {

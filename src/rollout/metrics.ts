@@ -7,7 +7,7 @@ import type { Step } from './decide-step.ts'
 import { OFFLINE, inFlightStates, isInFlight, isTerminal, terminalStates } from './rollout.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 
-/** Reasons of the engine. Whatever else a failed target says is the device's refusal, in its own words. */
+/** Reasons of the engine. Any other reason of a failed target is the device's refusal, in its own words. */
 const causes = [
   OFFLINE,
   'connection_lost',
@@ -81,7 +81,7 @@ const holds = metric({
   labels: { by: ['gate', 'approval', 'check'] },
 })
 
-/** Counts what rounds did, once they are committed. */
+/** Counts the results of rounds, once they are committed. */
 export function countRounds(metrics: Metrics, rounds: readonly OrgRound<LockedSiteUpgrade>[], at: Now): void {
   for (const { decisions, phases } of rounds) {
     if (phases?.hold) metrics.add(holds, { by: phases.hold.by })

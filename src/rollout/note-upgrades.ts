@@ -3,7 +3,10 @@ import type { InOrg } from '../access/scope.ts'
 import { noteChanges } from '../platform/changes.ts'
 import type { SiteUpgradeDecision, SiteUpgradeNow } from './site-upgrade-now.ts'
 
-/** Tells watchers that upgrades have changed, with the parts of them at sites. @param parts `id` null: the whole upgrade alone. */
+/**
+ * Notifies watchers that upgrades have changed, with their site upgrades. @param parts `id` null: only the whole
+ * upgrade.
+ */
 export function noteUpgrades(
   tx: object,
   { orgId }: InOrg,
@@ -28,7 +31,7 @@ interface Decided {
   readonly decision: Pick<SiteUpgradeDecision, 'steps' | 'siteUpgrade'>
 }
 
-/** True if a round changes what watchers of the upgrade are told: one that only waits does not. */
+/** True if a round changes what watchers of the upgrade see: one that only waits does not. */
 export function isToldLive({ siteUpgrade, decision: { steps, siteUpgrade: change } }: Decided): boolean {
   return steps.length > 0 || !isDeepStrictEqual(shown(siteUpgrade), shown(change))
 }

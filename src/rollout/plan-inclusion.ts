@@ -12,7 +12,7 @@ export interface IncludedDevice {
   readonly device: Candidate
   readonly imageId: string
   readonly targetVersion: string
-  /** What devices report that run it, if that is something else. */
+  /** The strings that devices report when they run it, if they differ from it. */
   readonly reported: readonly string[] | null
   /** The versions that it goes over; null: it gets `targetVersion` directly. */
   readonly path: readonly UpgradeHop[] | null
@@ -28,29 +28,29 @@ export interface IncludingOrg extends Pick<OrgUpgradeNow, 'planned' | 'phases' |
   readonly hold: UpgradeHold | null
 }
 
-/** The members of a site upgrade that change; it is due at once, unless it is paused. */
+/** The members of a site upgrade that change; it is due immediately, unless it is paused. */
 export type SiteInclusion = Pick<
   IncludingSite,
   'id' | 'status' | 'hold' | 'plan' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'downloads' | 'total'
 >
 
-/** Where devices go: into the last phase, or each into a further one. See Phasing. */
+/** The phase of joining devices: the last one, or a further one for each. See Phasing. */
 export type Joins = 'last_phase' | 'own_phase'
 
 export interface InclusionPlan {
   readonly sites: readonly SiteInclusion[]
   readonly targets: readonly NewTarget[]
   readonly planned: number
-  /** Null: each site has phases of its own. */
+  /** Null: each site has its own phases. */
   readonly phases: { readonly sizes: readonly number[]; readonly pending: CountsByPhase } | null
   /** The same for the phases of the downloads. */
   readonly downloads: InclusionPlan['phases']
 }
 
 /**
- * Plans what an upgrade becomes that takes in further devices. They are the last: of the last phase, so that no canary is
- * exchanged for a device that nobody chose, or each in a phase of its own where the strategy upgrades few at once. A
- * site upgrade that has ended goes on.
+ * Plans the state of an upgrade after further devices join. They come last: in the last phase, so that no canary is
+ * exchanged for a device that nobody chose, or each in its own phase if the strategy upgrades few at a time. A site
+ * upgrade that has ended continues.
  */
 export function planInclusion(
   org: IncludingOrg,
@@ -117,7 +117,7 @@ function includeAt(
     ...included,
     status: hasStarted ? 'upgrading' : 'queued',
     hold: org.hold,
-    // While it had ended, nobody opened phases of the whole upgrade there.
+    // While it had ended, phases of the whole upgrade were not opened there.
     currentPhase: org.phases?.current ?? currentPhase,
     downloads: downloads && { ...downloads, current: org.downloads?.current ?? downloads.current },
     phaseOpenedMs: hasStarted ? nowMs : null,
@@ -147,7 +147,7 @@ function listTargets(
   })
 }
 
-/** @param phases How many there are already. @param index The place of the device among those that join. */
+/** @param phases The number of existing phases. @param index The position of the device among those that join. */
 function phaseOf(phases: number, index: number, joins: Joins): number {
   return joins === 'last_phase' ? phases : phases + index + 1
 }

@@ -18,7 +18,7 @@ export interface FailedTarget {
   readonly phase: number
   /** Null: it downloads when `phase` opens. */
   readonly downloadPhase: number | null
-  /** It had the image when it failed, and was about to install it, or had installed it. */
+  /** True if it had the image when it failed, and was about to install it, or had installed it. */
   readonly hadImage: boolean
   readonly reason: string | null
 }
@@ -70,7 +70,7 @@ export interface RetriedOrg extends OrgUpgradeNow {
   readonly hold: UpgradeHold | null
 }
 
-/** The members of a site upgrade that a retry changes; it is due at once. */
+/** The members of a site upgrade that a retry changes; it is due immediately. */
 export type SiteRetry = Pick<
   RetriedSite,
   'id' | 'status' | 'hold' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures' | 'downloads'
@@ -79,7 +79,7 @@ export type SiteRetry = Pick<
 export interface OrgRetry {
   readonly hardFailures: number
   readonly hold: UpgradeHold | null
-  /** Null: each site has phases of its own. */
+  /** Null: each site has its own phases. */
   readonly phases: RetriedPhases | null
   /** The phases of the downloads. Null: there are none, or each site has its own. */
   readonly downloads: RetriedPhases | null
@@ -93,7 +93,7 @@ interface RetriedPhases {
 }
 
 export interface RetryPlan {
-  /** Those with retried targets. */
+  /** The site upgrades with retried targets. */
   readonly sites: readonly SiteRetry[]
   readonly org: OrgRetry
   /** True if the pause at the gate of the whole upgrade ends, at all sites. */
@@ -114,9 +114,9 @@ export function findRetryRefusal(
 }
 
 /**
- * Plans what a retry of failed targets changes in their upgrade. They are planned again in their phases, and no longer
- * count as failures, so a gate that paused the upgrade is evaluated again once they have ended. A site upgrade that has
- * ended goes on. A person's pause stays.
+ * Plans the changes that a retry of failed targets makes to their upgrade. They are planned again in their phases, and
+ * no longer count as failures, so a gate that paused the upgrade is evaluated again once they have ended. A site
+ * upgrade that has ended continues. A person's pause stays.
  * @param sites All site upgrades of the organization upgrade.
  * @param retried Failed targets of sites without a findRetryRefusal().
  */
@@ -199,9 +199,9 @@ function retrySite(
 }
 
 /**
- * Plans what an upgrade becomes whose failed targets are planned again. One that has ended goes on with all of its phases
- * open.
- * @param hold The pause of one that has ended; null: none.
+ * Plans the state of an upgrade whose failed targets are planned again. An upgrade that has ended continues with all of
+ * its phases open.
+ * @param hold The pause of an ended upgrade; null: none.
  */
 export function planReopening<S extends string, C extends RetriedCounts>(
   { status, counts, hardFailures, finishedAt, plan, hold: present, currentPhase, phaseOpenedMs }: RetriedUpgrade<S, C>,
@@ -227,8 +227,8 @@ export function planReopening<S extends string, C extends RetriedCounts>(
 }
 
 /**
- * Returns why the limits would stop the upgrade again at once, because of failures that the retry leaves; null: they
- * would not.
+ * Returns why the limits would immediately stop the upgrade again, because of the remaining failures; null: they would
+ * not.
  */
 export function findRetryLimit(org: RetriedOrg, sites: readonly RetriedSite[], plan: RetryPlan): string | null {
   const plans = new Map(sites.map((site) => [site.id, site.plan]))

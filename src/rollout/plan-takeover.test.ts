@@ -10,7 +10,7 @@ const states = ['planned', 'deferred', 'dl_requested', 'upgraded'] as const
 
 interface Target extends Omit<TakenTarget, 'state'> {
   readonly state: (typeof states)[number]
-  /** Another upgrade wants it. */
+  /** True if another upgrade requests it. */
   readonly wanted: boolean
 }
 

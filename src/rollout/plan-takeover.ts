@@ -16,7 +16,7 @@ export interface TakenTarget {
   readonly state: 'planned' | 'deferred'
 }
 
-/** Why a target ends whose device another upgrade takes over. */
+/** The reason of a target whose device another upgrade takes over. */
 export function takeoverReason(by: string): string {
   return `taken over by upgrade ${by}`
 }
@@ -27,19 +27,19 @@ export interface LosingSite extends Pick<SiteUpgradeNow, 'counts' | 'plan'> {
   readonly orgUpgradeId: string
 }
 
-/** The members of a site upgrade that a takeover changes; it is due at once. */
+/** The members of a site upgrade that a takeover changes; it is due immediately. */
 export type SiteTakeover = Pick<LosingSite, 'id' | 'orgUpgradeId' | 'counts' | 'plan'> & {
   readonly taken: number
   /**
-   * How it ends where no device is left to it: `cancelled`, or as what the engine decides by the results of those that it
-   * had before. Null: it goes on.
+   * The end of an upgrade without remaining devices: `cancelled`, or the engine's decision from its former results.
+   * Null: it continues.
    */
   readonly ends: 'cancelled' | 'by_results' | null
 }
 
 /**
- * Plans what site upgrades become that lose devices. These count as cancelled and belong to no phase any more, so a phase
- * without further devices passes its gate.
+ * Plans the state of site upgrades that lose devices. These count as cancelled and belong to no phase any more, so a
+ * phase without further devices passes its gate.
  */
 export function planTakeover(sites: readonly LosingSite[], taken: readonly TakenTarget[]): SiteTakeover[] {
   const bySite = Map.groupBy(taken, ({ upgradeId }) => upgradeId)
@@ -110,8 +110,8 @@ export function shrinkPhases<S extends readonly number[] | null>(
 }
 
 /**
- * Says in the record of an upgrade from which others it takes how many devices.
- * @param what What its targets are.
+ * Notes in the record of an upgrade how many devices it takes from which others.
+ * @param what The name of its targets.
  */
 export function noteTaken(
   taken: readonly Pick<TakenTarget, 'orgUpgradeId'>[],

@@ -1,4 +1,4 @@
-/** Keeps an audit record readable and small for any number of devices. */
+/** The limit that makes an audit record readable and small for any number of devices. */
 const MAX_NAMED = 100
 
 /** Presents the devices that a stop can no longer affect: how many there are, and the MACs of the first hundred. */

@@ -78,10 +78,10 @@ export function openCount(counts: TargetCounts): number {
   return [...inFlightStates, ...waitingStates].reduce((sum, state) => sum + counts[state], 0)
 }
 
-/** The one failure that nobody caused: it counts against no limit. */
+/** The only failure without a cause in the upgrade: it counts against no limit. */
 export const OFFLINE = 'offline'
 
-/** Why a target was cancelled whose device had its image for too long without a reboot. */
+/** The reason of a cancelled target whose device had its image for too long without a reboot. */
 export const NOT_REBOOTED = 'not_rebooted'
 
 /**
@@ -101,11 +101,11 @@ export interface RolloutOptions {
   readonly commandExpiryMs: number
   /** A device that has the image and stays connected for this long without a boot is not applying it. */
   readonly notAppliedMs: number
-  /** The same for a switch or a gateway that has not reported how its installation ended. */
+  /** The same for a switch or a gateway that has not reported the result of its installation. */
   readonly installMs: number
   /**
-   * After a start of the service, or the loss of many devices at once: the longest time between two of a device's
-   * attempts to connect.
+   * After a start of the service, or the loss of many devices at the same time: the longest time between two connection
+   * attempts of a device.
    */
   readonly reconnectGraceMs: number
   /** A command that has neither ended nor been lost for this long is treated as lost. */
@@ -131,7 +131,7 @@ export const defaultRolloutOptions: RolloutOptions = {
     switch: 20 * MINUTE_MS,
     gateway: 20 * MINUTE_MS,
     virtual_chassis: 30 * MINUTE_MS,
-    // Its nodes install and reboot one after the other, and it does not say how far they are.
+    // Its nodes install and reboot one after the other, without reporting their progress.
     cluster: 90 * MINUTE_MS,
   },
   retryMs: 30_000,

@@ -22,7 +22,7 @@ export interface SiteUpgradeNow {
   readonly counts: TargetCounts
   readonly hardFailures: FailuresByPhase
   readonly upgradedByPhase: CountsByPhase
-  /** Null: the downloads have no phases of their own. */
+  /** Null: the downloads have no phases. */
   readonly downloads: SiteDownloads | null
   /** False: `targets` are only those that have changed. */
   readonly isDue: boolean
@@ -61,7 +61,7 @@ export interface SiteUpgradeDecision {
 }
 
 export interface Now {
-  /** On the wall clock: for starts that people have set, and for the record. */
+  /** On the wall clock: for start times set by people, and for the record. */
   readonly now: Date
   /** Service time: for everything that must not expire while the service does not listen. */
   readonly nowMs: number

@@ -21,7 +21,7 @@ export interface TargetChange {
   readonly newCommandId: string | null
   /** The line that the timeline gains. */
   readonly step: string
-  /** Null: none, or the one that is known already. A second one, of a device that is restored, prolongs the first. */
+  /** Null: none, or the known one. A second outage, of a device that is restored, prolongs the first. */
   readonly outage: TargetOutage | null
 }
 
@@ -78,7 +78,7 @@ export function appendedTo(timeline: RawBuilder<unknown>, line: RawBuilder<unkno
     else substr(${timeline}, strpos(${timeline}, chr(10)) + 1) end || ${line}`
 }
 
-/** What a round changes of an upgrade, of devices or of edge appliances, with its key. */
+/** The columns of an upgrade, of devices or of edge appliances, that a round changes, with its key. */
 export const roundColumns = {
   orgId: 'uuid',
   id: 'uuid',

@@ -3,7 +3,7 @@ import type { OrgScope } from '../access/scope.ts'
 import { type Db, type Tx, json } from '../platform/db.ts'
 import type { UpgradeHold } from './rollout.ts'
 
-/** A check that is to be asked. */
+/** A check that is due. */
 export interface DueCheck {
   readonly orgId: string
   /** The id of the organization upgrade. */
@@ -12,7 +12,7 @@ export interface DueCheck {
   /** Null: of the reboots. */
   readonly of: 'downloads' | null
   readonly url: string
-  /** When the pause began in which it is asked, in service time. */
+  /** The start of the pause to which the check belongs, in service time. */
   readonly sinceMs: number
   /** The number of this attempt, from 1. It also voids the claim once another worker has claimed the check. */
   readonly attempt: number
@@ -21,7 +21,10 @@ export interface DueCheck {
   readonly failed: number
 }
 
-/** Claims checks that are due: until the lease ends, nobody else asks them. Those that nobody waits for are dropped. */
+/**
+ * Claims checks that are due: until the lease ends, no other worker calls them. Checks without a waiting upgrade are
+ * dropped.
+ */
 export async function claimChecks(
   db: Db,
   { nowMs, leaseUntilMs, limit }: { readonly nowMs: number; readonly leaseUntilMs: number; readonly limit: number },
@@ -55,7 +58,7 @@ export async function claimChecks(
 
 /**
  * Locks the organization upgrade if it still waits for this attempt of its check.
- * @returns False: somebody has resumed, paused or stopped it, or another pause or attempt has begun.
+ * @returns False: a person has resumed, paused or stopped it, or another pause or attempt has begun.
  */
 export async function lockWaiting(
   tx: Tx,
@@ -70,11 +73,11 @@ export async function lockWaiting(
     .where('checkAttempts', '=', attempt)
     .forUpdate()
     .executeTakeFirst()
-  // Each pause counts its attempts anew.
+  // Each pause counts its attempts from zero.
   return row?.hold?.by === 'check' && row.hold.since_ms === sinceMs
 }
 
-/** Sets when the check is asked again; null: never. The caller has locked the organization upgrade. */
+/** Sets the time of the next call of the check; null: never. The caller has locked the organization upgrade. */
 export async function updateCheckDue(tx: Tx, scope: OrgScope, id: string, dueMs: number | null): Promise<void> {
   await tx
     .updateTable('orgUpgrade')

@@ -31,11 +31,11 @@ export interface Candidate {
   readonly memberVersions: readonly string[]
   /** The commands that its driver supported at its last connection. */
   readonly commands: readonly CommandKind[]
-  /** Why it can't take a recovery snapshot, if it said so when it connected last. */
+  /** Why it can't take a recovery snapshot, if it reported that at its last connect. */
   readonly snapshotRefusal: string | null
   /** False: its driver can't restore a backup version. A device that has none yet may have one later. */
   readonly mayRestore: boolean
-  /** Why it can't be upgraded, if it said so when it connected last. */
+  /** Why it can't be upgraded, if it reported that at its last connect. */
   readonly upgradeRefusal: string | null
 }
 
@@ -74,7 +74,7 @@ export async function candidatesOf(reader: Reader, scope: InOrg, condition: RawB
     const memberVersions = (members ?? []).map((member: VcMember) => member.firmware)
     const said = capabilities ?? noCapabilities
     const upgradeRefusal = findUpgradeRefusal(said)
-    // A device that has never connected has said nothing.
+    // A device that has never connected has reported nothing.
     const snapshotRefusal = firmware === null ? null : findRefusal(said, { kind: 'snapshot', params: {} })
     const restores = said.commands.includes('restore_backup') || said.refusals?.restore_backup !== undefined
     const mayRestore = firmware === null || restores
@@ -93,12 +93,12 @@ export interface NewOrgUpgrade {
   readonly enableP2p: boolean
   readonly maxFailurePercentage: number | null
   readonly planned: number
-  /** Null: each site has phases of its own. */
+  /** Null: each site has its own phases. */
   readonly phasePlan: OrgPhasePlan | null
   /** The phases of the downloads. Null: there are none, or each site has its own. */
   readonly downloadPlan: OrgPhasePlan | null
   readonly notes: readonly UpgradeNote[]
-  /** Which further devices it takes in; null: none. */
+  /** The filter for devices that may join; null: none. */
   readonly joining: Readonly<Record<string, unknown>> | null
   /** When it looks for them, in service time; null: never. */
   readonly includeDueMs: number | null
@@ -127,7 +127,7 @@ export interface NewTarget {
   readonly phase: number
   /** Null: it downloads when `phase` opens. */
   readonly downloadPhase: number | null
-  /** Its place in the order of restarts of its site; null: there is no order. */
+  /** Its position in the order of restarts of its site; null: there is no order. */
   readonly rank: number | null
   readonly ordinal: number
   readonly imageId: string
@@ -211,7 +211,7 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, { org, sites, targets 
   await insertTargets(tx, scope, targets, { enteredAt: org.createdAt, timeline: '' })
 }
 
-/** @param every What the site upgrades have in common. */
+/** @param every The values that the site upgrades share. */
 export async function insertSiteUpgrades(
   tx: Tx,
   { orgId }: InOrg,
@@ -226,7 +226,7 @@ export async function insertSiteUpgrades(
   await insertRows(tx, siteColumns, rows, { every: { orgId, ...every } })
 }
 
-/** @param every What the targets have in common. */
+/** @param every The values that the targets share. */
 export async function insertTargets(
   tx: Tx,
   { orgId }: InOrg,

@@ -14,7 +14,7 @@ export async function insertUpgradeEvents(tx: Tx, scope: InOrg, events: readonly
   await insertRows(tx, columns, rows, { every: { orgId: scope.orgId } })
 }
 
-/** How an organization upgrade has ended at its sites, and how many devices have come to what. */
+/** The ends of an organization upgrade at its sites, and the number of devices by result. */
 export interface EndedUpgrade {
   readonly id: string
   readonly status: 'completed' | 'failed' | 'cancelled'

@@ -15,9 +15,8 @@ export interface WitnessQuery {
  * Lists, by site, the organization's devices that are connected or lost their connection, and that can't run a version
  * in question: they reported another one, and a device that lost its connection did not have the whole image of any
  * upgrade. So a device counts that was commanded and vanished before it could flash, but no device that an upgrade took
- * down.
- * The targets of a device are found by its id alone, and only for lost devices: otherwise PostgreSQL would search the
- * primary key by the organization and read all its targets for each device.
+ * down. The targets of a device are found by its id only, and only for lost devices: otherwise PostgreSQL would search
+ * the primary key by the organization and read all its targets for each device.
  */
 export async function listWitnesses(
   tx: Tx,

@@ -24,7 +24,7 @@ const healthOf: RawBuilder<DeviceHealth> = sql`jsonb_build_object(
 
 const keyColumns = columnsOf('upgradeTarget', { orgId: 'uuid', upgradeId: 'uuid', deviceId: 'uuid' })
 
-/** Records how the devices are before they reboot, unless that is known from an earlier attempt. */
+/** Records the health of the devices before they reboot, unless an earlier attempt has recorded it. */
 export async function updateBaselines(
   tx: Tx,
   scope: InOrg,

@@ -84,7 +84,10 @@ const waitsForNobody = sql<boolean>`(hold is null or hold->>'by' = 'check')`
 const downloadsResumed = sql<null>`case when hold->>'by' in ('gate', 'check') and hold->>'of' = 'downloads'
   then jsonb_set(downloads, '{gate_passed}', downloads->'current') else downloads end`
 
-/** The columns of an upgrade whose pause ends: its gate is not evaluated again, and the wait for absent devices is extended. */
+/**
+ * The columns of an upgrade whose pause ends: its gate is not evaluated again, and the wait for absent devices is
+ * extended.
+ */
 export function resumedAt(nowMs: number) {
   return {
     hold: null,

@@ -16,11 +16,11 @@ export interface DueInclusion {
   readonly id: string
   /** The last device that the pass has looked at; null: it begins. */
   readonly after: string | null
-  /** Which devices may join. */
+  /** The filter for devices that may join. */
   readonly joining: Readonly<Record<string, unknown>>
 }
 
-/** Claims upgrades that are due to look for further devices: until the lease ends, nobody else looks. */
+/** Claims upgrades that are due to search for further devices: until the lease ends, no other worker searches. */
 export async function claimInclusions(
   db: Db,
   { nowMs, leaseUntilMs, limit }: { readonly nowMs: number; readonly leaseUntilMs: number; readonly limit: number },
@@ -61,8 +61,8 @@ export interface OpenSite {
 }
 
 /**
- * Lists the site upgrades of an upgrade that runs; none once it has ended at all sites. Those that were stopped or
- * cancelled take in nothing.
+ * Lists the site upgrades of a running upgrade; none once it has ended at all sites. Stopped or cancelled ones accept
+ * no further devices.
  */
 export async function listOpenSites(reader: Reader, scope: OrgScope, orgUpgradeId: string): Promise<OpenSite[]> {
   const rows = await reader
@@ -118,12 +118,12 @@ export async function listJoining(
 export interface ModelVersion {
   readonly model: string
   readonly targetVersion: string
-  /** What devices report that run it, if that is something else. */
+  /** The strings that devices report when they run it, if they differ from it. */
   readonly reported: readonly string[]
   readonly imageId: string
 }
 
-/** Lists what the devices of these models get in the upgrade; models without a device in it are left out. */
+/** Lists the versions for the devices of these models in the upgrade; models without a device in it are left out. */
 export async function listModelVersions(
   reader: Reader,
   scope: OrgScope,
@@ -144,7 +144,7 @@ export async function listModelVersions(
   return rows
 }
 
-/** Locks those of the site upgrades that were neither stopped nor cancelled. The caller has locked the organization upgrade. */
+/** Locks the site upgrades that were neither stopped nor cancelled. The caller has locked the organization upgrade. */
 export function lockIncludingSites(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<IncludingSite[]> {
   return tx
     .selectFrom('siteUpgrade')
@@ -210,7 +210,7 @@ const siteColumns = columnsOf('siteUpgrade', {
   total: 'integer',
 })
 
-/** Writes the targets that join, and what their upgrade becomes. The caller has locked it and its site upgrades. */
+/** Writes the targets that join, and the changed upgrade. The caller has locked it and its site upgrades. */
 export async function insertIncluded(
   tx: Tx,
   scope: OrgScope,

@@ -16,7 +16,7 @@ const devicesRunning = metric({
   labels: { state: [...waitingStates, ...inFlightStates] },
 })
 
-/** Reads what runs now, over all organizations. */
+/** Reads the running upgrades of all organizations. */
 export async function readUpgradeSamples(reader: Reader): Promise<Sample[]> {
   const sites = await sql<{ readonly status: string; readonly held: string; readonly count: number }>`
     select status, (hold is not null)::text as held, count(*)::integer as count

@@ -17,7 +17,7 @@ type OrgPhasesRow = Pick<
   | 'approvals'
 >
 
-/** Null where each site has phases of its own. */
+/** Null if each site has its own phases. */
 export function orgPhasesOf(row: OrgPhasesRow): OrgPhases | null {
   const { phasePlan, gatePassed, hold, stopping, approvals } = row
   if (phasePlan === null) return null
@@ -40,7 +40,7 @@ export function listApproved(approvals: readonly PhaseApproval[], kind: PhaseOf[
   return approvals.flatMap(({ phase, of, by }) => (by === 'approval' && of === kind ? [phase] : []))
 }
 
-/** The columns of an upgrade that begins to wait for a check: it is asked at once. */
+/** The columns of an upgrade that begins to wait for a check: it is called immediately. */
 export function firstCheck(hold: UpgradeHold | null) {
   return hold?.by === 'check' ? { checkDueMs: hold.since_ms, checkAttempts: 0 } : {}
 }
@@ -67,7 +67,7 @@ export async function updateOrgPhases(
 }
 
 /**
- * Opens a phase at all running sites, in one statement. The engine at once visits those that have devices in it. A site
+ * Opens a phase at all running sites, in one statement. The engine immediately visits sites with devices in it. A site
  * that has not started yet opens it at its start. The caller has locked the organization upgrade.
  */
 export async function openPhase(
@@ -86,7 +86,7 @@ export async function openPhase(
   `.execute(tx)
 }
 
-/** Records that somebody let a phase open. The caller has locked the organization upgrade. */
+/** Records a person's approval of a phase. The caller has locked the organization upgrade. */
 export async function insertApproval(
   tx: Tx,
   scope: OrgScope,

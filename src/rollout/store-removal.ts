@@ -1,7 +1,7 @@
 import type { OrgScope, SiteScope } from '../access/scope.ts'
 import { type Tx, countRows } from '../platform/db.ts'
 
-/** Counts the upgrades of the organization, or of the site alone, that have not ended. */
+/** Counts the unfinished upgrades of the organization, or of the site. */
 export function countRunningUpgrades(tx: Tx, scope: OrgScope | SiteScope): Promise<number> {
   const all = tx.selectFrom('siteUpgrade').where('orgId', '=', scope.orgId).where('finishedAt', 'is', null)
   const here = 'siteId' in scope ? all.where('siteId', '=', scope.siteId) : all

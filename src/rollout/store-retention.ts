@@ -12,8 +12,8 @@ export const agingCommands: AgingRows = {
 }
 
 /**
- * Matches organization upgrades whose last site upgrade ended before `before`. One that still runs anywhere is retained
- * whole.
+ * Matches organization upgrades whose last site upgrade ended before `before`. An upgrade that still runs anywhere is
+ * retained completely.
  */
 function ended(upgrade: RawBuilder<unknown>, before: Date): RawBuilder<unknown> {
   return sql`${upgrade}.created_at < ${before} and not exists (

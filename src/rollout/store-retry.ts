@@ -29,13 +29,13 @@ export interface RetriableTarget extends FailedTarget {
   readonly imageId: string
   readonly path: readonly UpgradeHop[] | null
   readonly targetVersion: string
-  /** Its device is still in the organization. */
+  /** True if its device is still in the organization. */
   readonly exists: boolean
 }
 
 /**
- * Lists the failed targets of the site upgrades; with `macs` those of these devices, whatever their state. The caller
- * has locked the site upgrades.
+ * Lists the failed targets of the site upgrades; with `macs` the targets of these devices, whatever their state. The
+ * caller has locked the site upgrades.
  */
 export async function listRetriable(
   tx: Tx,
@@ -57,7 +57,7 @@ export async function listRetriable(
 
 const keyColumns = columnsOf('upgradeTarget', { orgId: 'uuid', upgradeId: 'uuid', deviceId: 'uuid' })
 
-/** When and by whom targets are retried. */
+/** The time and the person of a retry. */
 export interface Retrying {
   readonly by: string
   readonly now: Date
@@ -66,8 +66,8 @@ export interface Retrying {
 }
 
 /**
- * Records how the targets failed, and begins another run of each. Whether the image had reached the device stays known,
- * because a device that may have the image is no witness of an outage.
+ * Records the failures of the targets, and begins another run of each. It stays on record whether the image had reached
+ * the device, because a device that may have the image is no witness of an outage.
  */
 export async function insertTargetRuns(
   tx: Tx,
@@ -89,7 +89,7 @@ export async function insertTargetRuns(
     join upgrade_target target on ${isRetried}
   `.execute(tx)
   const running = versionRun('target', 'status.firmware')
-  // A device that runs the version by now has recovered, and keeps the version that it came from, unless it must
+  // A device that runs the version by now has recovered, and its former version remains recorded, unless it must
   // install the version again.
   await sql`
     update upgrade_target target set
@@ -117,7 +117,7 @@ const siteColumns = columnsOf('siteUpgrade', {
   downloads: 'jsonb',
 })
 
-/** Lets the site upgrades go on, at once. */
+/** Makes the site upgrades continue immediately. */
 export async function reopenSiteUpgrades(
   tx: Tx,
   scope: OrgScope,
@@ -146,7 +146,7 @@ export async function reopenOrgUpgrade(
       hardFailures,
       hold: hold && json(hold),
       stopping: null,
-      // At its end it has ceased to look for devices that join.
+      // When it ended, it stopped searching for devices that join.
       includeDueMs: sql`case when joining is not null then coalesce(include_due_ms, ${nowMs}::float8) end`,
       ...(phases !== null && {
         currentPhase: phases.current,

@@ -16,7 +16,7 @@ export interface Stop {
 export interface Stopped {
   /** The number of site upgrades that were running. */
   readonly siteUpgrades: number
-  /** MACs of the devices that have the image, or are flashing it: nobody can stop them. In ascending order. */
+  /** MACs of the devices that have the image, or are flashing it: they can't be stopped. In ascending order. */
   readonly inFlight: readonly string[]
 }
 
@@ -62,7 +62,7 @@ export async function stopSiteUpgrades(tx: Tx, scope: InOrg, orgUpgradeId: strin
   return { siteUpgrades: ids.length, inFlight: await haltTargets(tx, scope, ids, stop.at) }
 }
 
-/** Lets the site upgrades take in no further devices, also those that have ended: they go on where a device joins. */
+/** Closes the site upgrades to further devices, including ended ones, which would continue when a device joins. */
 async function closeSiteUpgrades(
   tx: Tx,
   scope: InOrg,

@@ -37,8 +37,8 @@ export async function listTakeable(
 }
 
 /**
- * Locks the upgrades that have these devices, in the order in which the engine and everybody else does: organization
- * upgrades by id, then their site upgrades by id.
+ * Locks the upgrades that have these devices, in the common lock order: organization upgrades by id, then their site
+ * upgrades by id.
  * @returns The targets that may be taken over; until `tx` ends none of them begins.
  */
 export async function lockTakeable(
@@ -64,7 +64,7 @@ export async function lockTakeable(
     .orderBy('id')
     .forUpdate()
     .execute()
-  // What has begun meanwhile, or has moved to an upgrade that is not locked, stays there.
+  // Targets that have begun since, or have moved to an upgrade that is not locked, stay there.
   const locked = new Set(found.map(({ upgradeId }) => upgradeId))
   return (await listTakeable(tx, scope, deviceIds)).filter(({ upgradeId }) => locked.has(upgradeId))
 }
@@ -81,7 +81,7 @@ const keyColumns = columnsOf('upgradeTarget', { orgId: 'uuid', upgradeId: 'uuid'
 const siteColumns = columnsOf('siteUpgrade', { orgId: 'uuid', id: 'uuid', counts: 'jsonb', plan: 'jsonb' })
 
 /**
- * Takes devices out of their upgrades, which end where no device is left to them. The caller has locked the targets by
+ * Removes devices from their upgrades, which end if no device remains. The caller has locked the targets by
  * lockTakeable(), and assigns the devices to the other upgrade in the same transaction.
  */
 export async function updateTakenOver(
@@ -113,7 +113,10 @@ export async function updateTakenOver(
   }
 }
 
-/** Lets the engine end site upgrades that have no device left. A pause of theirs is over, and one that is for them alone. */
+/**
+ * Makes the engine end site upgrades without remaining devices. It ends their pauses, and that of the whole upgrade if
+ * no other site upgrade is unfinished.
+ */
 async function endSites(
   tx: Tx,
   scope: InOrg,

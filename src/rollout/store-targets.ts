@@ -45,13 +45,15 @@ export async function listChangedTargets(reader: Reader, deviceIds: readonly str
 }
 
 export interface TargetLimits {
-  /** Includes targets commanded before this time whose command is still queued. Service time here and below. */
+  /**
+   * Includes targets commanded before this time whose command is still queued. In service time, as the following ones.
+   */
   readonly unsentSinceMs: number
   /** Includes targets commanded before this time whose command has not ended. */
   readonly stalledSinceMs: number
-  /** Where the last phase opened before this time, absent devices are given up. */
+  /** If the last phase opened before this time, absent devices are given up. */
   readonly absentSinceMs: number
-  /** On the wall clock: where the reboots begin after it, targets that have their image are omitted. */
+  /** On the wall clock: if the reboots begin after it, targets that have their image are omitted. */
   readonly now: Date
 }
 
@@ -134,14 +136,14 @@ const siteUpgradeColumns = columnsOf('siteUpgrade', { id: 'uuid' }, {
 
 /**
  * Selects all targets of a site upgrade that is due, and of any other one those in `changes`. It omits deferred targets
- * whose devices are absent, until they may be given up, targets that wait for the answer of a connected device, and those
- * that wait for the reboots to begin: in a large upgrade these are most of the targets in most rounds. Where the downloads
- * have phases of their own, or the restarts an order, it omits none that waits for an answer: others wait for it.
+ * whose devices are absent, until they may be given up, targets that wait for the answer of a connected device, and
+ * those that wait for the reboots to begin: in a large upgrade these are most of the targets in most rounds. If the
+ * downloads have phases, or the restarts an order, it includes targets that wait for an answer: others wait for them.
  *
  * Each table is read by its key, row by row: an upgrade adds its rows all at once, and until PostgreSQL has analyzed
- * them it expects few and would compare every row of one table with every row of another. A subquery with a limit can be
- * joined in no other way. The device is found by its id alone, because any index that starts with the organization looks
- * as good as its key then.
+ * them it expects few and would compare every row of one table with every row of another. A subquery with a limit can
+ * be joined in no other way. The device is found by its id only, because any index that starts with the organization
+ * looks as good as its key then.
  */
 export function targetQuery(
   scope: OrgScope,
@@ -217,7 +219,7 @@ export function targetQuery(
   `
 }
 
-/** Names each member: to copy all others of so wide a row takes longer than anything else that a round does with it. */
+/** Names each member: copying the rest of such a wide row takes longer than anything else that a round does with it. */
 function targetOf(row: TargetRow): LockedTarget {
   const named = { version: row.targetVersion, reported: row.reported ?? [] }
   return {

@@ -104,8 +104,8 @@ export async function lockOrgUpgrades(
 const nothingInUse: DevicesInUse = { inFlight: 0, downloads: 0 }
 
 /**
- * Counts the devices in use at all sites, by organization upgrade. It is a statement of its own, because one that waits
- * for the lock of an organization upgrade reads the site upgrades as they were before the wait.
+ * Counts the devices in use at all sites, by organization upgrade. It is a separate statement, because one that waits
+ * for the lock of an organization upgrade reads the site upgrades in their state before the wait.
  */
 async function countDevicesInUse(
   tx: Tx,

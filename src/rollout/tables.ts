@@ -26,7 +26,7 @@ export interface OrgUpgradeTable {
   planned: number
   hardFailures: Generated<number>
   notes: Json<readonly UpgradeNote[]>
-  /** Null: each site has phases of its own, and the rest has no meaning, but for `hold` and `stopping`. */
+  /** Null: each site has its own phases, and the following columns except `hold` and `stopping` have no meaning. */
   phasePlan: Json<OrgPhasePlan> | null
   /** Phases of the downloads that are shares of the whole upgrade. Null: there are none. */
   downloadPlan: Json<OrgPhasePlan> | null
@@ -40,23 +40,23 @@ export interface OrgUpgradeTable {
   hold: Json<UpgradeHold> | null
   stopping: Generated<'failed' | 'cancelled' | null>
   approvals: DefaultJson<readonly PhaseApproval[]>
-  /** When the check of the gate that pauses the upgrade is asked next; service time. */
+  /** The next call of the check of the gate that pauses the upgrade; service time. */
   checkDueMs: number | null
   checkAttempts: Generated<number>
-  /** Which devices may join, as upgrades/plan-joining.ts encodes it; null: none. */
+  /** The filter for devices that may join, as upgrades/plan-joining.ts encodes it; null: none. */
   joining: Json<Record<string, unknown>> | null
   /** When it looks for devices that have joined, in service time; null: never. */
   includeDueMs: number | null
-  /** The last device that the present pass has looked at; null: it begins anew. */
+  /** The last device that the current pass has examined; null: a new pass begins. */
   includeAfter: string | null
   adminId: string | null
   createdAt: Date
 }
 
-/** `ssr`: an upgrade of SSR routers, which has operations and lists of its own. */
+/** `ssr`: an upgrade of SSR routers, which has its own operations and lists. */
 export type UpgradeKind = 'device' | 'ssr'
 
-/** The only part of an upgrade that is wanted: to download the image, or to install the one that the device has. */
+/** The only requested part of an upgrade: to download the image, or to install the one that the device has. */
 export type UpgradePart = 'stage' | 'activate'
 
 /** The targets that the phases divide: those of the organization's whole upgrade, or of each site separately. */
@@ -80,7 +80,7 @@ export interface DownloadPlan extends OrgPhasePlan {
   readonly one_step?: true
 }
 
-/** Which phase of the downloads is open, and how the devices of these phases did. */
+/** The open phase of the downloads, and the results of the devices of these phases. */
 export interface SiteDownloads {
   /** From 1. */
   readonly current: number
@@ -107,22 +107,28 @@ export interface PhaseOf {
 
 /** Conditions on a phase for the next one to open. An empty phase passes. */
 export interface PhaseGate {
-  /** More hard failures in the phase stop the upgrade at once; null: no such limit. */
+  /** The number of hard failures in the phase beyond which the upgrade stops immediately; null: no such limit. */
   readonly max_failures: number | null
-  /** A larger percentage of hard failures among the devices of the phase pauses the upgrade; null: no such limit. */
+  /**
+   * The percentage of hard failures among the devices of the phase beyond which the upgrade pauses; null: no such
+   * limit.
+   */
   readonly max_failure_percentage: number | null
   /** Fewer upgraded devices in the phase pause the upgrade. */
   readonly min_upgraded: number
-  /** A smaller percentage of upgraded devices among the devices of the phase pauses the upgrade. Absent: no such limit. */
+  /**
+   * The percentage of upgraded devices among the devices of the phase below which the upgrade pauses. Absent: no such
+   * limit.
+   */
   readonly min_success_percentage?: number
-  /** What opens the next phase where the other conditions hold. Absent: nothing more is asked for. */
+  /** The event that opens the next phase if the other conditions are met. Absent: none is needed. */
   readonly wait_for?: GateWait
-  /** The address that is asked for a check. */
+  /** The URL of a check. */
   readonly url?: string
 }
 
 /**
- * `pause`: anybody who resumes the upgrade; `approval`: a person who approves the phase; `check`: the answer of a
+ * `pause`: any person who resumes the upgrade; `approval`: a person who approves the phase; `check`: the answer of a
  * program.
  */
 export type GateWait = 'pause' | 'approval' | 'check'
@@ -136,17 +142,17 @@ export interface PhaseApproval extends PhaseOf {
   readonly at_s: number
 }
 
-/** How a site upgrade proceeds, fixed at its creation. The targets' rows say which device is in which phase. */
+/** The course of a site upgrade, fixed at its creation. The targets' rows contain the phase of each device. */
 export interface UpgradePlan {
-  /** For the record only: the other members hold what the strategy demands. */
+  /** For the record only: the other members contain the result of the strategy. */
   readonly strategy: string
   /** `org`: the organization's upgrade opens the phases, and its `phase_plan` has the gates. */
   readonly phase_scope: PhaseScope
-  /** How many phases there are, empty ones included. */
+  /** The number of phases, including empty ones. */
   readonly phases: number
-  /** Targets by phase; null where neither a gate nor the organization's upgrade asks for it. */
+  /** Targets by phase; null if neither a gate nor the organization's upgrade needs them. */
   readonly phase_sizes: readonly number[] | null
-  /** By phase; null: none of this site alone. */
+  /** By phase; null: the site has no gates of its own. */
   readonly gates: OrgPhasePlan['gates']
   /** Null: no such limit. */
   readonly max_failure_percentage: number | null
@@ -159,7 +165,7 @@ export interface UpgradePlan {
   readonly downloads?: DownloadPlan
   /** Its devices restart in the order of their ranks. Absent: in any order. */
   readonly ranked?: true
-  /** Devices of the site that download at once. Absent: any number. */
+  /** The maximum number of devices of the site that download at the same time. Absent: no limit. */
   readonly max_downloads?: number
   /** Absent: the whole upgrade. */
   readonly only?: UpgradePart
@@ -176,7 +182,7 @@ export interface UpgradePlan {
   readonly windows?: readonly MaintenanceWindow[]
 }
 
-/** What a device reports of its place in the network. */
+/** A device's report about its connections in the network. */
 export interface DeviceHealth {
   /** Uplink ports that are up. */
   readonly uplinks: readonly string[]
@@ -188,7 +194,7 @@ export interface DeviceHealth {
   readonly clients: number | null
 }
 
-/** A version on the way of a device to the one that is wanted, which is the last. */
+/** A version on the path of a device to the requested one, which is the last. */
 export interface UpgradeHop {
   readonly version: string
   readonly image_id: string
@@ -207,9 +213,9 @@ export interface UpgradeNote {
 }
 
 /**
- * Why no new command goes out. `gate`: too many devices failed in the phase that has ended, or the request asked for a
- * pause after it; `approval`, `check`: the next phase waits for an approval, or for the answer of a check; `user`: somebody paused
- * the upgrade.
+ * Why no new command is sent. `gate`: too many devices failed in the phase that has ended, or the request set a pause
+ * after it; `approval`, `check`: the next phase waits for an approval, or for the answer of a check; `user`: a person
+ * paused the upgrade.
  */
 export interface UpgradeHold {
   readonly by: 'gate' | 'approval' | 'check' | 'user'
@@ -221,7 +227,7 @@ export interface UpgradeHold {
   readonly since_ms: number
 }
 
-/** `scheduled`, `rebooted` and the like are names of the wire; see upgrades/wire.ts. */
+/** Names such as `scheduled` and `rebooted` are those of the wire; see upgrades/wire.ts. */
 export type TargetState =
   | 'planned'
   | 'deferred'
@@ -231,12 +237,12 @@ export type TargetState =
   | 'reboot_requested'
   | 'rebooting'
   | 'verifying'
-  /** It runs the version, and takes the recovery snapshot that was asked for; how that ends does not fail it. */
+  /** It runs the version, and takes the requested recovery snapshot, whose failure does not fail it. */
   | 'snapshotting'
   /** Its upgrade has failed, and it returns to its backup version. */
   | 'rolling_back'
   | 'upgraded'
-  /** It has downloaded the image, and that is all that was wanted. */
+  /** It has downloaded the image, and nothing more was requested. */
   | 'staged'
   | 'failed'
   | 'skipped'
@@ -272,7 +278,7 @@ export interface SiteUpgradeTable {
   hardFailures: Json<Readonly<Record<string, number>>>
   /** By phase number. */
   upgradedByPhase: DefaultJson<Readonly<Record<string, number>>>
-  /** Null: the downloads have no phases of their own. */
+  /** Null: the downloads have no phases. */
   downloads: Json<SiteDownloads> | null
   counts: Json<TargetCounts>
   hold: Json<UpgradeHold> | null
@@ -281,11 +287,11 @@ export interface SiteUpgradeTable {
   notes: Json<readonly UpgradeNote[]>
   createdAt: Date
   finishedAt: Date | null
-  /** It was cancelled, and takes in no devices that join later, whatever it ended as. */
+  /** It was cancelled, and accepts no devices that join later, whatever its status. */
   closed: Generated<boolean>
   /** When the maintenance window opens that devices wait for. */
   waitsUntil: Date | null
-  /** Set after many devices of the site were lost at once. Service time. */
+  /** Set after many devices of the site were lost at the same time. Service time. */
   graceUntilMs: number | null
   /** Service time, as the lease. */
   dueMs: number | null
@@ -302,7 +308,7 @@ export interface UpgradeTargetTable {
   phase: number
   /** Null: it downloads when `phase` opens. */
   downloadPhase: number | null
-  /** What hangs on a device has a lower one. Null: there is no order of restarts. */
+  /** Devices that are connected through a device have a lower rank. Null: there is no order of restarts. */
   rank: number | null
   ordinal: number
   imageId: string
@@ -310,7 +316,7 @@ export interface UpgradeTargetTable {
   targetVersion: string
   /** Further strings by which devices report the target version; null: none. */
   reported: Json<readonly string[]> | null
-  /** The versions that it goes over, the last of them the one that is wanted; null: it gets that one directly. */
+  /** The versions that it passes through, the last of them the requested one; null: it installs that one directly. */
   path: Json<readonly UpgradeHop[]> | null
   force: boolean
   state: TargetState
@@ -332,11 +338,11 @@ export interface UpgradeTargetTable {
   run: Generated<number>
   /** See timeline.ts. */
   timeline: Generated<string>
-  /** The end of the connection that the reboot ended; null: it did not reboot, or nobody knows when. */
+  /** The end of the connection that the reboot ended; null: it did not reboot, or the time is unknown. */
   downAt: Date | null
   /** When it was connected again, after its restore if it was restored; null: it has not come back. */
   upAt: Date | null
-  /** How the device was before it was commanded to reboot; null: that is not compared. */
+  /** The health of the device before it was commanded to reboot; null: health is not compared. */
   baseline: Json<DeviceHealth> | null
 }
 
@@ -356,7 +362,7 @@ export interface UpgradeTargetRunTable {
   upAt: Date | null
 }
 
-/** What happened to an upgrade as a whole. */
+/** An event of an upgrade as a whole. */
 export interface UpgradeEventTable {
   orgId: string
   orgUpgradeId: string

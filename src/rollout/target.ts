@@ -7,14 +7,14 @@ import type { DeviceHealth } from './tables.ts'
 export type { DeviceHealth } from './tables.ts'
 
 /**
- * Whether a device is reachable. `expected`: the service has restarted or lost its connections, and the device has not
+ * The connection of a device. `expected`: the service has restarted or lost its connections, and the device has not
  * come back yet; for a while it does not count as disconnected, and it can't be commanded.
  */
 export type DeviceLink = 'connected' | 'expected' | 'absent'
 
 /**
  * @param up The connection state that the interface shows: a device whose session was lost counts as connected until it
- * has been away for a while.
+ *   has been away for a while.
  * @param heard A session is open.
  */
 export function linkOf(up: boolean, heard: boolean): DeviceLink {
@@ -28,7 +28,7 @@ export interface DeviceNow {
   readonly link: DeviceLink
   /** When its connection was opened; null without one. */
   readonly connectedMs: number | null
-  /** When its connection before that one, or its last one, was lost; null where nobody noticed. */
+  /** The time at which the previous connection, or the last one, was lost; null if it was not noticed. */
   readonly disconnectedMs: number | null
   readonly firmware: string | null
   readonly bootCount: number
@@ -37,16 +37,15 @@ export interface DeviceNow {
   readonly memberFirmware: readonly string[]
   /** The commands that its driver supports. */
   readonly commands: readonly CommandKind[]
-  /** What a restore returns to; null: the device has not said so. */
+  /** The version that a restore boots; null: the device has not reported it. */
   readonly backupVersion: string | null
-  /** Those that may be repeated as soon as the device is back: see DeviceCapabilities. */
+  /** The commands that may be repeated once the device is back: see DeviceCapabilities. */
   readonly repeatable: readonly CommandKind[]
 }
 
 /**
- * `upgrade` downloads, installs and reboots; `stage` downloads; `activate` installs what was staged, and reboots;
- * `snapshot` copies the version that the device runs by then to its recovery system; `restore_backup` boots the version
- * that it ran before.
+ * `upgrade` downloads, installs and reboots; `stage` downloads; `activate` installs the staged image, and reboots;
+ * `snapshot` copies the then running version to the recovery system; `restore_backup` boots the former version.
  */
 export type UpgradeOrder = Extract<CommandKind, 'upgrade' | 'stage' | 'activate' | 'snapshot' | 'restore_backup'>
 
@@ -63,7 +62,10 @@ export interface CommandNow {
   readonly refusalIsBusy: boolean
   /** Why its outcome is unknown. */
   readonly loss: LossReason | null
-  /** It has requested the reboot, or was about to. Always false for drivers that don't report their steps. */
+  /**
+   * True if the device has requested the reboot, or was about to. Always false for drivers that don't report their
+   * steps.
+   */
   readonly mayReboot: boolean
   readonly sentAt: Date | null
 }
@@ -81,13 +83,13 @@ export interface TargetNow {
   readonly phase: number
   /** The phase of its download; null: it downloads when `phase` opens. */
   readonly downloadPhase: number | null
-  /** Its place in the order of restarts of its site; null: there is no order. */
+  /** Its position in the order of restarts of its site; null: there is no order. */
   readonly rank: number | null
   readonly state: TargetState
   readonly enteredMs: number
   readonly fromVersion: string | null
   readonly targetVersion: string
-  /** Further strings by which devices report the target version. In `device` that version stands for them. */
+  /** Further strings by which devices report the target version. In `device` they are replaced by that version. */
   readonly reported: readonly string[]
   readonly imageId: string
   /** The versions that it goes over; null: it gets `targetVersion` directly. */
@@ -97,8 +99,8 @@ export interface TargetNow {
   /** Attempts that the device refused or failed. */
   readonly failedAttempts: number
   /**
-   * Attempts that ended with the device's connection or without effect, at no cost. Those that the service ended are
-   * not counted.
+   * Attempts that ended with the device's connection or without effect, and don't count as failed. Those that the
+   * service ended are not included.
    */
   readonly lostAttempts: number
   /** The latest attempt had no effect; the next one goes out no earlier than this. */
@@ -154,7 +156,7 @@ export interface TargetRules {
   /** On the wall clock, to compare with the timestamps of devices and commands. */
   readonly now: Date
   readonly options: RolloutOptions
-  /** The only part that is wanted; null: the whole upgrade. */
+  /** The only requested part; null: the whole upgrade. */
   readonly only: UpgradePart | null
   /** Devices that are worse off with the version return to their backup version. */
   readonly rollback: boolean
@@ -171,13 +173,13 @@ export interface TargetRules {
    * maintenance window; null: no window is long enough.
    */
   readonly beginMs: (needMs: number) => number | null
-  /** No new command goes out; attempts in flight may end. */
+  /** No new command is sent; attempts in flight may end. */
   readonly stopping: boolean
-  /** The same, until somebody resumes the upgrade. */
+  /** The same, until a person resumes the upgrade. */
   readonly held: boolean
-  /** After this time absent devices are given up. Null: not set yet. */
+  /** The time after which the upgrade gives up absent devices. Null: not set yet. */
   readonly offlineDeadlineMs: number | null
-  /** Until this time absent devices may still be on their way back, for example after a restart of the service. */
+  /** The time until which absent devices may still be reconnecting, for example after a restart of the service. */
   readonly graceUntilMs: number
 }
 

@@ -1,6 +1,6 @@
 import type { TargetState } from './rollout.ts'
 
-/** A transition of a target, or the end of an attempt, which leaves the state as it is. */
+/** A transition of a target, or the end of an attempt, which does not change the state. */
 export interface TimelineStep {
   /** The state that it led to. */
   readonly state: TargetState
@@ -8,7 +8,7 @@ export interface TimelineStep {
   readonly reason: string | null
 }
 
-/** A letter stands for a state, because every version of a target's row repeats its timeline. Letters never change. */
+/** Letters represent the states, because every version of a target's row repeats its timeline. Letters never change. */
 const letters = {
   planned: 'p',
   deferred: 'o',
@@ -35,7 +35,7 @@ const states = new Map(
 const MAX_REASON_CHARACTERS = 200
 
 /**
- * A timeline that is longer loses its first step with each further one. A device whose connection flaps for days makes
+ * A longer timeline loses its first step with each further one. A device whose connection flaps for days makes
  * thousands.
  */
 export const MAX_TIMELINE_CHARACTERS = 8000

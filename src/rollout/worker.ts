@@ -22,7 +22,7 @@ import {
 import { type TargetKey, listChangedTargets } from './store-targets.ts'
 
 /**
- * A dead worker keeps the claims of one round for this long, and a broken upgrade rests for as long. A round takes
+ * A dead worker's claims of one round expire after this time, and a broken upgrade rests for as long. A round takes
  * milliseconds, a device minutes.
  */
 const LEASE_MS = 10_000
@@ -53,7 +53,7 @@ export function startRollouts(ctx: Context, options: RolloutOptions): Poller {
 }
 
 /**
- * Makes site upgrades due whose due times are wrong: after a start all of them, since a dead process may hold leases;
+ * Makes site upgrades due whose due times are wrong: after a start all of them, since a dead process may have leases;
  * after a change of the wall clock against service time those that wait for their start.
  * @param lastMs The last result; null at first.
  * @returns By how much the wall clock is ahead of service time.
@@ -115,8 +115,8 @@ interface RoundOptions {
 }
 
 /**
- * Where a round fails, each of its site upgrades gets a round of its own, so that a broken one does not delay the
- * others. It is retried when its lease ends.
+ * If a round fails, each of its site upgrades gets a separate round, so that a broken one does not delay the others. It
+ * is retried when its lease ends.
  */
 async function advanceEach(
   ctx: Context,
