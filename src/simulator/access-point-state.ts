@@ -77,7 +77,7 @@ export function addressOf({ mac }: Profile): string {
   return `10.20.${Number.parseInt(mac.slice(8, 10), 16)}.${Number.parseInt(mac.slice(10), 16)}`
 }
 
-/** Counters that grow evenly: each report follows from the uptime alone. */
+/** Counters that grow evenly: each report depends on the uptime only. */
 export function countersAt(uptime: number, bytesPerS: number): Params {
   return {
     collisions: 0,

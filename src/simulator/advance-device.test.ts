@@ -35,7 +35,7 @@ function profileOf(type: 'ap' | 'switch', given: readonly Fault[] = []): Profile
   }
 }
 
-/** Creates a device with a clock of its own; `step` returns the effects. */
+/** Creates a device with its own clock; `step` returns the effects. */
 function run(profile: Profile) {
   let state = newDevice(profile, OLD, 0)
   let nowMs = 0
@@ -375,7 +375,7 @@ describe('every device', () => {
   })
 })
 
-/** True when the device begins the upgrade at once or queues it. */
+/** True when the device begins the upgrade immediately or queues it. */
 function isTaken(before: DeviceState, after: DeviceState): boolean {
   return after.activity !== before.activity || after.queue !== before.queue
 }

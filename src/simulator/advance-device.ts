@@ -44,7 +44,7 @@ export function advanceDevice(profile: Profile, state: DeviceState, { input, now
   }
 }
 
-/** Upgrades continue, because they run in processes of their own. */
+/** Upgrades continue, because they run in separate processes. */
 function restartClient(state: DeviceState): DeviceState {
   const { telemetryS: _, ...rest } = state
   return { ...rest, connectReason: 'recovery' }
@@ -88,7 +88,7 @@ interface StagedDownload {
   readonly nowMs: number
 }
 
-/** The image is kept for its activation if it is the one that was meant. */
+/** The image is stored for its activation if it is the expected one. */
 function endStage(profile: Profile, state: DeviceState, { activity, image, recorded, nowMs }: StagedDownload): Step {
   const { sha256, version } = image
   if (sha256 !== activity.stages) {

@@ -7,7 +7,7 @@ import { type DeviceInput, type DeviceState, type Effect, type Profile, type Ste
 type Call = Extract<DeviceInput, { on: 'call' }>
 type Answer = (profile: Profile, state: DeviceState, call: Call) => Step
 
-/** How a device handles the calls that it offers beyond stock uCentral. */
+/** The device's handling of the calls that it offers beyond stock uCentral. */
 export const extensionAnswers: Readonly<Record<ExtensionMethod, Answer>> = {
   reboot: rebootPart,
   stage,
@@ -16,7 +16,7 @@ export const extensionAnswers: Readonly<Record<ExtensionMethod, Answer>> = {
   snapshot: takeSnapshot,
 }
 
-/** Only a device whose parts can be restarted one by one offers that. */
+/** Only a device whose parts can be restarted individually offers this. */
 export function offeredMethods({ methods, members, cluster }: Profile): ExtensionMethod[] {
   return [...(members.length > 0 || cluster ? (['reboot'] as const) : []), ...methods]
 }
@@ -39,7 +39,7 @@ function rebootPart(profile: Profile, state: DeviceState, call: Call): Step {
   }
   const counts = { ...state.counts, partBoots: state.counts.partBoots + 1 }
   const effects: readonly Effect[] = [accept(call, 'Rebooting'), { do: 'record', change: 'part_boot' }]
-  // When the part that holds the connection restarts, the others take the connection over.
+  // When the part with the connection restarts, the others take over the connection.
   const takeover: readonly Effect[] = holdsConnection(profile, call.params) ? [{ do: 'drop', afterMs: 0 }] : []
   return { state: { ...state, counts }, effects: [...effects, ...takeover] }
 }

@@ -3,7 +3,7 @@ import type { Fault } from './faults.ts'
 
 /** A member of a simulated Virtual Chassis. */
 export interface ChassisMember {
-  /** 0..9; the lowest is the master, which holds the connection. */
+  /** 0..9; the lowest is the master, which has the connection. */
   readonly member: number
   /** Lower-case hex without separators. */
   readonly mac: string
@@ -23,7 +23,7 @@ export interface Profile {
   readonly members: readonly ChassisMember[]
   /** True for a device with two nodes, `node0` and `node1`, that can be restarted one by one. */
   readonly cluster: boolean
-  /** What it offers beyond stock uCentral, apart from the restart of parts. */
+  /** The methods that it offers beyond stock uCentral, except for the restart of parts. */
   readonly methods: readonly ExtensionMethod[]
   readonly faults: ReadonlySet<Fault>
   readonly timing: Timing
@@ -59,7 +59,7 @@ export type Activity =
       readonly callId: number
       readonly percent: number
       readonly wipes?: true
-      /** The SHA-256 of an image that is only to be kept. */
+      /** The SHA-256 of an image that is only to be stored. */
       readonly stages?: string
     }
   | { readonly kind: 'triggering'; readonly callId: number; readonly version: string; readonly wipes?: true }
@@ -74,7 +74,7 @@ export type BootReason = 'coldboot' | 'reboot' | 'upgrade' | 'upgradefailed'
 /** The cause of the last boot that a switch sends when its client has started. */
 export type BootCause = 'powerloss' | 'reboot'
 
-/** An upgrade that an access point was asked to perform. */
+/** An upgrade order that an access point has received. */
 export interface UpgradeOrder {
   readonly callId: number
   readonly uri: string
@@ -84,9 +84,9 @@ export interface UpgradeOrder {
 
 export interface DeviceState {
   readonly firmware: string
-  /** What it ran before the last upgrade. */
+  /** The version before the last upgrade. */
   readonly backup?: string
-  /** An image that is kept for its activation. */
+  /** An image that is stored for its activation. */
   readonly staged?: { readonly sha256: string; readonly version: string }
   readonly activity: Activity
   /** The reason that the next `connect` sends; `recovery`: the watchdog has restarted the client. */
@@ -95,13 +95,13 @@ export interface DeviceState {
   readonly untoldBoot?: BootCause
   /** Upgrades that wait, because an access point performs one at a time; a reboot deletes them. */
   readonly queue?: readonly UpgradeOrder[]
-  /** Seconds between the reports that the gateway has asked for; lost when the client's process ends. */
+  /** Seconds between the reports that the gateway has requested; lost when the client's process ends. */
   readonly telemetryS?: number
   /** Epoch milliseconds. */
   readonly bootedAtMs: number
   /** How many more times the connection will be lost after this boot. */
   readonly flapsLeft: number
-  /** True once the device has lost its key and its gateway: it keeps running and never connects. */
+  /** True once the device has lost its key and its gateway: it still runs, but never connects. */
   readonly orphaned?: true
   readonly counts: Counts
 }
@@ -133,7 +133,7 @@ export type DeviceChange =
 export interface DownloadedImage {
   /** Lower-case hex. */
   readonly sha256: string
-  /** The version it holds. */
+  /** The version in the image. */
   readonly version: string
   /** Models that it is built for; null if it does not name them. */
   readonly models: readonly string[] | null
@@ -177,11 +177,11 @@ export type Effect =
   | { readonly do: 'report'; readonly everyMs: number | null }
   /** Ask for `elapsed`; replaces an earlier wait. */
   | { readonly do: 'wait'; readonly ms: number }
-  /** Lose the connection, unless it is already a different one by then. */
+  /** Ends the connection, unless it is a different one by then. */
   | { readonly do: 'drop'; readonly afterMs: number }
   | { readonly do: 'record'; readonly change: DeviceChange }
 
-/** Which CAs a device trusts for the server that it downloads from: its gateway's CA, or the public ones. */
+/** The CAs that a device trusts for the server that it downloads from: its gateway's CA, or the public ones. */
 export type Trust = 'gateway_ca' | 'public_cas'
 
 export interface Step {
@@ -252,7 +252,7 @@ export function uptimeS(state: DeviceState, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - state.bootedAtMs) / 1000))
 }
 
-/** Takes the device down. It comes back after the boot time, unless a fault keeps it away. */
+/** Takes the device down. It comes back after the boot time, unless a fault prevents it. */
 export function goDown(profile: Profile, state: DeviceState, reason: BootReason): Step {
   if (profile.faults.has('never_return')) {
     return { state: { ...state, activity: { kind: 'lost' } }, effects: [{ do: 'record', change: 'lost' }] }
@@ -265,7 +265,7 @@ export function goDown(profile: Profile, state: DeviceState, reason: BootReason)
   return { state: { ...state, activity }, effects }
 }
 
-/** Removes the parts of the state that only the client's process holds. */
+/** Removes the parts of the state that exist only in the client's process. */
 function withoutClient(state: DeviceState): DeviceState {
   const { telemetryS: _, queue: __, ...rest } = state
   return rest

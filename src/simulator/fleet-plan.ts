@@ -27,7 +27,7 @@ const common = {
 const PlannedDevice = Type.Object({
   ...common,
   type: Type.Union([Type.Literal('ap'), Type.Literal('switch')]),
-  /** What it offers beyond stock uCentral, apart from the restart of members and nodes. */
+  /** The methods that it offers beyond stock uCentral, except for the restart of members and nodes. */
   methods: Type.Optional(
     Type.Array(
       Type.Union([

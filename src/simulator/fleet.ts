@@ -24,7 +24,7 @@ export interface FleetOptions {
   readonly clock?: Clock
   /** File to which each change of a device is appended as a JSON line (`JournalEntry`). */
   readonly report?: string
-  /** Folder that keeps the state of the devices between runs of the simulator. */
+  /** The folder that stores the state of the devices between runs of the simulator. */
   readonly stateDir?: string
   readonly onChange?: (device: SimulatedDevice, change: DeviceChange | LinkChange) => void
 }

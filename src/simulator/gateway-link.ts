@@ -30,7 +30,7 @@ const HANDSHAKE_TIMEOUT_MS = 20_000
 const CLOSE_WAIT_MS = 1000
 const GOING_AWAY = 1001
 
-/** One device's connection to the gateway. While it is wanted, it reconnects after each loss. */
+/** One device's connection to the gateway. Unless disconnected by `unwant`, it reconnects after each loss. */
 export class GatewayLink {
   readonly #options: LinkOptions
   readonly #listener: LinkListener

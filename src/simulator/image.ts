@@ -1,6 +1,6 @@
 import type { DownloadedImage } from './device.ts'
 
-/** How many bytes of an image are enough for its header line. */
+/** The number of bytes of an image that contain its header line. */
 export const HEADER_BYTES = 1024
 
 const headerLine = /^SIGNALBOX-FIRMWARE model=(\S+) version=(\S.*?)\s*$/

@@ -15,8 +15,8 @@ export interface JournalEntry {
 }
 
 /**
- * An append-only history of the devices. Entries are written synchronously and in order, so they survive a
- * crash. The counts in a device's last line cover everything that was ever done to it.
+ * An append-only history of the devices. Entries are written synchronously and in order, so they survive a crash. The
+ * counts in a device's last line cover its whole history.
  */
 export interface Journal {
   append(entry: JournalEntry): void

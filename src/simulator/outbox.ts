@@ -1,7 +1,7 @@
-/** The real switch client has no limit; this one keeps a large offline fleet from filling the memory. */
+/** The real switch client has no limit; this one prevents a large offline fleet from filling the memory. */
 export const MAX_UNSENT = 200
 
-/** Holds messages that wait for a connection, oldest first. When it is full, new messages are lost. */
+/** Messages that wait for a connection, oldest first. When it is full, new messages are lost. */
 export class Outbox {
   #messages: string[] = []
 

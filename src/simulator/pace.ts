@@ -5,7 +5,7 @@ import type { Fault } from './faults.ts'
 export interface Pace {
   readonly bootMs: number
   readonly flashMs: number
-  /** The interval of reports that a configuration asks for; 0: devices have no configuration and report on request. */
+  /** The interval of reports that a configuration sets; 0: devices have no configuration and report on request. */
   readonly stateIntervalMs: number
   /** Bytes per second of one download; 0 means no limit. */
   readonly downloadBytesPerS: number
@@ -13,7 +13,7 @@ export interface Pace {
   readonly timeScale: number
   /** How long an access point waits for the answer to its upgrade request; not scaled, because the server is not. */
   readonly answerWaitMs: number
-  /** How many devices are switched on per second. */
+  /** The number of devices that are switched on per second. */
   readonly startsPerS: number
 }
 
@@ -59,7 +59,9 @@ export function reconnectDelayMs(type: Profile['type'], failures: number, timeSc
   return seconds * 1000 * timeScale
 }
 
-/** After how long offline the client of access points restarts itself; null for switches, whose client never does. */
+/**
+ * The time offline after which the client of access points restarts itself; null for switches, whose client never does.
+ */
 export function watchdogMs(type: Profile['type'], timeScale: number): number | null {
   return type === 'ap' ? 300_000 * timeScale : null
 }

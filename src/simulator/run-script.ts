@@ -51,9 +51,9 @@ export function endUpload(
 
 interface Ending {
   readonly error: number
-  /** What the client says. */
+  /** A remark of the client. */
   readonly text?: string
-  /** What the script printed. */
+  /** The output of the script. */
   readonly result?: string
 }
 

@@ -104,7 +104,7 @@ export class SimulatedDevice {
   get connected(): boolean {
     return this.#link.isOpen
   }
-  /** How many times it has connected. */
+  /** The number of its connections so far. */
   get connections(): number {
     return this.#connections
   }
@@ -120,7 +120,7 @@ export class SimulatedDevice {
     this.#enter(state, effects)
   }
 
-  /** Ends timers, download and connection; the state stays as it is. */
+  /** Ends timers, download and connection; the state does not change. */
   stop(): void {
     this.#stopped = true
     clearTimeout(this.#timer)
@@ -135,7 +135,7 @@ export class SimulatedDevice {
     this.#profile = { ...this.#profile, faults, timing: timingOf(this.#world.pace, faults) }
   }
 
-  /** Breaks the connection like a broken line; the device itself keeps running. */
+  /** Breaks the connection like a broken cable; the device itself still runs. */
   loseConnection(): void {
     this.#link.drop()
   }
@@ -203,7 +203,7 @@ export class SimulatedDevice {
     this.#send(plain.length < COMPRESS_FROM_BYTES ? plain : encodeNotification(method, compressParams(params)))
   }
 
-  /** Without a connection, the switch client keeps a message for the next one; that of access points loses it. */
+  /** Without a connection, the client of switches queues a message for the next one; that of access points loses it. */
   #send(message: string): void {
     if (this.#link.send(message)) return
     if (this.#profile.type === 'switch' && isOnline(this.#profile, this.#state)) this.#outbox.add(message)

@@ -47,7 +47,7 @@ function portState(port: number, uptime: number): Params {
   }
 }
 
-/** The power budget of the unit and what its ports draw, in watts. */
+/** The power budget of the unit and the power draw of its ports, in watts. */
 export function switchPower(): Params {
   const drawn = Array.from({ length: PORTS }, (_, port) => (supplies(port) ? 3000 + 100 * port : 0))
   return { 'max-power-budget': 370, 'power-consumed': Math.round(drawn.reduce((sum, mw) => sum + mw, 0) / 1000) }

@@ -86,7 +86,7 @@ export function healthcheckParams(profile: Profile): Params {
   return { serial: profile.mac, uuid: CONFIG_UUID, sanity: 100, data: {} }
 }
 
-/** Returns a report that the gateway has asked for. */
+/** Returns a report that the gateway has requested. */
 export function telemetryParams(profile: Profile, state: DeviceState, nowMs: number): Params {
   return { serial: profile.mac, data: { state: [[Math.floor(nowMs / 1000), stateParams(profile, state, nowMs)]] } }
 }

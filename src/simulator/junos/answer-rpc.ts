@@ -2,7 +2,7 @@ import { type XmlElement, childOf, encodeXml } from '../../gateway/netconf/xml.t
 import { hardwareAnswers, neighborsOf } from './answer-hardware.ts'
 import type { Chassis, JunosDevice } from './junos-device.ts'
 
-/** What a device does about a request. */
+/** A device's reaction to a request. */
 export interface RpcAnswer {
   /** XML inside the reply; null: the device breaks the connection instead. */
   readonly body: string | null
@@ -36,7 +36,7 @@ export function rpcError(message: string): string {
   })
 }
 
-/** What a device says to a package while it installs another one. No recording of a real device shows its words. */
+/** A device's answer to a package while it installs another one. No recording of a real device shows the exact text. */
 export const busyAnswer = `${encodeXml('output', 'ERROR: another package installation is in progress')}<package-result>1</package-result>`
 
 const answers: Readonly<Record<string, Answerer>> = {
@@ -95,7 +95,7 @@ function masterOf(device: JunosDevice): Chassis {
   return chassis
 }
 
-/** What each routing engine says on its own. Absent members say nothing. */
+/** Combines the answers of the routing engines. Absent members have none. */
 function perEngine(device: JunosDevice, bodyOf: (chassis: Chassis) => string): string {
   const items = device.chassis.flatMap((chassis, index) => {
     if (!chassis.isPresent) return []
@@ -198,7 +198,7 @@ function addPackage(device: JunosDevice, rpc: XmlElement): RpcAnswer {
   return say(`${cli}${encodeXml('output', 'Saving state for rollback ...')}<package-result>\n0\n</package-result>`)
 }
 
-/** As reported of real ones: the connection breaks without a reply. */
+/** As reported for real devices: the connection breaks without a reply. */
 function upgradeCluster(device: JunosDevice, rpc: XmlElement): RpcAnswer {
   if (device.form !== 'cluster' || childOf(rpc, 'no-sync') === undefined) return say(rpcError('syntax error'))
   const path = childOf(rpc, 'package-name')?.text ?? ''
@@ -230,7 +230,7 @@ function reboot(device: JunosDevice, rpc: XmlElement): RpcAnswer {
   const part = member ?? node?.slice(-1)
   const indexes = part === undefined ? allOf(device) : [Number(part)]
   device.journal.push(part === undefined ? 'reboot' : `reboot ${part}`)
-  // As recorded: the question that a person would be asked precedes the answer.
+  // As recorded: the prompt for a person precedes the answer.
   const choice = '<rpc><select-choice><prompt>Reboot the system ? [yes,no] (no) </prompt></select-choice></rpc>'
   const status = `${choice}<request-reboot-results><request-reboot-status reboot-time="1">\nShutdown NOW!\n[pid 4242]\n</request-reboot-status></request-reboot-results>`
   return rebooted(device, indexes, status)

@@ -23,7 +23,7 @@ export interface CallHomeOptions {
 export interface HomeCall {
   /** Resolves when the connection has ended, whoever ended it. */
   readonly closed: Promise<void>
-  /** Says hello, if the device waits with that. */
+  /** Sends the hello, if the device delays it. */
   readonly socket: Socket
   end(): void
 }
@@ -34,7 +34,7 @@ export function callHome(options: CallHomeOptions): HomeCall {
   const key = ssh2.utils.parseKey(hostKey)
   if (key instanceof Error) throw key
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => serve(client, options))
-  // Like the SSH server of a real device, which sends each packet at once.
+  // Like the SSH server of a real device, which sends each packet immediately.
   const socket = connect({ host, port, noDelay: true }, () => {
     if (outboundSsh !== undefined) {
       const announced = `${key.type} ${key.getPublicSSH().toString('base64')}`

@@ -1,6 +1,6 @@
 import { AppError } from '../../platform/errors.ts'
 
-/** How a device calls home, as its configuration says. */
+/** A device's configuration to call home. */
 export interface JunosConfig {
   readonly host: string
   readonly port: number
@@ -11,9 +11,9 @@ export interface JunosConfig {
 }
 
 /**
- * Parses the commands that `GET /orgs/{org_id}/ocdevices/outbound_ssh_cmd` returns, as far as a simulated device follows
- * them.
- * @throws AppError invalid with one line that names what is missing.
+ * Parses the commands that `GET /orgs/{org_id}/ocdevices/outbound_ssh_cmd` returns, as far as a simulated device
+ * follows them.
+ * @throws AppError invalid with one line that names the missing part.
  */
 export function parseJunosConfig(text: string): JunosConfig {
   const client = String.raw`^set system services outbound-ssh client \S+`

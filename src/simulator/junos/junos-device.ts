@@ -2,9 +2,9 @@
 export interface Chassis {
   readonly serial: string
   active: string
-  /** What the next boot runs, if that is something else. */
+  /** The version of the next boot, if it differs. */
   pending: string | null
-  /** What a rollback returns to. */
+  /** The version that a rollback boots. */
   backup: string | null
   isPresent: boolean
   bootedAtMs: number
@@ -13,10 +13,10 @@ export interface Chassis {
 export type JunosForm = 'single' | 'virtual_chassis' | 'cluster'
 
 /**
- * What a simulated device does wrong. `never_returns`: it does not boot after a reboot, and no chassis does; `old_version`: an installed
- * version never boots; `partial_chassis`: the last member does not boot; `bad_image`: it stores another file than it
- * downloaded; `install_fails`: it refuses packages on its last member; `silent_reboot`: it reboots without a reply;
- * `snapshot_fails`: its last member has no room for a recovery snapshot.
+ * A fault of a simulated device. `never_returns`: it does not boot after a reboot, and no chassis does; `old_version`:
+ * an installed version never boots; `partial_chassis`: the last member does not boot; `bad_image`: it stores another
+ * file than it downloaded; `install_fails`: it refuses packages on its last member; `silent_reboot`: it reboots without
+ * a reply; `snapshot_fails`: its last member has no space for a recovery snapshot.
  */
 export type JunosFault =
   | 'never_returns'
@@ -27,7 +27,7 @@ export type JunosFault =
   | 'silent_reboot'
   | 'snapshot_fails'
 
-/** A simulated device: what survives its reboots, and when it booted. */
+/** A simulated device: its persistent state, and the time of its boot. */
 export interface JunosDevice {
   /** Twelve lower-case hex digits. */
   readonly mac: string
@@ -53,7 +53,7 @@ export interface JunosDeviceOptions {
   readonly mac: string
   readonly model: string
   readonly form?: JunosForm
-  /** Of the chassis; their number is that of the chassis. Without them, the form decides. */
+  /** The serial numbers of the chassis, one for each. If absent, the form decides. */
   readonly serials?: readonly string[]
   readonly version?: string
   readonly backup?: string | null
@@ -100,7 +100,7 @@ function serialsOf(mac: string, length: number): string[] {
   return Array.from({ length }, (_, index) => `SN${mac.slice(4).toUpperCase()}${index}`)
 }
 
-/** Boots some chassis: what is pending becomes active. */
+/** Boots some chassis: the pending version becomes active. */
 export function bootChassis(device: JunosDevice, indexes: readonly number[], nowMs: number): void {
   const isPartial = device.faults.has('partial_chassis')
   for (const index of indexes) {

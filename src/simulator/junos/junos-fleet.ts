@@ -10,11 +10,11 @@ export interface JunosFleetOptions {
   readonly devices: readonly PlannedJunos[]
   readonly config: JunosConfig
   readonly pace: Pick<Pace, 'bootMs' | 'flashMs' | 'timeScale' | 'downloadBytesPerS'>
-  /** Folder that keeps the devices between runs of the simulator; null keeps nothing. */
+  /** The folder that stores the devices between runs of the simulator; null stores nothing. */
   readonly stateDir: string | null
   /** The CAs that the devices trust for downloads, PEM; null: the public ones. */
   readonly downloadCa: string | null
-  /** Called when a device has been asked for something for the first time: it is connected. */
+  /** Called at the first request to a device: it is connected. */
   readonly onReady: (mac: string) => void
 }
 

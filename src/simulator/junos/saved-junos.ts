@@ -25,7 +25,7 @@ const Saved = Type.Object({
 })
 type Saved = Type.Static<typeof Saved>
 
-/** What survives the simulator: a device that lost its host key would be a stranger to the service. */
+/** The state that outlives the simulator: the service would not recognize a device that lost its host key. */
 export interface JunosFile {
   /** Null for a device that is new. */
   readonly hostKey: string | null
@@ -34,7 +34,7 @@ export interface JunosFile {
   save(device: JunosDevice, hostKey: string): void
 }
 
-/** Opens the file of the device in the folder; null keeps nothing. */
+/** Opens the file of the device in the folder; null stores nothing. */
 export function openJunosFile(stateDir: string | null, mac: string): JunosFile {
   if (stateDir === null) return { hostKey: null, restore: () => undefined, save: () => undefined }
   mkdirSync(stateDir, { recursive: true })

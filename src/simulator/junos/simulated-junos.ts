@@ -13,7 +13,7 @@ export interface SimulatedJunosOptions extends Omit<CallHomeOptions, 'onRpc'> {
   readonly bootMs: number
   readonly retryMs: number
   readonly now: () => number
-  /** How long a request that changes something takes. */
+  /** The duration of a request that changes something. */
   readonly workMs?: number
   /** Speed of downloads; 0: no limit. */
   readonly bytesPerS?: number
@@ -52,7 +52,7 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
     return { sha256: file.sha256, version: readImage(file).version }
   }
 
-  /** What the device is doing, whether or not a connection waits for the reply. */
+  /** The current work of the device, whether or not a connection waits for the reply. */
   const working = new Set<Promise<unknown>>()
   let isInstalling = false
 
@@ -94,7 +94,7 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
     onChange()
   }
 
-  /** Boots chassis while the others keep the connection. */
+  /** Boots chassis while the others keep the connection open. */
   function bootParts(boots: readonly number[]): void {
     for (const index of boots) {
       const chassis = device.chassis[index]
@@ -140,7 +140,7 @@ function isWork(name: string): boolean {
   return name.startsWith('request-') || name === 'file-copy'
 }
 
-/** A reboot begins at once. */
+/** A reboot begins immediately. */
 function takesTime(name: string): boolean {
   return isWork(name) && name !== 'request-reboot'
 }
