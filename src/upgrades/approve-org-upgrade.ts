@@ -23,8 +23,8 @@ export interface Approval {
 }
 
 /**
- * Approves a phase that has ended, so that the next one opens. Nobody approves a phase before its devices show what the
- * upgrade does.
+ * Approves a phase that has ended, so that the next one opens. A phase can't be approved before its devices show the
+ * effect of the upgrade.
  * @throws AppError not_found; invalid for a phase that waits for no approval.
  */
 export async function approveOrgUpgrade(

@@ -1,8 +1,8 @@
 import type { TargetState } from '../rollout/rollout.ts'
 
 /**
- * Names of the wire, and the states they stand for. `cancelled` is ours: the interface has no name for
- * a device whose upgrade was cancelled, and without the list the others would not add up to the total.
+ * Names of the wire, and the corresponding states. `cancelled` is ours: the interface has no name for a device whose
+ * upgrade was cancelled, and without the list the others would not add up to the total.
  */
 export const buckets = {
   scheduled: ['planned', 'deferred'],

@@ -9,8 +9,8 @@ import { stopSiteUpgrades } from '../rollout/store-stop.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /**
- * Stops an upgrade. From the commit on no device is commanded and none gets its image any more. Devices that have the
- * image finish, and the audit record names them. An upgrade that is over stays as it is.
+ * Stops an upgrade. After the commit no device is commanded and none gets its image any more. Devices that have the
+ * image finish, and the audit record names them. An upgrade that has ended is not changed.
  *
  * @throws AppError not_found
  */

@@ -44,11 +44,11 @@ export async function createUpgrade(
 
 interface Claim {
   readonly claimed: ReadonlySet<string>
-  /** Those of them that other upgrades lose to this one. */
+  /** The devices among them that other upgrades lose to this one. */
   readonly taken: readonly TakenTarget[]
 }
 
-/** Assigns the wanted devices to the upgrade, except those that another upgrade has and keeps. */
+/** Assigns the planned devices to the upgrade, except those that another upgrade keeps. */
 async function claimDevices(
   tx: Tx,
   scope: InOrg,
@@ -71,7 +71,7 @@ async function claimDevices(
   return { claimed: new Set([...claimed, ...takenIds]), taken }
 }
 
-/** Appends what happens to the upgrades that lose devices. */
+/** Appends the events of the upgrades that lose devices. */
 async function appendTakeover(
   tx: Tx,
   scope: InOrg,
@@ -99,7 +99,7 @@ async function appendTakeover(
   await appendUpgradeEvents(tx, scope, events, now)
 }
 
-/** What was written, and the plan for each device that was selected. */
+/** The written upgrade, and the plan for each selected device. */
 export interface CreatedUpgrade extends NewUpgrade {
   readonly plans: readonly Planned[]
 }

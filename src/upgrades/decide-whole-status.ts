@@ -1,6 +1,6 @@
 import type { UpgradeStatus } from '../rollout/rollout.ts'
 
-/** Decides the status of a whole upgrade by those of its sites, once none of them runs any more. */
+/** Decides the status of a whole upgrade from those of its sites, once all of them have ended. */
 export function decideWholeStatus(
   runs: boolean,
   statuses: readonly UpgradeStatus[],

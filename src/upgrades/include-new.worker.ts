@@ -42,7 +42,7 @@ const NEXT_LOOK_MS = 1000
 /** An audit record names no more devices. */
 const MAX_NAMED = 100
 
-/** Takes devices into running upgrades that have joined their sites, or match only now. */
+/** Adds devices to running upgrades if they have joined their sites, or match only now. */
 export function startInclusions(ctx: Context): Poller {
   return startPoller({
     name: 'devices that join upgrades',
@@ -52,7 +52,7 @@ export function startInclusions(ctx: Context): Poller {
   })
 }
 
-/** Lets each upgrade that is due look for further devices. @returns True if there may be more. */
+/** Makes each upgrade that is due search for further devices. @returns True if there may be more. */
 export async function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promise<boolean> {
   const nowMs = ctx.serviceClock.nowMs()
   const due = await claimInclusions(ctx.db, { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
@@ -66,7 +66,7 @@ export async function includeAll(ctx: Context, maxDevices = MAX_DEVICES): Promis
   return due.length === MAX_AT_ONCE
 }
 
-/** One look: reads a bounded number of devices, takes in those that match, and sets when the next look follows. */
+/** One search: reads a bounded number of devices, adds those that match, and sets the time of the next search. */
 async function includeNew(ctx: Context, upgrade: DueInclusion, maxDevices: number): Promise<void> {
   const { orgId, id, after } = upgrade
   const scope = systemScope('rollout', orgId)
@@ -109,7 +109,7 @@ interface Inclusion {
   /** The id of the organization upgrade. */
   readonly id: string
   readonly open: readonly OpenSite[]
-  /** Those of sites that the upgrade has not yet; they are inserted with their first device. */
+  /** Upgrades of sites that are new to the upgrade; they are inserted with their first device. */
   readonly later: readonly NewSiteUpgrade[]
   readonly devices: readonly JoiningDevice[]
   readonly joining: Pick<Joining, 'joins' | 'downloadsJoin'>
@@ -122,7 +122,7 @@ function include(ctx: Context, scope: OrgScope, { id, open, later, devices, join
   return inTx(ctx, async (tx) => {
     // The sites before the upgrades, as by the creation of an upgrade.
     const shared = await shareLater(tx, scope, { later, devices })
-    // In the order of the engine and of a retry.
+    // The locks have the same order as in the engine and in a retry.
     const [org] = await lockOrgUpgrades(tx, scope, [id])
     if (org === undefined || (await listOpenSites(tx, scope, id)).length === 0) return
     const wanted = devices.flatMap((one): IncludedDevice[] => {

@@ -13,10 +13,10 @@ import type {
 } from '../rollout/rollout.ts'
 import type { Phasing } from './strategies/strategy.ts'
 
-/** How often an upgrade looks for devices that have joined. */
+/** The interval at which an upgrade searches for devices that have joined. */
 export const INCLUDE_MS = 60_000
 
-/** With the field that named it, for messages about it. */
+/** A time with the name of its field, for messages about it. */
 export interface RequestedTime {
   readonly field: string
   readonly time: StartTime
@@ -32,13 +32,13 @@ export interface RequestedVersion extends VersionChoice {
   readonly field: string | null
 }
 
-/** With the field that limits the upgrade to it. */
+/** A part with the name of the field that limits the upgrade to it. */
 export interface RequestedPart {
   readonly field: string
   readonly part: UpgradePart
 }
 
-/** What a request says about peer-to-peer downloads. */
+/** The options of a request for peer-to-peer downloads. */
 export interface RequestedP2p {
   readonly isEnabled: boolean
   /** 0: all access points of a site are one batch. */
@@ -52,15 +52,15 @@ export interface RequestedDownloads {
   readonly strategy: string
   /** The request names it, and does not only have it by default. */
   readonly isNamed: boolean
-  /** Some of its phases wait for somebody. */
+  /** True if some of its phases wait for a person or a check. */
   readonly hasGates: boolean
   readonly phasing: Phasing
 }
 
-/** An upgrade as it was asked for, with the defaults filled in. */
+/** An upgrade as requested, with the defaults filled in. */
 export interface UpgradeRequest {
   readonly kind: UpgradeKind
-  /** The id of the plan that it carries out, which was shown by a preview; null: it is planned anew. */
+  /** The id of the plan that it carries out, which was shown by a preview; null: a new plan is made. */
   readonly planId: string | null
   /** Null: the whole upgrade. */
   readonly only: RequestedPart | null
@@ -82,7 +82,7 @@ export interface UpgradeRequest {
   readonly strategy: string
   /** The field that names it. */
   readonly strategyField: string
-  /** Of the reboots. */
+  /** The phasing of the reboots. */
   readonly phasing: Phasing
   /** Null: devices download in the phases of their reboots. */
   readonly downloads: RequestedDownloads | null
@@ -96,7 +96,7 @@ export interface UpgradeRequest {
   readonly windows: readonly MaintenanceWindow[] | null
   /** Devices of other upgrades that have not begun with them are taken over. */
   readonly supersede: boolean
-  /** Which devices are taken in while the upgrade runs, if they join or match only later; null: none. */
+  /** The filter for devices that join or match while the upgrade runs; null: none may join. */
   readonly includeNew: JoiningSelection | null
   /** The body as it came, for the record. */
   readonly document: Readonly<Record<string, unknown>>

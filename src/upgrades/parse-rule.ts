@@ -5,7 +5,7 @@ import { type Rule, parseCondition } from './plan-selection.ts'
 export function parseRule(rule: Readonly<Record<string, string>>, field: string): Rule {
   const conditions = Object.entries(rule).map(([key, value]) => {
     const condition = parseCondition(key, value)
-    // Other unknown keys are let pass, but a rule without one of its conditions would select more devices.
+    // Other unknown keys are allowed, but a rule without one of its conditions would select more devices.
     if (condition === null) throw invalidField(`${field}.${key}`, 'is no match_name, match_model or match_role')
     return condition
   })

@@ -8,8 +8,8 @@ import { pauseSiteUpgrades } from '../rollout/store-hold.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /**
- * Holds an upgrade until it is resumed or cancelled: no device is commanded any more; those that are
- * under way finish. Site upgrades that are held already, or over, stay as they are.
+ * Pauses an upgrade until it is resumed or cancelled: no further device is commanded; devices in flight finish. Site
+ * upgrades that are already paused, or have ended, are not changed.
  *
  * @throws AppError not_found
  */

@@ -7,13 +7,13 @@ import type { Phasing } from './strategies/strategy.ts'
 
 type Plans = readonly DevicePlan<UpgradeDevice & Parameters<typeof canStage>[0]>[]
 
-/** How the devices of an upgrade are put into phases. */
+/** The phasing of an upgrade's reboots and downloads. */
 export interface PhasingPlan {
-  /** Of the reboots. */
+  /** The phasing of the reboots. */
   readonly phasing: Phasing
   /** Null: devices download in the phases of their reboots. */
   readonly downloads: Phasing | null
-  /** Only devices that download apart from their reboot are in phases of the downloads. */
+  /** True if only devices that download separately from their reboot are in phases of the downloads. */
   readonly onlyTwoSteps: boolean
   readonly notes: readonly UpgradeNote[]
 }
@@ -21,9 +21,10 @@ export interface PhasingPlan {
 const BIG_BANG = 'big_bang'
 
 /**
- * Plans whether downloads have phases of their own. They have where some device downloads apart from its reboot, and the
- * strategies differ, or the downloads can run ahead because the reboots begin later. A device that downloads and reboots
- * in one step is in the phases of its reboot, unless big_bang demands none of it, and no later time.
+ * Plans whether downloads have separate phases. They do if some device downloads separately from its reboot, and the
+ * strategies differ, or the downloads can run ahead because the reboots begin later. A device that downloads and
+ * reboots in one step is in the phases of its reboot, unless the reboots are big_bang, which has none, and have no
+ * later time.
  * @throws AppError invalid for gates that would have no effect.
  */
 export function planPhasing(request: UpgradeRequest, plans: Plans): PhasingPlan {
@@ -42,7 +43,7 @@ export function planPhasing(request: UpgradeRequest, plans: Plans): PhasingPlan 
   return { phasing, downloads: downloads.phasing, onlyTwoSteps: !followsDownloads(request), notes }
 }
 
-/** True if reboots demand nothing, neither phases nor a later time, so that devices with one step follow the downloads. */
+/** True if reboots have neither phases nor a later time, so that devices with one step follow the downloads. */
 function followsDownloads({ strategy, reboot }: UpgradeRequest): boolean {
   return strategy === BIG_BANG && reboot === null
 }

@@ -6,7 +6,7 @@ import type { DevicePlan, UpgradeDevice } from './plan-org-upgrade.ts'
 type Plans = readonly DevicePlan<UpgradeDevice>[]
 
 /**
- * @param reporting The devices that have ever reported how they are.
+ * @param reporting The devices that have ever reported their health.
  * @throws AppError invalid if the health of devices is to be compared, and none of them reports it.
  */
 export function refuseHealth(
@@ -23,7 +23,7 @@ export function refuseHealth(
   throw invalidField('check_health', `is true, but ${which}`)
 }
 
-/** Returns a note for each device whose health is not compared, although that was asked for. */
+/** Returns a note for each device whose health is not compared despite the request. */
 export function noteHealth(
   { health }: Pick<UpgradeRequest, 'health'>,
   plans: Plans,

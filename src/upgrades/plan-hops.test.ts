@@ -77,7 +77,7 @@ it('every hop can be installed on the one before, rises, and no way with fewer h
   expect(found).toBeGreaterThan(50)
 })
 
-/** By trying all ways, in the order of their lengths. */
+/** Finds it by trying all paths, in the order of their lengths. */
 function shortest(from: string, wanted: CatalogEntry, some: readonly CatalogEntry[]): number | null {
   let reached = new Set([from])
   for (let hops = 0; hops <= some.length; hops += 1) {

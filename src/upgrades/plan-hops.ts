@@ -5,9 +5,9 @@ import { type Running, areComparable, findTooLow } from './plan-lowest.ts'
 import { type CatalogEntry, compareVersions } from './plan-versions.ts'
 
 /**
- * Returns the versions over which a device reaches one that can't be installed on what it runs, without that one; null:
- * the catalog has no such way. Whatever can be installed on a version can be installed on any later one, so the way over
- * the highest possible versions has the fewest hops.
+ * Returns the versions through which a device reaches a version that can't be installed on its present one, without
+ * that version; null: the catalog has no such path. A version that can be installed on one version can be installed on
+ * any later one, so the path through the highest possible versions has the fewest hops.
  * @param catalog The entries of the device's model.
  */
 export function planHops(
@@ -20,7 +20,7 @@ export function planHops(
   if (lowest === undefined) return null
   const known = planned.get(catalog) ?? new Map<string, readonly CatalogEntry[] | null>()
   planned.set(catalog, known)
-  // Members of a Virtual Chassis whose versions can't be compared have no way in common.
+  // Members of a Virtual Chassis whose versions can't be compared have no common path.
   const key = JSON.stringify([wanted.version, wanted.minVersion, ...new Set(said)])
   const before = known.get(key)
   if (before !== undefined) return before
@@ -29,7 +29,7 @@ export function planHops(
   return hops
 }
 
-/** What is known of a catalog, because a fleet has many devices and few versions. */
+/** The known results by catalog, because a fleet has many devices and few versions. */
 const planned = new WeakMap<readonly CatalogEntry[], Map<string, readonly CatalogEntry[] | null>>()
 
 function findHops(
@@ -57,14 +57,14 @@ function findHops(
   return hops
 }
 
-/** Nobody asked for a preview version on the way. */
+/** Excludes previews, because a path must not pass through a version that the request did not choose. */
 function isStable({ channel }: CatalogEntry): boolean {
   return channel === null || channel === 'stable'
 }
 
 type Installed = Pick<NewTarget, 'imageId' | 'targetVersion' | 'reported' | 'path'>
 
-/** Returns what a target installs first, and what it installs after that. */
+/** Returns the image that a target installs first, and those that it installs after that. */
 export function bindTarget(
   entry: Omit<CatalogEntry, 'model' | 'tag' | 'channel' | 'minVersion'>,
   via: readonly CatalogEntry[] = [],
@@ -89,7 +89,7 @@ export function listImages({ entry, via = [] }: Planned): string[] {
   return [...via, entry].map(({ imageId }) => imageId)
 }
 
-/** Says in the record of a site how many of its devices need more than one reboot. */
+/** Notes in the record of a site how many of its devices need more than one reboot. */
 export function noteHops(plans: readonly ({ readonly kind: string } & Partial<Planned>)[]): UpgradeNote[] {
   const ways = plans.flatMap(({ kind, entry, via = [] }) =>
     kind !== 'upgrade' || entry === undefined || via.length === 0

@@ -12,18 +12,18 @@ import { type CatalogEntry, compareVersions, resolveVersion } from './plan-versi
 import { limitToWindows } from './plan-windows.ts'
 import type { Phasing } from './strategies/strategy.ts'
 
-/** A device that an upgrade takes in, and what it gets. */
+/** A device that joins an upgrade, and its version. */
 export interface JoiningDevice {
   readonly device: Candidate
   readonly imageId: string
   readonly targetVersion: string
-  /** What devices report that run it, if that is something else. */
+  /** The strings that devices report when they run it, if they differ from it. */
   readonly reported: readonly string[] | null
   readonly path: readonly UpgradeHop[] | null
   readonly force: boolean
 }
 
-/** Which devices may join an upgrade, what they get, and where in it they go. */
+/** The filter for devices that may join an upgrade, their versions, and their place in it. */
 export interface Joining extends Pick<UpgradeRequest, 'versions'> {
   readonly selection: JoiningSelection
   readonly onlyType: DeviceType | null
@@ -32,7 +32,7 @@ export interface Joining extends Pick<UpgradeRequest, 'versions'> {
   readonly downloadsJoin: Phasing['joins']
   /** Null: the whole upgrade. */
   readonly part: UpgradePart | null
-  /** What the upgrade does at sites that are created after it; null: nothing. */
+  /** The plan of the upgrade for sites that are created after it; null: none. */
   readonly laterSites: LaterSites | null
 }
 
@@ -58,7 +58,7 @@ export function decodeJoining(document: Readonly<Record<string, unknown>>): Join
   const { selection, versions, laterSites = null, ...rest } = document as unknown as EncodedJoining
   const { ids, except, ...criteria } = selection
   return {
-    // Those of upgrades that earlier versions began have neither.
+    // Upgrades that earlier versions began have neither.
     downloadsJoin: 'last_phase',
     part: null,
     ...rest,
@@ -82,14 +82,14 @@ interface EncodedJoining extends Pick<Joining, 'onlyType' | 'joins'>, Partial<Pi
 export interface JoiningFacts {
   readonly sites: readonly Pick<OpenSite, 'siteId' | 'windows'>[]
   readonly catalog: readonly CatalogEntry[]
-  /** What the upgrade gives to other devices of the same models. */
+  /** The versions that the upgrade installs on other devices of the same models. */
   readonly versions: readonly ModelVersion[]
 }
 
 /**
- * Chooses those of the devices that the request means, and that can be upgraded. They get the version that other devices
- * of their model have got in this upgrade: `latest` may mean another one by now. Those that run it already, and those
- * that can't be upgraded, stay outside, and are looked at again later.
+ * Chooses the devices that the request selects and that can be upgraded. They get the same version as other devices of
+ * their model in this upgrade: `latest` may mean another one by now. Devices that already run it, and those that can't
+ * be upgraded, don't join, and are examined again later.
  */
 export function planJoining(
   joining: Joining,
@@ -105,7 +105,7 @@ export function planJoining(
     .map((device) =>
       planOne(joining, device, { catalog: ofModel.get(device.model) ?? [], pinned: known.get(device.model) }),
     )
-    // What it had downloaded before it joined is unknown, and downloaded again.
+    // The downloads of a device before it joined are unknown, so it downloads again.
     .map((plan) => (part === null ? plan : limitOne(part, plan, new Map())))
   const windows = new Map(sites.map(({ siteId, windows: own }) => [siteId, { windows: own ?? [] }]))
   return limitToWindows({ only }, plans, windows).flatMap((plan) =>
@@ -131,7 +131,7 @@ function planOne(
   const { targetVersion: version, imageId, reported } = pinned
   const { entry: wanted, force } = resolved
   const running = device.fromVersion && identifyVersion(device.fromVersion, catalog)
-  // The label means another version by now, so nobody has asked for one that is older than what the device runs.
+  // The label means another version by now, so the request does not cover one that is older than the device's.
   if (wanted.version !== version && running !== null && compareVersions(running, version) > 0)
     return { kind: 'leave_out', device, reason: `runs ${running}, which is later than ${version}` }
   const minVersion = catalog.find((entry) => entry.version === version)?.minVersion ?? null

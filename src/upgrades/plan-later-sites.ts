@@ -6,13 +6,13 @@ import type { RequestedTime, UpgradeRequest, UpgradeSite } from './org-upgrade.t
 import { type SiteTimes, resolveTimes } from './plan-org-upgrade.ts'
 import { type SiteWindows, addWindows } from './plan-windows.ts'
 
-/** What an upgrade of all sites does at those that are created after it. */
+/** The plan of an upgrade of all sites for those that are created after it. */
 export interface LaterSites extends Pick<UpgradeRequest, 'start' | 'reboot' | 'windows'> {
-  /** That of a site without devices. */
+  /** The plan of a site without devices. */
   readonly plan: UpgradePlan
 }
 
-/** As it is stored. */
+/** The stored form. */
 export interface EncodedLaterSites {
   readonly plan: UpgradePlan
   readonly start: EncodedTime | null

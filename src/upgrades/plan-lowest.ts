@@ -9,8 +9,8 @@ export interface Running {
 }
 
 /**
- * Returns why the version can't be installed on what a device runs, or null if it can. A device whose version can't be
- * compared with the lowest one is not upgraded: nobody knows what it would do with the image.
+ * Returns the reason why the version can't be installed on the device's present one, or null if it can. A device whose
+ * version can't be compared with the lowest one is not upgraded, because the result is unknown.
  * @param catalog The entries of the device's model.
  */
 export function findTooLow(
@@ -29,7 +29,7 @@ export function findTooLow(
   return null
 }
 
-/** Versions of different products differ in what precedes the first number. */
+/** Versions of different products differ in the text before the first number. */
 export function areComparable(a: string, b: string): boolean {
   return prefixOf(a) === prefixOf(b)
 }

@@ -9,9 +9,9 @@ export interface Orderable {
 }
 
 /**
- * The order in which targets are upgraded: those online first, then in turn from each (model, running
- * version), so that the first few cover all kinds there are. Ties are broken by a hash with the
- * upgrade's id, so that it is not always the same devices that go first.
+ * Returns the targets in the order of their upgrade: those online first, then in turn from each (model, running
+ * version), so that the first few cover all kinds there are. Ties are broken by a hash with the upgrade's id, so that
+ * it is not always the same devices that go first.
  *
  * @param upgradeId Id of the upgrade whose phases they are cut into: the same id and targets give the same order.
  */

@@ -33,7 +33,7 @@ export function planTimes(
   return resolveTimes({ start, reboot }, sites, now)
 }
 
-/** The same for sites that join an upgrade later: any time may have passed there. */
+/** The same for sites that join an upgrade later: their times may be long past. */
 export function resolveTimes(
   { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
   sites: readonly UpgradeSite[],
@@ -94,7 +94,7 @@ export interface UpgradeDevice extends Selectable {
   readonly mac: string
   readonly fromVersion: string | null
   readonly memberVersions: readonly string[]
-  /** Why it can't be upgraded; null where nothing is known against it. */
+  /** The reason why it can't be upgraded; null if none is known. */
   readonly upgradeRefusal: string | null
 }
 
@@ -163,7 +163,7 @@ export function planDevices<D extends UpgradeDevice>(
 export type StagedImages = ReadonlyMap<string, string>
 
 /**
- * Leaves out the devices that can't do the only part of the upgrade that is wanted.
+ * Leaves out the devices that can't perform the only requested part of the upgrade.
  * @throws AppError invalid naming the field that limits it, if no device is left.
  */
 export function limitToPart<D extends UpgradeDevice & Parameters<typeof canStage>[0]>(
@@ -179,7 +179,7 @@ export function limitToPart<D extends UpgradeDevice & Parameters<typeof canStage
   return limited
 }
 
-/** Leaves out a device that can't do this part of an upgrade alone. */
+/** Leaves out a device that can't perform only this part of an upgrade. */
 export function limitOne<D extends UpgradeDevice & Parameters<typeof canStage>[0]>(
   part: UpgradePart,
   plan: DevicePlan<D>,
@@ -284,7 +284,7 @@ function runs({ fromVersion, memberVersions }: UpgradeDevice, version: NamedVers
   return isReportOf(fromVersion, version) && memberVersions.every((member) => isReportOf(member, version))
 }
 
-/** One text for the record: the version if it is one, else what was asked for. */
+/** One text for the record: the version if there is only one, else the requested versions. */
 export function summarizeVersions(targets: readonly string[], requested: readonly RequestedVersion[]): string {
   const versions = new Set(targets)
   const [only] = versions

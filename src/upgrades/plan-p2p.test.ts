@@ -16,7 +16,7 @@ test.each([
   const plan = planP2p(defaults, count)
   expect(plan).toMatchObject({ batches, parallel })
   expect(Math.ceil(plan.batches / plan.parallel)).toBe(rounds)
-  // Where several rounds are needed, a limit keeps the devices of one round apart from those of the next.
+  // If several rounds are needed, a limit separates the devices of one round from those of the next.
   expect(plan.maxDownloads).toBe(rounds > 1 ? 10 * parallel : null)
 })
 

@@ -10,9 +10,9 @@ export const DEFAULT_CLUSTER_SIZE = 10
 export interface P2pBatches {
   readonly batches: number
   readonly size: number
-  /** Batches that download at once. */
+  /** The number of batches that download at the same time. */
   readonly parallel: number
-  /** Devices that download at once; null: all of them may. */
+  /** The number of devices that download at the same time; null: no limit. */
   readonly maxDownloads: number | null
 }
 
@@ -24,7 +24,7 @@ export function planP2p({ clusterSize, parallelism }: RequestedP2p, accessPoints
   return { batches, size, parallel, maxDownloads: batches <= parallel ? null : size * parallel }
 }
 
-/** @throws AppError invalid if peer-to-peer downloads are wanted, and none of the devices is an access point. */
+/** @throws AppError invalid if peer-to-peer downloads are requested, and none of the devices is an access point. */
 export function refuseP2p({ isEnabled }: RequestedP2p, plans: readonly DevicePlan<UpgradeDevice>[]): void {
   const upgraded = plans.filter(({ kind }) => kind === 'upgrade')
   const [first] = upgraded
@@ -42,7 +42,7 @@ export function noteUnusedP2p({ isEnabled, clusterSize, parallelism }: Requested
   return [{ reason: 'p2p_cluster_size and p2p_parallelism have no effect without enable_p2p' }]
 }
 
-/** What the record of a site says about its batches. No device can download from another one. */
+/** Returns the note about batches in the record of a site. No device can download from another one. */
 export function noteP2p({ batches, size, parallel, maxDownloads }: P2pBatches): UpgradeNote[] {
   if (batches === 0) return []
   const limit = maxDownloads === null ? 'all at once' : `so at most ${maxDownloads} devices at once`

@@ -11,22 +11,22 @@ export interface PlacedTarget<T> {
   readonly target: T
   /** From 1. */
   readonly phase: number
-  /** Its place among the targets of the site upgrade, from 1. */
+  /** Its position among the targets of the site upgrade, from 1. */
   readonly ordinal: number
 }
 
 /** The phases of a site upgrade. */
 export interface PhasePlan<T> {
-  /** How many targets each phase has; empty phases are included. */
+  /** The number of targets of each phase, including empty ones. */
   readonly sizes: readonly number[]
-  /** In the order in which they are upgraded. */
+  /** In the order of their upgrades. */
   readonly targets: readonly PlacedTarget<T>[]
-  /** By phase; null: nothing lies between the phases, or the gates are those of the whole upgrade. */
+  /** By phase; null: there are no gates between the phases, or they are those of the whole upgrade. */
   readonly gates: OrgPhasePlan['gates']
 }
 
 export interface UpgradePhases<T> {
-  /** Null: each site has phases of its own. */
+  /** Null: each site has its own phases. */
   readonly org: OrgPhasePlan | null
   /** By the id of the site upgrade. */
   readonly bySite: ReadonlyMap<string, PhasePlan<T>>

@@ -21,7 +21,7 @@ export function refuseRollback({ rollback }: Pick<UpgradeRequest, 'rollback'>, p
   throw invalidField('rollback_on_failure', `is true, but ${which}`)
 }
 
-/** Returns a note for each device that stays as it is if its upgrade fails, although failed ones are to be restored. */
+/** Returns a note for each device that can't be restored if its upgrade fails, although the request demands it. */
 export function noteRollbacks({ rollback }: Pick<UpgradeRequest, 'rollback'>, plans: Plans): UpgradeNote[] {
   if (!rollback) return []
   return plans.flatMap(({ kind, device: { mac, mayRestore } }) =>

@@ -39,7 +39,7 @@ export interface Selectable {
   readonly role: string | null
 }
 
-/** Which devices of its sites an upgrade selects. Null: no limit of that kind. */
+/** The selection of devices at the sites of an upgrade. Null: no limit of that kind. */
 export interface Selection {
   readonly ids: ReadonlySet<string> | null
   readonly type: DeviceType | null
@@ -48,7 +48,7 @@ export interface Selection {
   readonly rules: readonly Rule[] | null
 }
 
-/** Which devices an upgrade takes in that are at its sites later. */
+/** The selection of devices that may join an upgrade at its sites later. */
 export interface JoiningSelection extends Selection {
   /** Devices that the request could have named, and did not. Absent: none. */
   readonly except?: ReadonlySet<string>

@@ -3,15 +3,18 @@ import type { UpgradeNote } from '../rollout/rollout.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
 import type { DevicePlan, UpgradeDevice } from './plan-org-upgrade.ts'
 
-/** A device that has never connected has said nothing against a snapshot: whether it can is seen when it is upgraded. */
+/**
+ * A device that has never connected has reported no reason against a snapshot: its capability becomes known when it is
+ * upgraded.
+ */
 export interface SnapshotDevice extends UpgradeDevice {
-  /** Why it can't take a recovery snapshot; null where nothing is known against it. */
+  /** The reason why it can't take a recovery snapshot; null if none is known. */
   readonly snapshotRefusal: string | null
 }
 
 type Plans = readonly DevicePlan<SnapshotDevice>[]
 
-/** @throws AppError invalid if snapshots are wanted and no device that is upgraded can take one. */
+/** @throws AppError invalid if snapshots are requested and no device that is upgraded can take one. */
 export function refuseSnapshot({ snapshot }: Pick<UpgradeRequest, 'snapshot'>, plans: Plans): void {
   if (!snapshot) return
   const upgraded = plans.filter(({ kind }) => kind === 'upgrade')
@@ -22,7 +25,7 @@ export function refuseSnapshot({ snapshot }: Pick<UpgradeRequest, 'snapshot'>, p
   throw invalidField('snapshot', `is true, but ${which}: ${snapshotRefusal}`)
 }
 
-/** Returns a note for each device that is upgraded and then takes no snapshot, although snapshots are wanted. */
+/** Returns a note for each device that is upgraded and then takes no snapshot, although the request demands them. */
 export function noteSnapshots({ snapshot }: Pick<UpgradeRequest, 'snapshot'>, plans: Plans): UpgradeNote[] {
   if (!snapshot) return []
   return plans.flatMap(({ kind, device: { mac, snapshotRefusal } }) =>

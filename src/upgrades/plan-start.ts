@@ -12,7 +12,7 @@ const WITH_ZONE = /T.*(?:Z|[+-]\d{2}(?::?\d{2})?)$/i
 const MAX_YEAR = 9998
 
 /**
- * Reads an ISO 8601 date and time; a space may stand for the `T`. Without a zone it is local time.
+ * Parses an ISO 8601 date and time; a space may replace the `T`. Without a zone it is local time.
  * @returns Null if the text has another form.
  */
 export function parseStartTime(text: string): StartTime | null {
@@ -20,7 +20,7 @@ export function parseStartTime(text: string): StartTime | null {
     .trim()
     .replace(/ +(?=[Z+-])/i, '')
     .replace(/^(\S+) +/, '$1T')
-  // The parser takes a time of day alone for one of today, and does not heed a zone in brackets.
+  // The parser interprets a time of day without a date as one of today, and ignores a zone in brackets.
   if (!/^\d{4}-?[\dW][^[\]]*$/.test(iso)) return null
   const parsed = DateTime.fromISO(iso, { zone: 'utc' })
   if (!parsed.isValid || parsed.year < 1 || parsed.year > MAX_YEAR) return null
@@ -28,7 +28,7 @@ export function parseStartTime(text: string): StartTime | null {
   return { kind: 'local', localMs: parsed.toMillis() }
 }
 
-/** An unknown zone is null: the caller decides what stands for it, and says so. */
+/** Returns null for an unknown zone: the caller decides about the replacement, and reports it. */
 export function findZone(name: string): IANAZone | null {
   const zone = IANAZone.create(name)
   return zone.isValid ? zone : null
@@ -54,5 +54,5 @@ export function resolveStartTime(time: StartTime, zone: IANAZone): Date {
   return new Date(instants.length > 0 ? Math.min(...instants) : localMs - before * 60e3)
 }
 
-/** A local time that has just gone by is meant as "now"; one longer gone is a mistake. */
+/** A local time that has just passed means "now"; an earlier one is a mistake. */
 export const PAST_TOLERANCE_MS = 5 * 60e3

@@ -26,7 +26,7 @@ export type Planned = DevicePlan<Candidate>
 
 type Upgradable = Extract<Planned, { readonly kind: 'upgrade' | 'skip' }>
 
-/** A device that gets its firmware, as the planning of phases takes it. */
+/** A device with its firmware, in the form that the planning of phases needs. */
 type Selected = Upgradable & Candidate
 
 export interface SiteUpgradeOf {
@@ -44,20 +44,20 @@ export interface UpgradeInputs {
   readonly plans: readonly Planned[]
   /** By MAC; see PlanFacts. */
   readonly radio: RadioFactsByMac
-  /** Those of the devices that report how they are, where their health is compared. */
+  /** The devices that report their health, if it is compared. */
   readonly reporting?: ReadonlySet<string>
   /** The switches and gateways of the sites. */
   readonly cabled: readonly CabledDevice[]
   /** Ids of the devices that no other upgrade has. */
   readonly claimed: ReadonlySet<string>
-  /** Those of them that are taken over from other upgrades. */
+  /** The devices among them that are taken over from other upgrades. */
   readonly taken?: readonly TakenTarget[]
   readonly now: Date
   /** Service time. */
   readonly nowMs: number
 }
 
-/** The whole upgrade, as it is to be written. The same request and inputs give the same plan. */
+/** Plans the whole upgrade, in the form to be written. The same request and inputs give the same plan. */
 export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): NewUpgrade {
   const { id, siteUpgrades, times, plans, claimed, radio, nowMs } = inputs
   const plansBySite = Map.groupBy(plans, ({ device }) => device.siteId)
@@ -119,7 +119,7 @@ function selectClaimed(plans: readonly Planned[], claimed: ReadonlySet<string>):
 interface OrgInputs
   extends UpgradeInputs, Pick<NewOrgUpgrade, 'phasePlan' | 'downloadPlan' | 'maxFailurePercentage' | 'notes'> {
   readonly targets: readonly NewTarget[]
-  /** Of the reboots. */
+  /** The phasing of the reboots. */
   readonly phasing: Phasing
   readonly laterSites: LaterSites | null
 }
@@ -167,7 +167,7 @@ interface SitePlan extends SiteUpgradeOf {
   readonly plans: readonly Planned[]
   readonly claimed: ReadonlySet<string>
   readonly phases: PhasePlan<Selected>
-  /** Of the downloads; null: devices download in the phases of their reboots. */
+  /** The phases of the downloads; null: devices download in the phases of their reboots. */
   readonly downloads: PhasePlan<Selected> | null
   readonly scopes: Omit<PhasingPlan, 'notes'>
   readonly ranks: Ranks
@@ -202,7 +202,7 @@ function planSite(request: UpgradeRequest, sitePlan: LimitedSitePlan, facts: Pla
       ),
       ...(p2p === null ? [] : noteP2p(p2p)),
     ],
-    // The engine looks at once, and waits for the start by itself.
+    // The engine visits it immediately, and waits for the start by itself.
     dueMs: planned === 0 ? null : nowMs,
   }
 }
@@ -264,7 +264,7 @@ function newTarget(
     deviceId: device.id,
     mac: device.mac,
     model: device.model,
-    // Under its name in the catalog, so that a device which installs its own version again is seen to do so.
+    // Under its name in the catalog, so that a device which installs its own version again is recognized as doing so.
     fromVersion: device.fromVersion && identifyVersion(device.fromVersion, [entry]),
     ...bindTarget(entry, via),
     force,

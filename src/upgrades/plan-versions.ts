@@ -4,7 +4,7 @@ import type { CatalogVersion } from '../firmware/firmware.ts'
 /** A line of the firmware catalog. */
 export type CatalogEntry = Omit<CatalogVersion, 'createdAt'>
 
-/** What the client wants some of the devices to run. */
+/** A client's choice of the version for some of the devices. */
 export interface VersionChoice {
   /** Null: devices of all types. */
   readonly firmwareType: 'ap' | 'junos' | null
@@ -48,8 +48,8 @@ function covers({ firmwareType }: VersionChoice, type: DeviceType): boolean {
 }
 
 /**
- * Of several versions with a label, the highest wins. Where no version has it, the name of a channel stands for the
- * highest version of the channel, and `latest` for the highest of all that are not in the channels `beta` and `alpha`.
+ * If several versions have a label, the highest wins. If no version has it, the name of a channel selects the highest
+ * version of the channel, and `latest` the highest of all that are not in the channels `beta` and `alpha`.
  */
 export function findVersion(catalog: readonly CatalogEntry[], model: string, wanted: string): CatalogEntry | undefined {
   const ofModel = catalog.filter((entry) => entry.model === model)
@@ -59,7 +59,7 @@ export function findVersion(catalog: readonly CatalogEntry[], model: string, wan
   return candidates.toSorted((a, b) => compareVersions(a.version, b.version)).at(-1)
 }
 
-/** True if a label that no version has may stand for the entry. */
+/** True if a label that no version has may select the entry. */
 function isMeant({ channel }: CatalogEntry, label: string): boolean {
   return label === 'latest' ? channel === null || channel === 'stable' : channel === label
 }

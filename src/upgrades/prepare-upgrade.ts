@@ -43,8 +43,9 @@ export interface PreparedUpgrade extends Omit<UpgradeInputs, 'claimed'> {
 }
 
 /**
- * Reads what an upgrade is planned by, and decides about each device. Until `tx` ends nobody deletes the sites and images.
- * @throws AppError invalid for sites, devices, models, versions and times that can't be.
+ * Reads the facts for the plan of an upgrade, and decides about each device. Until `tx` ends the sites and images can't
+ * be deleted.
+ * @throws AppError invalid for impossible sites, devices, models, versions and times.
  */
 export async function prepareUpgrade(
   ctx: Context,
@@ -126,7 +127,7 @@ async function listRadio(
   return listRadioFacts(tx, scope, { deviceIds: ids, now })
 }
 
-/** Sites with access points alone need none. */
+/** Sites with only access points need none. */
 async function listCabled(tx: Tx, scope: InOrg, plans: readonly Planned[]): Promise<CabledDevice[]> {
   const others = plans.filter(({ kind, device }) => kind === 'upgrade' && device.type !== 'ap')
   return listCabledDevices(tx, scope, [...new Set(others.map(({ device }) => device.siteId))])

@@ -15,7 +15,7 @@ type Phased = TargetFacts & Parameters<typeof canStage>[0]
 export interface PlanParts {
   readonly times: Pick<SiteTimes, 'timezone' | 'windows'>
   readonly phases: PhasePlan<Phased>
-  /** Of the downloads; null: devices download in the phases of their reboots. */
+  /** The phases of the downloads; null: devices download in the phases of their reboots. */
   readonly downloads: PhasePlan<Phased> | null
   readonly scopes: Omit<PhasingPlan, 'notes'>
   readonly ranks: Ranks
@@ -56,13 +56,13 @@ export function presentPlan(request: UpgradeRequest, sitePlan: PlanParts): Upgra
   }
 }
 
-/** Null where peer-to-peer downloads are not wanted. */
+/** Null if peer-to-peer downloads are not requested. */
 export function planSiteP2p({ p2p }: UpgradeRequest, { phases }: Pick<PlanParts, 'phases'>): P2pBatches | null {
   if (p2p?.isEnabled !== true) return null
   return planP2p(p2p, phases.targets.filter(({ target }) => target.type === 'ap').length)
 }
 
-/** Null where no device of the site is in a phase of the downloads, nor may join one. */
+/** Null if no device of the site is in a phase of the downloads, nor may join one. */
 function presentDownloads(
   request: UpgradeRequest,
   { downloads, scopes }: Pick<PlanParts, 'downloads' | 'scopes'>,

@@ -13,8 +13,7 @@ import { insertApproval } from '../rollout/store-phases.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /**
- * Lets every held site upgrade go on, whether somebody paused it or too many devices of a phase failed.
- * Without any, nothing changes.
+ * Resumes every paused site upgrade, whether a person or a gate has paused it. Without any, nothing changes.
  *
  * @throws AppError not_found; invalid for an upgrade that waits for an approval.
  */

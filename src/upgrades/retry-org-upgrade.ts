@@ -25,14 +25,14 @@ import { lockOrgUpgrade } from './store.ts'
 /** An audit record names no more devices. */
 const MAX_NAMED = 100
 
-/** A failed device that a retry leaves as it is. */
+/** A failed device that a retry does not change. */
 export interface NotRetried {
   readonly mac: string
   readonly reason: string
 }
 
 export interface Retry {
-  /** How many devices are retried. */
+  /** The number of devices that are retried. */
   readonly retried: number
   readonly skipped: readonly NotRetried[]
 }
@@ -41,8 +41,8 @@ export interface Retry {
  * Retries failed devices of an upgrade, running or ended, as another run of their targets. Without a failed device
  * nothing changes.
  * @param macs Null: all failed devices.
- * @throws AppError not_found; invalid for a device that has not failed, and where the failures that the retry leaves
- *   exceed a limit, which would stop the upgrade again at once. Nothing is changed then.
+ * @throws AppError not_found; invalid for a device that has not failed, and if the remaining failures exceed a limit,
+ *   which would immediately stop the upgrade again. Nothing is changed then.
  */
 export function retryOrgUpgrade(
   ctx: Context,

@@ -33,7 +33,7 @@ const tag = 'Upgrades'
 const one = '/devices/upgrade/:upgrade_id'
 const params = { upgrade_id: Uuid }
 
-/** All but `cancel` are our own: the interface has no way to let a held upgrade go on. */
+/** All but `cancel` are our own: the interface has no way to resume a paused upgrade. */
 const changes = [
   { name: 'cancel', summary: 'Cancel an upgrade', change: cancelOrgUpgrade },
   { name: 'pause', summary: 'Pause an upgrade', change: pauseOrgUpgrade },
@@ -42,7 +42,7 @@ const changes = [
 
 /**
  * Device upgrades of an organization. Source: spec, "Devices", operation 12; contract, Utilities Upgrade.
- * @param outbound Decides which addresses may be asked for checks.
+ * @param outbound Decides which addresses checks may call.
  */
 export const upgradeOperations = (outbound: OutboundHttp): Operation[] =>
   [

@@ -20,7 +20,7 @@ export async function shareUpgradeSites(
   scope: SitesScope,
   siteIds: 'all' | readonly string[],
 ): Promise<UpgradeSite[]> {
-  // The organization before its sites, as everybody does who needs both.
+  // The organization is locked before its sites, as in every transaction that needs both.
   await shareOrg(tx, scope)
   let query = tx
     .selectFrom('site')
@@ -88,7 +88,7 @@ export const targetsByState: RawBuilder<SiteUpgrade['targets']> = sql`(
     where target.org_id = site_upgrade.org_id and target.upgrade_id = site_upgrade.id
     group by state) by_state)`
 
-/** The failed targets of `site_upgrade`, and those without the snapshot that was asked for, with their reasons. */
+/** The failed targets of `site_upgrade`, and those without the requested snapshot, with their reasons. */
 export const failures: RawBuilder<SiteUpgrade['failures']> = sql`(
   select coalesce(json_agg(json_build_object('mac', mac, 'state', state, 'reason', coalesce(reason, 'unknown'))
     order by ordinal, mac), '[]')

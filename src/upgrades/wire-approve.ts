@@ -18,7 +18,7 @@ export function parseApproval(id: string, { phase, phase_of: kind, note }: Stati
   return { id, phase, of: kind === 'downloads' ? kind : undefined, note: note ?? null }
 }
 
-/** Who let phases open. Ours. */
+/** The people who approved phases. Ours. */
 export const ApprovalsReply = Type.Array(
   named(
     'UpgradeApproval',

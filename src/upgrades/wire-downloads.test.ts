@@ -47,7 +47,7 @@ describe('downloads have phases of their own', () => {
 test('devices with one step are in the phases of the downloads only where big_bang demands nothing of their reboots', () => {
   expect(planOf({ download_strategy: 'serial' }, mixed).onlyTwoSteps).toBe(false)
   expect(planOf({ download_strategy: 'serial', reboot_strategy: 'canary' }, mixed).onlyTwoSteps).toBe(true)
-  // Before the reboots begin they can't download, and a phase of theirs would have no success.
+  // Before the reboots begin they can't download, and their phase would have no success.
   const later = planOf({ download_strategy: 'serial', reboot_at: 2_000_000_000 }, mixed)
   expect(later.onlyTwoSteps).toBe(true)
   const reason = '1 of the 3 devices download and reboot in one step, in the phases of the reboot_strategy big_bang'

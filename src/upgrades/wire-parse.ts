@@ -10,11 +10,11 @@ import type { Phasing, Strategies, Strategy } from './strategies/strategy.ts'
 import type { OrgUpgradeBody } from './wire.ts'
 
 /**
- * Reads the body of an upgrade request: defaults filled in, deprecated fields folded into the new
- * ones, which win. No site named means no site: the upgrade is made, and has nothing to do.
+ * Parses the body of an upgrade request: defaults filled in, deprecated fields folded into the new ones, which win. A
+ * request that names no site selects none: the upgrade is created, with nothing to do.
  *
  * @param registry The strategies that a request may name; `body` matches their schema, orgUpgradeBodyOf().
- * @throws AppError invalid naming a field whose value makes no sense, or that can't take effect yet.
+ * @throws AppError invalid naming a field with an inconsistent value, or one that can't take effect yet.
  */
 export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = strategies): UpgradeRequest {
   const { reboots: strategy, downloads } = findStrategies(body, registry)
@@ -83,8 +83,8 @@ function refuseShare({ min_success_percentage: share }: OrgUpgradeBody, { name, 
 
 /**
  * Returns the gates, each with the kind of its phase.
- * @throws AppError invalid for gates of phases that can't wait: a gate without effect would let devices be upgraded that
- *   somebody wanted to look at before.
+ * @throws AppError invalid for gates of phases that can't wait: a gate without effect would upgrade devices before the
+ *   person has examined the earlier ones.
  */
 function parsePhaseGates({ phase_gates: gates = [] }: OrgUpgradeBody, { reboots, downloads }: RequestedStrategies) {
   const usual = reboots.name === 'big_bang' ? ('downloads' as const) : ('reboots' as const)
@@ -102,7 +102,7 @@ interface RequestedStrategies {
   readonly downloads: Strategy
 }
 
-/** New fields win. The deprecated `strategy` stands for both. Source: spec, "Organization device upgrade request". */
+/** New fields win. The deprecated `strategy` sets both. Source: spec, "Organization device upgrade request". */
 function findStrategies(body: OrgUpgradeBody, registry: Strategies): RequestedStrategies {
   const reboot = body.reboot_strategy ?? body.strategy ?? 'big_bang'
   const reboots = registry[reboot]

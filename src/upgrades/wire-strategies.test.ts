@@ -1,5 +1,5 @@
-// What every strategy must do, and what each of them does. The last one exists for this suite alone: it shows that a
-// strategy is a value, which needs no change elsewhere.
+// The behaviour that all strategies share, and that of each one. The last one exists only for this suite: it shows that
+// a strategy is a value, which needs no change elsewhere.
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import fc from 'fast-check'
@@ -102,7 +102,7 @@ describe.each(Object.entries(registry))('the strategy %s', (name, strategy) => {
           expect(limit === null || (Number.isInteger(limit) && limit >= 0)).toBe(true)
           expect(percent === null || (percent >= 0 && percent <= 100)).toBe(true)
           expect(Number.isInteger(atLeast) && atLeast >= 0).toBe(true)
-          // It goes into a document of the database as it is.
+          // It can be stored in a document of the database unchanged.
           expect(JSON.parse(JSON.stringify(gate))).toEqual(gate)
         }
       }),

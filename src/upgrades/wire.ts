@@ -95,7 +95,7 @@ export function orgUpgradeBodyOf<S extends Strategies>(registry: S) {
 export const OrgUpgradeBody = named('OrgUpgradeCreate', orgUpgradeBodyOf(strategies))
 export type OrgUpgradeBody = Static<typeof OrgUpgradeBody>
 
-/** A client that asks for a preview here must not start an upgrade. */
+/** A client that requests a preview here must not start an upgrade. */
 export const OrgUpgradeQuery = Type.Object({ dry_run: previewFields.dry_run })
 
 const Macs = Type.Array(Type.String())
@@ -119,7 +119,7 @@ export const TargetsReply = named(
 
 /** Fields of a site upgrade that it has at times. */
 export const stateFields = {
-  /** There while no new command goes out. Ours: the interface knows no upgrade that waits for somebody. */
+  /** Present while no new command is sent. Ours: the interface has no upgrade that waits for a person. */
   held: Type.Optional(
     named(
       'UpgradeHold',
@@ -164,7 +164,7 @@ export const OrgUpgradeReply = named(
     strategy: Type.String(),
     target_version: Type.String(),
     upgrades: Type.Array(named('OrgSiteUpgrade', Type.Object({ site_id: Uuid, upgrade: SiteUpgradeReply }))),
-    /** There where something must be said of the whole upgrade, for instance that it selects no device. Ours. */
+    /** Present if there is a note about the whole upgrade, for instance that it selects no device. Ours. */
     notes: Type.Optional(Type.Array(Type.Object({ reason: Type.String() }))),
     approvals: Type.Optional(ApprovalsReply),
   }),
@@ -235,7 +235,7 @@ export function presentState({
   }
 }
 
-/** Published clients know no `held`: for them a note says why the upgrade waits. */
+/** Published clients don't know `held`: for them a note explains why the upgrade waits. */
 export function presentNotes({
   hold,
   waitsUntil,

@@ -32,7 +32,10 @@ export async function listFailedUpgrades(reader: Reader, since: Date): Promise<T
   return rows
 }
 
-/** Lists upgrades that are held until somebody decides, except by a person. A check decides for itself. */
+/**
+ * Lists upgrades that are paused until a person decides, except those that a person has paused. A check decides by
+ * itself.
+ */
 export async function listHeldUpgrades(reader: Reader): Promise<TroubledUpgrade[]> {
   const { rows } = await sql<TroubledUpgrade>`
     select org_id, id as upgrade_id, null as site_id, target_version as version, hold ->> 'reason' as reason
@@ -49,7 +52,7 @@ export async function listHeldUpgrades(reader: Reader): Promise<TroubledUpgrade[
   return rows
 }
 
-/** Lists the upgrades with an open alarm that says that they are held. */
+/** Lists the upgrades with an open alarm about their pause. */
 export async function listHeldAlarms(reader: Reader): Promise<{ readonly orgId: string; readonly subject: string }[]> {
   return reader
     .selectFrom('alarm')

@@ -8,8 +8,8 @@ import { type TroubledUpgrade, listFailedUpgrades, listHeldAlarms, listHeldUpgra
 const DAY_MS = 24 * 3600e3
 
 /**
- * Raises alarms for upgrades that have failed, or are held until somebody decides, and ends the latter once they are
- * not. An upgrade that failed before the last day, while nobody watched, raises none any more.
+ * Raises alarms for upgrades that have failed or are paused until a person decides, and ends the latter once they are
+ * not. An upgrade that failed more than a day ago, while no process watched, raises none.
  */
 export async function watchUpgrades(ctx: Context): Promise<void> {
   const at = ctx.clock.now()

@@ -1,7 +1,7 @@
 import type { CountsByPhase } from '../../rollout/decide-stop.ts'
 import type { OrgPhasePlan, TargetCounts, UpgradeHold, UpgradeKind, UpgradeStatus } from '../../rollout/rollout.ts'
 
-/** How the part of an upgrade at one site stands, without its devices. */
+/** The progress of an upgrade at one site, without its devices. */
 export interface LiveSite {
   readonly id: string
   readonly orgUpgradeId: string
@@ -19,20 +19,20 @@ export interface LiveSite {
   readonly hardFailures: CountsByPhase
 }
 
-/** How a whole upgrade stands. */
+/** The progress of a whole upgrade. */
 export interface LiveUpgrade {
   readonly id: string
   readonly kind: UpgradeKind
   readonly hold: UpgradeHold | null
   /** Some of its site upgrades have not ended. */
   readonly runs: boolean
-  /** Those of its site upgrades, each once. */
+  /** The statuses of its site upgrades, without duplicates. */
   readonly statuses: readonly UpgradeStatus[]
   readonly sites: number
-  /** Of all sites; states without any are left out. */
+  /** Over all sites; states without any are left out. */
   readonly counts: Partial<TargetCounts>
   readonly total: number
-  /** Null: each site has phases of its own. */
+  /** Null: each site has its own phases. */
   readonly phasePlan: OrgPhasePlan | null
   readonly currentPhase: number
   readonly upgradedByPhase: CountsByPhase

@@ -6,7 +6,7 @@ import { presentLiveSite, presentLiveUpgrade } from './wire.ts'
 
 const needs = { needs: 'read' } as const
 
-/** Those of the lists of upgrades. */
+/** The paths of the lists of upgrades. */
 const paths: Readonly<Record<UpgradeKind, string>> = { device: '/devices/upgrade', ssr: '/ssr/upgrade' }
 
 /** Live changes of upgrades: how many devices are in which state, never which. */

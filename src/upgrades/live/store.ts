@@ -3,7 +3,7 @@ import type { InOrg } from '../../access/scope.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
 import type { LiveSite, LiveUpgrade } from './live.ts'
 
-/** Lists how site upgrades stand. What it reads of each does not depend on the number of devices. */
+/** Lists the progress of site upgrades. The number of rows that it reads does not depend on the number of devices. */
 export function listLiveSites(reader: Reader, scope: InOrg, ids: readonly string[]): Promise<LiveSite[]> {
   return reader
     .selectFrom('siteUpgrade as part')

@@ -13,8 +13,8 @@ import { type Tx, inTx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 
 /**
- * Stops an upgrade. From the commit on no appliance is commanded; those in flight finish their step. One that is over
- * stays as it is.
+ * Stops an upgrade. After the commit no appliance is commanded; those in flight finish their step. An upgrade that has
+ * ended is not changed.
  * @throws AppError not_found
  */
 export function cancelMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
@@ -26,7 +26,10 @@ export function cancelMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string)
   })
 }
 
-/** Holds an upgrade until it is resumed or cancelled; appliances in flight finish their step. @throws AppError not_found */
+/**
+ * Pauses an upgrade until it is resumed or cancelled; appliances in flight finish their step. @throws AppError
+ * not_found
+ */
 export function pauseMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   const hold = {
     by: 'user',
@@ -42,7 +45,7 @@ export function pauseMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string):
   })
 }
 
-/** Lets a held upgrade go on, whether somebody paused it or a gate holds it. @throws AppError not_found */
+/** Resumes an upgrade that a person or a gate has paused. @throws AppError not_found */
 export function resumeMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
   return changeUpgrade(ctx, scope, {
     id,
@@ -54,9 +57,9 @@ export function resumeMxedgeUpgrade(ctx: Context, scope: PlaceScope, id: string)
 
 interface Change {
   readonly id: string
-  /** How the audit record begins. */
+  /** The beginning of the audit record. */
   readonly verb: string
-  /** False: the upgrade stays as it is. */
+  /** False: the upgrade is not changed. */
   readonly concerns: (upgrade: MxedgeUpgrade) => boolean
   readonly change: (tx: Tx, upgrade: MxedgeUpgrade) => Promise<void>
 }

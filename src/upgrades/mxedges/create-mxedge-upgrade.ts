@@ -68,13 +68,13 @@ export async function planAtPlace(
 export interface PlannedUpgrade {
   readonly upgrade: NewUpgrade
   readonly targets: readonly PlannedTarget[]
-  /** What other upgrades lose to it. */
+  /** The appliances that other upgrades lose to it. */
   readonly taken: readonly TakenAppliance[]
 }
 
 interface Planning {
   readonly id: string
-  /** The site whose upgrade it is, also where the caller acts in the whole organization; null: the organization's. */
+  /** The site of the upgrade, even if the caller acts in the whole organization; null: the organization's. */
   readonly siteId: string | null
   readonly request: MxedgeUpgradeRequest
   readonly now: Date
@@ -83,8 +83,8 @@ interface Planning {
 }
 
 /**
- * Plans the upgrade with this id anew; the appliances that it covers stay locked until `tx` ends. If it takes over those
- * of other upgrades, the caller has locked all that have not ended.
+ * Plans the upgrade with this id; the appliances that it covers stay locked until `tx` ends. If it takes over those of
+ * other upgrades, the caller has locked all unfinished ones.
  */
 export async function planUpgrade(
   tx: Tx,
@@ -184,7 +184,7 @@ function refuseUnknownMxedges(
 }
 
 interface Requested extends PlannedUpgrade {
-  /** How the audit record begins. */
+  /** The beginning of the audit record. */
   readonly message: string
   readonly at: Date
 }

@@ -29,7 +29,7 @@ const MAX_APPLIANCES = 10_000
 /** An audit record names no more appliances. */
 const MAX_NAMED = 100
 
-/** Takes edge appliances into running upgrades that have joined, or need them only now. */
+/** Adds edge appliances to running upgrades if they have joined, or need them only now. */
 export function startMxedgeInclusions(ctx: Context): Poller {
   return startPoller({
     name: 'edge appliances that join upgrades',
@@ -39,7 +39,7 @@ export function startMxedgeInclusions(ctx: Context): Poller {
   })
 }
 
-/** Lets each upgrade that is due look for further appliances. @returns True if there may be more. */
+/** Makes each upgrade that is due search for further appliances. @returns True if there may be more. */
 export async function includeAllMxedges(ctx: Context): Promise<boolean> {
   const nowMs = ctx.serviceClock.nowMs()
   const due = await listDueInclusions(ctx.db, { nowMs, limit: MAX_AT_ONCE })

@@ -5,7 +5,10 @@ import type { MxedgeStep, PlaceWindows } from '../../mxedges/upgrades/upgrade.ts
 import { findOpening } from '../../orgs/windows/windows.ts'
 
 const MINUTE_MS = 60_000
-/** How long a healthy appliance takes for a step, about: with its download, and with the reboot that a distribution needs. */
+/**
+ * The approximate time that a healthy appliance needs for a step: with its download, and with the reboot that a
+ * distribution needs.
+ */
 const usualMs = { service: 2 * MINUTE_MS, distro: 20 * MINUTE_MS }
 
 export interface MxedgeEstimate {

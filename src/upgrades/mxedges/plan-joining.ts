@@ -9,7 +9,7 @@ import type { PlannedTarget } from './plan-mxedge-upgrade.ts'
 import type { PlannedSteps } from './plan-steps.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 
-/** Which appliances an upgrade takes in, and where they go. */
+/** The filter for joining appliances, and their place in the upgrade. */
 export interface MxedgeJoining extends Pick<
   MxedgeUpgradeRequest,
   'channel' | 'distro' | 'versions' | 'downgrades' | 'windows'
@@ -68,8 +68,8 @@ export interface JoiningAppliance extends PlannedSteps {
 }
 
 /**
- * Plans what an upgrade becomes that takes in further appliances. They are the last ones of the last phase, or each has
- * a phase of its own. Members of a cluster are in waves of their own.
+ * Plans the state of an upgrade after further appliances join. They come last in the last phase, or each has its own
+ * phase. Members of a cluster are in separate waves.
  */
 export function planMxedgeInclusion(
   { plan, counts }: Pick<MxedgeUpgrade, 'plan' | 'counts'>,

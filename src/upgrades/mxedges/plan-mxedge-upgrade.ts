@@ -4,7 +4,7 @@ import type { TargetFacts } from '../strategies/strategy.ts'
 import type { PlannedSteps } from './plan-steps.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 
-/** An appliance with what the upgrade does to it. */
+/** An appliance and its planned steps. */
 export interface PlannedMxedge extends PlannedSteps {
   readonly appliance: Candidate
 }
@@ -16,7 +16,7 @@ export interface PlannedTarget {
   readonly phase: number
   /** From 1; 0: it is skipped. */
   readonly wave: number
-  /** Its place in the plan, from 1. */
+  /** Its position in the plan, from 1. */
   readonly ordinal: number
   /** Why it is skipped; null: it is upgraded. */
   readonly reason: string | null
@@ -84,7 +84,7 @@ function factsOf(planned: PlannedMxedge): Facts {
   return { ...facts, type: 'mxedge', planned }
 }
 
-/** In the order of the waves; within a wave the order stays. */
+/** In the order of the waves; within a wave the order does not change. */
 function intoWaves(targets: readonly Facts[]): { readonly facts: Facts; readonly wave: number }[] {
   const members = new Map<string, number>()
   const placed = targets.map((facts) => {

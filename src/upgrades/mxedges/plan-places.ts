@@ -13,7 +13,7 @@ export interface Place {
 }
 
 export interface PlannedPlaces {
-  /** Those with maintenance windows. */
+  /** The places with maintenance windows. */
   readonly places: readonly PlaceWindows[]
   readonly notes: readonly { readonly reason: string }[]
 }

@@ -16,7 +16,7 @@ export interface MxedgePreview {
   readonly total: number
   readonly phases: readonly MxedgePreviewPhase[]
   readonly skipped: readonly { readonly mxedgeId: string; readonly reason: string }[]
-  /** So many failures stop the upgrade; null: no number does, but for those of `phases`. */
+  /** The number of failures that stop the upgrade; null: none, except those of `phases`. */
   readonly stopsAfterFailures: number | null
   /** An estimate, where every appliance is present and healthy; null: there is nothing to do. */
   readonly endsAbout: Date | null
@@ -24,9 +24,9 @@ export interface MxedgePreview {
 }
 
 export interface MxedgePreviewPhase {
-  /** Cumulative: as the request names it, else the share of the appliances that have had their turn at its end. */
+  /** Cumulative: as the request sets it, else the share of the appliances that have had their turn at its end. */
   readonly percent: number
-  /** So many failures in it stop the upgrade; null: no number of its own. */
+  /** The number of failures in it that stop the upgrade; null: it has no limit. */
   readonly stopsAfterFailures: number | null
   /** An estimate: when its first appliance begins; null: it has none. */
   readonly beginsAbout: Date | null
@@ -65,7 +65,7 @@ export function planMxedgePreview(
   }
 }
 
-/** A plan as it is stored, with the facts that it relied on. */
+/** A plan in its stored form, with the facts that it relied on. */
 export interface StoredMxedgePlan {
   readonly plan: MxedgeUpgradePlan
   /** ISO 8601. */
@@ -96,9 +96,9 @@ export interface MxedgePlanDifference {
 
 /**
  * Finds the facts that have changed since a plan was made, as far as it relied on them: which appliances are upgraded,
- * from and to what, and when. Whether one is connected is none of them: it decides the order of a plan, which the plan
- * keeps.
- * @param fresh The same upgrade, planned anew.
+ * from and to which versions, and when. The connection of an appliance is not included: it decides the order of a plan,
+ * which the plan retains.
+ * @param fresh The same upgrade, planned again.
  */
 export function findMxedgeDifferences(
   stored: StoredMxedgePlan,
@@ -156,7 +156,7 @@ function describeSteps(steps: readonly MxedgeStep[]): string {
     .join(', ')
 }
 
-/** Returns the upgrade of a plan that was stored. @param fresh The same upgrade, planned anew, without differences. */
+/** Returns the upgrade of a stored plan. @param fresh The same upgrade, planned again, without differences. */
 export function decodeMxedgePlan({ plan, targets }: StoredMxedgePlan, fresh: NewUpgrade): NewUpgrade {
   const places = new Map(targets.map(({ mxedge_id: id, phase, wave, ordinal }) => [id, { phase, wave, ordinal }]))
   return {

@@ -105,7 +105,7 @@ test('whatever is wanted: each step installs a fitting package, changes the vers
         const { steps, reasons } = planSteps(appliance, request, catalog)
         const services = steps.map((step) => ('service' in step ? step.service : ''))
         expect(services).toEqual(packageNames.filter((name) => services.includes(name)))
-        // Every service that somebody wants is a step or has a reason.
+        // Every requested service is a step or has a reason.
         const isUpgradable =
           appliance.upgradeId === null &&
           appliance.isRegistered &&

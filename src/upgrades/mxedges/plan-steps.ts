@@ -6,7 +6,10 @@ import type { MxedgeStep, ServiceStep } from '../../mxedges/upgrades/upgrade.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 
-/** What an upgrade does to one appliance, and why it leaves services out. Without steps the appliance is skipped. */
+/**
+ * The steps of an upgrade for one appliance, and the reasons for services that it leaves out. Without steps the
+ * appliance is skipped.
+ */
 export interface PlannedSteps {
   readonly steps: readonly MxedgeStep[]
   readonly reasons: readonly string[]
@@ -46,7 +49,7 @@ interface WantedService extends Pick<Wanted, 'channel' | 'downgrades'> {
   readonly wanted: string
 }
 
-/** @returns The step, or why there is none. */
+/** @returns The step, or the reason why there is none. */
 function planService(
   { services, distro }: NonNullable<Candidate['reported']>,
   { service, wanted, channel, downgrades }: WantedService,

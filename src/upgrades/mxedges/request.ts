@@ -4,7 +4,7 @@ import type { Phasing } from '../strategies/strategy.ts'
 
 /** An upgrade of edge appliances as it was requested, with the defaults filled in. */
 export interface MxedgeUpgradeRequest {
-  /** The id of the plan that it carries out, which was shown by a preview; null: it is planned anew. */
+  /** The id of the plan that it carries out, which was shown by a preview; null: a new plan is made. */
   readonly planId: string | null
   /** In lower case; null: all appliances of the organization, or of the site. */
   readonly mxedgeIds: readonly string[] | null
@@ -14,7 +14,7 @@ export interface MxedgeUpgradeRequest {
   readonly channel: Channel
   /** A codename or `next`; null: services are upgraded. */
   readonly distro: string | null
-  /** By service: `latest`, `default` or a version. Services that stay as they are, are missing. */
+  /** By service: `latest`, `default` or a version. Services that are not to change are missing. */
   readonly versions: ReadonlyMap<PackageName, string>
   readonly downgrades: ReadonlySet<PackageName>
   /** Null: now. */
@@ -25,7 +25,7 @@ export interface MxedgeUpgradeRequest {
   readonly supersede: boolean
   /** Appliances that join later, or need the versions only later, are taken in while the upgrade runs. */
   readonly includeNew: boolean
-  /** What has no effect. */
+  /** The parts of the request without effect. */
   readonly notes: readonly { readonly reason: string }[]
   /** The body as it came, for the record. */
   readonly document: Readonly<Record<string, unknown>>

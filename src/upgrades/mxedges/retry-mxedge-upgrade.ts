@@ -18,18 +18,18 @@ import { findRetryRefusal, planReopening } from '../../rollout/plan-retry.ts'
 const MAX_NAMED = 100
 
 export interface MxedgeRetry {
-  /** How many appliances are retried. */
+  /** The number of appliances that are retried. */
   readonly retried: number
-  /** Failed appliances that stay as they are. */
+  /** Failed appliances that are not retried. */
   readonly skipped: readonly { readonly mxedgeId: string; readonly reason: string }[]
 }
 
 /**
- * Retries failed appliances of an upgrade, running or ended, as another run of their targets. They go on with the step
- * that failed. Without a failed appliance nothing changes.
+ * Retries failed appliances of an upgrade, running or ended, as another run of their targets. They continue with the
+ * step that failed. Without a failed appliance nothing changes.
  * @param mxedgeIds Null: all failed appliances.
- * @throws AppError not_found; invalid for an appliance that has not failed, and where the failures that the retry leaves
- *   exceed a limit, which would stop the upgrade again at once. Nothing is changed then.
+ * @throws AppError not_found; invalid for an appliance that has not failed, and if the remaining failures exceed a
+ *   limit, which would immediately stop the upgrade again. Nothing is changed then.
  */
 export function retryMxedgeUpgrade(
   ctx: Context,

@@ -31,7 +31,7 @@ const all = '/mxedges/upgrade'
 const one = `${all}/:upgrade_id`
 const params = { upgrade_id: Uuid }
 
-/** Pause and resume are our own: the interface has no way to let a held upgrade go on. */
+/** Pause and resume are our own: the interface has no way to resume a paused upgrade. */
 const changes = [
   { name: 'cancel', what: 'Cancel an upgrade', change: cancelMxedgeUpgrade },
   { name: 'pause', what: 'Pause an upgrade', change: pauseMxedgeUpgrade },

@@ -13,7 +13,7 @@ interface Takeover {
   readonly taken: readonly TakenAppliance[]
 }
 
-/** Takes appliances over from the upgrades that they are part of, which the caller has locked. */
+/** Takes appliances over from their upgrades, which the caller has locked. */
 export async function takeOver(
   tx: Tx,
   scope: PlaceScope,

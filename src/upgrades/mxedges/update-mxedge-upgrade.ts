@@ -11,8 +11,8 @@ import { appendRequest, planUpgrade } from './create-mxedge-upgrade.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 
 /**
- * Changes and plans anew an upgrade that has not begun.
- * @param parse Reads the request with the change.
+ * Changes an upgrade that has not begun, and plans it again.
+ * @param parse Parses the changed request.
  * @throws AppError not_found; conflict once it has begun or was cancelled; invalid as for a new one.
  */
 export async function updateMxedgeUpgrade(
@@ -29,7 +29,7 @@ export async function updateMxedgeUpgrade(
   const at = ctx.clock.now()
   await inTx(ctx, async (tx) => {
     await shareOrg(tx, scope)
-    // It may take over appliances of other upgrades. These are locked in one order by everybody.
+    // It may take over appliances of other upgrades, which all transactions lock in the same order.
     await lockUnfinishedUpgrades(tx, scope)
     const { status, stopping, siteId, request: before } = await lockUpgrade(tx, scope, id)
     if (status !== 'queued' || stopping !== null)

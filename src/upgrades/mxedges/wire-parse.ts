@@ -8,8 +8,8 @@ import type { MxedgeUpgradeRequest } from './request.ts'
 import type { MxedgeUpgradeBody } from './wire.ts'
 
 /**
- * Reads the body of an upgrade request, with the defaults filled in.
- * @throws AppError invalid naming a field whose value makes no sense.
+ * Parses the body of an upgrade request, with the defaults filled in.
+ * @throws AppError invalid naming a field with an inconsistent value.
  */
 export function parseMxedgeUpgrade(body: MxedgeUpgradeBody): MxedgeUpgradeRequest {
   const { mxedge_ids: ids, strategy: name = 'big_bang', channel = 'stable', distro = null, start_time } = body

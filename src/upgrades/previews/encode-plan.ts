@@ -37,9 +37,9 @@ export function kindOf({ model, imageId, fromVersion, targetVersion, path, state
 }
 
 /**
- * Returns the upgrade of a plan that was stored.
- * @param fresh The same upgrade, planned anew: it has the ids and the times of now. Between the two there is no
- *   difference that findDifferences() finds.
+ * Returns the upgrade of a stored plan.
+ * @param fresh The same upgrade, planned again: it has the current ids and times. findDifferences() finds no difference
+ *   between the two.
  */
 export function decodePlan(stored: StoredPlan, fresh: NewUpgrade): NewUpgrade {
   const places = new Map(

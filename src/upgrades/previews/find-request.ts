@@ -11,11 +11,11 @@ interface PlanFields {
 }
 
 /**
- * Completes the body of a request that names a plan by that of the preview: a client may send the id alone. What it sends
- * besides must be as it was then.
+ * Completes the body of a request that names a plan by that of the preview: a client may send only the id. Other fields
+ * must be the same as in the preview.
  *
  * @param origin The operation, and the site or the device that it is for; see UpgradePreviewTable.
- * @returns The body itself where it names no plan.
+ * @returns The body itself if it names no plan.
  * @throws AppError invalid naming the field.
  */
 export async function findRequest<B extends PlanFields>(

@@ -11,10 +11,10 @@ interface StoredTarget {
 }
 
 /**
- * Finds the facts that have changed since a plan was made, as far as it relied on them: which devices are upgraded,
- * where they are, from and to which version, and when their sites start. Whether a device is connected is none of them:
- * it decides the order of a plan, and the plan keeps the order that it has.
- * @param fresh The same upgrade, planned anew.
+ * Finds the facts that have changed since a plan was made, as far as it relied on them: which devices are upgraded, at
+ * which site, from and to which version, and when their sites start. The connection of a device is not included: it
+ * decides the order of a plan, which the plan retains.
+ * @param fresh The same upgrade, planned again.
  */
 export function findDifferences(stored: StoredPlan, fresh: NewUpgrade): PlanDifference[] {
   return [...compareSites(stored, fresh), ...compareTargets(stored, fresh)]

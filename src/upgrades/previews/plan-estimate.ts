@@ -23,7 +23,7 @@ interface Durations {
   readonly restartMs: number
 }
 
-/** How long healthy devices take, about. */
+/** The approximate durations of healthy devices. */
 const usual: Readonly<Record<DeviceType | 'virtual_chassis', Durations>> = {
   ap: { downloadMs: 3 * MINUTE_MS, restartMs: 5 * MINUTE_MS },
   switch: { downloadMs: 5 * MINUTE_MS, restartMs: 15 * MINUTE_MS },
@@ -43,14 +43,14 @@ export interface Estimate {
   readonly downloadsBeginAbout: Begins
 }
 
-/** A target with what its duration depends on. */
+/** A target with the facts that determine its duration. */
 interface Timed {
   readonly target: NewTarget
   readonly device: TimedDevice
   readonly site: NewSiteUpgrade
 }
 
-/** What a device does in a phase. */
+/** The work of a device in a phase. */
 type Part = 'download' | 'restart' | 'both'
 
 /**
@@ -137,7 +137,7 @@ interface Span {
   readonly endMs: number
 }
 
-/** The devices of a phase at one site: rank by rank. Downloads alone have no order. */
+/** The devices of a phase at one site, rank by rank. Downloads without restarts have no order. */
 function spanOf(members: readonly Timed[], opensMs: number, partOf: PhaseKind['partOf']): Span {
   const active = members.flatMap((timed) => {
     const part = partOf(timed)
@@ -170,12 +170,12 @@ function levelSpan(level: readonly (Timed & { readonly part: Part })[], opensMs:
   return { beginMs: Math.min(...spans.map((span) => span.beginMs)), endMs: endMs + waitForTurns(level) }
 }
 
-/** How often the device is upgraded. */
+/** The number of upgrades of the device. */
 function hopsOf({ path }: NewTarget): number {
   return path?.length ?? 1
 }
 
-/** Returns how long the last devices of a level wait because few of a site download at once. */
+/** Returns how long the last devices of a level wait because the site limits concurrent downloads. */
 function waitForTurns(level: readonly (Timed & { readonly part: Part })[]): number {
   const loading = level.filter(({ part }) => part !== 'restart')
   const atOnce = loading[0]?.site.plan.max_downloads

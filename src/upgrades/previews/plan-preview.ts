@@ -8,7 +8,7 @@ import { PREVIEW_MS, type PreviewPhase, type UpgradePreview } from './preview.ts
 export interface PreviewFacts {
   /** All those that are planned. */
   readonly devices: readonly TimedDevice[]
-  /** Of the reboots, and of the downloads where they have phases of their own. */
+  /** The phasing of the reboots, and of the downloads if they have separate phases. */
   readonly phasing: Pick<PhasingPlan, 'phasing' | 'downloads'>
 }
 

@@ -1,6 +1,6 @@
 import type { OrgPhasePlan, UpgradeNote, UpgradePlan } from '../../rollout/rollout.ts'
 
-/** For how long a plan can be carried out. */
+/** How long a plan can be carried out. */
 export const PREVIEW_MS = 15 * 60_000
 
 /** The plan of an upgrade that was not started. */
@@ -16,7 +16,7 @@ export interface UpgradePreview {
   /** The devices that reboot more than once, by the versions that they install one after the other. */
   readonly paths: readonly { readonly versions: readonly string[]; readonly macs: readonly string[] }[]
   readonly skipped: readonly { readonly mac: string; readonly reason: string }[]
-  /** So many failures stop the upgrade; null: no number does, but for those of `phases`. */
+  /** The number of failures that stop the upgrade; null: none, except those of `phases`. */
   readonly stopsAfterFailures: number | null
   /** An estimate; null: there is nothing to do. */
   readonly endsAbout: Date | null
@@ -24,35 +24,37 @@ export interface UpgradePreview {
 }
 
 export interface PreviewPhase {
-  /** Cumulative: as the request names it, else the share of the devices that have had their turn at its end. */
+  /** Cumulative: as the request sets it, else the share of the devices that have had their turn at its end. */
   readonly percent: number
   readonly total: number
-  /** So many failures in it stop the upgrade; null: no number of its own. */
+  /** The number of failures in it that stop the upgrade; null: it has no limit. */
   readonly stopsAfterFailures: number | null
-  /** Those with devices in the phase. */
+  /** The sites with devices in the phase. */
   readonly sites: readonly PreviewSite[]
 }
 
 export interface PreviewSite {
   readonly siteId: string
-  /** Nothing begins at the site before it. */
+  /** The earliest start at the site. */
   readonly startAt: Date
   /** An estimate; null: the site has no maintenance windows. */
   readonly beginsAbout: Date | null
-  /** In the order in which they are upgraded. */
+  /** In the order of their upgrades. */
   readonly macs: readonly string[]
 }
 
 /**
- * A plan as it is stored: what planUpgrade() decided, and the facts that it relied on. What many devices have in common
- * is stored once, because a fleet may have a hundred thousand of them.
+ * A plan in its stored form: the result of planUpgrade(), and the facts that it relied on. Values that many devices
+ * share are stored once, because a fleet may have a hundred thousand of them.
  */
 export interface StoredPlan {
   readonly phase_plan: OrgPhasePlan | null
   readonly download_plan: OrgPhasePlan | null
   readonly sites: readonly StoredSite[]
   readonly kinds: readonly StoredKind[]
-  /** One for each device: MAC, the indexes of its site and its kind, phase, place, the phase of its download, rank. */
+  /**
+   * One for each device: MAC, the indexes of its site and its kind, phase, position, the phase of its download, rank.
+   */
   readonly targets: readonly (readonly [string, number, number, number, number, (number | null)?, (number | null)?])[]
 }
 

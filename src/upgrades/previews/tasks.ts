@@ -3,7 +3,7 @@ import { inTx } from '../../platform/db.ts'
 import type { Task } from '../../platform/jobs.ts'
 import { deleteExpiredPreviews } from './store.ts'
 
-/** The chore that deletes plans of upgrades that nobody has started in time, for startJobs(). */
+/** The chore that deletes plans of upgrades that were not started in time, for startJobs(). */
 export function previewTasks(ctx: Context): Task[] {
   const run = () => inTx(ctx, (tx) => deleteExpiredPreviews(tx, ctx.clock.now()))
   return [{ name: 'upgrade_previews', cron: '25 * * * *', run }]

@@ -13,8 +13,8 @@ const MAX_DIFFERENCES = 100
 
 /**
  * Returns the upgrade of the plan whose id it has, and deletes the plan.
- * @param fresh The same upgrade, planned anew.
- * @throws AppError invalid if there is no such plan any more; outdated where the fleet has changed since.
+ * @param fresh The same upgrade, planned again.
+ * @throws AppError invalid if there is no such plan any more; outdated if the fleet has changed since.
  */
 export async function usePlan(tx: Tx, scope: InOrg, fresh: NewUpgrade): Promise<NewUpgrade> {
   const { id, createdAt: now } = fresh.org

@@ -54,7 +54,7 @@ function candidate({ site, connected, model }: Given, index: number): Candidate 
   }
 }
 
-/** @param round Distinguishes the ids of site upgrades, which each planning makes anew. */
+/** @param round Distinguishes the ids of site upgrades, which differ in each planning. */
 function plan(devices: readonly Given[], body: object, round: string): NewUpgrade {
   const siteUpgrades = [0, 1, 2].map((site) => ({
     site: { id: `site-${site}`, name: `${site}`, timezone: 'UTC', groups: [] },

@@ -94,7 +94,7 @@ describe('neighbors', () => {
 })
 
 describe('mesh access points', () => {
-  /** The first one has a cable; the others hear the one before and the one after. */
+  /** The first one has a cable; each other one hears the previous and the next one. */
   const chain = fleet(
     Array.from({ length: 4 }, (_, index) => ({ position: { mapId: 'floor', x: 20 * index, y: 0 }, isMesh: index > 0 })),
   )
@@ -158,7 +158,7 @@ describe('any site', () => {
           for (const index of batch) {
             expect(graph.neighbors[index]?.filter((other) => batch.includes(other))).toEqual([])
             const depth = depths[index] ?? null
-            // Those with a cable come first, and then the depths only fall.
+            // Access points with a cable come first, and then the depths only decrease.
             expect(depth === null ? deepest === Infinity : depth <= deepest).toBe(true)
             if (depth !== null) deepest = depth
           }

@@ -28,8 +28,8 @@ export function* batchSizes(
 }
 
 /**
- * Puts the access points of a site into batches in which no two are radio neighbors. Those whose uplink is another access
- * point come last, the deepest first, so that none is cut off before its turn.
+ * Divides the access points of a site into batches in which no two are radio neighbors. Those whose uplink is another
+ * access point come last, the deepest first, so that none is cut off before its turn.
  * @param targets In any order.
  */
 export function planBatches<T extends { readonly mac: string }>(
@@ -87,7 +87,7 @@ function fill(ordered: readonly number[], { sizes, neighbors }: Filling): number
   return batches
 }
 
-/** Counts by what the neighbors of the access points are known, for the record. */
+/** Counts the sources of the access points' neighbors, for the record. */
 export function countSources(
   targets: readonly { readonly mac: string }[],
   radio: RadioFactsByMac,

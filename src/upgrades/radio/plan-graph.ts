@@ -3,18 +3,18 @@ import type { RadioFacts, RadioSource } from './radio.ts'
 /** Access points that hear each other at this level or above are never restarted together. */
 export const NEIGHBOR_DBM = -70
 
-/** Signals below this level are of no use to clients, so they bring nobody nearer. */
+/** Signals below this level are of no use to clients, so they make no neighbors. */
 const SILENCE_DBM = -85
 
 /** The loss of a signal grows with the distance: -70 dBm at 25 m, which walls of an office make of 20 dBm at 5 GHz. */
 const DBM_AT_1_M = -28
 const DBM_PER_DECADE = -30
-/** Where the signal falls below SILENCE_DBM. */
+/** The distance at which the signal falls below SILENCE_DBM. */
 const REACH_M = 10 ** ((SILENCE_DBM - DBM_AT_1_M) / DBM_PER_DECADE)
 
 /** The radio network of a site. Access points are numbers: their places in the list that was planned. */
 export interface RadioGraph {
-  /** Those that must not be restarted together with each one. */
+  /** The access points that must not be restarted together with each one. */
   readonly neighbors: readonly (readonly number[])[]
   /** The higher, the more and the nearer neighbors it has. */
   readonly centrality: readonly number[]
@@ -23,9 +23,9 @@ export interface RadioGraph {
 type Join = (a: number, b: number, dbm: number) => void
 
 /**
- * Plans who is near whom. A pair is as near as the scans of the two say; if neither has scanned, as the map says; else two
- * access points at the same switch count as neighbors.
- * @param facts Of the access points of one site.
+ * Plans the neighborhood of access points. The distance of a pair follows from the scans of the two; if neither has
+ * scanned, from the map; else two access points at the same switch count as neighbors.
+ * @param facts Those of the access points of one site.
  */
 export function planGraph(facts: readonly RadioFacts[]): RadioGraph {
   const neighbors = facts.map((): number[] => [])
@@ -50,7 +50,7 @@ export function sourceOf({ scan, position, parent }: RadioFacts): RadioSource {
   return parent === null ? 'none' : 'lldp'
 }
 
-/** Of the two directions and of all cells, the strongest signal counts. */
+/** The strongest signal counts, over both directions and all cells. */
 function joinScanned(facts: readonly RadioFacts[], join: Join): void {
   const owners = new Map(facts.flatMap(({ bssids }, index) => bssids.map((bssid) => [bssid, index] as const)))
   const levels = new Map<number, number>()
@@ -72,13 +72,13 @@ interface Point {
   readonly y: number
 }
 
-/** Joins pairs on one floor of which neither has scanned. */
+/** Joins pairs on one floor if neither has scanned. */
 function joinPlaced(facts: readonly RadioFacts[], join: Join): void {
   const squares = new Map<string, Point[]>()
   for (const [index, { position, scan }] of facts.entries()) {
     if (position === null || scan !== null) continue
     const { x, y } = position
-    // Only the squares around it have others within reach.
+    // Only the adjacent squares have others within reach.
     const [column, row] = [Math.floor(x / REACH_M), Math.floor(y / REACH_M)]
     for (const dx of [-1, 0, 1])
       for (const dy of [-1, 0, 1])
@@ -97,7 +97,7 @@ function joinPoints(a: Point, b: Point, join: Join): void {
   if (metres < REACH_M) join(a.index, b.index, DBM_AT_1_M + DBM_PER_DECADE * Math.log10(Math.max(1, metres)))
 }
 
-/** Joins pairs at one switch of which neither has scanned nor is placed. */
+/** Joins pairs at one switch if neither has scanned or is placed. */
 function joinCabled(facts: readonly RadioFacts[], join: Join): void {
   const bySwitch = Map.groupBy(
     [...facts.entries()].filter(([, one]) => sourceOf(one) === 'lldp'),

@@ -1,8 +1,8 @@
-/** Where an access point is and what it hears, as far as that is known. */
+/** The known facts about the position of an access point and the cells that it hears. */
 export interface RadioFacts {
-  /** Those of its own cells, and its MAC. Twelve lower-case hex digits each. */
+  /** The BSSIDs of its own cells, and its MAC. Twelve lower-case hex digits each. */
   readonly bssids: readonly string[]
-  /** The cells of others in its latest scan; null: there is none, or it is too old. */
+  /** The foreign cells in its latest scan; null: there is none, or it is too old. */
   readonly scan: readonly HeardCell[] | null
   /** Metres on its floor; null: it is not placed, or the scale of the floor is unknown. */
   readonly position: { readonly mapId: string; readonly x: number; readonly y: number } | null
@@ -21,5 +21,5 @@ export interface HeardCell {
 /** By MAC of the device. */
 export type RadioFactsByMac = ReadonlyMap<string, RadioFacts>
 
-/** How the neighbors of an access point are known. */
+/** The source of an access point's neighbors. */
 export type RadioSource = 'scan' | 'map' | 'lldp' | 'none'

@@ -4,7 +4,7 @@ import { addMs } from '../../platform/clock.ts'
 import type { Reader } from '../../platform/db.ts'
 import type { HeardCell, RadioFacts, RadioFactsByMac } from './radio.ts'
 
-/** An older scan says too little about where access points are now. */
+/** An older scan no longer shows the positions of access points reliably. */
 const SCAN_MS = 7 * 24 * 3600e3
 
 interface Row {
@@ -23,7 +23,7 @@ interface Row {
 const numberOf = (doc: RawBuilder<unknown>, name: string): RawBuilder<number | null> =>
   sql`case when jsonb_typeof(${doc}->${name}) = 'number' then (${doc}->>${name})::float8 end`
 
-/** Lists what is known of the radios of access points, by MAC. */
+/** Lists the known radio facts of access points, by MAC. */
 export async function listRadioFacts(
   reader: Reader,
   { orgId }: InOrg,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { encodeCsv, encodeJson } from './encode-report.ts'
 
 const DEVICES = 100_000
-/** A piece, what the stream holds of it, and one more. */
+/** A piece, the buffer of the stream, and one more. */
 const MAX_AHEAD = 2000
 
 /** Yields rows of about the size of a device's, and counts them. */

@@ -10,7 +10,7 @@ export type ReportRow = { readonly site: ReportedSite } & (
   | { readonly kind: 'leftOut'; readonly device: LeftOutDevice }
 )
 
-/** A report whose devices are read while somebody takes them, so that its size costs no memory. */
+/** A report whose devices are read as they are consumed, so that its size costs no memory. */
 export interface Report {
   readonly summary: ReportSummary
   /** The targets by site, then the devices that were left out by site. */

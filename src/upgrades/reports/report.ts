@@ -11,12 +11,12 @@ export interface ReportedUpgrade {
   readonly createdAt: Date
 }
 
-/** For how long devices were down, as far as it is known. */
+/** The known downtimes of devices. */
 export interface Downtime {
   readonly devices: number
   readonly longestS: number
   readonly sumS: number
-  /** How many were down at the same time, at most. */
+  /** The maximum number of devices that were down at the same time. */
   readonly atOnce: number
   /** Devices that have not come back. */
   readonly stillDown: number
@@ -49,7 +49,7 @@ export interface ReportedPhase {
 export interface ReportedDownloads {
   readonly phase: number
   readonly total: number
-  /** Devices that have got their image, whatever became of it. */
+  /** Devices that have got their image, whatever their result. */
   readonly downloaded: number
   /** Devices that failed without it. */
   readonly failed: number
@@ -59,7 +59,7 @@ export interface ReportedDownloads {
 export interface ReportSummary {
   readonly upgrade: ReportedUpgrade
   readonly sites: readonly ReportedSite[]
-  /** Of all sites together. */
+  /** Over all sites together. */
   readonly downtime: Downtime
   /** The most frequent ones, as in the next three. */
   readonly versions: readonly { readonly devices: number; readonly from: string | null; readonly to: string }[]
@@ -67,7 +67,7 @@ export interface ReportSummary {
   readonly leftOut: readonly { readonly devices: number; readonly reason: string }[]
   /** In order, the first thousand. */
   readonly phases: readonly ReportedPhase[]
-  /** The same; none: devices download in the phases of their reboots. */
+  /** The same; empty: devices download in the phases of their reboots. */
   readonly downloads: readonly ReportedDownloads[]
   /** Events of the upgrade as a whole, and of its sites, in order. */
   readonly events: readonly UpgradeEvent[]

@@ -77,7 +77,7 @@ async function* mapped<T>({ rows }: Report, present: (row: ReportRow) => T): Asy
   for await (const row of rows()) yield present(row)
 }
 
-/** True if the client names CSV, and neither JSON nor anything at all. */
+/** True if the client names CSV, and neither JSON nor a wildcard. */
 function prefersCsv(accept = ''): boolean {
   return accept.includes('text/csv') && !accept.includes('json') && !accept.includes('*/*')
 }

@@ -11,7 +11,7 @@ import type {
 } from './report.ts'
 import { isLeftOut, isReported, listReportedEvents } from './store.ts'
 
-/** Reasons and versions are texts of devices, so nobody knows how many there are. */
+/** Reasons and versions are texts of devices, so their number is unbounded. */
 const MAX_GROUPS = 200
 /** A serial upgrade has a phase for each device. */
 const MAX_PHASES = 1000
@@ -52,8 +52,8 @@ async function listReportedSites(
 const noDowntime: Downtime = { devices: 0, longestS: 0, sumS: 0, atOnce: 0, stillDown: 0 }
 
 /**
- * Sums up the outages by site upgrade, and of all of them by null. A device that has not come back counts until its target
- * ended. Of two that meet at an instant the one has ended.
+ * Sums up the outages by site upgrade, with null for all together. A device that has not come back counts until its
+ * target ended. If one outage ends at the instant at which another begins, they don't overlap.
  */
 async function listDowntimes(
   reader: Reader,

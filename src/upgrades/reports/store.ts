@@ -35,7 +35,7 @@ export async function getReportedOfSite(reader: Reader, scope: SiteScope, id: st
   return upgrade
 }
 
-/** The condition that `site_upgrade` belongs to what is reported. */
+/** The condition that `site_upgrade` belongs to the report. */
 export function isReported({ orgId }: InOrg, { orgUpgradeId, siteUpgradeId }: ReportedUpgrade): RawBuilder<boolean> {
   const whole = sql<boolean>`site_upgrade.org_id = ${orgId} and site_upgrade.org_upgrade_id = ${orgUpgradeId}`
   return siteUpgradeId === null ? whole : sql<boolean>`${whole} and site_upgrade.id = ${siteUpgradeId}`
@@ -56,7 +56,7 @@ export async function listReportedEvents(
   return rows.map(({ event }) => event)
 }
 
-/** Targets of one statement: the memory of a report depends on it alone. */
+/** Targets of one statement: the memory of a report depends on this number only. */
 export const DEVICES_PER_PART = 1000
 
 /** A position in the order of the devices. */

@@ -35,7 +35,7 @@ export const DecisionReply = named(
   }),
 )
 
-/** Presents those of the events that somebody, or the engine, decided. */
+/** Presents the events that are decisions of a person or the engine. */
 export function presentDecisions(events: readonly UpgradeEvent[]): Static<typeof DecisionReply>[] {
   return events.filter(({ type }) => isDecision.has(type)).map(presentDecision)
 }

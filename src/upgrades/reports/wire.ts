@@ -13,7 +13,7 @@ import { DecisionReply, presentDecisions } from './wire-decisions.ts'
 const Count = Type.Integer()
 const Seconds = Type.Number()
 
-/** CSV also where the client accepts nothing else. */
+/** CSV is also the default if the client accepts nothing else. */
 export const ReportQuery = Type.Object({ format: Type.Optional(Type.Enum(['json', 'csv'])) })
 
 const DowntimeReply = named(
@@ -262,7 +262,7 @@ export function presentReportDevice(row: ReportRow): Static<typeof DeviceReply> 
   }
 }
 
-/** For how long the device was down before its last hop, in seconds. */
+/** The downtime of the device before its last hop, in seconds. */
 function sumHops(path: readonly UpgradeHop[] | null): number {
   const spans = path?.flatMap(({ down_ms: down, up_ms: up }) =>
     down === undefined || up === undefined ? [] : up - down,

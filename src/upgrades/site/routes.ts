@@ -37,7 +37,7 @@ const params = { upgrade_id: Uuid }
 
 /**
  * Device upgrades of a site, and of one device. Source: contract, Utilities Upgrade.
- * @param outbound Decides which addresses may be asked for checks.
+ * @param outbound Decides which addresses checks may call.
  */
 export const siteUpgradeOperations = (outbound: OutboundHttp): Operation[] =>
   [

@@ -1,7 +1,7 @@
 import type { TargetCounts, UpgradeNote } from '../../rollout/rollout.ts'
 import type { SiteUpgrade } from '../org-upgrade.ts'
 
-/** A site upgrade by itself, with what its organization upgrade says of it. */
+/** A site upgrade by itself, with the fields of its organization upgrade. */
 export interface SiteUpgradeItem extends Pick<
   SiteUpgrade,
   'id' | 'status' | 'hold' | 'stopReason' | 'startAt' | 'waitsUntil' | 'total'

@@ -20,7 +20,7 @@ export interface DeviceUpgrade {
 
 /**
  * Creates an upgrade of one device; see createUpgrade().
- * @param request It selects the device alone.
+ * @param request It selects only the device.
  * @throws AppError not_found for a device that is not at the site; invalid if another upgrade has the device.
  */
 export function upgradeDevice(
@@ -34,7 +34,7 @@ export function upgradeDevice(
   })
 }
 
-/** The request selects the device alone, which the caller has found in the scope. */
+/** The request selects only the device, which the caller has found in the scope. */
 async function upgradeLone(
   ctx: Context,
   tx: Tx,

@@ -28,7 +28,7 @@ import type { DeviceUpgrade } from './upgrade-device.ts'
 
 const Version = Type.String({ minLength: 1, maxLength: 200 })
 
-/** Fields that requests for a site and for a device share. Access points reboot whatever `reboot` says. */
+/** Fields that requests for a site and for a device share. Access points reboot whatever the value of `reboot`. */
 const rebootFields = {
   reboot: Type.Optional(Type.Boolean({ default: false })),
   reboot_at: Type.Optional(EpochS),
@@ -61,7 +61,7 @@ export const DeviceUpgradeBody = named(
 /** Without a version, the latest one. Source: contract, `upgradeOrgJsiDevice`. */
 export const JsiUpgradeBody = named('JsiDeviceUpgradeCreate', Type.Object({ version: Type.Optional(Version) }))
 
-/** @throws AppError invalid naming a field whose value makes no sense, or that can't take effect yet. */
+/** @throws AppError invalid naming a field with an inconsistent value, or one that can't take effect yet. */
 export function parseSiteUpgrade(body: SiteUpgradeBody, siteId: string): UpgradeRequest {
   const { device_ids: ids = [], reboot = false, ...rest } = body
   const request = parseOrgUpgrade({ ...rest, site_ids: [siteId] })

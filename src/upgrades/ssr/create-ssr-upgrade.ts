@@ -12,11 +12,11 @@ import type { JoiningSelection } from '../plan-selection.ts'
 import type { Channel, SsrUpgrade } from './ssr-upgrade.ts'
 import { type NamedDevice, getSsrUpgrade, listGateways, listNamedDevices } from './store.ts'
 
-/** An upgrade as it was asked for. The sites follow from the routers. */
+/** An upgrade as requested. The sites follow from the routers. */
 export interface SsrRequest {
   readonly deviceIds: readonly string[]
   readonly request: Omit<UpgradeRequest, 'siteIds' | 'selection' | 'includeNew'>
-  /** Takes in further routers of the sites, while the upgrade runs. */
+  /** True if further routers of the sites join while the upgrade runs. */
   readonly includeNew: boolean
   /** The channel in which a version must be that the client names as well; null: whichever it is in. */
   readonly channel: Channel | null

@@ -3,9 +3,9 @@ import type { SsrSite } from './ssr-upgrade.ts'
 
 type Site = Pick<SsrSite, 'status' | 'counts' | 'only'>
 
-/** Statuses of sites whose upgrade has ended; of several, the first tells how the whole one ended. */
+/** Statuses of sites whose upgrade has ended; the first one among several decides the whole status. */
 const ended: readonly UpgradeStatus[] = ['failed', 'cancelled', 'completed']
-/** Of several sites, the one that is furthest tells how far the whole upgrade is. */
+/** The site that is furthest decides the status of the whole upgrade. */
 const underWay: readonly UpgradeStatus[] = ['upgrading', 'downloaded', 'downloading', 'queued', 'created']
 
 /**

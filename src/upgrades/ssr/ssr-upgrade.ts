@@ -34,6 +34,6 @@ export interface SsrTarget {
 export interface SsrUpgrade extends SsrUpgradeItem {
   /** Ordered by MAC. */
   readonly targets: readonly SsrTarget[]
-  /** Of the whole upgrade. */
+  /** The notes of the whole upgrade. */
   readonly notes: readonly UpgradeNote[]
 }

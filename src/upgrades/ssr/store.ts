@@ -44,7 +44,7 @@ export function listSsrUpgrades(reader: Reader, scope: OrgScope, page: Page): Pr
   return pageOf<SsrUpgradeItem>(reader, { hits, direction: 'desc', sizes }, page)
 }
 
-/** Of a site, only what happens there. @throws AppError not_found */
+/** For a site, only its own part. @throws AppError not_found */
 export async function getSsrUpgrade(reader: Reader, scope: SitesScope, id: string): Promise<SsrUpgrade> {
   const targets: RawBuilder<SsrTarget[]> = sql`(
     select coalesce(json_agg(json_build_object('mac', target.mac, 'state', target.state, 'reason', target.reason)

@@ -57,7 +57,7 @@ export const RouterUpgradeBody = named(
   Type.Object({ ...commonFields, version: Type.String({ ...Version, default: DEFAULT_CHANNEL }) }),
 )
 
-/** @throws AppError invalid naming a field whose value makes no sense beside the others. */
+/** @throws AppError invalid naming a field whose value is inconsistent with the others. */
 export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
   const { device_ids: ids, strategy = 'big_bang', start_time: start = 0, reboot_at: reboot = 0 } = body
   const { version, channel, field } = parseVersion(body)
@@ -91,7 +91,7 @@ export function parseSsrUpgrade(body: SsrUpgradeBody): SsrRequest {
   }
 }
 
-/** @throws AppError invalid where routers that join could not do what the request wants. */
+/** @throws AppError invalid if routers that join could not follow the request. */
 function parseInclusion({ include_new: includeNew = false }: SsrUpgradeBody, start: number): boolean {
   if (includeNew && start === -1)
     throw invalidField('include_new', 'is true, but start_time is -1: routers that join have downloaded nothing')
@@ -156,7 +156,7 @@ export const SsrUpgradeStatusReply = named(
   }),
 )
 
-/** Names of the wire, and the states they stand for. */
+/** Names of the wire, and the corresponding states. */
 const buckets = {
   queued: ['planned', 'deferred'],
   upgrading: [

@@ -5,7 +5,7 @@ import type { Strategy } from './strategy.ts'
 
 const fields = { max_failures: limitFields.max_failures }
 
-/** Everything at once, without a limit. Source: spec, "Organization device upgrade request". */
+/** All devices at once, without a limit. Source: spec, "Organization device upgrade request". */
 export const bigBang: Strategy<'big_bang', typeof fields> = {
   name: 'big_bang',
   fields,

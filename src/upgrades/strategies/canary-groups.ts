@@ -95,7 +95,7 @@ function isIn(target: TargetFacts, { siteGroups, sites, rules }: Group, facts: P
 }
 
 /**
- * A mistyped group would let the next phase open at once.
+ * A mistyped group would open the next phase immediately.
  * @throws AppError invalid naming a group to which none of the devices belongs.
  */
 export function refuseEmptyGroups(devices: readonly TargetFacts[], groups: readonly Group[], facts: PlanFacts): void {

@@ -21,8 +21,8 @@ const fields = {
 }
 
 /**
- * A few devices first, then ever larger shares. A phase in which too many failed, or none succeeded, holds the upgrade;
- * limits by phase replace both rules. Source: spec, "Organization device upgrade request"; decisions 8 and 19.
+ * A few devices first, then ever larger shares. A phase in which too many failed, or none succeeded, pauses the
+ * upgrade; limits by phase replace both rules. Source: spec, "Organization device upgrade request"; decisions 8 and 19.
  */
 export const canary: Strategy<'canary', typeof fields> = {
   name: 'canary',
@@ -80,8 +80,8 @@ function parsePercents(percents: readonly number[] = DEFAULT_PERCENTS): readonly
 }
 
 /**
- * @param counts How many phases the client sent, and how many there are: a last one of 100 % may be implied.
- * @returns A limit for each phase. Where the implied phase has none of its own, the last number also limits it.
+ * @param counts The number of phases that the client sent, and that of the plan: a last one of 100 % may be implied.
+ * @returns A limit for each phase. If the implied phase has none of its own, the last number also limits it.
  */
 function parseLimits(
   limits: readonly number[] | undefined,

@@ -4,13 +4,13 @@ import { parseCallable } from '../../platform/assert-callable.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { GateWait, PhaseGate, PhaseScope } from '../../rollout/rollout.ts'
 
-/** Which phases are meant, where the downloads have phases of their own. */
+/** The kind of phase, if the downloads have separate phases. */
 export const PhaseKind = Type.Enum(['downloads', 'reboots'], {
   description: 'By default the phases of the reboots, unless only the downloads have any',
 })
 export type PhaseKind = Static<typeof PhaseKind>
 
-/** What phases wait for besides the success of their devices. Signalbox's own field. */
+/** The conditions of phases besides the success of their devices. Signalbox's own field. */
 export const gateField = Type.Optional(
   Type.Array(
     named(
@@ -36,7 +36,7 @@ interface GatedPhases {
   readonly scope: PhaseScope
 }
 
-/** @returns By phase. @throws AppError invalid naming the gate that can't be. */
+/** @returns By phase. @throws AppError invalid naming the impossible gate. */
 export function parseGates(
   gates: Static<typeof gateField> = [],
   { of, phases, scope }: GatedPhases,

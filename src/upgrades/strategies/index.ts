@@ -13,7 +13,7 @@ export const strategies = {
   serial,
 } satisfies Record<string, Strategy>
 
-/** Those for devices of any type, also edge appliances. */
+/** The strategies for devices of any type, and for edge appliances. */
 export const commonStrategies = { big_bang: bigBang, canary, serial } satisfies Record<string, Strategy>
 
 /** The fields of all the strategies, as one type. */

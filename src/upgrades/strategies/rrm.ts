@@ -52,7 +52,7 @@ export const rrm: Strategy<'rrm', typeof fields> = {
       slowRamp: body.rrm_slow_ramp ?? false,
       mesh: body.rrm_mesh_upgrade ?? 'sequential',
     }
-    // Published clients send limits with every strategy; where they endanger nobody they are accepted.
+    // Published clients send limits with every strategy; they are accepted if they are harmless.
     const reason = 'max_failures has no effect with the strategy rrm; max_failure_percentage applies'
     return {
       scope: 'site',

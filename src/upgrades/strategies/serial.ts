@@ -13,7 +13,7 @@ export const serial: Strategy<'serial', typeof fields> = {
     max_failure_percentage: percent = DEFAULT_MAX_FAILURE_PERCENTAGE,
     min_success_percentage: share,
   }) {
-    // Published clients send limits with every strategy; where they endanger nobody they are accepted.
+    // Published clients send limits with every strategy; they are accepted if they are harmless.
     const reason = 'max_failures has no effect with the strategy serial; max_failure_percentage applies'
     return {
       scope: 'site',

@@ -10,7 +10,7 @@ export interface TargetFacts extends Orderable {
   /** Empty for an edge appliance without a site. */
   readonly siteId: string
   readonly type: DeviceType | 'mxedge'
-  /** From the device's configuration. */
+  /** The role in the device's configuration. */
   readonly role: string | null
   /** Absent: it has none. */
   readonly name?: string | null
@@ -20,13 +20,13 @@ export interface TargetFacts extends Orderable {
 
 /** The facts that a strategy may use besides its targets. */
 export interface PlanFacts {
-  /** The upgrade whose targets are planned. Orders that nothing else decides depend on it: see planOrder(). */
+  /** The upgrade whose targets are planned. It breaks ties in their order: see planOrder(). */
   readonly upgradeId: string
-  /** Of the targets, if the strategy is for access points only. */
+  /** The facts of the targets, if the strategy is for access points only. */
   readonly radio?: RadioFactsByMac
   /** The ids of the groups of each site, by its id. */
   readonly siteGroups?: ReadonlyMap<string, readonly string[]>
-  /** By MAC: what hangs on a device has a lower one. Absent: restarts have no order. */
+  /** By MAC: devices that are connected through a device have a lower rank. Absent: restarts have no order. */
   readonly ranks?: ReadonlyMap<string, number>
 }
 
@@ -36,22 +36,24 @@ export interface Phasing {
   readonly scope: PhaseScope
   /** Devices of other types can't be upgraded like this; null: all can. */
   readonly onlyType: DeviceType | null
-  /** More hard failures than this percentage stop the upgrade, at the site and at all sites; null: no such limit. */
+  /**
+   * The percentage of hard failures beyond which the upgrade stops, at the site and at all sites; null: no such limit.
+   */
   readonly maxFailurePercentage: number | null
-  /** The cumulative shares of the phases, where the request names them; else null. */
+  /** The cumulative shares of the phases, if the request sets them; else null. */
   readonly percents: readonly number[] | null
-  /** Where devices go that join later: into the last phase, or each into a further one. */
+  /** The phase of devices that join later: the last one, or a further one for each. */
   readonly joins: 'last_phase' | 'own_phase'
   /** The parts of the request that have no effect. */
   readonly notes: readonly UpgradeNote[]
   /**
-   * Puts each target into one phase. The result depends on the facts alone, not on the order of `targets`.
-   * @returns The targets by phase, in the order in which they are upgraded. Phases may be empty.
+   * Puts each target into one phase. The result depends only on the facts, not on the order of `targets`.
+   * @returns The targets by phase, in the order of their upgrades. Phases may be empty.
    */
   plan<T extends TargetFacts>(targets: readonly T[], facts: PlanFacts): readonly (readonly T[])[]
   /** @throws AppError invalid naming a part of the request that fits none of the devices. */
   refuseDevices?(devices: readonly TargetFacts[], facts: PlanFacts): void
-  /** What the record of a site upgrade says about how its targets were planned. */
+  /** Returns notes for the record of a site upgrade about the planning of its targets. */
   noteSite?(targets: readonly TargetFacts[], facts: PlanFacts): readonly UpgradeNote[]
   /** The condition for the next phase to open, as the engine stores it; null: none. */
   gate(phase: number): PhaseGate | null
@@ -67,13 +69,13 @@ export interface Strategy<Name extends string = string, Fields extends TProperti
   readonly onlyReboots?: boolean
   /**
    * Refuses values of the fields that no request may have with the chosen strategy.
-   * @param chosen Its own name where it is that of the reboots or of the downloads; else the name of that of the reboots.
+   * @param chosen Its own name if it is that of the reboots or of the downloads; else the name of that of the reboots.
    * @throws AppError invalid
    */
   check?(body: Static<TObject<Fields>>, chosen: string): void
   /**
-   * @param of Whose phases it makes; by default those of the reboots.
-   * @throws AppError invalid naming the field that makes no sense with this strategy.
+   * @param of The kind of phases that it makes; by default those of the reboots.
+   * @throws AppError invalid naming the field that is inconsistent with this strategy.
    */
   parse(body: Static<TObject<Fields>>, of?: PhaseKind): Phasing
 }

@@ -19,7 +19,7 @@ import {
 const tag = 'Upgrades'
 const targets = '/devices/upgrade/:upgrade_id/targets'
 
-/** The devices of an upgrade. Ours: the record names them all at once, which a large upgrade makes unreadable. */
+/** The devices of an upgrade. Ours: the record lists all of them, which makes it unreadable for a large upgrade. */
 export const upgradeTargetOperations: Operation[] = [
   listOperation({
     id: 'listOrgDeviceUpgradeTargets',

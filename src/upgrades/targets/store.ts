@@ -123,27 +123,29 @@ export interface TargetEvent {
 }
 
 export interface UpgradeTargetDetail extends UpgradeTarget {
-  /** In order, without the present one. */
+  /** The earlier runs, in order. */
   readonly runs: readonly FailedRun[]
-  /** In order; the latest of them. */
+  /** The latest commands, in order. */
   readonly commands: readonly TargetCommand[]
-  /** In order; the latest of them, from the plan on. */
+  /** The latest steps, in order, from the plan on. */
   readonly steps: readonly TimelineStep[]
-  /** In order; the latest of them. */
+  /** The latest events, in order. */
   readonly events: readonly TargetEvent[]
   readonly downAt: Date | null
   readonly upAt: Date | null
-  /** How the device was before; null: that is not compared. */
+  /** The health of the device before the upgrade; null: health is not compared. */
   readonly baseline: DeviceHealth | null
 }
 
 /** A device whose connection keeps breaking gets a command for each attempt. */
 const MAX_COMMANDS = 200
 const MAX_EVENTS = 500
-/** A device may be heard last a moment after its target has ended, for instance one that failed for its absence. */
+/**
+ * The last contact of a device may be a moment after its target has ended, for instance if it failed for its absence.
+ */
 const HEARD_WITHIN_MS = 3600e3
 
-/** Events that say what an upgrade does to a device, or why it fails. */
+/** Events about the effect of an upgrade on a device, or the reason of its failure. */
 const shownEvents: readonly DeviceEventName[] = [
   'CONNECTED',
   'DISCONNECTED',
@@ -200,7 +202,7 @@ export async function getUpgradeTarget(
   return { ...target, runs, commands: commands.toReversed(), steps, events }
 }
 
-/** Adds what a target began with, unless its steps begin with that, as those of a device that joined later do. */
+/** Adds the initial state of a target, unless its steps begin with it, as those of a device that joined later do. */
 function stepsOf(
   steps: readonly TimelineStep[],
   { state, createdAt }: { readonly state: TargetState; readonly createdAt: Date },

@@ -3,11 +3,11 @@ import type { TargetState } from '../../rollout/rollout.ts'
 import type { TimelineStep } from '../../rollout/timeline.ts'
 import type { TargetCommand, TargetEvent, UpgradeTargetDetail } from './store.ts'
 
-/** One thing that happened to a target, its command or its device. */
+/** An event of a target, its command or its device. */
 export interface TimelineItem {
   readonly at: Date
   readonly kind: 'state' | 'command' | 'event'
-  /** A status of a target, a command with what became of it, or a type of device event. */
+  /** A status of a target, a command with its result, or a type of device event. */
   readonly what: string
   readonly cause: string
 }
@@ -34,7 +34,7 @@ const causes = {
 /** Ranks of things with the same timestamp. */
 const ranks = { event: 0, state: 1, command: 2 } as const
 
-/** Merges what is known of a target by time. */
+/** Merges the history of a target by time. */
 export function mergeTimeline({ steps, commands, events }: UpgradeTargetDetail): TimelineItem[] {
   const items = [...itemsOfSteps(steps), ...commands.flatMap(itemsOfCommand), ...events.map(itemOfEvent)]
   return items.toSorted((a, b) => a.at.getTime() - b.at.getTime() || ranks[a.kind] - ranks[b.kind])

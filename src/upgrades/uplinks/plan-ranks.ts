@@ -61,7 +61,7 @@ function joinNeighbors(cabled: readonly CabledDevice[]): ReadonlyMap<string, Rea
 }
 
 /**
- * Returns by how many cables each device is away from a gateway. Where no gateway is known, the switch with the most
+ * Returns the number of cables between each device and a gateway. If no gateway is known, the switch with the most
  * neighbors takes its place.
  */
 function findDistances(
@@ -82,7 +82,7 @@ function findDistances(
     }
   }
   measureFrom(gateways)
-  // A part of the network that no gateway reaches has a root of its own.
+  // A part of the network without a path to a gateway has its own root.
   for (const mac of byDegree) if (!distances.has(mac)) measureFrom([mac])
   return distances
 }

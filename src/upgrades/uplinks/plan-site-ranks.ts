@@ -8,7 +8,7 @@ interface RankedDevice {
   readonly siteId: string
 }
 
-/** By MAC; each site has an order of its own. */
+/** By MAC; each site has its own order. */
 export function planSiteRanks(
   sites: readonly { readonly targets: readonly RankedDevice[] }[],
   cabled: readonly CabledDevice[],
@@ -17,7 +17,7 @@ export function planSiteRanks(
   return new Map(sites.flatMap(({ targets }) => [...planRanks(targets, bySite.get(targets[0]?.siteId ?? '') ?? [])]))
 }
 
-/** Says in which order the devices of a site restart. */
+/** Notes the order in which the devices of a site restart. */
 export function noteRanks(devices: readonly Pick<RankedDevice, 'mac' | 'type'>[], ranks: Ranks): UpgradeNote[] {
   const byRank = Map.groupBy(devices, ({ mac }) => ranks.get(mac) ?? 0)
   if (byRank.size < 2) return []

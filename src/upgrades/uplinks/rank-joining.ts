@@ -7,8 +7,8 @@ import { planSiteRanks } from './plan-site-ranks.ts'
 import { listCabledDevices } from './store.ts'
 
 /**
- * Plans the order of restarts of sites that take in devices anew, for these and for those that have not ended: a device
- * that joins may hang on one of the others, or one of them on it. The caller has locked the site upgrades.
+ * Plans the order of restarts again for sites that devices join, including unfinished devices: a device that joins may
+ * be connected through one of the others, or one of them through it. The caller has locked the site upgrades.
  */
 export async function rankJoining(tx: Tx, scope: InOrg, included: readonly IncludedDevice[]): Promise<Ranks> {
   const siteIds = new Map(included.map(({ upgradeId, device }) => [upgradeId, device.siteId]))
