@@ -25,7 +25,7 @@ export interface TokenRequest {
   readonly signal: AbortSignal
 }
 
-/** The access tokens of webhooks, each for as long as its server says. They are in memory only. */
+/** The access tokens of webhooks, each until it expires. They are in memory only. */
 export interface AccessTokens {
   get(request: TokenRequest): Promise<TokenResult>
   /** Forgets a token that the receiver has refused. */
@@ -33,16 +33,16 @@ export interface AccessTokens {
 }
 
 interface Held {
-  /** Of the grant: other credentials need another token. */
+  /** The hash of the grant: other credentials need another token. */
   readonly grantHash: string
   readonly result: Promise<Granted>
 }
 
 type Granted = Exclude<TokenResult, { kind: 'token' }> | { kind: 'token'; token: string; usableUntilMs: number }
 
-/** More webhooks than are delivered to at a time; the oldest token goes first. */
+/** More than the number of webhooks with concurrent deliveries; the oldest token is dropped first. */
 const MAX_TOKENS = 10_000
-/** Where the server does not say how long a token is valid. */
+/** The default if the server does not report how long a token is valid. */
 const DEFAULT_VALID_S = 300
 /** A token is not sent shortly before it expires. */
 const MARGIN_MS = 10_000
@@ -105,7 +105,7 @@ async function requestToken(clock: Clock, outbound: OutboundHttp, request: Token
   return { kind: 'token', token: answer.token, usableUntilMs: sentAt.getTime() + answer.validS * 1000 - MARGIN_MS }
 }
 
-/** Returns what is wrong with the answer, where it has no token. The answer itself may contain credentials. */
+/** Returns the fault of an answer without a token. The answer itself may contain credentials. */
 function readToken(
   result: Exclude<OutboundResult, { kind: 'aborted' }>,
 ): string | { readonly token: string; readonly validS: number } {

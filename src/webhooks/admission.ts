@@ -1,9 +1,9 @@
 import { type Pool, type PoolCap, createPool } from './pool.ts'
 
 /**
- * Limits the requests in flight, by how long they have waited for an answer. Nearly all requests are answered
- * while they are fresh. Those that hang free their fresh slots: they move to the late slots, of which there
- * are as many, and then to the few slow slots.
+ * Limits the requests in flight, by how long they have waited for an answer. Nearly all requests are answered while
+ * they are fresh. Hanging requests free their fresh slots: they move to the late slots, of which there are as many, and
+ * then to the few slow slots.
  */
 export interface Caps {
   readonly fresh: PoolCap
@@ -22,7 +22,7 @@ const MIB = 1024 * 1024
 
 /** Allows each organization a quarter of the total. */
 const quartered = (total: number): PoolCap => ({ total, perOrg: total / 4 })
-/** The same, and more while a quarter stays free for others. */
+/** As quartered(), and more while a quarter stays free for others. */
 const shared = (total: number): PoolCap => ({ ...quartered(total), keptFree: total / 4 })
 
 export const defaultCaps: Caps = {
@@ -47,14 +47,14 @@ export interface Vacancy {
   readonly bytes: number
   readonly held: readonly HeldCount[]
   readonly busyOrgIds: readonly string[]
-  /** How many lanes of the organization may be claimed. */
+  /** The number of lanes of the organization that may be claimed. */
   readonly lanesOf: (orgId: string) => number
   /** The webhooks that may be claimed; null for all. */
   readonly onlyWebhookIds: readonly string[] | null
   readonly exceptWebhookIds: readonly string[]
 }
 
-/** The period for which this process holds a lane. */
+/** The period for which this process has a lane. */
 export interface Turn {
   /** Returns a slot for a request; null when none is free. */
   start(): Slot | null
@@ -96,7 +96,7 @@ interface Request {
   pool: Pool
 }
 
-/** How many slow lanes are remembered. A slow lane that is forgotten blocks a fresh slot once more. */
+/** The number of slow lanes to remember. A slow lane that is dropped blocks a fresh slot once more. */
 const MAX_SLOW_LANES = 10_000
 
 export interface AdmissionOptions {

@@ -6,7 +6,7 @@ import type { ClientIdentity } from '../platform/outbound-agents.ts'
 import { type NamedWebhook, listClientCertificates } from './store-failing.ts'
 
 /**
- * Returns how deliveries prove who they are where the receiver asks for a certificate; null without one.
+ * Returns the client identity of deliveries for receivers that require a certificate; null without one.
  * @param fields Those of a webhook, secrets included.
  * @throws AppError invalid, which names the field.
  */
@@ -42,7 +42,7 @@ export async function findExpiringCertificates(reader: Reader, before: Date): Pr
   })
 }
 
-/** Null and an empty text stand for a field that is not set. */
+/** Null and an empty text represent a field that is not set. */
 function textOf(fields: Document, name: string): string | null {
   const value = fields[name] ?? ''
   if (typeof value !== 'string') throw invalidField(name, 'must be a text')

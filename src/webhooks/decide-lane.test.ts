@@ -51,7 +51,7 @@ describe('decideHealth', () => {
     const asked = decideHealth({ failures: 2, openUntil: null, failingSince }, { ...failure, askedMs: 90_000 }, now)
     expect(asked).toEqual({ failures: 2, openUntil: inSeconds(90), failingSince })
     expect(decideHealth(asked, { ...failure, askedMs: 5000 }, now)).toEqual(asked)
-    // What was in flight then.
+    // A request that was in flight then.
     expect(decideHealth(asked, success, now)).toEqual({ ...healthy, openUntil: inSeconds(90) })
     expect(decideHealth(asked, failure, now)).toEqual({ failures: 3, openUntil: inSeconds(90), failingSince })
     expect(decideHealth({ ...asked, failures: 4 }, failure, now)).toEqual({

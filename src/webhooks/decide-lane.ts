@@ -4,17 +4,17 @@ import { addMs } from '../platform/clock.ts'
 export interface LaneHealth {
   /** Failed attempts since the last success. */
   readonly failures: number
-  /** Until then only pings are sent: the breaker is open, or the receiver has asked for a pause. */
+  /** The time until which only pings are sent: the breaker is open, or the receiver has requested a pause. */
   readonly openUntil: Date | null
   /** When the first of the failures was; null if there are none. */
   readonly failingSince: Date | null
 }
 
-/** How an attempt ended. */
+/** The result of an attempt. */
 export interface LaneAttempt {
   readonly isPing: boolean
   readonly succeeded: boolean
-  /** The pause that the receiver asks for; 0 if it asks for none. */
+  /** The pause that the receiver requests; 0 if it requests none. */
   readonly askedMs: number
 }
 
@@ -25,14 +25,15 @@ const FIRST_PAUSE_MS = 5000
 const MAX_PAUSE_MS = 60_000
 
 /**
- * Returns the lane's health after an attempt. A ping that succeeds shows that the receiver is back; one that fails shows
- * nothing new. An answer that asks for a pause is no failure of the receiver, so it does not count as one.
+ * Returns the lane's health after an attempt. A ping that succeeds shows that the receiver is back; one that fails
+ * shows nothing new. An answer that requests a pause does not count as a failure of the receiver.
  */
 export function decideHealth(before: LaneHealth, attempt: LaneAttempt, now: Date): LaneHealth {
   const { failures, openUntil, failingSince } = before
   if (attempt.isPing) return attempt.succeeded ? healthy : before
   const askedUntil = failures < BREAKER_FAILURES && openUntil !== null && openUntil > now ? openUntil : null
-  // Requests that were in flight when the receiver asked may succeed after all; the pause holds nevertheless.
+  // Requests that were in flight when the receiver requested the pause may still succeed; the pause applies
+  // nevertheless.
   if (attempt.succeeded) return { ...healthy, openUntil: askedUntil }
   if (attempt.askedMs > 0) return { ...before, openUntil: latest(openUntil, addMs(now, attempt.askedMs)) }
   return { ...fail(failures + 1, askedUntil, now), failingSince: failingSince ?? now }
@@ -51,10 +52,10 @@ export function latest<T extends Date | null>(before: Date | null, until: T): Da
   return before !== null && (until === null || before > until) ? before : until
 }
 
-/** How many requests a lane may have in flight. */
+/** The maximum number of requests in flight per lane. */
 const MAX_WIDTH = 8
 
-/** How many requests a lane has in flight at first. */
+/** The initial number of requests in flight per lane. */
 export const FIRST_WIDTH = 1
 
 /**

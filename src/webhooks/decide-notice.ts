@@ -1,4 +1,4 @@
-/** After so many hours of failing, admins get a mail; after the last of them the webhook is disabled. */
+/** The hours of failing after which admins get a mail; after the last of them the webhook is disabled. */
 export const noticeHours = [1, 24, 72] as const
 
 export type NoticeHours = (typeof noticeHours)[number]
@@ -12,11 +12,11 @@ const HOUR_MS = 3600e3
 export interface FailingSigns {
   readonly failingSince: Date
   readonly failures: number
-  /** The last stage that admins have been told of; 0 for none. */
+  /** The last stage that admins have been notified of; 0 for none. */
   readonly noticed: number
 }
 
-/** Returns the stage that admins must be told of now; null if none. Stages that a server missed are skipped. */
+/** Returns the stage that admins must be notified of now; null if none. Stages that a server missed are skipped. */
 export function decideNotice({ failingSince, failures, noticed }: FailingSigns, now: Date): NoticeHours | null {
   const failingMs = now.getTime() - failingSince.getTime()
   const reached = noticeHours.findLast(

@@ -1,4 +1,4 @@
-/** How many messages a webhook may get in a period. */
+/** The number of messages that a webhook may get in a period. */
 export interface RateLimit {
   readonly messages: number
   readonly periodMs: number
@@ -9,7 +9,7 @@ export interface Pace {
   readonly nextMs: number
 }
 
-/** What was not used of the last moment may be used later: otherwise late timers would lower the rate. */
+/** The unused part of the last moment may be used later: otherwise late timers would lower the rate. */
 const SLACK_MS = 100
 
 /** Returns the pace of a lane whose next message may not start before `from`. */
@@ -18,8 +18,8 @@ export function firstPace(from: Date | null): Pace {
 }
 
 /**
- * Returns the pace after a message that starts now; null if none may start now. Messages have equal distances, so that a
- * receiver never gets the messages of a whole period at once.
+ * Returns the pace after a message that starts now; null if none may start now. Messages have equal distances, so that
+ * a receiver never gets the messages of a whole period in one burst.
  */
 export function decideStart({ messages, periodMs }: RateLimit, { nextMs }: Pace, now: Date): Pace | null {
   const nowMs = now.getTime()

@@ -14,7 +14,7 @@ export type Verdict =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly afterMs: number }
   | { readonly kind: 'give_up' }
-  /** The receiver wants no further messages: the webhook must be disabled, and the message stays. */
+  /** The receiver refuses further messages: the webhook must be disabled, and the message stays. */
   | { readonly kind: 'gone' }
 
 const S = 1000
@@ -30,7 +30,7 @@ export const MAX_ATTEMPTS = pauses.length + 1
 export function decideRetry(attempted: Attempted, random: number): Verdict {
   const { attempt, topic, status } = attempted
   if (status !== null && status >= 200 && status <= 299) return { kind: 'delivered' }
-  // The person who asked for a ping wants its result now, not that of a later retry.
+  // The person who requested a ping needs its result now, not that of a later retry.
   if (topic === 'ping') return { kind: 'give_up' }
   if (status === 410) return { kind: 'gone' }
   const pause = pauses[attempt - 1]
@@ -38,7 +38,7 @@ export function decideRetry(attempted: Attempted, random: number): Verdict {
   return { kind: 'retry', afterMs: Math.max(Math.round(pause * (0.8 + 0.4 * random)), askedPauseMs(attempted)) }
 }
 
-/** Returns the pause that Retry-After (seconds or a date) asks for; 0 if absent or invalid. RFC 9110, 10.2.3. */
+/** Returns the pause that Retry-After (seconds or a date) requests; 0 if absent or invalid. RFC 9110, 10.2.3. */
 export function askedPauseMs({ status, retryAfter, at }: Pick<Attempted, 'status' | 'retryAfter' | 'at'>): number {
   if (retryAfter === null || (status !== 429 && status !== 503)) return 0
   const text = retryAfter.trim()
@@ -46,7 +46,7 @@ export function askedPauseMs({ status, retryAfter, at }: Pick<Attempted, 'status
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
 }
 
-/** `Date.parse` alone would accept almost any text with a number in it. */
+/** `Date.parse` accepts almost any text with a number in it. */
 function httpDate(text: string): number {
   return /^[A-Z][a-z]{2,8}, .*GMT$/.test(text) ? Date.parse(text) : Number.NaN
 }

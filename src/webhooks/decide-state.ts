@@ -1,6 +1,6 @@
 import { BREAKER_FAILURES } from './decide-lane.ts'
 
-/** What the state of a webhook depends on. */
+/** The facts that determine the state of a webhook. */
 export interface WebhookSigns {
   readonly enabled: boolean
   /** True if the webhook has a rate limit, which pauses it too. */
@@ -8,14 +8,14 @@ export interface WebhookSigns {
   readonly pending: number
   /** Failed attempts since the last success. */
   readonly failures: number
-  /** Until then only pings are sent: the breaker is open, or the receiver has asked for a pause. */
+  /** The time until which only pings are sent: the breaker is open, or the receiver has requested a pause. */
   readonly openUntil: Date | null
   readonly lastError: string | null
 }
 
 /**
- * `disabled`: nothing but pings is sent. `paused`: the receiver has asked for a pause, or has failed so often that one
- * probe follows each pause. `failing`: the last attempt failed, and others follow.
+ * `disabled`: only pings are sent. `paused`: the receiver has requested a pause, or has failed so often that one probe
+ * follows each pause. `failing`: the last attempt failed, and others follow.
  */
 export type WebhookState = 'healthy' | 'failing' | 'paused' | 'disabled'
 
@@ -40,8 +40,8 @@ export function decideState(
 }
 
 /**
- * Returns until when only pings are sent; null if nothing holds messages back. A pause that the receiver asked for ends by
- * itself, although its end stays in the row until a message is sent. The breaker stays open until a probe succeeds.
+ * Returns the time until which only pings are sent; null if messages are sent. A pause that the receiver requested ends
+ * by itself, although its end stays in the row until a message is sent. The breaker stays open until a probe succeeds.
  */
 export function openUntilOf(
   { failures, openUntil }: Pick<WebhookSigns, 'failures' | 'openUntil'>,

@@ -14,7 +14,7 @@ export async function deleteWebhook(ctx: Context, scope: PlaceScope, id: string)
     await deleteWebhookRow(tx, scope, id)
     const message = `Delete Webhook "${webhookName(before.doc)}"`
     await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), before: auditDocument(before), at })
-    // A process that holds the lane has messages of it in memory.
+    // The process that has the lane has messages of it in memory.
     wakeAfterCommit(tx, 'deliveries', [id])
   })
 }

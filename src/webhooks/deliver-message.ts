@@ -11,7 +11,7 @@ import { withoutQuery } from './without-query.ts'
 
 export interface Attempt {
   readonly verdict: Verdict
-  /** The pause that the receiver asks for; 0 if it asks for none. */
+  /** The pause that the receiver requests; 0 if it requests none. */
   readonly askedMs: number
   readonly record: DeliveryRecord
 }

@@ -29,9 +29,9 @@ const MAX_LANES_PER_CLAIM = 32
 const MAX_BYTES_PER_CLAIM = 4 * 1024 * 1024
 /** Must exceed the longest turn of a lane: its start window, one request and the write of its results. */
 const LEASE_MS = 60_000
-/** When to check again for lanes that are due but whose organization has used up its share. */
+/** The pause before lanes are checked again that are due but whose organization has used up its share. */
 const BUSY_PAUSE_MS = 100
-/** At a stop, requests in flight have this long to end; one that is cut is sent again after the next start. */
+/** At a stop, requests in flight have this long to end; one that is aborted is sent again after the next start. */
 const GRACE_MS = 2000
 
 /** Sends messages that have just been routed, without a claim. Their rows stay the truth: a crash loses nothing. */
@@ -40,7 +40,7 @@ export interface DirectDelivery {
   lease(): DirectLease | null
   /** The time that the lanes which are served now have used. */
   vtimeFloor(): number
-  /** Takes lanes that routeMessages has returned, with the new messages. */
+  /** Accepts lanes that routeMessages has returned, with the new messages. */
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
   /** Ends leases that a failed transaction may have left without a holder. */
   releaseStray(): void
@@ -50,7 +50,10 @@ export interface DeliverWorker extends DirectDelivery {
   stop(): Promise<void>
 }
 
-/** Sends messages, as many at once as the caps allow: those that it is given, and those of the lanes that it claims. */
+/**
+ * Sends messages, as many concurrently as the caps allow: those that `take` passes, and those of the lanes that it
+ * claims.
+ */
 export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions): DeliverWorker {
   const { runId } = options
   const admission = createAdmission({
@@ -139,7 +142,7 @@ function startAging(ctx: Context, age: () => void): Poller {
     ctx,
     intervalMs: AGING_MS,
     async work() {
-      // After a pause of the whole process, this lets waiting answers be read before any request is cut.
+      // After a pause of the whole process, this makes it read waiting answers before any request is aborted.
       await nextTurn()
       age()
       return null

@@ -8,7 +8,7 @@ export const deliveryFilters = {
   topic: text(),
 }
 
-/** What was exchanged, as long as it is kept: sorted by the first thousand characters. */
+/** The request and the response, while they are stored: sorted by the first thousand characters. */
 export const exchangeSorts = ['req_headers', 'req_payload', 'resp_headers', 'resp_body'] as const
 
 export const deliverySorts = [

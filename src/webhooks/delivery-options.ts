@@ -16,7 +16,7 @@ export function secretOverlapMs(doc: Document): number {
 }
 
 /**
- * Validates the fields of a webhook that say how it is delivered.
+ * Validates the fields of a webhook that set how it is delivered.
  * @throws AppError invalid naming the field.
  */
 export function assertOptions(doc: Document): void {
@@ -54,7 +54,9 @@ const periods = { second: 1000, minute: 60_000 } as const
 
 export const ratePeriods = Object.keys(periods) as (keyof typeof periods)[]
 
-/** Returns how many messages the webhook may get in which time; null for any number, and for what no limit can be. */
+/**
+ * Returns the number of messages that the webhook may get, and the period; null for no limit, and for an invalid one.
+ */
 export function rateLimitOf({ rate_limit: limit }: Document): RateLimit | null {
   const { messages, per } = isObject(limit) ? limit : {}
   const period = ratePeriods.find((known) => known === per)
@@ -62,12 +64,12 @@ export function rateLimitOf({ rate_limit: limit }: Document): RateLimit | null {
   return isCount && period !== undefined ? { messages, periodMs: periods[period] } : null
 }
 
-/** Which messages a webhook gets one after the other. */
+/** The messages that a webhook gets in sequence: all, or those of each device. */
 export const deliveryOrders = ['webhook', 'device'] as const
 
 export type DeliveryOrder = (typeof deliveryOrders)[number]
 
-/** Returns the order of messages; null for none, and for what no order can be. */
+/** Returns the order of messages; null for none, and for an invalid one. */
 export function orderOf({ order }: Document): DeliveryOrder | null {
   return deliveryOrders.find((known) => known === order) ?? null
 }
@@ -79,5 +81,5 @@ export function isPulled({ type }: Document): boolean {
   return type === PULL
 }
 
-/** Fields that only say how messages are sent. */
+/** Fields that only concern sending. */
 const notPulled = ['url', 'headers', 'client_cert', 'client_key', 'rate_limit', 'order']

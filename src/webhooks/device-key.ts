@@ -1,10 +1,7 @@
-/** Bounds what a key occupies in the index. */
+/** Bounds the size of a key in the index. */
 const MAX_LENGTH = 64
 
-/**
- * Returns which device, or edge appliance, an event is about; an empty text for other events, which have an order of their
- * own.
- */
+/** Returns the device, or edge appliance, of an event; an empty text for other events, which have their own order. */
 export function deviceKeyOf(event: unknown): string {
   const { mac, ap, mxedge_id: mxedgeId } = (event ?? {}) as Readonly<Record<string, unknown>>
   const key = [mac, ap, mxedgeId].find((value) => typeof value === 'string')

@@ -9,7 +9,7 @@ import { rescheduleLane } from './store-lanes.ts'
 import { type WebhookRow, lockWebhookIfAny, updateWebhookRow } from './store.ts'
 import { webhookName } from './webhook.ts'
 
-/** Disables a webhook whose receiver answered 410. Does nothing if the webhook has been deleted meanwhile. */
+/** Disables a webhook whose receiver answered 410. Does nothing if the webhook has been deleted since. */
 export async function disableGoneWebhook(ctx: Context, { orgId, webhookId, webhook }: ClaimedLane): Promise<void> {
   const scope = systemScopeOf('webhooks', { orgId, siteId: webhook.siteId })
   const at = ctx.clock.now()
@@ -28,8 +28,8 @@ export interface Disabling {
 }
 
 /**
- * Disables a webhook for the service, with an event and an audit record. Its waiting messages stay and are sent if somebody
- * enables it again.
+ * Disables a webhook for the service, with an event and an audit record. Its waiting messages stay and are sent if a
+ * person enables it again.
  */
 export async function disableWebhook(tx: Tx, scope: PlaceScope, { row, why, at }: Disabling): Promise<void> {
   const { orgId, id: webhookId } = row

@@ -12,8 +12,8 @@ export interface FilteredEvent {
 }
 
 /**
- * Returns the filter for one round of the router. A filter is a JSONPath that an event passes if it selects anything in the
- * message that has this event alone. Each filter is parsed once, and each event only if a filter needs it.
+ * Returns the filter for one round of the router. A filter is a JSONPath that an event passes if it selects anything in
+ * a message with only this event. Each filter is parsed once, and each event only if a filter needs it.
  */
 export function createEventFilter(): EventFilter {
   const paths = new Map<string, JsonPath>()

@@ -24,8 +24,8 @@ export function createFlusher(ctx: Context, counters: WebhookCounters, maxUnwrit
     wait,
     // A message whose success is lost would be sent again.
     keepsTrying: true,
-    // If a lane were released after a refused result, its message would be sent again at once, again and again; its lease
-    // must expire first.
+    // If a lane were released after a refused result, its message would be sent again repeatedly; its lease must expire
+    // first.
     seriesOf: ({ lane }) => lane,
     onRefused({ lane: { orgId, webhookId } }, error) {
       counters.add('results_refused')

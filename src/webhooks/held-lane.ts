@@ -14,13 +14,13 @@ import type { ClaimedLane, DueMessage } from './store-deliver.ts'
 export interface HeldLane {
   readonly epoch: string
   /**
-   * Takes messages that were routed after the lease began. They must be taken all, in order: after a message that it
-   * does not take, the lane takes none, and ends soon. Messages that are not taken stay due in the database.
+   * Accepts messages that were routed after the lease began. They must be accepted completely, and in order: after a
+   * message that it refuses, the lane accepts none, and ends soon. Refused messages stay due in the database.
    */
   push(messages: readonly DueMessage[]): void
   /** Starts no further message, because the webhook has changed or has a message that was not routed. */
   close(): void
-  /** Closes the lane if it has been idle or held for long enough. Must be called often. */
+  /** Closes the lane if it has been idle or open for long enough. Must be called often. */
   age(): void
   /** Resolves when the lane is released: with true when messages are left that may be due. Rejects if it could not be. */
   readonly ended: Promise<boolean>
@@ -42,9 +42,9 @@ interface HoldOptions extends DeliverOptions {
 }
 
 /**
- * Sends the messages of a leased lane in order, and then those that are routed to it. The lane is released when it is idle
- * or old, when the breaker opens, the receiver is gone, a request was cut, too many results wait for the database, or no
- * slot is free.
+ * Sends the messages of a leased lane in order, and then those that are routed to it. The lane is released when it is
+ * idle or old, when the breaker opens, the receiver is gone, a request was aborted, too many results wait for the
+ * database, or no slot is free.
  */
 export function holdLane(
   ctx: Context,
@@ -67,7 +67,7 @@ export function holdLane(
   let pace = firstPace(lane.openUntil)
   /** False when the database has messages that may be due and are not in memory. */
   let hasAll = lane.hasAll && order !== 'device'
-  // Messages that can't start while the lane is held would occupy memory that others need.
+  // Messages that can't start before the lane is released would occupy memory that others need.
   if (limit !== null && waiting.length > messagesWithin(limit, START_WITHIN_MS)) {
     const count = messagesWithin(limit, START_WITHIN_MS)
     dropWaiting((_, place) => place >= count)

@@ -11,10 +11,10 @@ import type { NewMessage } from './store.ts'
 export interface HeldLanes {
   /** Sends the messages of a lane that has just been leased. */
   hold(lane: ClaimedLane): void
-  /** Sends new messages of lanes: some have just been leased for them, others were held before. */
+  /** Sends new messages of lanes: some have just been leased for them, others are already open. */
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
   ids(): string[]
-  /** Lets the lanes of these webhooks start no further message. */
+  /** Makes the lanes of these webhooks start no further message. */
   close(ids: Iterable<string>): void
   age(): void
   /** Resolves when all lanes have been released. */

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts'
 
-/** What the operator allows each organization. */
+/** The operator's limits for each organization. */
 export interface WebhookLimits {
   /** Webhooks of an organization and of all its sites. */
   readonly perOrg: number
@@ -11,7 +11,7 @@ export interface WebhookLimits {
   readonly pendingPerOrg: number
 }
 
-/** A single receiver that is down can't use up what its organization may have. */
+/** A single receiver that is down can't exhaust the limit of its organization. */
 export const defaultWebhookLimits: WebhookLimits = {
   perOrg: 1000,
   perSite: 100,

@@ -5,8 +5,7 @@ import { getWebhookSecrets } from './store-keys.ts'
 import { openWebhookSecrets } from './webhook-secrets.ts'
 
 /**
- * Lists the keys that sign the messages of a webhook now, whoever asks: their public parts are for everybody, so the scope
- * needs no caller.
+ * Lists the current signing keys of a webhook. Their public parts are not secret, so the scope needs no caller.
  * @throws AppError not_found.
  */
 export async function listSigningKeys(

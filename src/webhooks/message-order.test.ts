@@ -10,7 +10,7 @@ const kinds = fc.constantFrom<readonly [string, string | null]>(['t', 'a'], ['t'
 const script = fc.record({
   order: fc.constantFrom<'webhook' | 'device' | null>('webhook', 'device', null),
   kinds: fc.array(kinds, { maxLength: 20 }),
-  /** What happens next: an attempt starts, or the first one in flight ends. */
+  /** The sequence of events: an attempt starts, or the first one in flight ends. */
   steps: fc.array(fc.constantFrom('start', 'deliver', 'fail'), { maxLength: 60 }),
 })
 

@@ -1,13 +1,13 @@
 import type { DeliveryOrder } from './delivery-options.ts'
 
-/** What the order of a message depends on. */
+/** The facts that determine the order of a message. */
 export interface Ordered {
   readonly topic: string
   /** The device of its events, for webhooks that get those of each device in order. */
   readonly orderKey: string | null
 }
 
-/** Decides which of the messages of a held lane may start, so that none starts before a former one of its key has ended. */
+/** Decides which messages of an open lane may start, so that none starts before an earlier one of its key has ended. */
 export interface MessageOrder {
   /** Returns the place of the first message that may start; -1 if none may. */
   indexOfNext(waiting: readonly Ordered[]): number

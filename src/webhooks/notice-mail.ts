@@ -36,7 +36,7 @@ function sentenceOf({ webhookId, name, hours }: MailedWebhook): string {
   return disables(hours) ? `${failed}, so the webhook has been disabled.` : `${failed}.`
 }
 
-/** Mails contain no words that somebody chose, so that nobody can make the service write a message of theirs. */
+/** Mails contain no texts of users, so that nobody can make the service write a message of theirs. */
 function labelOf(name: string): string {
   const label = name
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '_')

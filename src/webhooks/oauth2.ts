@@ -14,7 +14,7 @@ export interface TokenGrant {
   readonly client: TokenClient | null
   /** The fields of the request's form. */
   readonly form: Readonly<Record<string, string>>
-  /** Null where the form has all; otherwise what a signed statement in it says. */
+  /** Null if the form is complete; otherwise the content of the signed statement in it. */
   readonly assertion: Assertion | null
 }
 
@@ -27,7 +27,7 @@ export interface Assertion {
   readonly scope: string
 }
 
-/** Such a statement is used at once, so it need not be valid for long. */
+/** The statement is used immediately, so it need not be valid for long. */
 const ASSERTION_VALID_S = 300
 
 /** Encodes the statement as a JSON Web Token for the server at `url`. */

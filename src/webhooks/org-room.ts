@@ -4,11 +4,11 @@ import { countPendingOf } from './store-limits.ts'
 /** Knows how many more messages may wait for an organization, without a query for each round of the router. */
 export interface OrgRoom {
   /**
-   * Returns the room of each organization.
-   * @param wanted The messages that are about to be added, by organization.
+   * Returns the number of messages that each organization may add.
+   * @param wanted The number of messages to add, by organization.
    */
   find(db: Db, wanted: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>>
-  /** Must be called with what was added. */
+  /** Must be called with the added numbers. */
   subtract(added: ReadonlyMap<string, number>): void
 }
 
@@ -17,13 +17,13 @@ interface Room {
   readonly countedMs: number
 }
 
-/** Replays are bounded by a count of their own, so that what this process knows is wrong for a minute at most. */
+/** Replays are bounded by a separate count, so that the known number is wrong for at most a minute. */
 const KNOWN_MS = 60e3
 const MAX_ORGS = 10_000
 
 /**
- * The router is the only one that adds messages in numbers, and messages that leave make room. So what is known only
- * ever shrinks, and is counted again when it does not suffice.
+ * Only the router adds many messages, and messages that leave make room. So the known number only decreases, and is
+ * counted again when it does not suffice.
  */
 export function createOrgRoom(maxPending: number, nowMs: () => number = () => performance.now()): OrgRoom {
   const rooms = new Map<string, Room>()

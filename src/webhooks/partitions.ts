@@ -1,2 +1,5 @@
-/** How many full days delivery records and their requests and responses are kept, for preparePartitions(). */
+/**
+ * The number of full days for which delivery records and their requests and responses are stored, for
+ * preparePartitions().
+ */
 export const keptDays = { webhook_delivery: 30, webhook_body: 7 } as const

@@ -28,7 +28,7 @@ interface Heard {
 }
 
 const MAX_EVENTS = 100
-/** Limits the total size of a message's events; a larger event gets a message of its own. */
+/** Limits the total size of a message's events; a larger event gets a separate message. */
 const MAX_BYTES = 256 * 1024
 
 /**

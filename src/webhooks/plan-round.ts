@@ -6,7 +6,7 @@ export interface WaitingEvent {
   readonly topic: string
   /** The length of its JSON text. */
   readonly bytes: number
-  /** Its JSON text; null where it is long. */
+  /** Its JSON text; null if it is long. */
   readonly json: string | null
   /** Webhooks up to this id have got their message; null while none has. */
   readonly routedTo: string | null
@@ -18,7 +18,7 @@ export interface Subscriber {
   /** Null for an organization's webhook, which receives the events of all sites. */
   readonly siteId: string | null
   readonly singleEvent: boolean
-  /** A JSONPath; null to hear every event. */
+  /** A JSONPath; null to receive every event. */
   readonly filter: string | null
   /** True if no message may have events of two devices. */
   readonly byDevice: boolean
@@ -38,7 +38,7 @@ export interface RoundLimits {
   readonly events: number
 }
 
-/** One event that this round routes, either to all of its hearers or to the next ones. */
+/** One event that this round routes, either to all of its subscribers or to the next ones. */
 export interface RoundStep {
   readonly event: WaitingEvent
   /** In order of id; never empty. */
@@ -57,17 +57,17 @@ export interface RoundPlan {
   readonly complete: boolean
 }
 
-/** The largest event. A message is one parameter of a SQL statement and is held in memory while it is sent. */
+/** The largest event. A message is one parameter of a SQL statement and is in memory while it is sent. */
 export const MAX_EVENT_BYTES = 4_000_000
 
 /** The cost of a message in addition to its events; it limits the number of small messages in a round. */
 const MESSAGE_OVERHEAD_BYTES = 512
 
 /**
- * Plans a round of the router by the sizes of the events alone: an event costs its size once for each
- * webhook that receives it. Every queue gets an equal share of the bytes, so that a busy organization
- * delays only itself. An event that costs more than the share goes to some of its webhooks first; later
- * events of the queue wait until it is done, so that each webhook gets them in order.
+ * Plans a round of the router by the sizes of the events only: an event costs its size once for each webhook that
+ * receives it. Every queue gets an equal share of the bytes, so that a busy organization delays only itself. An event
+ * that costs more than the share goes to some of its webhooks first; later events of the queue wait until it is done,
+ * so that each webhook gets them in order.
  */
 export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits): RoundPlan {
   const plan = { steps: [] as RoundStep[], unheard: [] as string[], oversized: [] as string[], complete: true }

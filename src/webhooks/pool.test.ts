@@ -12,7 +12,7 @@ it('lets an organization exceed its share while enough stays free, and never tak
   expect(Array.from({ length: 8 }, () => take('a'))).toEqual([...Array(6).fill(true), false, false])
   expect(pool.fullOrgIds()).toEqual(['a'])
   expect([take('b'), take('b'), take('b'), take('c')]).toEqual([true, true, false, false])
-  // What the first one releases is for those that wait.
+  // The slots that the first one releases go to those that wait.
   pool.add('a', -1)
   expect([take('a'), pool.leftOf('c'), take('c')]).toEqual([false, 1, true])
 })
@@ -31,7 +31,7 @@ it('never uses more than the total, and has room for a share of anybody while th
         const all = [...used.values()].reduce((sum, one) => sum + one, 0)
         expect(pool.left()).toBe(12 - all)
         expect(all).toBeLessThanOrEqual(12)
-        // Only those within their shares together use what is kept free.
+        // Only organizations within their shares use the slots that are reserved.
         for (const [id, ofOrg] of used) if (ofOrg > 3 && id === orgId && amount > 0) expect(all).toBeLessThanOrEqual(9)
       }
     }),

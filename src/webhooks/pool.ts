@@ -9,7 +9,7 @@ export interface PoolCap {
 /** A limited resource that organizations share. */
 export interface Pool {
   fits(orgId: string, amount: number): boolean
-  /** How much the organization may still use. */
+  /** The amount that the organization may still use. */
   leftOf(orgId: string): number
   /** A negative amount releases. An amount that does not fit is added all the same; then others wait longer. */
   add(orgId: string, amount: number): void

@@ -25,7 +25,7 @@ export interface HandedMessage {
 
 export interface Handed {
   readonly messages: readonly HandedMessage[]
-  /** Acknowledges these messages, and asks for later ones. */
+  /** Acknowledges these messages, and requests later ones. */
   readonly cursor: bigint
 }
 
@@ -37,8 +37,8 @@ export interface PullRequest {
 }
 
 /**
- * Returns messages of a webhook of the type `pull`, the oldest first, until they are acknowledged: with the same ids and
- * bytes each time, signed anew.
+ * Returns messages of a webhook of the type `pull`, the oldest first, until they are acknowledged: with the same ids
+ * and bytes each time, and a new signature.
  */
 export async function pullMessages(ctx: Context, scope: PlaceScope, request: PullRequest): Promise<Handed> {
   const { id, cursor, limit } = request

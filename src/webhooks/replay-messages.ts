@@ -66,7 +66,7 @@ async function replayParked(ctx: Context, scope: PlaceScope, { id, filter, limit
 }
 
 async function replayDelivered(ctx: Context, scope: PlaceScope, { id, filter, limits }: Replay): Promise<Replayed> {
-  // What this replay delivers again is not of it.
+  // Messages that this replay delivers again are not part of it.
   const now = ctx.clock.now()
   const bounded = { ...filter, end: filter.end !== null && filter.end < now ? filter.end : now }
   const most = { count: BATCH.count * MAX_BATCHES, bytes: BATCH.bytes * MAX_BATCHES }
@@ -92,9 +92,9 @@ interface Batch {
   readonly id: string
   readonly limits: WebhookLimits
   readonly what: ReplayRequest['status']
-  /** How many messages there must be room for. */
+  /** The minimum number of messages for which there must be room. */
   readonly least: number
-  /** How many messages of the replay were before. */
+  /** The number of earlier messages of the replay. */
   readonly before: number
   readonly requeue: (tx: Tx, state: BatchState) => Promise<number>
 }
@@ -102,11 +102,11 @@ interface Batch {
 interface BatchState {
   readonly at: Date
   readonly byDevice: boolean
-  /** How many messages may be added. */
+  /** The number of messages that may be added. */
   readonly room: number
 }
 
-/** @returns How many messages were added; null if there is no room. */
+/** @returns The number of added messages; null if there is no room. */
 async function replayBatch(ctx: Context, scope: PlaceScope, replay: Batch): Promise<number | null> {
   const { id, what, requeue } = replay
   const at = ctx.clock.now()
@@ -125,7 +125,7 @@ async function replayBatch(ctx: Context, scope: PlaceScope, replay: Batch): Prom
   })
 }
 
-/** @returns How many messages may be added; null where that is too few after others were. */
+/** @returns The number of messages that may be added; null if other additions have left too few. */
 async function findRoom(tx: Tx, scope: PlaceScope, { id, limits, least, before }: Batch): Promise<number | null> {
   const { ofWebhook, ofOrg } = await lockPending(tx, scope, { webhookId: id })
   const room = Math.min(limits.pendingPerWebhook - ofWebhook, limits.pendingPerOrg - ofOrg)

@@ -26,7 +26,7 @@ export interface Round {
   readonly turn: number
   readonly direct: DirectDelivery | null
   readonly room: OrgRoom
-  /** How many messages may wait for a webhook. */
+  /** The number of messages that may wait for a webhook. */
   readonly maxPending: number
   /** Ids of the events that are being routed; they remain known when the round fails. */
   routing: readonly string[]
@@ -34,7 +34,7 @@ export interface Round {
 
 export interface RoundResult {
   readonly messages: readonly NewMessage[]
-  /** Those of their lanes that the sender holds. */
+  /** The lanes of these messages that the sender has. */
   readonly lanes: readonly DirectLane[]
   /** Events that were too large for a message. */
   readonly oversized: readonly SetAsideEvent[]
@@ -42,7 +42,7 @@ export interface RoundResult {
   readonly gone: readonly string[]
   /** False when events were left for the next round. */
   readonly complete: boolean
-  /** When to try again, for events that somebody has locked; null if there are none. */
+  /** The time of the next attempt, for events that another transaction has locked; null if there are none. */
   readonly againAt: Date | null
 }
 

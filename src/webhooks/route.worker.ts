@@ -15,11 +15,11 @@ const INTERVAL_MS = 500
 const MIN_GAP_MS = 10
 const MAX_EVENTS = 1000
 const MAX_QUEUES = 200
-/** A search of the whole outbox reads the rows that an open transaction keeps from being removed, so it must be rare. */
+/** A search of the whole outbox reads the dead rows that an open transaction retains, so it must be rare. */
 const SEARCH_PAUSE_FACTOR = 200
 
 export interface RouterOptions {
-  /** Sends what has been routed; null if all messages have to be claimed. */
+  /** Sends the routed messages directly; null if all messages have to be claimed. */
   readonly direct?: DirectDelivery | null
   readonly limits?: WebhookLimits
 }
@@ -46,7 +46,7 @@ interface Pass {
 
 const firstPass: Pass = { after: firstKey, hasMore: false, nextAt: null }
 
-/** What the router knows of the outbox. */
+/** The router's knowledge about the outbox. */
 interface Knowledge {
   /** Events that were committed since the last search began. */
   readonly ids: Set<string>
@@ -55,7 +55,7 @@ interface Knowledge {
   mustSearch: boolean
   /** When a queue will be ripe. */
   searchAt: Date | null
-  /** On the clock of `performance.now()`: events of other processes are found by a search only. */
+  /** On the clock of `performance.now()`: only a search finds events of other processes. */
   nextSearchMs: number
 }
 
@@ -114,7 +114,7 @@ function createRouter(
           await setAside(only, error)
           return true
         }
-        // One of the events is at fault: the next round tries half of them, until the faulty one is alone.
+        // One of the events is faulty: the next round tries half of them, until the faulty one is isolated.
         maxEvents = Math.floor(round.routing.length / 2)
       }
     }

@@ -8,7 +8,7 @@ const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' } as const
 const params = { webhook_id: Uuid }
 const DEFAULT_LIMIT = 100
 
-/** Messages of webhooks of the type `pull`, for receivers that nobody can call. */
+/** Messages of webhooks of the type `pull`, for receivers that can't be called. */
 export const pullOperations: Operation[] = [
   operation({
     id: { org: 'pullOrgWebhookMessages', site: 'pullSiteWebhookMessages' },

@@ -26,7 +26,7 @@ const tag = { org: 'Orgs Webhooks', site: 'Sites Webhooks' } as const
 const params = { webhook_id: Uuid }
 const HOUR_MS = 3600e3
 
-/** How a webhook is doing, and the messages that it did not take. */
+/** The health of a webhook, and the messages that it did not accept. */
 export function replayOperations(limits: WebhookLimits): Operation[] {
   return [
     operation({

@@ -80,8 +80,8 @@ function send(
 }
 
 /**
- * Returns the headers of a request for its record. Anyone who may read can see that, but not credentials for the receiver,
- * which custom headers often are.
+ * Returns the headers of a request for its record. Everyone with read access sees the record, so it omits credentials
+ * for the receiver, which custom headers often are.
  */
 export function recordedHeaders({ headers }: Receiver, request: TypedRequest): Record<string, string> {
   const secret = new Set([...Object.keys(headers), 'Authorization'].map((name) => name.toLowerCase()))

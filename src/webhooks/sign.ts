@@ -9,11 +9,11 @@ export interface Signable {
 }
 
 /**
- * Returns the headers by which a receiver verifies the sender: the two of the published interface, and those
- * of Standard Webhooks 1.0. Without a secret and a key there are only the message's id and time.
+ * Returns the headers by which a receiver verifies the sender: the two of the published interface, and those of
+ * Standard Webhooks 1.0. Without a secret and a key there are only the message's id and time.
  *
- * @param secrets The current one first. The Standard Webhooks header holds a signature for each. The other two hold one, as
- *   receivers compare them as a whole; headers of our own beside them list the signatures by the replaced secrets.
+ * @param secrets The current one first. The Standard Webhooks header has a signature for each. The other two have one,
+ *   as receivers compare them as a whole; additional headers of our own list the signatures by the replaced secrets.
  * @param keys Ed25519 keys, which sign in the Standard Webhooks header only.
  */
 export function signatureHeaders(

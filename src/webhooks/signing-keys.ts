@@ -6,13 +6,13 @@ import { invalidField } from '../platform/errors.ts'
 export interface SigningKey {
   /** 32 bytes, base64. */
   readonly seed: string
-  /** Until when a replaced key still signs; null for the current one. */
+  /** The time until which a replaced key still signs; null for the current one. */
   readonly untilMs: number | null
 }
 
 /** Limits the signatures of a message. */
 const MAX_FORMER = 3
-/** What precedes the seed in a private key. RFC 8410, 7. */
+/** The bytes before the seed in a private key. RFC 8410, 7. */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
 const KEY_BYTES = 32
 
@@ -46,7 +46,7 @@ export function keysInUse(keys: readonly SigningKey[], now: Date): SigningKey[] 
   return keys.filter(({ untilMs }) => untilMs === null || untilMs > now.getTime())
 }
 
-/** Returns the keys that sign now, the current one first; none where the webhook has no such signatures. */
+/** Returns the current signing keys, the newest first; none if the webhook has no such signatures. */
 export function signersOf(doc: Document, keys: readonly SigningKey[], now: Date): KeyObject[] {
   return doc['ed25519_signatures'] === true ? keysInUse(keys, now).map(privateKeyOf) : []
 }

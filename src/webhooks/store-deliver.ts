@@ -43,9 +43,9 @@ export interface LaneClaim {
   readonly limit: number
   /** Limits the bodies of all messages together; the first message is claimed whatever its size. */
   readonly maxBytes: number
-  /** How many lanes of the organization may be claimed. */
+  /** The number of lanes of the organization that may be claimed. */
   readonly lanesOf: (orgId: string) => number
-  /** How many lanes the caller holds of each organization, where it holds any. */
+  /** The number of lanes of each organization that the caller has, if any. */
   readonly held: readonly HeldCount[]
   /** Organizations that have used up their share for now. */
   readonly busyOrgIds: readonly string[]
@@ -66,7 +66,10 @@ const MAX_MESSAGES = 64
 /** Limits the messages of one lane in bytes; the first message is claimed whatever its size. */
 const MAX_LANE_BYTES = 512 * 1024
 
-/** Leases due lanes with their webhooks and due messages: of the organization that holds the fewest first, then the least served. */
+/**
+ * Leases due lanes with their webhooks and due messages: those of the organization with the fewest leased lanes first,
+ * then the least served.
+ */
 export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   const { now, runId, leaseUntil, limit, maxBytes } = claim
   const due = await lockDueLanes(tx, claim)
@@ -105,8 +108,8 @@ interface DueLane extends LaneKey {
 const none: LaneMessages = { messages: [], hasAll: false }
 
 /**
- * Organizations take turns, so that one with a thousand lanes delays one with a single lane by one lane. The lanes that an
- * organization holds already count as its first turns.
+ * Organizations take turns, so that one with a thousand lanes delays one with a single lane by one lane. The lanes that
+ * an organization has already leased count as its first turns.
  */
 async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<DueLane[]> {
   const { now, limit, held, busyOrgIds, onlyWebhookIds, exceptWebhookIds } = claim
@@ -218,7 +221,7 @@ export async function rescheduleMessages(tx: Tx, rows: readonly Reschedule[]): P
   await updateRows(tx, rescheduleColumns, rows, { key: ['orgId', 'id'] })
 }
 
-/** One attempt, as the search shows it. */
+/** One attempt, as in the results of a search. */
 export interface DeliveryRecord extends Selectable<WebhookDeliveryTable> {
   readonly exchange: Pick<Selectable<WebhookBodyTable>, 'reqHeaders' | 'reqPayload' | 'respHeaders' | 'respBody'>
 }

@@ -9,8 +9,8 @@ import type { ReplayFilter } from './store-parked.ts'
 import { selectWebhooks } from './store.ts'
 
 /**
- * Lists messages of a webhook of this very place that were delivered and whose bodies are still kept, oldest first; each
- * message once for every time that it was delivered.
+ * Lists messages of a webhook of exactly this place that were delivered and whose bodies are still stored, oldest
+ * first; each message once for every delivery.
  */
 export async function listDelivered(
   db: Db,
@@ -75,7 +75,7 @@ export async function requeueDelivered(
     order by k.place
   `.execute(tx)
   const messages = found.map(({ id, topic, reqPayload }, place) => {
-    // A body is what the router made of its events.
+    // The router made the body from its events.
     const { events } = JSON.parse(reqPayload) as { readonly events: readonly unknown[] }
     const body = Buffer.from(reqPayload)
     const orderKey = byDevice ? deviceKeyOf(events[0]) : null

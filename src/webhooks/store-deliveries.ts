@@ -44,7 +44,7 @@ const columns = {
   org_id: column(sql`d.org_id`),
   site_id: column(sql`d.site_id`),
   topic: column(sql`d.topic`),
-  // As literals, or PostgreSQL would not know that its index of failures applies.
+  // Literals, because PostgreSQL would otherwise not know that its index of failures applies.
   status: {
     value: sql`d.status`,
     isAnyOf: (values) => sql`d.status in (${sql.join(values.map((value) => sql.lit(value)))})`,
@@ -73,7 +73,7 @@ function hitsOf(db: Db, scope: PlaceScope, { webhookId, start, end, conditions }
 
 type Exchange = DeliveryRecord['exchange']
 
-/** Lists attempts by time, with request and response as long as these are kept; empty texts replace expired ones. */
+/** Lists attempts by time, with request and response while these are stored; empty texts replace expired ones. */
 export async function searchDeliveries(
   db: Db,
   scope: PlaceScope,
@@ -119,8 +119,8 @@ function sizesOfExchanges({ orgId }: InOrg, { start, end }: DeliveryFilter): Siz
 export type DeliveryDistinct = (typeof deliveryCounts)[number]
 
 /**
- * How many attempts a count considers: a busy webhook makes millions a day, and counting them all would keep the database
- * busy for everyone.
+ * The number of attempts that a count considers: a busy webhook makes millions a day, and counting them all would slow
+ * down the database for everyone.
  */
 const MAX_COUNTED = 100_000
 

@@ -5,8 +5,8 @@ import { countPerLane, laneChangeColumns } from './store-lanes.ts'
 import { type NewMessage, messageColumns } from './store.ts'
 
 /**
- * Inserts messages that are due at once, adds them to the counts of their lanes, and makes the lanes due unless they are pulled. Lanes are
- * locked in the order of their keys, as everywhere.
+ * Inserts messages that are due immediately, adds them to the counts of their lanes, and makes the lanes due unless
+ * they are pulled. Lanes are locked in the common order of their keys.
  */
 export async function enqueueMessages(tx: Tx, messages: readonly NewMessage[], at: Date): Promise<void> {
   await sql`

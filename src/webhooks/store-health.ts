@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type PlaceScope, siteIdOf } from '../access/scope.ts'
 import type { Db } from '../platform/db.ts'
 
-/** What the database knows of a webhook's deliveries. */
+/** The activity of a webhook's deliveries in the database. */
 export interface WebhookActivity {
   readonly pending: number
   readonly oldestPendingAt: Date | null
@@ -18,12 +18,12 @@ export interface WebhookActivity {
   /** Attempts since `since`, at most the last 1,000. */
   readonly attempts: number
   readonly successes: number
-  /** Of the successful ones. */
+  /** The median of the successful ones. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
 }
 
-/** Bounds what is read of a busy webhook. */
+/** Bounds the number of attempts that are read for a busy webhook. */
 const MAX_ATTEMPTS = 1000
 /** A number of parked messages that is worth no exact count. */
 const MAX_PARKED = 10_000

@@ -73,8 +73,8 @@ export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<vo
 }
 
 /**
- * Closes the breaker of a lane whose receiver may be another one now. A process that still waits for the old receiver
- * loses the lane, so that it can't open the breaker again.
+ * Closes the breaker of a lane whose receiver may have changed. A process that still waits for the old receiver loses
+ * the lane, so that it can't open the breaker again.
  */
 export async function closeBreaker(tx: Tx, { orgId, webhookId }: LaneKey): Promise<void> {
   await tx
@@ -127,16 +127,16 @@ export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & Lan
   `.execute(tx)
 }
 
-/** Leases that nobody uses: those of other runs, or those of this run for lanes that it does not hold. */
+/** Leases without a user: those of other runs, or those of this run for lanes that it does not have. */
 export type StrayLeases =
   | { readonly exceptRunId: string }
   | { readonly ofRunId: string; readonly exceptWebhookIds: readonly string[] }
 
 /**
- * Ends leases that nobody uses, and makes their lanes due; otherwise the leases would have to expire first. No other run
- * is alive at a start. The new epoch rejects any late write of the holder.
+ * Ends leases without a user, and makes their lanes due; otherwise the leases would have to expire first. No other run
+ * is alive at a start. The new epoch rejects any late write of the former holder.
  *
- * @returns How many leases there were.
+ * @returns The number of such leases.
  */
 export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<number> {
   const isStray =
@@ -155,7 +155,7 @@ export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<nu
 }
 
 /**
- * Lists lanes that nobody holds and whose count is wrong or whose due time is missing or too late. It takes no lock, so
+ * Lists lanes without a lease whose count is wrong or whose due time is missing or too late. It locks nothing, so
  * recount them.
  */
 export async function listDoubtfulLanes(reader: Reader, now: Date, only: LaneKey | null = null): Promise<LaneKey[]> {

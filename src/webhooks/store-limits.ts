@@ -4,7 +4,7 @@ import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import { lockAdditions } from '../orgs/store.ts'
 import type { LaneKey } from './store-lanes.ts'
 
-/** Counts the webhooks of the place until `tx` ends: nobody else can add one. */
+/** Counts the webhooks of the place; until `tx` ends no other transaction can add one. */
 export async function lockWebhookCounts(
   tx: Tx,
   scope: PlaceScope,

@@ -5,8 +5,8 @@ import { isPulled, orderOf } from './delivery-options.ts'
 import type { LaneKey } from './store-lanes.ts'
 
 /**
- * Writes how the lane of a webhook is delivered. A process that holds the lane loses it if that changes. rescheduleLane must
- * follow.
+ * Updates the delivery mode of the lane of a webhook. A process that has the lane loses it if the mode changes.
+ * rescheduleLane must follow.
  */
 export async function updateLaneModes(tx: Tx, { orgId, webhookId }: LaneKey, doc: Document): Promise<void> {
   const [keyed, pulled] = [orderOf(doc) === 'device', isPulled(doc)]

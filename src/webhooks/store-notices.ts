@@ -57,7 +57,7 @@ export async function listUnmailedNotices(reader: Reader): Promise<UnmailedNotic
   return rows
 }
 
-/** Marks a notice as mailed, unless a later stage has been reached meanwhile. */
+/** Marks a notice as mailed, unless a later stage has been reached since. */
 export async function markMailed(tx: Tx, { orgId, webhookId, hours }: UnmailedNotice): Promise<void> {
   await tx
     .updateTable('webhookNotice')

@@ -4,8 +4,8 @@ import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import { type LaneKey, laneKeyColumns } from './store-lanes.ts'
 
 /**
- * Makes messages due no earlier than a former message of their key that is tried again. Messages that are due at the same
- * time have the order of their ids. The lanes must be locked, so that no message is added meanwhile.
+ * Makes messages due no earlier than an earlier message of their key that is retried. Messages that are due at the same
+ * time have the order of their ids. The lanes must be locked, so that no message is added concurrently.
  */
 export async function delayFollowers(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
   if (lanes.length === 0) return
@@ -26,7 +26,7 @@ export async function delayFollowers(tx: Tx, lanes: readonly LaneKey[]): Promise
 
 const attemptColumns = columnsOf('webhookMessage', { orgId: 'uuid', id: 'uuid', attempt: 'integer' })
 
-/** Counts attempts of messages that keep their place among those that are due. */
+/** Counts attempts of messages that keep their position among those that are due. */
 export async function updateAttempts(
   tx: Tx,
   rows: readonly { readonly orgId: string; readonly id: string; readonly attempt: number }[],

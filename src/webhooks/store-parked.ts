@@ -9,7 +9,7 @@ import type { LaneKey } from './store-lanes.ts'
 import { selectWebhooks } from './store.ts'
 import type { WebhookParkedMessageTable } from './tables.ts'
 
-/** A message that is sent again only if somebody asks for it, without its body. */
+/** A message that is sent again only on request, without its body. */
 export type ParkedMessage = Omit<Selectable<WebhookParkedMessageTable>, 'body' | 'orderKey'>
 
 export type ParkReason = ParkedMessage['reason']
@@ -88,7 +88,7 @@ export interface ReplayFilter {
   readonly end: Date | null
 }
 
-/** When the messages of a replay are due: so many of them at once, then the next ones after each pause. */
+/** The pace of a replay: this many messages are due at once, then the next ones after each pause. */
 export const replayPace = { count: 50, pauseMs: 500 } as const
 
 export interface ReplayLimits {
@@ -153,7 +153,7 @@ function dueAt(at: Date, before: number): RawBuilder<Date> {
     * ((${before} + row_number() over (order by parked_at, id) - 1) / ${count})`
 }
 
-/** @returns How many were deleted. */
+/** @returns The number of deleted messages. */
 export async function deleteMessagesParkedBefore(tx: Tx, before: Date): Promise<number> {
   const result = await tx.deleteFrom('webhookParkedMessage').where('parkedAt', '<', before).executeTakeFirst()
   return Number(result.numDeletedRows)

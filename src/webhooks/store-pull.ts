@@ -8,7 +8,7 @@ export interface PulledMessage {
   readonly id: string
   readonly topic: string
   readonly body: Buffer
-  /** Its place in the order in which messages were first handed out. */
+  /** Its position in the order in which messages were first returned. */
   readonly seq: string
 }
 
@@ -28,7 +28,7 @@ export interface Pull {
   /** Messages after this place. */
   readonly after: bigint
   readonly now: Date
-  /** False: pings alone. */
+  /** False: only pings are returned. */
   readonly enabled: boolean
   readonly limit: number
   /** Limits the bodies together; the first message is returned whatever its size. */
@@ -95,7 +95,7 @@ export async function listUpTo(
   return rows.map(({ id }) => id)
 }
 
-/** Deletes messages and keeps a record of each as a delivery. The lane must be locked. */
+/** Deletes messages and stores a record of each as a delivery. The lane must be locked. */
 export async function recordPulled(
   tx: Tx,
   { orgId, webhookId }: LaneKey,

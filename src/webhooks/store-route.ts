@@ -32,7 +32,7 @@ export interface QueueSearch {
 /** Queues in the order of their keys. */
 export interface FoundQueues {
   readonly queues: readonly OutboxQueue[]
-  /** The oldest events of each ripe queue, with those who subscribe to them. */
+  /** The oldest events of each ripe queue, with their subscribers. */
   readonly waiting: readonly WaitingQueue[]
   /** True if a queue has more events than its share. */
   readonly hasMore: boolean
@@ -43,7 +43,7 @@ const SHORT_BYTES = 4096
 
 type FoundRow = OutboxQueue &
   Omit<WaitingEvent, 'id'> & {
-    /** Of the event or the subscriber; null in the row of a queue that is not ripe. */
+    /** The id of the event or the subscriber; null in the row of a queue that is not ripe. */
     readonly id: string | null
     readonly place: string
     readonly share: number | null

@@ -14,11 +14,11 @@ export interface DirectLease {
   readonly until: Date
 }
 
-/** A lane that the sender holds after new messages were added to it. */
+/** A lane that the sender has after new messages were added to it. */
 export interface DirectLane extends LaneKey, LaneHealth {
   readonly epoch: string
   readonly vtime: number
-  /** Null if the lane was held before. */
+  /** Null if the sender had the lane before. */
   readonly webhook: LaneWebhook | null
 }
 
@@ -28,16 +28,16 @@ export interface RouteOptions {
   readonly lease: DirectLease | null
   /** The least time that an idle lane starts with, so that idling earns no priority. */
   readonly vtimeFloor: number
-  /** How many messages may wait for a webhook. */
+  /** The number of messages that may wait for a webhook. */
   readonly maxPending: number
 }
 
 export interface RoutedRows {
-  /** The lanes that the sender holds. */
+  /** The lanes that the sender has. */
   readonly direct: readonly DirectLane[]
   /** True if some lanes have to be claimed. */
   readonly toClaim: boolean
-  /** The messages that were inserted: none of a webhook that has no room. */
+  /** The inserted messages, without those of webhooks that have no room. */
   readonly inserted: readonly NewMessage[]
   /** The organizations that were left for later. */
   readonly busyOrgIds: ReadonlySet<string>
@@ -55,7 +55,7 @@ const laneColumns = columnsOf(
   { messages: 'integer', dropped: 'integer' },
 )
 
-/** What a round writes. */
+/** The data that a round writes. */
 export interface RoutedMessages {
   readonly steps: readonly RoutingStep[]
   readonly messages: readonly NewMessage[]
@@ -64,13 +64,13 @@ export interface RoutedMessages {
 }
 
 /**
- * Takes events out of the outbox, or notes how far they are routed, and inserts their messages, in one statement that
- * waits for nobody: an organization with an event, a webhook or a lane that somebody has locked is left for later. A
- * message for a webhook that is disabled or deleted by now is dropped.
+ * Removes events from the outbox, or records how far they are routed, and inserts their messages, in one statement that
+ * never waits: an organization with an event, a webhook or a lane that another transaction has locked is left for
+ * later. A message for a webhook that is disabled or deleted by now is dropped.
  *
- * Messages beyond what may wait for a webhook are counted and not inserted.
+ * Messages beyond the limit of a webhook are counted and not inserted.
  *
- * A lane is leased if it is idle: not held by anybody, its breaker closed, and no message due. The others are made due, and
+ * A lane is leased if it is idle: without a lease, its breaker closed, and no message due. The others are made due, and
  * so are lanes with keyed messages, because only a claim knows which of those wait for others. A lane that is pulled is
  * never due.
  */

@@ -44,7 +44,7 @@ export async function getWebhook(reader: Reader, scope: PlaceScope, id: string):
   return row
 }
 
-/** Locks the webhook like lockWebhook, if it is there. */
+/** As lockWebhook(), but returns undefined if there is none. */
 export function lockWebhookIfAny(tx: Tx, scope: PlaceScope, id: string): Promise<WebhookRow | undefined> {
   return selectWebhooks(tx, scope).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
 }
@@ -60,7 +60,7 @@ export async function lockWebhook(tx: Tx, scope: PlaceScope, id: string): Promis
 }
 
 /**
- * Locks the webhook and its lane until `tx` ends, so that nobody adds a message.
+ * Locks the webhook and its lane until `tx` ends, so that no message can be added.
  * @throws AppError not_found.
  */
 export async function lockWebhookAndLane(tx: Tx, scope: PlaceScope, id: string): Promise<WebhookRow> {
@@ -106,7 +106,10 @@ export async function updateWebhookRow(
     .executeTakeFirstOrThrow()
 }
 
-/** Events are routed by the names of topics; the document keeps other names of them, because clients expect them back. */
+/**
+ * Events are routed by the current names of topics; the document stores their other names, because clients expect them
+ * back.
+ */
 function storedColumns({ enabled, topics, doc, secrets, at }: StoredContent) {
   const names = [...new Set(topics.map(topicNameOf))]
   const isAsSent = names.length === topics.length && names.every((name, index) => name === topics[index])

@@ -38,10 +38,10 @@ export function webhookTasks(ctx: Context, mailer: Mailer): Task[] {
 }
 
 /**
- * Corrects the counts and due times of lanes. Every change keeps them correct, so a wrong lane shows a defect,
- * which would have kept messages from being sent and is logged as an error.
+ * Corrects the counts and due times of lanes. Every change should preserve them, so a wrong lane is a defect, which
+ * would have prevented messages from being sent and is logged as an error.
  *
- * @returns How many lanes were wrong.
+ * @returns The number of wrong lanes.
  */
 export async function sweepLanes(ctx: Context): Promise<number> {
   let wrong = 0
@@ -104,19 +104,19 @@ async function reportParked(
   await appendSystemEvent(tx, systemScopeOf('webhooks', { orgId, siteId }), event, at)
 }
 
-/** How long a message that was given up can be replayed. */
+/** How long a parked message can be replayed. */
 const PARKED_MS = 7 * 24 * 3600e3
 
-/** @returns How many were deleted. */
+/** @returns The number of deleted messages. */
 export async function expireParkedMessages(ctx: Context): Promise<number> {
   const before = addMs(ctx.clock.now(), -PARKED_MS)
   return inTx(ctx, (tx) => deleteMessagesParkedBefore(tx, before))
 }
 
-/** How long events that could not be routed are kept for the operator. */
+/** How long events that could not be routed are stored for the operator. */
 const SET_ASIDE_KEPT_MS = 30 * 24 * 3600e3
 
-/** @returns How many were deleted. */
+/** @returns The number of deleted events. */
 export async function expireSetAsideEvents(ctx: Context): Promise<number> {
   const before = addMs(ctx.clock.now(), -SET_ASIDE_KEPT_MS)
   return inTx(ctx, (tx) => deleteEventsSetAsideBefore(tx, before))

@@ -48,7 +48,7 @@ const aliases: Readonly<Record<string, string>> = {
   site_sle: 'site-sle',
 }
 
-/** Topics that clients subscribe to although the list does not show them: a ping comes to whoever asks for it. */
+/** Topics that clients subscribe to although the list does not show them: a ping is sent on request only. */
 const unlisted: ReadonlySet<string> = new Set(['ping', 'site-sle'])
 
 /** Returns the name that the topic's messages have. */

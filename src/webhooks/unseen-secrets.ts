@@ -3,14 +3,14 @@ import { invalidField } from '../platform/errors.ts'
 import type { MergedWebhook, WebhookContent } from './webhook.ts'
 import { withoutQuery } from './without-query.ts'
 
-/** A change by somebody who does not see the secrets of the webhook. */
+/** A change by a caller who does not see the secrets of the webhook. */
 export interface BlindChange {
   readonly before: MergedWebhook
   readonly body: Document
   readonly after: MergedWebhook
 }
 
-/** Leaves out an address that is sent back as it was shown, so that it keeps its query. */
+/** Leaves out an address that is sent back in its redacted form, so that the stored query remains. */
 export function keepUnseenQuery(before: WebhookContent, body: Document): Document {
   const { url, ...others } = body
   const stored = before.doc['url']
@@ -18,8 +18,8 @@ export function keepUnseenQuery(before: WebhookContent, body: Document): Documen
 }
 
 /**
- * Keeps somebody who does not see the secrets of a webhook from having them sent to a server of their own: a change of where
- * messages go, or of whether the receiver must prove who it is, needs each of them anew, or null.
+ * Prevents a caller who does not see the secrets of a webhook from having them sent to another server: a change of the
+ * destination, or of the check of the receiver's identity, requires each secret again, or null.
  * @throws AppError invalid, which names the secret.
  */
 export function assertSecretsGiven({ before, body, after }: BlindChange): void {

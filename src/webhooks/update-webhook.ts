@@ -23,7 +23,10 @@ export interface WebhookChange {
   readonly outbound: OutboundHttp
 }
 
-/** Fields that change what is sent or when, but not where to and how. All others concern the receiver. */
+/**
+ * Fields that change the content or the time of messages, but not their destination and transport. All others concern
+ * the receiver.
+ */
 const ownFields = new Set(['name', 'enabled', 'topics', 'single_event_per_message', 'filter', 'secret_overlap_s'])
 
 function concernsReceiver(body: Document): boolean {

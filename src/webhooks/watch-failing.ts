@@ -18,7 +18,7 @@ import {
 } from './store-notices.ts'
 import { lockWebhookIfAny } from './store.ts'
 
-/** Tells admins of webhooks that have failed for long, and disables those that have failed for longest. */
+/** Notifies admins of webhooks that have failed for long, and disables those that have failed for longest. */
 export async function watchFailing(ctx: Context, mailer: Mailer): Promise<void> {
   const now = ctx.clock.now()
   const before = addMs(now, -noticeHours[0] * 3600e3)
@@ -30,7 +30,7 @@ export async function watchFailing(ctx: Context, mailer: Mailer): Promise<void> 
 async function noteFailing(tx: Tx, { orgId, webhookId, siteId }: FailingLane, now: Date): Promise<void> {
   const scope = systemScopeOf('webhooks', { orgId, siteId })
   const row = await lockWebhookIfAny(tx, scope, webhookId)
-  // It was read without a lock: it may have recovered, or another process may have noted it.
+  // It was read without a lock: it may have recovered, or another process may have recorded it.
   const [lane] = row === undefined ? [] : await listFailingLanes(tx, { before: now, only: { orgId, webhookId } })
   const hours = lane === undefined ? null : decideNotice(lane, now)
   if (row === undefined || lane === undefined || hours === null) return
@@ -39,7 +39,7 @@ async function noteFailing(tx: Tx, { orgId, webhookId, siteId }: FailingLane, no
     await disableWebhook(tx, scope, { row, why: `its receiver has failed for ${hours} hours`, at: now })
 }
 
-/** Mails the notices, all of an organization in one mail. Those that nobody can get now are tried again. */
+/** Mails the notices, all of an organization in one mail. Notices without a possible recipient now are retried. */
 async function mailNotices(ctx: Context, mailer: Mailer): Promise<void> {
   const byOrg = Map.groupBy(await listUnmailedNotices(ctx.db), ({ orgId }) => orgId)
   for (const [orgId, notices] of byOrg)
@@ -58,7 +58,7 @@ async function mailAdmins(
   const addresses = await listAdminAddresses(ctx.db, systemScopeOf('webhooks', { orgId, siteId: null }))
   let sent = 0
   for (const to of addresses) {
-    // Somebody may have named the addresses of others by an identity provider of their own.
+    // Somebody may have named the addresses of others through their own identity provider.
     if (!(await inTx(ctx, (tx) => consumeMailQuota(tx, `webhooks ${to}`, ctx.clock.now())))) continue
     try {
       await mailer.send(noticeMail(to, notices))

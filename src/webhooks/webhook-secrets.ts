@@ -20,7 +20,7 @@ export interface WebhookSecrets {
   readonly signingKeys: readonly SigningKey[]
 }
 
-/** What a change of a webhook says about its secrets. */
+/** The fields of a webhook's change that concern its secrets. */
 export interface SecretChange {
   readonly doc: Document
   readonly secrets: Document | null
@@ -30,7 +30,7 @@ export interface SecretChange {
 const MAX_RETIRED = 5
 
 /**
- * Returns the secrets that stay valid beside the new one after the change from `before` to `after`. Each keeps its own
+ * Returns the secrets that stay valid beside the new one after the change from `before` to `after`. Each has its own
  * end: a later change of the period does not move it.
  * @throws AppError invalid when too many would be valid at the same time.
  */

@@ -14,7 +14,7 @@ import { parseAddress } from './types/receiver-type.ts'
 import { type RetiredSecret, openWebhookSecrets } from './webhook-secrets.ts'
 import { withoutQuery } from './without-query.ts'
 
-/** The fields of a webhook that a client sets, divided as they are stored. */
+/** The fields of a webhook that a client sets, in their stored parts. */
 export interface WebhookContent {
   readonly enabled: boolean
   readonly topics: readonly string[]
@@ -37,7 +37,7 @@ export interface Webhook extends WebhookContent {
   readonly modifiedAt: Date
 }
 
-/** Fields that are stored encrypted and shown only to those who may change them, or to nobody. */
+/** Fields that are stored encrypted and shown only to callers who may change them, or to nobody. */
 const secretFields = ['secret', 'client_key', ...typeSecrets]
 
 /** Secrets that no answer shows. */

@@ -21,7 +21,7 @@ export interface FlushEntry {
 
 export interface AttemptOutcome {
   readonly attempt: Attempt
-  /** True if the message keeps its place although it is tried again later, because the lane waits for it. */
+  /** True if the message keeps its position although it is retried later, because the lane waits for it. */
   readonly keepsPlace?: boolean
 }
 
@@ -36,13 +36,13 @@ export function bytesOf({ outcome }: FlushEntry): number {
 }
 
 /**
- * Writes results in one transaction. Messages that need no further attempt are deleted even if another
- * process holds the lane by now, because they must not be sent again. Only the holder may do anything else.
+ * Writes results in one transaction. Messages that need no further attempt are deleted even if another process has the
+ * lane by now, because they must not be sent again. Only the holder of the lane may do anything else.
  */
 export async function writeEntries(ctx: Transactional, entries: readonly FlushEntry[]): Promise<void> {
   await inTx(ctx, async (tx) => {
     const records = entries.flatMap(({ outcome }) => ('attempt' in outcome ? [outcome.attempt.record] : []))
-    // Before the lanes are locked: the router waits for them.
+    // This comes before the locks on the lanes, for which the router would wait.
     if (records.length > 0) await insertDeliveries(tx, records)
     const epochs = await lockLanes(
       tx,

@@ -55,8 +55,8 @@ function credentialsOf(fields: Document): AwsCredentials {
 }
 
 /**
- * Subscribers get the signatures and the topic as attributes, by which they can also filter. A FIFO topic keeps the order of
- * each of our topics, and drops repeated messages by their id.
+ * Subscribers get the signatures and the topic as attributes, by which they can also filter. A FIFO topic preserves the
+ * order of each of our topics, and drops repeated messages by their id.
  */
 function publishForm(topicArn: string, { id, topic, body, signatures }: SignedMessage): Record<string, string> {
   const attributes = Object.entries({ ...signatures, topic }).flatMap(([name, value], index) => {

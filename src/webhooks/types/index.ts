@@ -17,11 +17,11 @@ const receiverTypes: Readonly<Record<WebhookType, ReceiverType>> = {
   splunk: splunkType,
   'aws-sns': awsSnsType,
   'google-pubsub': googlePubsubType,
-  // Its receivers verify the messages that they fetch like those of http-post.
+  // Its receivers verify the messages that they fetch as those of http-post.
   [PULL]: plainType,
 }
 
-/** Secret fields of receivers of some type. Webhooks keep those of all types. */
+/** Secret fields of receivers of any type. Webhooks store those of all types. */
 export const typeSecrets: readonly string[] = Object.values(receiverTypes).flatMap(({ secrets }) => secrets)
 export const hiddenSecrets: readonly string[] = Object.values(receiverTypes).flatMap(({ hidden }) => hidden)
 

@@ -16,7 +16,7 @@ export interface SignedMessage extends Encodable {
   readonly at: Date
   /** Custom headers, those of every request and those of the signatures. */
   readonly headers: Readonly<Record<string, string>>
-  /** The headers of the signatures alone, for receivers that pass on a message without its request. */
+  /** Only the headers of the signatures, for receivers that pass on a message without its request. */
   readonly signatures: Readonly<Record<string, string>>
 }
 
@@ -36,7 +36,7 @@ export interface Encoder {
 
 /** A type of receivers: everything that distinguishes its webhooks from others. */
 export interface ReceiverType {
-  /** Fields that are stored encrypted and shown only to those who may change them. */
+  /** Fields that are stored encrypted and shown only to callers who may change them. */
   readonly secrets: readonly string[]
   /** Secret fields that no answer shows. */
   readonly hidden: readonly string[]
@@ -48,11 +48,11 @@ export interface ReceiverType {
   check(fields: Document): Readonly<Record<string, URL>>
   /** @param fields Those of a valid webhook, secrets included. */
   open(fields: Document, webhookId: string): Encoder
-  /** Returns in a few words what an answer says about its failure; null where it says nothing. */
+  /** Returns the reason for a failure in the body of an answer, in a few words; null if it contains none. */
   explain(body: string): string | null
 }
 
-/** A type that sends each message as it is. */
+/** A type that sends each message unchanged. */
 export const plainType: ReceiverType = {
   secrets: [],
   hidden: [],
@@ -80,7 +80,7 @@ export function parseAddress(field: string, url: unknown): URL {
   return parseCallable(field, url, ': use headers')
 }
 
-/** Limits what an answer adds to the error of a delivery. */
+/** Limits the text from an answer in the error of a delivery. */
 const MAX_EXPLANATION = 300
 
 /** Makes one line of texts from an answer; null where there are none. */

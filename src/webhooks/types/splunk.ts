@@ -46,7 +46,8 @@ function takesAnyText(url: string): boolean {
 
 /** Returns one envelope a line. The id of the message lets searches drop events that came twice. */
 function encodeEvents({ id, topic, body }: Encodable): Buffer {
-  const { events } = JSON.parse(body.toString('utf8')) as { readonly events: readonly unknown[] } // As the router made it.
+  // In the format of the router.
+  const { events } = JSON.parse(body.toString('utf8')) as { readonly events: readonly unknown[] }
   const fields = { topic, webhook_id: id }
   const envelopeOf = (event: unknown): Document =>
     Object.assign(timeOf(event), { source: 'signalbox', sourcetype: `signalbox:${topic}`, event, fields })
