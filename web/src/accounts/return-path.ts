@@ -1,6 +1,6 @@
 /**
- * Returns where to go after signing in. Only paths of this server count: an address of another one would let a mailed
- * link send a person who has just signed in anywhere.
+ * Returns the path to open after signing in. Only paths of this server are allowed: otherwise a mailed link could send
+ * a person who has just signed in anywhere.
  */
 export function returnPath(given: unknown, origin: string): string {
   if (typeof given !== 'string' || !given.startsWith('/') || !URL.canParse(given, origin)) return '/'

@@ -1,4 +1,7 @@
-/** What an operation needs of a role. The server decides by the same table; a page only leaves out what it would refuse. */
+/**
+ * The permission that an operation requires of a role. The server decides by the same table; a page only hides what the
+ * server would refuse.
+ */
 export type Need = 'read' | 'operate' | 'write' | 'admin'
 
 export interface Privilege {
@@ -22,8 +25,8 @@ export interface Place {
 }
 
 /**
- * Returns true if one of the privileges allows `need` at a place. Which sites a privilege for site groups covers is known
- * to the server alone: there, the answer for a site is true, and the server may still refuse.
+ * True if one of the privileges allows `need` at a place. Only the server knows the sites of a privilege for site
+ * groups: for those, the answer for a site is true, and the server may still refuse.
  */
 export function may(privileges: readonly Privilege[], need: Need, { orgId, siteId }: Place): boolean {
   return privileges.some((privilege) => {

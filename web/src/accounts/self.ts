@@ -17,7 +17,7 @@ export function useSelf(): Self | undefined {
   return useQuery(selfQuery(api)).data
 }
 
-/** Returns whether the caller may do what `need` says; false until it is known. */
+/** True if the caller has the permission `need`; false until it is known. */
 export function useMay(need: Need, place: Place): boolean {
   const self = useSelf()
   return self !== undefined && may(privilegesOf(self), need, place)

@@ -9,7 +9,7 @@ import type { LiveStream } from './stream.ts'
 export type Schemas = components['schemas']
 export type Api = Client<paths>
 
-/** What pages call: operations of the published document, and the live stream. */
+/** The interface of pages to the server: operations of the published document, and the live stream. */
 export interface Server {
   readonly api: Api
   readonly stream: LiveStream

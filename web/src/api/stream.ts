@@ -1,13 +1,13 @@
 /** Hears the changes of one channel. */
 export interface StreamListener {
   onData(data: unknown): void
-  /** Changes may have been lost: what the page shows is to be read again. */
+  /** Changes may have been lost: the data on the page must be read again. */
   onGap(): void
-  /** From now on nothing is missed: what was read before may be out of date. */
+  /** From now on no change is missed: data that was read before may be outdated. */
   onSubscribed?(): void
 }
 
-/** The live stream of the server. It connects while anybody listens, and comes back after every loss. */
+/** The live stream of the server. It connects while there are listeners, and reconnects after every loss. */
 export interface LiveStream {
   /** @returns A function that ends the subscription. */
   subscribe(channel: string, listener: StreamListener): () => void
@@ -19,7 +19,7 @@ interface Subscription {
   seq: number | null
 }
 
-/** What the stream needs of a browser. */
+/** The parts of a browser that the stream needs. */
 export interface StreamParts {
   readonly connect: () => WebSocket
   readonly random: () => number
@@ -118,7 +118,7 @@ interface StreamMessage {
   readonly data: unknown
 }
 
-/** Returns null for what is no message of a channel. */
+/** Returns null for a text that is not a message of a channel. */
 export function parseMessage(text: string): StreamMessage | null {
   const message: unknown = JSON.parse(text)
   if (typeof message !== 'object' || message === null) return null

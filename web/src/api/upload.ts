@@ -13,8 +13,9 @@ export interface Upload {
 }
 
 /**
- * Sends a file as the body of a POST, with the session of the browser. `fetch` does not tell how far an upload is.
- * @returns The answer. @throws Problem for any answer but a success, and where the upload was ended.
+ * Sends a file as the body of a POST, with the session of the browser. `fetch` does not report the progress of an
+ * upload.
+ * @returns The answer. @throws Problem for any answer but a success, and if the upload was aborted.
  */
 export function uploadFile(reachability: Reachability, { path, file, signal, onProgress }: Upload): Promise<unknown> {
   const request = new XMLHttpRequest()

@@ -44,7 +44,7 @@ function PaletteSearch({ orgId, onDone }: { readonly orgId: string; readonly onD
   const router = useRouter()
   const listId = useId()
   const input = useRef<HTMLInputElement>(null)
-  // The dialog would give it the focus only after it has faded in, and people type at once.
+  // The dialog would focus it only after the fade-in, but people type immediately.
   useEffect(() => input.current?.focus(), [])
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)

@@ -11,7 +11,7 @@ export function createQueries(onSessionEnded: () => void): QueryClient {
     queryCache: new QueryCache({ onError: (error, { queryKey }) => queryKey[0] !== 'self' && check(error) }),
     mutationCache: new MutationCache({ onError: check }),
     defaultOptions: {
-      // While the server is away a banner says so, and everything is read again when it is back.
+      // While the server is unreachable a banner shows that, and everything is read again when it is back.
       queries: { networkMode: 'always', staleTime: 5000, retry: false, refetchOnWindowFocus: true },
       mutations: { networkMode: 'always', retry: false },
     },

@@ -14,7 +14,7 @@ export function Root() {
   )
 }
 
-/** Says that the server is away, and reads everything again when it is back. What a person has typed stays. */
+/** Shows that the server is unreachable, and reads everything again when it is back. Unsaved input stays. */
 function AwayBanner() {
   const { api, reachability } = useServer()
   const queries = useQueryClient()
@@ -23,13 +23,13 @@ function AwayBanner() {
   useEffect(() => {
     if (!isAway) return undefined
     const probe = setInterval(() => {
-      // What it answers does not matter: the client notes that it does.
+      // The content of the answer does not matter: the client notes that there is one.
       api.GET('/api/v1/self').catch(() => {})
     }, PROBE_MS)
     return () => {
       clearInterval(probe)
       void queries.invalidateQueries()
-      // A page that could not be opened meanwhile is opened.
+      // Opens a page that could not be opened in the meantime.
       if (router.state.matches.some(({ status }) => status === 'error')) void router.invalidate()
     }
   }, [api, isAway, queries, router])

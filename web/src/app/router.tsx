@@ -60,7 +60,7 @@ const recoverRoute = createRoute({
   component: lazyRouteComponent(() => import('../accounts/recover/recover-page.tsx'), 'RecoverPage'),
 })
 
-/** Every page of those who have an account and are signed in. */
+/** The parent of all pages for people who are signed in. */
 const signedInRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'signed-in',

@@ -9,7 +9,7 @@ import logo from './signalbox.svg'
 
 const route = getRouteApi('/signed-in/orgs/$orgId')
 
-/** What surrounds every page of an organization. */
+/** The frame of every page of an organization. */
 export function Shell() {
   const { orgId } = route.useParams()
   return (

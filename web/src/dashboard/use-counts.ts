@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { answerOf, useServer } from '../api/client.ts'
 
-/** The overview is read again so often while somebody looks at it. */
+/** The interval at which a visible overview is read again. */
 export const OVERVIEW_MS = 10_000
 
 type Distinct = 'status' | 'version' | 'site_id' | 'model'
@@ -13,7 +13,7 @@ interface CountFilters {
   readonly siteId?: string | undefined
 }
 
-/** A place whose dashboard is shown. */
+/** The place that a dashboard shows. */
 export interface DashboardPlace {
   readonly orgId: string
   /** Absent: the whole organization. */

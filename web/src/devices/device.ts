@@ -23,7 +23,7 @@ export interface StateWords {
   readonly text: string
 }
 
-/** Returns the state of a device in words: an upgrade that is under way says more than the connection. */
+/** Returns the state of a device in words: a running upgrade is more informative than the connection. */
 export function stateOf(status: string, upgradeStep: string | null): StateWords {
   if (upgradeStep !== null) return { tone: 'busy', text: upgradeStep }
   return status === 'connected' ? { tone: 'good', text: 'Connected' } : { tone: 'bad', text: 'Disconnected' }

@@ -1,13 +1,13 @@
 /**
- * What devices report beside the declared fields of their statistics. It differs by type and model, and the published
- * document leaves it open, so nothing is taken for granted here: what is missing or has another shape is left out.
+ * The reported data besides the declared fields of a device's statistics. It differs by type and model, and the
+ * published document leaves it open, so every member is checked here: missing or malformed members are left out.
  */
 export interface Report {
   readonly clients: number | null
   readonly cpuPercent: number | null
   readonly memory: { readonly usedKb: number; readonly totalKb: number } | null
   readonly uplink: { readonly system: string; readonly port: string | null } | null
-  /** The step of an upgrade that is under way; null where there is none. */
+  /** The step of a running upgrade; null if there is none. */
   readonly upgradeStep: string | null
   readonly radios: readonly Radio[]
   readonly ports: readonly Port[]

@@ -7,7 +7,7 @@ export interface Choice {
 
 interface ChoiceListProps {
   readonly label: string
-  /** The choice of everything, such as "All sites". */
+  /** The label of the choice of everything, such as "All sites". */
   readonly all: string
   readonly choices: readonly Choice[]
   /** Undefined: all. */

@@ -4,17 +4,17 @@ import { type ReactNode, useState } from 'react'
 import { ProblemNote } from './notices.tsx'
 
 interface ConfirmButtonProps {
-  /** What it does, as a verb: the button, and the one that confirms. */
+  /** The action as a verb, on the button and on the one that confirms. */
   readonly action: string
-  /** What will happen, with numbers. */
+  /** The effect, with numbers. */
   readonly effect: ReactNode
-  /** More to choose, above the buttons. */
+  /** Further choices, above the buttons. */
   readonly fields?: ReactNode
   readonly isDestructive?: boolean
   readonly run: () => Promise<unknown>
 }
 
-/** A button that says what it would do before it does it. A refusal appears where it was asked for. */
+/** A button that states its effect before the action. A refusal appears next to it. */
 export function ConfirmButton({ action, effect, fields, isDestructive = false, run }: ConfirmButtonProps) {
   const [isOpen, setOpen] = useState(false)
   const mutation = useMutation({ mutationFn: run, onSuccess: () => setOpen(false) })

@@ -1,7 +1,7 @@
 import { Button, Modal } from '@mantine/core'
 import { useState } from 'react'
 
-/** Shows the call of the API that answers what the page shows. @param path Under /api/v1, with its query. */
+/** Shows the call of the API that returns the data on the page. @param path Under /api/v1, with its query. */
 export function CurlButton({ path }: { readonly path: string }) {
   const [isOpen, setOpen] = useState(false)
   const [isCopied, setCopied] = useState(false)

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Problem } from '../api/problem.ts'
 
-/** What a list without rows says: why it is empty, and what to do next. */
+/** Explains why a list is empty, and what to do next. */
 export function EmptyState({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (
     <div className="empty">

@@ -8,7 +8,7 @@ interface PageTitleProps {
   /** Beside the title: states. */
   readonly children?: ReactNode
   readonly actions?: ReactNode
-  /** Under /api/v1: the call that answers what the page shows. */
+  /** Under /api/v1: the call that returns the data on the page. */
   readonly call?: string
 }
 

@@ -7,7 +7,7 @@ interface PanelProps {
   readonly children: ReactNode
 }
 
-/** A part of a page with a heading of its own. */
+/** A part of a page with its own heading. */
 export function Panel({ title, aside, children }: PanelProps) {
   const id = useId()
   return (

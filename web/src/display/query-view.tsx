@@ -8,7 +8,7 @@ interface QueryViewProps<Data> {
   readonly children: (data: Data) => ReactNode
 }
 
-/** Shows what a query has, and until then that it is on its way, or why it failed. */
+/** Shows the data of a query, and before that a placeholder, or the reason why it failed. */
 export function QueryView<Data>({ query, rows = 4, children }: QueryViewProps<Data>) {
   if (query.data !== undefined) return <>{children(query.data)}</>
   if (query.error !== null) return <ProblemNote problem={query.error} />

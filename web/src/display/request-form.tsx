@@ -5,7 +5,7 @@ import { fieldIn } from '../api/problem.ts'
 import { ProblemNote } from './notices.tsx'
 
 export interface RequestField {
-  /** As the request names it. */
+  /** The name of the field in the request. */
   readonly name: string
   readonly label: string
   readonly description?: string
@@ -18,13 +18,13 @@ export interface RequestField {
 interface RequestFormProps {
   readonly fields: readonly RequestField[]
   readonly action: string
-  /** Receives what was typed, by field; a field that is not required may be empty. */
+  /** Receives the input by field; an optional field may be empty. */
   readonly run: (values: Readonly<Record<string, string>>) => Promise<unknown>
-  /** Said after the request; undefined: what is shown changes by itself. */
+  /** The message after the request; undefined: the shown data changes by itself. */
   readonly done?: string
 }
 
-/** A few fields of one request; what the server refuses is said at its field. */
+/** A few fields of one request; a refusal is shown at its field. */
 export function RequestForm({ fields, action, run, done }: RequestFormProps) {
   const mutation = useMutation({
     mutationFn: (form: HTMLFormElement) => run(textsIn(form)),

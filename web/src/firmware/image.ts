@@ -11,7 +11,7 @@ export function sizeText(bytes: number): string {
   return `${power === 0 ? value : value.toFixed(1)} ${units[power] ?? ''}`
 }
 
-/** What an image is for, one line for each version of a model and for each package. */
+/** Returns the uses of an image, one line for each version of a model and for each package. */
 export function usesOf({ versions, packages }: Image): readonly string[] {
   return [
     ...versions.map(({ model, version, tag, channel }) => withMarks(`${model} ${version}`, [tag, channel])),

@@ -17,7 +17,7 @@ export interface Size {
 
 export type Segment = readonly [Point, Point]
 
-/** What is drawn on where a plan has neither a picture nor a size. */
+/** The size of the drawing area if a plan has neither a picture nor a size. */
 const BLANK: Size = { width: 1200, height: 800 }
 
 /** A new point so near to a node, as a share of the width, is that node: lines are joined there. */
@@ -27,7 +27,7 @@ export function sizeOf({ width, height }: Pick<SiteMap, 'width' | 'height'>): Si
   return width !== undefined && height !== undefined && width > 0 && height > 0 ? { width, height } : BLANK
 }
 
-/** Returns the address of the picture on the server that the page is from, by whatever name that is known. */
+/** Returns the address of the picture on the server of the page, whatever host name the server was reached by. */
 export function picturePath({ url }: Pick<SiteMap, 'url'>): string | undefined {
   return url === undefined ? undefined : new URL(url).pathname
 }

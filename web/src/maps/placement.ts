@@ -4,7 +4,7 @@ import type { Point } from './map.ts'
 export interface PlacedDevice {
   readonly stats: DeviceStats
   readonly at: Point
-  /** In degrees clockwise; null where nobody has set it. */
+  /** In degrees clockwise; null if it is not set. */
   readonly orientation: number | null
 }
 
@@ -12,11 +12,11 @@ export interface Placement {
   readonly placed: readonly PlacedDevice[]
   /** Devices on no plan of the site, and those of this plan that have no position yet. */
   readonly free: readonly DeviceStats[]
-  /** How many are on other plans. */
+  /** The number of devices on other plans. */
   readonly elsewhere: number
 }
 
-/** Tells which devices of a site are on a floor plan, and which could be put on it. */
+/** Returns the devices of a site that are on a floor plan, and those that could be put on it. */
 export function placementOn(mapId: string, devices: readonly DeviceStats[]): Placement {
   const placed: PlacedDevice[] = []
   const free: DeviceStats[] = []

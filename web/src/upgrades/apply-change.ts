@@ -1,6 +1,6 @@
 import { type Report, isRunning } from './upgrade.ts'
 
-/** What the stream tells of an upgrade: of all of it, or of its part at one site. */
+/** The stream's message about an upgrade: about the whole upgrade, or its part at one site. */
 export interface UpgradeChange {
   readonly upgrade_id: string
   readonly site_upgrade_id?: string
@@ -9,8 +9,8 @@ export interface UpgradeChange {
 }
 
 /**
- * Returns the report with what the message says. Its devices and times come with the next read, and so does the end of
- * an upgrade: it is shown with the devices as they ended.
+ * Returns the report with the content of the message. Its devices and times come with the next read, and so does the
+ * end of an upgrade, which is shown together with the final states of the devices.
  */
 export function applyChange(report: Report, { site_upgrade_id: siteUpgradeId, status, counts }: UpgradeChange): Report {
   const { upgraded, failed, skipped, cancelled, total } = counts
@@ -24,7 +24,7 @@ export function applyChange(report: Report, { site_upgrade_id: siteUpgradeId, st
   }
 }
 
-/** Only whole upgrades are `running`. */
+/** Only whole upgrades have the status `running`. */
 function runningOf(status: Report['status']): { readonly status?: Report['sites'][number]['status'] } {
   return isRunning(status) && status !== 'running' ? { status } : {}
 }

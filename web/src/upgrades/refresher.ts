@@ -1,11 +1,14 @@
-/** Reads again after changes. However many arrive, it reads them once, and then rests in proportion to what the read took. */
+/**
+ * Reads again after changes. However many arrive, it reads once, and then pauses in proportion to the duration of the
+ * read.
+ */
 export interface Refresher {
   request(): void
   stop(): void
 }
 
 interface RefresherParts {
-  /** @returns How long it took. */
+  /** @returns The duration in milliseconds. */
   readonly refresh: () => Promise<number>
   readonly schedule: (run: () => void, ms: number) => void
 }

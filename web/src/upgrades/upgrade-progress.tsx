@@ -1,7 +1,7 @@
 import { ShareBar } from '../display/share-bar.tsx'
 import { type Counts, targetStates } from './upgrade.ts'
 
-/** How far the devices of an upgrade are. */
+/** The progress of the devices of an upgrade. */
 export function UpgradeProgress({ counts }: { readonly counts: Counts }) {
   const order = [
     'upgraded',

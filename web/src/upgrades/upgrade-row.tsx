@@ -7,7 +7,7 @@ import { countsOf, holdOf } from './upgrade.ts'
 import { UpgradeProgress } from './upgrade-progress.tsx'
 import { isUpgradeRunning, upgradeQuery } from './use-upgrade.ts'
 
-/** An upgrade in a list. It reads its own record, because lists of the interface contain ids alone. */
+/** An upgrade in a list. It reads its own record, because lists of the interface contain only ids. */
 export function UpgradeRow({ orgId, upgradeId }: { readonly orgId: string; readonly upgradeId: string }) {
   const { api } = useServer()
   const upgrade = useQuery(upgradeQuery(api, orgId, upgradeId)).data

@@ -6,8 +6,8 @@ import { type Refresher, createRefresher } from './refresher.ts'
 import type { Report } from './upgrade.ts'
 
 /**
- * Keeps what a page shows of upgrades as the server has it. What a message says is shown at once; the rest is read again,
- * if the page shows it.
+ * Keeps the page's upgrades up to date with the server. The content of a message is shown immediately; the rest is read
+ * again, if the page shows it.
  * @param only The upgrade that the page shows; without it, all of the organization.
  */
 export function useLiveUpgrades(orgId: string, only?: string): void {
@@ -20,7 +20,7 @@ export function useLiveUpgrades(orgId: string, only?: string): void {
       const refresher = known ?? createRefresher({ refresh: () => readAgain(queries, orgId, upgradeId), schedule })
       refreshers.set(upgradeId, refresher)
       refresher.request()
-      // It may have just been created.
+      // The upgrade may have just been created.
       if (known === undefined) void queries.invalidateQueries({ queryKey: ['upgrades', orgId] })
     }
     const all = (): void => void readAgain(queries, orgId, only)
@@ -46,7 +46,7 @@ export function useLiveUpgrades(orgId: string, only?: string): void {
 
 const schedule = (run: () => void, ms: number): void => void setTimeout(run, ms)
 
-/** A tab that nobody sees reads when it is seen again. @returns How long it took. */
+/** A hidden tab reads when it is shown again. @returns The duration of the read in milliseconds. */
 async function readAgain(queries: QueryClient, orgId: string, upgradeId?: string): Promise<number> {
   const refetchType = document.hidden ? 'none' : 'active'
   const one = upgradeId === undefined ? [] : [upgradeId]

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { type Api, answerOf } from '../api/client.ts'
 import { type Upgrade, isRunning } from './upgrade.ts'
 
-/** The record of an upgrade. A page that shows it keeps it up to date by useLiveUpgrades(). */
+/** The record of an upgrade. A page that shows it updates it by useLiveUpgrades(). */
 export function upgradeQuery(api: Api, orgId: string, upgradeId: string) {
   return queryOptions({
     queryKey: ['upgrade', orgId, upgradeId],

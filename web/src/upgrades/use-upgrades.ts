@@ -2,7 +2,9 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { pageOf, useServer } from '../api/client.ts'
 import { useLiveUpgrades } from './use-live-upgrades.ts'
 
-/** The ids of the upgrades of an organization, the latest first, by pages of `limit`, with their records kept up to date. */
+/**
+ * The ids of the upgrades of an organization, the latest first, by pages of `limit`. Their records are kept up to date.
+ */
 export function useUpgrades(orgId: string, limit: number) {
   const { api } = useServer()
   useLiveUpgrades(orgId)

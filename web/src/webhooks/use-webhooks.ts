@@ -3,7 +3,7 @@ import { useServer } from '../api/client.ts'
 import { webhookCalls } from './webhook-calls.ts'
 import type { WebhookPlace } from './webhook.ts'
 
-/** No stream tells of deliveries. */
+/** The interval of polling, because the stream does not report deliveries. */
 export const REFRESH_MS = 5000
 
 export function useWebhookCalls(place: WebhookPlace) {

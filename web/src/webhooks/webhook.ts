@@ -6,7 +6,7 @@ export type Health = Schemas['WebhookHealth']
 export type Delivery = Schemas['WebhookDelivery']
 export type ParkedMessage = Schemas['WebhookParkedMessage']
 
-/** Where webhooks are: an organization, or one of its sites. */
+/** The place of webhooks: an organization, or one of its sites. */
 export interface WebhookPlace {
   readonly orgId: string
   readonly siteId?: string
@@ -35,7 +35,7 @@ export interface SiteSearch {
   readonly site?: string
 }
 
-/** Keeps what the page knows; an address that was typed by hand may contain anything. */
+/** Keeps the known parameters; an address that was typed by hand may contain anything. */
 export function parseSiteSearch({ site }: Readonly<Record<string, unknown>>): SiteSearch {
   return typeof site === 'string' && site !== '' ? { site } : {}
 }

@@ -13,7 +13,7 @@ import { SecondFactorPanel } from './second-factor-panel.tsx'
 import { SignInPanel } from './sign-in-panel.tsx'
 import { TokenPanel } from './token-panel.tsx'
 
-/** What belongs to a person, in whatever organization. */
+/** The account of a person, whatever the organization. */
 export function AccountPage() {
   const self = useSelf()
   if (self === undefined) return null
@@ -31,7 +31,7 @@ export function AccountPage() {
   )
 }
 
-/** Refreshes what pages know of the account after a change of it. */
+/** Refreshes the pages' data about the account after a change of it. */
 function useRefresh(): () => Promise<void> {
   const queries = useQueryClient()
   return () => queries.invalidateQueries({ queryKey: ['self'] })

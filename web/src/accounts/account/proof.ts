@@ -1,6 +1,6 @@
 import type { RequestField } from '../../display/request-form.tsx'
 
-/** What the server asks for some time after a sign-in, before it grants access anew. */
+/** The proof that the server requires some time after a sign-in, before it grants further access. */
 export const proofField: RequestField = {
   name: 'password',
   label: 'Your password',
@@ -9,7 +9,7 @@ export const proofField: RequestField = {
   autoComplete: 'current-password',
 }
 
-/** Leaves out what was not typed. */
+/** Leaves out fields that were not filled in. */
 export function withoutEmpty<Values extends Readonly<Record<string, string>>>(values: Values): Partial<Values> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')) as Partial<Values>
 }

@@ -17,7 +17,7 @@ const codeField: RequestField = {
   required: true,
 }
 
-/** What weakens the account needs it always. */
+/** Required for every change that weakens the account. */
 const passwordField: RequestField = {
   ...{ name: 'password', label: 'Your password', type: 'password', autoComplete: 'current-password' },
   required: true,
@@ -59,7 +59,7 @@ function Enrolment({ onCodes }: CodesProps) {
     queryKey: ['second factor secret'],
     async queryFn() {
       const answer = await answerOf(api.GET('/api/v1/self/two_factor/token'))
-      // It is a text where the picture was asked for.
+      // The answer is a text, although the request was for the picture.
       return typeof answer === 'string' ? answer : answer.two_factor_secret
     },
     // Another secret would replace the one that the app has read.

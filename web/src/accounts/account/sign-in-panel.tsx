@@ -48,7 +48,7 @@ export function SignInPanel({ self }: { readonly self: Self }) {
 
 const PREFIX = 'oauth_'
 
-/** A provider that is configured has a field of its own, which says whether it is linked. */
+/** A configured provider has its own field, which is true if it is linked. */
 function Providers({ self }: { readonly self: Self }) {
   const providers = Object.entries(self).flatMap(([name, linked]) =>
     name.startsWith(PREFIX) && typeof linked === 'boolean' ? [{ name: name.slice(PREFIX.length), linked }] : [],

@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { RequestForm } from '../../display/request-form.tsx'
 
-/** Asks for a mail whose link sets another password. The answer never tells whether the address has an account. */
+/** Requests a mail whose link sets another password. The answer never reveals whether the address has an account. */
 export function RecoverPage() {
   const { api } = useServer()
   useEffect(() => {

@@ -77,7 +77,7 @@ function PasswordForm({ onDone, onCode }: PasswordFormProps) {
   )
 }
 
-/** Where the identity provider of an organization knows the address, it signs the person in. */
+/** If the identity provider of an organization knows the address, it signs the person in. */
 function SsoForm({ given }: { readonly given: string | undefined }) {
   const { api } = useServer()
   const [isOpen, setOpen] = useState(false)

@@ -13,7 +13,7 @@ const route = getRouteApi('/signed-in/orgs/$orgId/audit')
 
 const SHOWN = 50
 
-/** Who changed what, with the values before and after. */
+/** Changes with their authors, and the values before and after. */
 export function LogPage() {
   const { orgId } = route.useParams()
   const search = route.useSearch()
@@ -65,7 +65,7 @@ function useLog(orgId: string, { message, admin, period = '7d' }: LogSearch) {
               duration: period,
               limit: SHOWN,
               page,
-              // Later pages continue the list that the first one began, whatever has happened since.
+              // Later pages continue the list of the first one, whatever has happened since.
               ...(end !== null && { end }),
               ...(message !== undefined && { message }),
               ...(admin !== undefined && { admin_name: admin }),

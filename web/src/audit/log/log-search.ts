@@ -1,13 +1,13 @@
 export const periods = ['1d', '7d', '30d'] as const
 
-/** Which entries of the audit log are shown, as in the address of the page. */
+/** The filter of the audit log, as in the address of the page. */
 export interface LogSearch {
   readonly message?: string
   readonly admin?: string
   readonly period?: (typeof periods)[number]
 }
 
-/** Keeps what the page knows; an address that was typed by hand may contain anything. */
+/** Keeps the known parameters; an address that was typed by hand may contain anything. */
 export function parseLogSearch(search: Readonly<Record<string, unknown>>): LogSearch {
   const texts = (['message', 'admin'] as const).flatMap((name) => {
     const value = search[name]

@@ -10,7 +10,7 @@ import { UpgradePanel } from './upgrade-panel.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/')
 
-/** How the organization stands. */
+/** The state of the organization. */
 export function OverviewPage() {
   const { orgId } = route.useParams()
   const name = useSelf()?.privileges.find(({ org_id }) => org_id === orgId)?.org_name

@@ -14,7 +14,7 @@ import { SiteUpgradePanel } from './site-upgrade-panel.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/sites/$siteId')
 
-/** How a site stands. */
+/** The state of a site. */
 export function SitePage() {
   const { orgId, siteId } = route.useParams()
   const sites = useSites(orgId).data

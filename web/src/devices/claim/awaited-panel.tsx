@@ -7,7 +7,7 @@ import { StateMark } from '../../display/state-mark.tsx'
 import { macText } from '../device.ts'
 import { useLiveDevices } from '../use-live-devices.ts'
 
-/** A device of no site is in no channel of the stream, so it is asked for. */
+/** A device without a site is in no channel of the stream, so it is polled. */
 const ASK_AGAIN_MS = 5000
 
 interface AwaitedPanelProps {

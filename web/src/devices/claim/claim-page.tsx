@@ -13,7 +13,7 @@ import { ConnectPanel } from './connect-panel.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/claim')
 
-/** From a box on the desk to a device that is connected: claim, connect, wait. */
+/** Takes a device from the box to its first connection: claim, connect, wait. */
 export function ClaimPage() {
   const { orgId } = route.useParams()
   const macs = macsIn(route.useSearch().macs)

@@ -11,7 +11,7 @@ import { codesIn } from './claim-search.ts'
 interface ClaimPanelProps {
   readonly orgId: string
   readonly sites: readonly Site[]
-  /** Called with the MAC addresses of what belongs to the organization now. */
+  /** Called with the MAC addresses of the claimed hardware. */
   readonly onClaimed: (macs: readonly string[]) => void
 }
 
@@ -38,7 +38,7 @@ export function ClaimPanel({ orgId, sites, onClaimed }: ClaimPanelProps) {
       return result
     },
     onSuccess: (result) => {
-      // What was refused stays, to be corrected.
+      // The refused codes stay, to be corrected.
       setText(result.error.join('\n'))
       return queries.invalidateQueries({ queryKey: ['inventory item'] })
     },

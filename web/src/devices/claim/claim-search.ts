@@ -6,7 +6,7 @@ export interface ClaimSearch {
   readonly macs?: string
 }
 
-/** Keeps what the page knows; an address that was typed by hand may contain anything. */
+/** Keeps the known parameters; an address that was typed by hand may contain anything. */
 export function parseClaimSearch({ macs }: Readonly<Record<string, unknown>>): ClaimSearch {
   // The router reads a text of digits as a number.
   const kept = macsIn(typeof macs === 'string' || typeof macs === 'number' ? String(macs) : '')

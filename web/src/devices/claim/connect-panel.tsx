@@ -10,7 +10,7 @@ interface ConnectPanelProps {
   readonly mac: string | undefined
 }
 
-/** What makes devices come to this service, by the protocol that they speak. */
+/** Explains how devices connect to this service, by their protocol. */
 export function ConnectPanel({ orgId, mac }: ConnectPanelProps) {
   return (
     <Panel title="Connect">

@@ -10,7 +10,7 @@ import { SiteTime } from '../../display/time.tsx'
 
 type Command = Schemas['DeviceCommand']
 
-/** While a command is under way, its steps are read so often; the stream only says how it ended. */
+/** The interval at which the steps of a running command are read; the stream reports only its end. */
 const OPEN_MS = 1000
 const SHOWN = 10
 

@@ -12,7 +12,7 @@ interface DeviceFactsProps {
   readonly zone: string | undefined
 }
 
-/** What the device is and what it reported last; what it does not report has no line. */
+/** The facts and the last report of the device; missing values have no line. */
 export function DeviceFacts({ stats, report, zone }: DeviceFactsProps) {
   const facts: readonly (readonly [string, ReactNode])[] = [
     ['MAC', macText(stats.mac)],

@@ -2,7 +2,7 @@ import { Panel } from '../../display/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import type { Member, Port, Radio, Report } from '../report.ts'
 
-/** Radios, ports and members, as reported. A device without any has no such panel. */
+/** Radios, ports and members, as reported. A device that reports none has no panel. */
 export function DeviceHardware({ report: { radios, members, ports } }: { readonly report: Report }) {
   return (
     <>

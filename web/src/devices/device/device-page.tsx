@@ -65,7 +65,7 @@ export function DevicePage() {
   )
 }
 
-/** Reads the device, and keeps it as the stream says. */
+/** Reads the device, and updates it from the stream. */
 function useDevice(siteId: string, mac: string) {
   const { api } = useServer()
   const queries = useQueryClient()

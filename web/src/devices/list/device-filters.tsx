@@ -66,12 +66,12 @@ export function DeviceFilters({ orgId, search, sites }: DeviceFiltersProps) {
 function SearchField({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
   const [typed, setTyped] = useState(text)
   const [known, setKnown] = useState(text)
-  // The address has changed by other means, such as the browser's back button.
+  // The address was changed by other means, such as the browser's back button.
   if (known !== text) {
     setKnown(text)
     setTyped(text)
   }
-  // The function is another one at each rendering, which must not begin the pause anew.
+  // The function differs in each rendering, which must not restart the pause.
   const latest = useRef(onChange)
   useEffect(() => {
     latest.current = onChange

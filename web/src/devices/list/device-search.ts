@@ -1,4 +1,4 @@
-/** The filters of the device list, as they are in the address of the page. */
+/** The filters of the device list, as in the address of the page. */
 export interface DeviceSearch {
   readonly text?: string
   readonly type?: string
@@ -15,7 +15,7 @@ export type DeviceSort = (typeof deviceSorts)[number]
 
 const texts = ['text', 'type', 'status', 'site', 'model', 'version'] as const
 
-/** Keeps what the list knows; an address that was typed by hand may contain anything. */
+/** Keeps the known parameters; an address that was typed by hand may contain anything. */
 export function parseDeviceSearch(search: Readonly<Record<string, unknown>>): DeviceSearch {
   const filters = texts.flatMap((name) => {
     const value = search[name]

@@ -23,7 +23,7 @@ interface UploadField {
   readonly choices?: readonly (string | undefined)[]
 }
 
-/** Fields of the query of an upload, by what is uploaded. */
+/** Fields of the query of an upload, by the kind of the upload. */
 const fields: Readonly<Record<'models' | 'package', readonly UploadField[]>> = {
   models: [
     { name: 'version', label: 'Version' },
@@ -44,7 +44,7 @@ const checks: readonly UploadField[] = [
   { name: 'signature', label: 'Signature', description: 'Ed25519, in base64' },
 ]
 
-/** Uploads an image, shows how far it is, and then what was stored. */
+/** Uploads an image, shows the progress, and then the stored image. */
 export function UploadPanel({ orgId }: { readonly orgId: string }) {
   const [kind, setKind] = useState<keyof typeof fields>('models')
   const models = useValues(orgId, 'model')

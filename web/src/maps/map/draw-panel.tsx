@@ -17,7 +17,7 @@ interface DrawPanelProps {
   readonly onEnd: () => void
 }
 
-/** Begins to draw on the plan, and stores what was drawn. */
+/** Starts a drawing on the plan, and stores it. */
 export function DrawPanel({ map, drawing, points, onBegin, onPoints, onEnd }: DrawPanelProps) {
   return (
     <Panel title="Drawing">
@@ -90,7 +90,7 @@ function DrawForm({ map, drawing, points, onBack, onEnd }: DrawFormProps) {
   )
 }
 
-/** What was drawn, with what removes it. */
+/** The drawings, with buttons to remove them. */
 function DrawnList({ map }: { readonly map: SiteMap }) {
   const change = useMapChange({ siteId: map.site_id, mapId: map.id })
   const geofences = map.geofences ?? []

@@ -8,7 +8,7 @@ export interface Drawing {
   readonly least: number
   /** Absent: no limit. */
   readonly most?: number
-  /** What is asked beside the points; absent: nothing. */
+  /** The question besides the points; absent: none. */
   readonly question?: string
   /** Returns the change of the map; null where the answer to the question can't be used. */
   readonly changeOf: (map: SiteMap, points: readonly Point[], answer: string) => MapChange | null

@@ -3,11 +3,11 @@ import { type Point, type Segment, type SiteMap, type Size, cornersOf, segmentsO
 interface PlanDrawingProps {
   readonly map: SiteMap
   readonly size: Size
-  /** What is being drawn. */
+  /** The points of the current drawing. */
   readonly points: readonly Point[]
 }
 
-/** What is drawn on a plan: walls, ways, geofences, and the points that are being marked. */
+/** The drawings on a plan: walls, ways, geofences, and the points that are being marked. */
 export function PlanDrawing({ map, size: { width, height }, points }: PlanDrawingProps) {
   return (
     <svg className="plan-drawing" viewBox={`0 0 ${width} ${height}`} aria-hidden="true">

@@ -14,11 +14,11 @@ interface PlanViewProps {
   readonly chosen: string | null
   readonly onChoose: (mac: string) => void
   readonly points: readonly Point[]
-  /** Called with points that people mark; null while none are asked for. */
+  /** Called with points that people mark; null while no points are expected. */
   readonly onPoint: ((at: Point) => void) | null
 }
 
-/** The plan with its picture, what is drawn on it, and its devices. */
+/** The plan with its picture, the drawings on it, and its devices. */
 export function PlanView({ map, devices, mayWrite, chosen, onChoose, points, onPoint }: PlanViewProps) {
   const [zoom, setZoom] = useState(0)
   const size = sizeOf(map)

@@ -29,7 +29,7 @@ export function stepFrom(from: Point, { key, shiftKey }: KeyboardEvent, size: Si
   return withinSize({ x: from.x + direction[0] * step, y: from.y + direction[1] * step }, size)
 }
 
-/** Where an element on the plan is. */
+/** Returns the position of an element on the plan. */
 export function styleAt({ x, y }: Point, { width, height }: Size): { readonly left: string; readonly top: string } {
   return { left: `${(100 * x) / width}%`, top: `${(100 * y) / height}%` }
 }

@@ -8,7 +8,7 @@ import { type PlacedDevice, placementOn } from '../placement.ts'
 
 /** A plan shows devices among the first so many of its site. */
 const MAX_DEVICES = 1000
-/** Somebody else may be placing devices, too. */
+/** Other people may be placing devices at the same time. */
 const READ_AGAIN_MS = 15_000
 
 interface MapId {
@@ -16,7 +16,7 @@ interface MapId {
   readonly mapId: string
 }
 
-/** The devices of a site by their places, with their present states, and what changes where they are. */
+/** The devices of a site by their places, with their current states, and the functions that move them. */
 export function useSiteDevices({ siteId, mapId }: MapId) {
   const { api } = useServer()
   const queries = useQueryClient()
@@ -53,7 +53,7 @@ export function useSiteDevices({ siteId, mapId }: MapId) {
     ...others,
     placed: placed.map(({ stats, at, orientation }): PlacedDevice => {
       const { status, ...report } = live.get(stats.mac) ?? stats
-      // Places are read, not heard: the stream tells of them only with the next report of the device.
+      // Places are polled: the stream sends them only with the next report of the device.
       return {
         stats: { ...stats, status, fwupdate: report['fwupdate'] },
         at: moving.get(stats.mac) ?? at,

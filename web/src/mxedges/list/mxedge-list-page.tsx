@@ -14,7 +14,7 @@ const route = getRouteApi('/signed-in/orgs/$orgId/edges')
 
 const SHOWN = 50
 
-/** The edge appliances of the organization with what runs on them, live. */
+/** The edge appliances of the organization and their services, live. */
 export function MxedgeListPage() {
   const { orgId } = route.useParams()
   const mxedges = useMxedges(orgId)

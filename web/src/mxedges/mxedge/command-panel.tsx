@@ -7,7 +7,7 @@ import { QueryView } from '../../display/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTime } from '../../display/time.tsx'
 
-/** While a command is under way, its steps are read so often; the stream only says how it ended. */
+/** The interval at which the steps of a running command are read; the stream reports only its end. */
 const OPEN_MS = 1000
 const SHOWN = 10
 

@@ -19,7 +19,7 @@ import { ServicePanel } from './service-panel.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/edges/$mxedgeId')
 
-/** An edge appliance: what it reports, its services, and how another box takes its place. */
+/** An edge appliance: its report, its services, and its replacement. */
 export function MxedgePage() {
   const { orgId, mxedgeId } = route.useParams()
   const query = useStats(orgId, mxedgeId)

@@ -4,7 +4,7 @@ import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { Panel } from '../../display/panel.tsx'
 import type { MxedgeStats } from '../mxedge.ts'
 
-/** How another box takes the place of the appliance: the present one goes, and the agent of the new one gets its code. */
+/** Replaces the appliance: the present one is unregistered, and the agent of the new one gets its code. */
 export function ReplacePanel({ orgId, stats }: { readonly orgId: string; readonly stats: MxedgeStats }) {
   const { api } = useServer()
   const queries = useQueryClient()

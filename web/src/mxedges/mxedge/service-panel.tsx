@@ -13,7 +13,7 @@ interface ServicePanelProps {
   readonly mayControl: boolean
 }
 
-/** The services that are installed, with what may be done with them. */
+/** The installed services, with their actions. */
 export function ServicePanel({ orgId, stats, mayControl }: ServicePanelProps) {
   const services = servicesOf(stats)
   const canAnswer = stats.status === 'connected'

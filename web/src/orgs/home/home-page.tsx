@@ -6,7 +6,7 @@ import { useSelf } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
 import { PageTitle } from '../../display/page-title.tsx'
 
-/** For those who belong to no organization, or to several. */
+/** The page for people in no organization, or in several. */
 export function HomePage() {
   const self = useSelf()
   const orgs = new Map(self?.privileges.map(({ org_id, org_name }) => [org_id, org_name]))

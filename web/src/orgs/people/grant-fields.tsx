@@ -8,7 +8,7 @@ interface GrantFieldsProps {
   readonly onChange: (grant: Grant) => void
 }
 
-/** What somebody may do, and where. */
+/** The fields of a person's role and its place. */
 export function GrantFields({ orgId, grant, onChange }: GrantFieldsProps) {
   const sites = useSites(orgId).data
   return (

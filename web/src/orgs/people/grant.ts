@@ -13,7 +13,7 @@ export const roleWords: Readonly<Record<Role, { readonly label: string; readonly
   installer: { label: 'Installer', text: 'claims, places and names devices that are being mounted' },
 }
 
-/** What a person is granted: a role, in the organization or at one site. */
+/** A person's privilege: a role, in the organization or at one site. */
 export interface Grant {
   readonly role: Role
   /** Empty: the whole organization. */
@@ -35,7 +35,7 @@ export function grantOf(privileges: readonly Privilege[]): Grant {
   return first === undefined ? firstGrant : { role: first.role, siteId: first.site_id ?? '' }
 }
 
-/** Returns what somebody may do, such as "Observer of Berlin". */
+/** Returns the text of a privilege, such as "Observer of Berlin". */
 export function privilegeText(
   { role, scope, site_id: siteId, sitegroup_ids: groups = [] }: Privilege,
   sites: ReadonlyMap<string, Site> | undefined,

@@ -17,7 +17,7 @@ interface InvitePanelProps {
   readonly mayChange: boolean
 }
 
-/** Invitations that nobody has accepted yet. */
+/** Invitations that are not accepted yet. */
 export function InvitePanel({ orgId, mayChange }: InvitePanelProps) {
   const { api } = useServer()
   const queries = useQueryClient()

@@ -18,7 +18,7 @@ const route = getRouteApi('/signed-in/orgs/$orgId/people')
 
 type Admin = Schemas['Admin']
 
-/** Who may do what in the organization. */
+/** The people in the organization and their privileges. */
 export function PeoplePage() {
   const { orgId } = route.useParams()
   const { api } = useServer()
@@ -75,7 +75,7 @@ function AdminLine({ orgId, admin, mayChange }: AdminLineProps) {
   )
 }
 
-/** Nobody changes what they may do themselves, so that no organization loses its last admin by a slip. */
+/** People can't change their own privileges, so that no organization loses its last admin by mistake. */
 function AdminActions({ orgId, admin }: Omit<AdminLineProps, 'mayChange'>) {
   const { api } = useServer()
   const queries = useQueryClient()

@@ -11,11 +11,11 @@ export interface SettingField {
   readonly label: string
   readonly description?: string
   readonly kind: Kind
-  /** What an empty number is; absent: the key is taken away. */
+  /** The value of an empty number; absent: the key is removed. */
   readonly empty?: 0 | null
 }
 
-/** The settings that have an effect, by what they are about. */
+/** The settings that have an effect, by topic. */
 export const settingGroups: readonly { readonly title: string; readonly fields: readonly SettingField[] }[] = [
   {
     title: 'Upgrades and outages',
@@ -81,12 +81,12 @@ export const settingGroups: readonly { readonly title: string; readonly fields: 
   },
 ]
 
-/** What the form contains, by the name of the field; a switch is `true` or empty. */
+/** The content of the form, by the name of the field; a switch is `true` or empty. */
 export type SettingTexts = Readonly<Record<string, string>>
 
 export const nameOf = ({ path }: SettingField): string => path.join('.')
 
-/** Returns what the form begins with. */
+/** Returns the initial content of the form. */
 export function textsOf(setting: Setting): SettingTexts {
   const fields = settingGroups.flatMap((group) => group.fields)
   return Object.fromEntries(fields.map((field) => [nameOf(field), textOf(field.kind, valueAt(setting, field.path))]))
@@ -132,7 +132,7 @@ function withField(group: unknown, name: string, value: unknown): Readonly<Recor
 
 function valueOf({ kind, empty = null }: SettingField, text: string): unknown {
   if (kind === 'switch') return text === 'true'
-  // What is no number is sent as it is, and the server says so.
+  // Input that is not a number is sent unchanged, and the server refuses it.
   if (kind === 'number') return text.trim() === '' ? empty : Number.isNaN(Number(text)) ? text : Number(text)
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   return lines.length === 0 ? null : lines.map(windowOf)

@@ -14,7 +14,7 @@ import { type Setting, type SettingField, changeOf, nameOf, settingGroups, texts
 
 const route = getRouteApi('/signed-in/orgs/$orgId/settings')
 
-/** The name of the organization, and what holds for all of its sites and people. */
+/** The name of the organization, and the settings for all of its sites and people. */
 export function SettingsPage() {
   const { orgId } = route.useParams()
   const { api } = useServer()

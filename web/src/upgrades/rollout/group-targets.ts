@@ -30,7 +30,7 @@ export function groupTargets(targets: readonly Target[]): readonly TargetGroup[]
 
 const rank = new Map(targetStatuses.map((status, index) => [status, index]))
 
-/** Returns the devices that were asked for, in the order of their groups. */
+/** Returns the selected devices, in the order of their groups. */
 export function selectTargets(targets: readonly Target[], { state, cause }: TargetSearch): readonly Target[] {
   return targets
     .filter(

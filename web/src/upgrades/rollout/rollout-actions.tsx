@@ -27,7 +27,7 @@ interface Offer {
   readonly run: () => Promise<unknown>
 }
 
-/** What may be done with the upgrade now; each button states its effect. */
+/** The possible actions on the upgrade; each button states its effect. */
 export function RolloutActions({ place, report, hold, counts: upgrade, onDone }: RolloutActionsProps) {
   const { api } = useServer()
   const [note, setNote] = useState('')

@@ -11,7 +11,7 @@ interface SitePanelProps {
   readonly sites: ReadonlyMap<string, Site> | undefined
 }
 
-/** How far each site is, with its start in its own time. */
+/** The progress of each site, with its start in its own time zone. */
 export function SitePanel({ report, upgrade, sites }: SitePanelProps) {
   const starts = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.start_time]))
   return (

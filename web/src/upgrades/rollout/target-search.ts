@@ -1,6 +1,6 @@
 import { type TargetStatus, targetStatuses } from '../upgrade.ts'
 
-/** Which devices of an upgrade are shown, as in the address of the page. */
+/** The filter of the devices of an upgrade, as in the address of the page. */
 export interface TargetSearch {
   readonly state?: TargetStatus
   readonly cause?: string

@@ -4,7 +4,7 @@ import type { Report } from '../upgrade.ts'
 
 type Decision = Report['decisions'][number]
 
-/** What people and the engine decided, the latest first. */
+/** The decisions of people and of the engine, the latest first. */
 export function TimelinePanel({ report: { decisions } }: { readonly report: Report }) {
   return (
     <Panel title="Timeline" aside={decisions.length}>

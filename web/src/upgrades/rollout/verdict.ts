@@ -24,10 +24,10 @@ export function openPhaseOf({ phases }: Pick<Report, 'phases'>): number | null {
   return phases.findLast(({ opened_at: openedAt }) => openedAt !== undefined)?.phase ?? null
 }
 
-/** What a person may ask of an upgrade as it stands. */
+/** The actions of a person on an upgrade. */
 export type Action = 'pause' | 'resume' | 'approve' | 'cancel' | 'retry'
 
-/** Returns what makes sense now; the server refuses the rest. */
+/** Returns the actions that make sense now; the server refuses the others. */
 export function actionsOf({ report, hold }: Pick<State, 'report' | 'hold'>): readonly Action[] {
   if (!isRunning(report.status)) return report.failed > 0 ? ['retry'] : []
   if (hold === null) return ['pause', 'cancel']

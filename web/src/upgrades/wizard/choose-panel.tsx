@@ -13,7 +13,7 @@ interface ChoosePanelProps extends WizardFieldsProps {
   readonly sites: ReadonlyMap<string, Site> | undefined
 }
 
-/** Which devices are upgraded, to which version, and when. */
+/** The selection of devices, their version, and the time. */
 export function ChoosePanel({ orgId, sites, draft, errorOf, onChange }: ChoosePanelProps) {
   const { version, type, start = '' } = settle(draft)
   const catalog = useCatalog(orgId, type)

@@ -7,12 +7,12 @@ export const strategies = ['canary', 'serial', 'rrm', 'big_bang'] as const
 export type Strategy = (typeof strategies)[number]
 
 const gates = ['first', 'each'] as const
-/** After which phases a person must approve. */
+/** The phases after which a person must approve. */
 export type Gate = (typeof gates)[number]
 
 const orders = ['fringe_to_center', 'center_to_fringe'] as const
 
-/** An upgrade that is being described, as it is in the address of the page. */
+/** The draft of an upgrade, as in the address of the page. */
 export interface Draft {
   /** Absent: all of them. */
   readonly sites?: readonly string[]
@@ -23,7 +23,7 @@ export interface Draft {
   /** A time on the clocks of each site; absent: now. */
   readonly start?: string
   readonly strategy?: Strategy
-  /** Cumulative percentages as a person types them, such as "1, 10, 50, 100". */
+  /** Cumulative percentages as typed, such as "1, 10, 50, 100". */
   readonly phases?: string
   readonly gate?: Gate
   readonly failures?: string
@@ -32,7 +32,7 @@ export interface Draft {
   readonly order?: (typeof orders)[number]
 }
 
-/** What the fields contain before anybody changes them. */
+/** The initial content of the fields. */
 export const defaults = {
   version: 'latest',
   strategy: 'canary',
@@ -52,7 +52,7 @@ export function settle(draft: Draft): SettledDraft {
 
 const texts = ['version', 'start', 'phases', 'failures', 'first', 'most'] as const
 
-/** Keeps what a draft knows; an address that was typed by hand may contain anything. */
+/** Keeps the known fields of a draft; an address that was typed by hand may contain anything. */
 export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
   const given = texts.flatMap((name) => {
     const value = search[name]
@@ -74,7 +74,7 @@ export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
   return Object.fromEntries<unknown>([...given, ...lists, ...chosen])
 }
 
-/** Returns the numbers of a list such as "1, 10, 100"; NaN stands for what is none. */
+/** Returns the numbers of a list such as "1, 10, 100"; NaN for an item that is not a number. */
 export function numbersIn(text: string): readonly number[] {
   return text
     .split(/[\s,;]+/)
@@ -82,7 +82,10 @@ export function numbersIn(text: string): readonly number[] {
     .map(Number)
 }
 
-/** Returns the request of a draft. What is no number becomes null, which the server refuses by the name of the field. */
+/**
+ * Returns the request of a draft. An item that is not a number becomes null, which the server refuses by the name of
+ * the field.
+ */
 export function requestOf(draft: Draft): UpgradeRequest {
   const settled = settle(draft)
   const { sites, type, models, start, strategy, version } = settled

@@ -7,7 +7,7 @@ export interface PhaseShape {
   readonly isGated: boolean
 }
 
-/** More would be too narrow to tell apart. */
+/** More would be too narrow to distinguish. */
 const MAX_SHAPES = 24
 /** Any number of devices, one after the other. */
 const SERIAL_SHAPES = 12

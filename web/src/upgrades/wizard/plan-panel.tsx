@@ -17,7 +17,7 @@ interface PlanPanelProps {
   readonly sites: Sites
 }
 
-/** What would happen: the phases with their sites and times, what is left out and why, and the end. */
+/** The plan: the phases with their sites and times, the devices that are left out and why, and the end. */
 export function PlanPanel({ plan, sites }: PlanPanelProps) {
   return (
     <Panel title="3. Plan" aside={<PlanEnd plan={plan} />}>

@@ -20,7 +20,7 @@ export interface PlanChanges {
   readonly total: number
 }
 
-/** Returns what has changed since the plan was made, from the body of the 409; null for anything else. */
+/** Returns the changes since the plan was made, from the body of the 409; null for any other body. */
 export function changesIn(body: unknown): PlanChanges | null {
   if (typeof body !== 'object' || body === null || !('differences' in body) || !('total' in body)) return null
   const { differences, total } = body

@@ -3,12 +3,12 @@ import { Panel } from '../../display/panel.tsx'
 import { type Draft, type Gate, type Strategy, settle, strategies } from './draft.ts'
 import { PhaseDrawing } from './phase-drawing.tsx'
 
-/** What changes in a draft; undefined takes a field away. */
+/** A change of a draft; undefined removes a field. */
 export type DraftChange = { readonly [Name in keyof Draft]?: Draft[Name] | undefined }
 
 export interface WizardFieldsProps {
   readonly draft: Draft
-  /** Returns what the server says of one of the fields of the request; null if it says nothing. */
+  /** Returns the server's message about one of the fields of the request; null if there is none. */
   readonly errorOf: (...fields: readonly string[]) => string | null
   readonly onChange: (change: DraftChange) => void
 }
@@ -26,7 +26,7 @@ const words: Readonly<Record<Strategy, { readonly label: string; readonly text: 
   big_bang: { label: 'Big bang', text: 'All devices at once. No failure stops it.' },
 }
 
-/** How the upgrade proceeds, with a drawing of it. */
+/** The strategy of the upgrade, with a drawing of it. */
 export function StrategyPanel({ draft, errorOf, onChange }: WizardFieldsProps) {
   const { strategy } = settle(draft)
   return (

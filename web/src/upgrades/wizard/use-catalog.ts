@@ -3,7 +3,7 @@ import { answerOf, useServer } from '../../api/client.ts'
 import { type DeviceType, deviceTypes } from '../../devices/device.ts'
 import type { Choice } from '../../display/choice-list.tsx'
 
-/** Names that stand for a version of each model. */
+/** Names that select a version of each model. */
 const channels: readonly Choice[] = [
   { value: 'latest', label: 'Latest of each model' },
   { value: 'stable', label: 'Latest of the stable channel' },

@@ -27,14 +27,14 @@ export function usePlan(orgId: string, draft: Draft) {
     },
     onSuccess: (upgradeId) => navigate({ to: '/orgs/$orgId/upgrades/$upgradeId', params: { orgId, upgradeId } }),
     onError(error) {
-      // The fleet has changed: the plan is made anew, beside what has changed.
+      // The fleet has changed: a new plan is made and shown with the changes.
       if (error instanceof Problem && error.status === 409) preview.mutate(request)
     },
   })
   const isCurrent = JSON.stringify(preview.variables) === JSON.stringify(request)
   return {
     plan: isCurrent ? preview.data : undefined,
-    /** What the server has refused, as long as nothing has been changed since. */
+    /** The server's refusal, until the draft changes. */
     problem: isCurrent ? preview.error : null,
     changes: start.error instanceof Problem ? changesIn(start.error.body) : null,
     isPlanning: preview.isPending,

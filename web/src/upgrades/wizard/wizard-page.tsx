@@ -16,7 +16,7 @@ import { usePlan } from './use-plan.ts'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/upgrades/new')
 
-/** The fields of the request that the page has a place for; what the server says of others is shown above the buttons. */
+/** True for fields of the request that the page shows; messages about others appear above the buttons. */
 function hasField(draft: Draft, field: string | null): boolean {
   return field !== null && (field === 'version' || field === 'site_ids' || Object.hasOwn(requestOf(draft), field))
 }

@@ -3,13 +3,13 @@ import { useTopics } from '../use-webhooks.ts'
 
 interface TopicListProps {
   readonly chosen: readonly string[]
-  /** Webhooks of sites have no topics of the organization alone. */
+  /** Webhooks of sites have no topics that only organizations have. */
   readonly ofSite: boolean
   readonly error: string | null
   readonly onChange: (chosen: readonly string[]) => void
 }
 
-/** The topics to subscribe to; those of which nothing is sent yet come last, and say so. */
+/** The topics to subscribe to; topics without any messages yet come last, with a note. */
 export function TopicList({ chosen, ofSite, error, onChange }: TopicListProps) {
   const errorId = useId()
   const topics = (useTopics().data ?? []).filter(({ for_org: forOrg }) => !ofSite || !forOrg)

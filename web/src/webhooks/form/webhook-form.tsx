@@ -9,7 +9,7 @@ import { TopicList } from './topic-list.tsx'
 import { type WebhookField, type WebhookValues, bodyOf, fieldsOf, webhookTypes } from './webhook-values.ts'
 
 interface WebhookFormProps {
-  /** What the webhook is before. */
+  /** The webhook before the change. */
   readonly before: WebhookValues
   /** Secrets that exist stay where none is typed. */
   readonly isNew: boolean
@@ -18,7 +18,7 @@ interface WebhookFormProps {
   readonly save: (body: WebhookBody) => Promise<unknown>
 }
 
-/** The fields of a webhook; what the server refuses is said at its field. */
+/** The fields of a webhook; a refusal is shown at its field. */
 export function WebhookForm({ before, isNew, ofSite, action, save }: WebhookFormProps) {
   const [values, setValues] = useState(before)
   const mutation = useMutation({ mutationFn: () => save(bodyOf(values, before)) })

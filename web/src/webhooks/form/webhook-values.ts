@@ -10,7 +10,7 @@ export const webhookTypes = [
   { value: 'pull', label: 'None: it fetches them' },
 ] as const
 
-/** How a field is typed in, and what its text becomes in the request. */
+/** The kind of input of a field, and of its value in the request. */
 type Kind = 'text' | 'secret' | 'lines' | 'headers' | 'list' | 'switch'
 
 export interface WebhookField {
@@ -71,7 +71,7 @@ export const webhookFields: readonly WebhookField[] = [
   { name: 'enabled', label: 'Enabled', kind: 'switch' },
 ]
 
-/** What the form contains. A switch is `true` or empty. */
+/** The content of the form. A switch is `true` or empty. */
 export interface WebhookValues {
   readonly type: string
   readonly topics: readonly string[]
@@ -85,7 +85,7 @@ export const emptyValues: WebhookValues = {
   texts: { verify_cert: 'true', enabled: 'true' },
 }
 
-/** Returns what the form begins with; secrets are never filled in. */
+/** Returns the initial content of the form; secrets are never filled in. */
 export function valuesOf(webhook: Webhook): WebhookValues {
   const texts = webhookFields.map(({ name, kind }) => [name, textOf(webhook, name, kind)] as const)
   return { type: webhook.type, topics: webhook.topics, texts: Object.fromEntries(texts) }
@@ -107,7 +107,7 @@ export function fieldsOf(type: string): readonly WebhookField[] {
   return webhookFields.filter(({ types }) => types === undefined || types.includes(type))
 }
 
-/** Returns the fields of a request that differ from what there is: a secret that was not typed stays. */
+/** Returns the changed fields of a request: an empty secret leaves the stored one unchanged. */
 export function bodyOf(values: WebhookValues, before: WebhookValues): WebhookBody {
   const changed = fieldsOf(values.type).flatMap(({ name, kind }) => {
     const text = values.texts[name] ?? ''
@@ -125,7 +125,7 @@ function fieldOf(kind: Kind, text: string): unknown {
   if (kind === 'list') return text.split(/\s+/).filter((part) => part !== '')
   if (kind !== 'headers') return text
   const lines = text.split('\n').filter((line) => line.trim() !== '')
-  // A line without a colon becomes a header without a value, of which the server says what is wrong.
+  // A line without a colon becomes a header without a value, which the server refuses with the reason.
   return Object.fromEntries(lines.map((line) => [headerName(line), line.slice(headerName(line).length + 1).trim()]))
 }
 

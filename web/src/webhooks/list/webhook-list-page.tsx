@@ -90,7 +90,7 @@ function NewLink({ orgId, search }: { readonly orgId: string; readonly search: S
   )
 }
 
-/** Webhooks of a site get only what happens there. */
+/** Webhooks of a site get only events of this site. */
 function PlaceChoice({ orgId, search }: { readonly orgId: string; readonly search: SiteSearch }) {
   const navigate = useNavigate({ from: '/orgs/$orgId/webhooks' })
   const sites = useSites(orgId).data

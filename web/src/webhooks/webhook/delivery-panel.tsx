@@ -20,7 +20,7 @@ interface DeliveryPanelProps {
   readonly mayWrite: boolean
 }
 
-/** The last attempts, with what was sent and what was answered. */
+/** The last attempts, with requests and answers. */
 export function DeliveryPanel({ place, id, topics, search, mayWrite }: DeliveryPanelProps) {
   const calls = useWebhookCalls(place)
   const query = useQuery({
@@ -167,7 +167,7 @@ function headersText(headers: string): string {
     .join('\n')
 }
 
-/** A receiver may answer with anything, and what it answers is cut at a limit. */
+/** The body of an answer may contain anything, and is truncated at a limit. */
 function indented(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2)

@@ -1,6 +1,6 @@
 export const deliveryPeriods = ['1h', '1d', '7d'] as const
 
-/** Which deliveries of which webhook are shown, as in the address of the page. */
+/** The filter of a webhook's deliveries, as in the address of the page. */
 export interface DeliverySearch {
   /** Absent: the webhook is one of the organization. */
   readonly site?: string
@@ -9,7 +9,7 @@ export interface DeliverySearch {
   readonly period?: (typeof deliveryPeriods)[number]
 }
 
-/** Keeps what the page knows; an address that was typed by hand may contain anything. */
+/** Keeps the known parameters; an address that was typed by hand may contain anything. */
 export function parseDeliverySearch(search: Readonly<Record<string, unknown>>): DeliverySearch {
   const texts = (['site', 'topic'] as const).flatMap((name) => {
     const value = search[name]

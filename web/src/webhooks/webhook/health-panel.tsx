@@ -2,7 +2,7 @@ import { Panel } from '../../display/panel.tsx'
 import { Ago } from '../../display/time.tsx'
 import type { Health } from '../webhook.ts'
 
-/** What waits, what was given up, and how the last hour was. */
+/** Waiting and abandoned messages, and the deliveries of the last hour. */
 export function HealthPanel({ health }: { readonly health: Health }) {
   const { pending, oldest_pending: oldest, parked, overflowed, breaker, last_hour: hour } = health
   return (

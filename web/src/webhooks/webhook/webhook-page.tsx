@@ -26,7 +26,7 @@ import { ParkedPanel } from './parked-panel.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/webhooks/$webhookId')
 
-/** How a webhook is doing, what it was sent, and what it answered. */
+/** The health of a webhook, its requests, and their answers. */
 export function WebhookPage() {
   const { orgId, webhookId } = route.useParams()
   const search = route.useSearch()
