@@ -6,7 +6,9 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from 'vite'
 
-/** What a browser loads before the first page can be used: the shared scripts and those of the largest page. */
+/**
+ * The scripts that a browser loads before the first page is usable: the shared scripts and those of the largest page.
+ */
 const MAX_SCRIPT_BYTES = 200_000
 
 const folder = resolve(process.argv[2] ?? 'dist/console')
@@ -24,7 +26,7 @@ process.env['NODE_ENV'] = 'production'
 await build({
   root,
   configFile: false,
-  // It would be a plain file beside those with hashes.
+  // It would be an unhashed file among hashed ones.
   publicDir: false,
   logLevel: 'warn',
   build: {
@@ -32,7 +34,7 @@ await build({
     emptyOutDir: false,
     manifest: 'manifest.json',
     target: 'es2023',
-    // Everything comes by its address; the policy of the page forbids what is embedded.
+    // Every file is loaded by its address; the policy of the page forbids embedded ones.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

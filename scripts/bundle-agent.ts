@@ -1,7 +1,7 @@
 import { type Plugin, build } from 'rolldown'
 import { version } from '../src/platform/version.ts'
 
-/** The file stands alone, so it can't read the version from package.json. */
+/** The file is self-contained, so it can't read the version from package.json. */
 const ownVersion: Plugin = {
   name: 'own-version',
   load: (id) => (id.endsWith('/src/platform/version.ts') ? `export const version = ${JSON.stringify(version)}` : null),
@@ -12,7 +12,7 @@ export async function bundleAgent(input: string, file: string): Promise<void> {
   await build({
     input,
     platform: 'node',
-    // These speed up WebSockets where they are installed.
+    // These speed up WebSockets if they are installed.
     external: ['bufferutil', 'utf-8-validate'],
     plugins: [ownVersion],
     output: { file, format: 'esm', banner: '#!/usr/bin/env node', codeSplitting: false },

@@ -54,7 +54,7 @@ function ignoresSites({ params, body }) {
 const ORG_SCOPE = /: (?:InOrg|OrgScope|SitesScope|SiteScope|PlaceScope|TokenOwner)\b/
 const PERSON_SCOPE = /: (?:AdminScope|TokenOwner)\b/
 
-/** What is wrong with a function of a store of `accounts`; undefined if nothing is. */
+/** Returns the fault of a function of a store of `accounts`; undefined if it has none. */
 function scopeFault({ doc, isExported, params }) {
   if (!isExported || !/: (?:Db|Reader|Tx)\b/.test(params)) return undefined
   if (/\borgId: string\b/.test(params)) return 'takes the id of an organization instead of a scope'

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Besides web/: what the build is made with. */
+/** The inputs of the build besides web/. */
 const INPUTS = ['package-lock.json', 'scripts/build-console.ts', 'scripts/console.mjs']
 
 /**
- * Builds the console if its sources have changed since the last build; returns quickly otherwise. Where there are no
- * sources, or nothing can be written, all is left as it is: the service works without a console.
+ * Builds the console if its sources have changed since the last build; returns quickly otherwise. If there are no
+ * sources, or nothing can be written, nothing is changed: the service works without a console.
  *
  * @param {string} root The package's folder.
  * @param {(folder: string) => Promise<boolean>} build Writes a build to an empty folder; false if it fails.
@@ -19,7 +19,7 @@ export async function ensureConsole(root, build) {
   const wanted = hashSources(root)
   const folder = join(root, 'dist/console')
   if (readText(join(folder, '.sources')) === wanted) return true
-  // Two starts at once build twice; each of them puts a whole build in place.
+  // Two concurrent starts build twice; each of them puts a complete build in place.
   const fresh = join(root, `dist/.console-${process.pid}`)
   try {
     mkdirSync(fresh, { recursive: true })

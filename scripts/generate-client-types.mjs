@@ -1,5 +1,5 @@
-// Writes the types that a TypeScript client of the interface has: docs/openapi.json by openapi-typescript. What is in
-// test/client is compiled with them, and with a variant of them the web console.
+// Writes the types of a TypeScript client of the interface: docs/openapi.json by openapi-typescript. The files in
+// test/client are compiled with them, and the web console with a variant of them.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { dirname } from 'node:path'

@@ -76,7 +76,7 @@ async function install(root, lock) {
     stdio: ['ignore', 2, 2],
     shell: program === 'npm' && process.platform === 'win32',
   })
-  // If this process is killed, npm continues: the lock must be held until npm ends.
+  // If this process is killed, npm continues: the lock must remain until npm ends.
   if (child.pid !== undefined) writeFileSync(lock, `${process.pid} ${child.pid}`)
   const [code, error] = await new Promise((resolve) => {
     child.once('error', (failure) => resolve([null, failure]))
@@ -85,7 +85,7 @@ async function install(root, lock) {
   if (code !== 0) throw new Error(`npm ci failed (${error?.message ?? `exit code ${code}`})`)
 }
 
-/** Waits until no living process holds the lock, then takes it. */
+/** Waits until no living process has the lock, then acquires it. */
 async function acquire(lock) {
   let told = false
   for (;;) {

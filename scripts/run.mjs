@@ -51,7 +51,7 @@ const SMALL_HEAP = {
   },
 }
 
-/** The linter of the document looks for a newer release of itself and reports its use, unless it is told not to. */
+/** The linter of the document checks for a newer release of itself and reports its use, unless this is disabled. */
 const QUIET_REDOCLY = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
 
 const CHECKS = [
@@ -183,7 +183,7 @@ function supervise(node, nodeArgs, { ipc, cwd, env = {} }) {
 }
 
 /**
- * Returns the process whose end shall end this one: the parent, or npm if the parent is the shell in which npm runs
+ * Returns the process whose end must end this one: the parent, or npm if the parent is the shell in which npm runs
  * scripts, which would outlive npm.
  */
 function findStarter() {

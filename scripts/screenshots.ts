@@ -1,5 +1,5 @@
-// Writes pictures of the console's pages: `npm run screenshots [-- FOLDER]`, by default dist/screenshots. It runs a demo of
-// its own, and needs Chromium (SIGNALBOX_TEST_CHROMIUM, or Debian's).
+// Writes pictures of the console's pages: `npm run screenshots [-- FOLDER]`, by default dist/screenshots. It runs its
+// own demo, and needs Chromium (SIGNALBOX_TEST_CHROMIUM, or Debian's).
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'

@@ -1,7 +1,7 @@
 /** An operation of the contract that is not served: it answers 404. */
 export interface Absence {
   readonly operations: readonly string[]
-  /** Whether it is to come. */
+  /** True if it is planned. */
   readonly isPlanned: boolean
   readonly why: string
 }

@@ -11,7 +11,7 @@ export function answeredFields({ reply, document }: Operation): string[] {
   )
 }
 
-/** Whether the enumerated values of `sort` or `last_by` name every field of the rows, and `sort` in both directions. */
+/** True if the enumerated values of `sort` or `last_by` name every field of the rows, and `sort` in both directions. */
 export function takesAll(operation: Operation, parameter: 'sort' | 'last_by'): boolean {
   const taken = new Set(listOf(operation.query.get(parameter)?.['enum']))
   const fields = answeredFields(operation)

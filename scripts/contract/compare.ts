@@ -13,7 +13,7 @@ export interface Finding {
   readonly method: string
   readonly path: string
   readonly tags: readonly string[]
-  /** True for what receivers of webhooks get of a topic: nobody calls it. */
+  /** True for the messages of a topic to receivers of webhooks: clients don't call them. */
   readonly isTopic: boolean
   readonly verdict: Verdict
   /** The fields that differ, with the difference, such as `query.type: not taken`. Empty unless narrower. */
@@ -22,7 +22,7 @@ export interface Finding {
 
 /**
  * Returns one finding for each operation and each topic of `contract`, in its order.
- * @param corrections What the contract itself says elsewhere; see corrections.ts.
+ * @param corrections The statements of the contract that override its document; see corrections.ts.
  */
 export function compare(contract: Document, ours: Document, corrections: readonly Correction[] = []): Finding[] {
   const own = operationsOf(ours)
@@ -56,7 +56,7 @@ function compareQuery(theirs: Operation, mine: Operation): Difference[] {
   for (const [name, schema] of theirs.query) {
     const own = mine.query.get(name)
     if (own === undefined) differences.push(narrower(`query.${name}: not taken`))
-    // These name a field that is answered, and there is no other field. test/search shows that each one has its effect.
+    // They name a field of the answer, and there is no other field. test/search shows that each one has its effect.
     else if ((name === 'sort' || name === 'last_by') && isAnyText(schema) && takesAll(mine, name)) continue
     // Every query parameter arrives as text.
     else if (!isAnyText(own)) differences.push(...refusals(`query.${name}`, schema, own))
@@ -67,7 +67,7 @@ function compareQuery(theirs: Operation, mine: Operation): Difference[] {
 
 function compareBody(theirs: Operation, mine: Operation): Difference[] {
   if (theirs.body === null) return mine.body === null ? [] : [wider('body')]
-  // JSON can't contain a file: the clients of such operations send a form.
+  // JSON can't contain a file: the clients of these operations send a form.
   const own = mine.body ?? (hasFile(theirs.document, theirs.body) ? mine.form : null)
   if (own === null) return [narrower('body: not taken')]
   const pair = { theirs: { schema: theirs.body, in: theirs.document }, mine: { schema: own, in: mine.document } }
@@ -102,12 +102,12 @@ function compareReply(theirs: Operation, mine: Operation, written: ReadonlySet<s
     theirs: { schema: theirs.reply, in: theirs.document },
     mine: { schema: mine.reply, in: mine.document },
   }
-  // An open reply has what clients have sent; fields that nobody can send must be declared.
+  // An open reply contains what clients have sent; fields that clients can't send must be declared.
   const isWritten = referencesOf(resolveItems(theirs)).some((reference) => written.has(reference))
   return walk('reply', pair, isWritten ? 'reply of what was sent' : 'reply')
 }
 
-/** A list answers a schema by name, whose items may have the name of what clients send. */
+/** A list returns a schema by name, whose items may have the name of what clients send. */
 function resolveItems({ reply, document }: Operation): Schema {
   return { anyOf: [reply, resolve(document, reply)] }
 }
@@ -147,7 +147,7 @@ function walk(field: string, pair: Pair, direction: Direction): Difference[] {
 interface Objects {
   readonly theirs: Schema
   readonly mine: Schema
-  /** That of the contract. */
+  /** The contract's document. */
   readonly document: Document
   readonly direction: Direction
 }
@@ -164,7 +164,7 @@ function walkProperties(
       ? mine['additionalProperties'] !== false
       : direction === 'reply of what was sent' && 'additionalProperties' in mine && !isReadOnly(part, document)
   const demanded = listOf((direction === 'request' ? mine : theirs)['required']).map(String)
-  // Clients must send these, and an open reply has what they have sent.
+  // Clients must send these, and an open reply contains what they have sent.
   const isSent = (name: string): boolean => direction === 'reply of what was sent' && keeps(theirProperties[name])
   const required = demanded.filter((name) => !isSent(name))
   const promised = new Set(listOf((direction === 'request' ? theirs : mine)['required']).map(String))
@@ -185,7 +185,7 @@ function isReadOnly(schema: unknown, document: Document): boolean {
   return resolve(document, schema)['readOnly'] === true
 }
 
-/** Lists what the contract allows clients to send and the server refuses. */
+/** Lists the values that the contract allows and the server refuses. */
 function refusals(field: string, theirs: Schema, mine: Schema): Difference[] {
   const theirTypes = typesOf(theirs)
   const myTypes = typesOf(mine)
@@ -208,7 +208,7 @@ function refusals(field: string, theirs: Schema, mine: Schema): Difference[] {
   return differences
 }
 
-/** Lists what the server answers and the contract's clients do not expect. */
+/** Lists the values that the server returns and the contract's clients do not expect. */
 function surprises(field: string, theirs: Schema, mine: Schema): Difference[] {
   const theirTypes = typesOf(theirs)
   if (theirTypes.size === 0) return []

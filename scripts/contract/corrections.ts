@@ -1,9 +1,11 @@
-/** A difference from the contract's document where the contract itself says otherwise: then the server follows that. */
+/**
+ * A difference from the contract's document that another part of the contract requires: the server follows that part.
+ */
 export interface Correction {
   /** The beginnings of findings, without the `results[].` of a search; see {@link fieldOf}. */
   readonly fields: readonly string[]
   readonly operations: readonly string[]
-  /** Where the contract says it, and what. */
+  /** The place in the contract, and its statement. */
   readonly source: string
 }
 

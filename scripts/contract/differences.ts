@@ -135,7 +135,7 @@ export function unexplained(findings: readonly Finding[]): string[] {
   })
 }
 
-/** Lists what the tables name and the comparison does not find. */
+/** Lists the entries of the tables that the comparison does not find. */
 export function outdated(findings: readonly Finding[]): string[] {
   const missing = new Set(findings.filter(({ verdict }) => verdict === 'missing').map(({ id }) => id))
   const found = (difference: Difference, start: string, id: string | null): boolean =>
@@ -157,7 +157,7 @@ export function outdated(findings: readonly Finding[]): string[] {
   ]
 }
 
-/** Lists the corrections that the comparison does not need: the document says the same, or the server lacks nothing there. */
+/** Lists the corrections that the comparison does not need: the document agrees, or the server lacks nothing there. */
 export function outdatedCorrections(findings: readonly Finding[], corrections: readonly Correction[]): string[] {
   return corrections.flatMap(({ fields, operations, source }) =>
     operations.flatMap((id) => {
@@ -168,15 +168,15 @@ export function outdatedCorrections(findings: readonly Finding[], corrections: r
   )
 }
 
-/** What the narrower operations are to clients, in the order of what breaks them. Each is in one group. */
+/** The effects of the narrower operations on clients, the most severe first. Each operation is in one group. */
 export interface Shortfalls {
   /** They take less than the contract: a client's request is refused. */
   readonly takingLess: number
-  /** They answer something else than the contract has: a field of another type, or one that is not always there. */
+  /** Their answers differ from the contract's: a field has another type, or is not always present. */
   readonly answeringOtherwise: number
-  /** Their answers lack fields that the contract has as optional: clients decode them without. */
+  /** Their answers lack fields that are optional in the contract: clients decode them without. */
   readonly lackingFields: number
-  /** Likewise, and all these fields are about things that no operation creates, such as service providers. */
+  /** The same, and all these fields concern objects that no operation creates, such as service providers. */
   readonly lackingNothing: number
 }
 

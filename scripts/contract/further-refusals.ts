@@ -1,7 +1,7 @@
 /** A refusal of an operation whose objects are not read back, so that no round trip finds it. */
 export interface FurtherRefusal {
   readonly what: string
-  /** A part of the answer's detail. It stands in the file. */
+  /** A part of the answer's detail. It occurs in the file. */
   readonly words: string
   readonly file: string
   readonly why: string

@@ -1,10 +1,10 @@
-/** A JSON Schema object, or whatever the document has in its place. */
+/** A JSON Schema object, or any other value in its place in the document. */
 export type Schema = Readonly<Record<string, unknown>>
 
 /** The parts of an OpenAPI document that are compared. */
 export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  /** What receivers of webhooks get, by topic. */
+  /** The messages to receivers of webhooks, by topic. */
   readonly webhooks?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly components?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
@@ -23,9 +23,9 @@ export interface Operation {
   readonly form: Schema | null
   /** The schema of the JSON answer with status 200; null without one. A webhook's message counts as its answer. */
   readonly reply: Schema | null
-  /** Whether it answers something else than JSON, such as a file. */
+  /** True if its answer is not JSON, for example a file. */
   readonly answersFile: boolean
-  /** Whether it is the message of a webhook's topic. */
+  /** True if it is the message of a webhook's topic. */
   readonly isTopic: boolean
   readonly document: Document
 }
@@ -56,7 +56,7 @@ export function operationsOf(document: Document): Map<string, Operation> {
   return operations
 }
 
-/** Where a contract of a release before OpenAPI 3.1 describes what receivers of webhooks get. */
+/** The place where a contract of a release before OpenAPI 3.1 describes messages to receivers of webhooks. */
 const EXAMPLES = '/webhook_example/'
 
 /** Topics are spelled in several ways: `_audit_`, `audits`, `device_events`, `device-events`. */

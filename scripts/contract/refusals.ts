@@ -10,7 +10,7 @@ export interface RefusedValue {
   readonly kinds: readonly string[]
   /** Such as `privileges.[].scope`. */
   readonly fields: readonly string[]
-  /** Which values, for people. */
+  /** The values, for people. */
   readonly values: string
   /** A part of the answer's detail, after the name of the field. */
   readonly words: string
@@ -167,7 +167,7 @@ export const refusedValues: readonly RefusedValue[] = [
   },
 ]
 
-/** Fields whose null (of `model`, an empty text) is read as if nobody had written them, by kind. */
+/** Fields whose null (for `model`, an empty text) has the effect of an absent field, by kind. */
 export const unsetByNull: readonly { readonly kinds: readonly string[]; readonly fields: readonly string[] }[] = [
   { kinds: ['site'], fields: ['country_code', 'latlng'] },
   { kinds: ['ap', 'switch', 'gateway'], fields: ['name', 'image1_url', 'image2_url', 'image3_url'] },
@@ -179,7 +179,7 @@ export const unsetByNull: readonly { readonly kinds: readonly string[]; readonly
   { kinds: ['invitation'], fields: ['name', 'password_modified_time'] },
 ]
 
-/** Fields that only the service sets and that change without a write: whatever a client sends back is ignored. */
+/** Fields that only the service sets and that change without a write: values from clients are ignored. */
 export const ignoredFields: readonly {
   readonly kinds: readonly string[]
   readonly fields: readonly string[]

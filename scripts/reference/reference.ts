@@ -1,6 +1,6 @@
 import { type Schema, isSchema, listOf } from '../contract/openapi.ts'
 
-/** What the reference reads of the published document. */
+/** The parts of the published document that the reference needs. */
 export interface ReferenceDocument {
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>
