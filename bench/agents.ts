@@ -34,7 +34,7 @@ const SETTLE_S = 20
 const CONNECTED_WITHIN_S = 300
 const BACK_WITHIN_S = 240
 const ENDED_WITHIN_S = 180
-/** Of each kind, for the measurement of waits. */
+/** The number of commands of each kind for the measurement of waits. */
 const SAMPLE = 300
 const COMMANDS_PER_S = 40
 const COMMANDS_BEFORE_KILL = 240
@@ -224,7 +224,7 @@ async function untilEnded(database: pg.Pool): Promise<void> {
   }
 }
 
-/** Posts at a fixed rate. Refusals are not counted: what matters is which commands exist. */
+/** Posts at a fixed rate. Refusals are not counted: only the created commands matter. */
 async function sendCommands({ call }: Signalbox, paths: readonly string[], perS: number): Promise<void> {
   const startMs = performance.now()
   const calls: Promise<unknown>[] = []

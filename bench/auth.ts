@@ -17,7 +17,7 @@ import { migrate } from '../src/platform/migrate.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 
-/** Measures what checking a token costs, and how password guessing affects the callers that have a token. */
+/** Measures the cost of checking a token, and the effect of password guessing on callers with a token. */
 const CHECKS_AT_ONCE = [1, 64]
 const ROUNDS = 21
 const CHECKS_A_ROUND = 1280
@@ -119,7 +119,7 @@ interface Flood {
   stop(): Promise<{ readonly refused: number; readonly limited: number }>
 }
 
-/** Keeps the number of requests in flight constant: each answer is followed by a login to the next account. */
+/** Maintains a constant number of requests in flight: each answer is followed by a login to the next account. */
 function startWrongLogins(url: string): Flood {
   const agent = new Agent({ keepAlive: true, maxSockets: WRONG_LOGINS })
   const counts = { refused: 0, limited: 0 }

@@ -16,8 +16,8 @@ const QUIET_S = 20
 const FLOOD_S = 30
 
 /**
- * Measures what hostile enrolled devices cost the others: the latency of `GET /self` and the memory of the server
- * process, without them, while one device floods the gateway, and while many send as much as they may.
+ * Measures the effect of hostile enrolled devices on the others: the latency of `GET /self` and the memory of the
+ * server process, without them, while one device floods the gateway, and while many send as much as they may.
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const count = parseCount(values, 'devices', DEFAULT_DEVICES)
@@ -67,7 +67,7 @@ interface Observation {
   readonly p99Ms: number
   readonly maxMs: number
   readonly maxKb: number
-  /** Of one processor. */
+  /** The share of one processor. */
   readonly cpuPercent: number
 }
 

@@ -11,14 +11,14 @@ export const options = {
 } as const
 
 const WARM_UP_S = 5
-/** What an attack has left in work ends before the next quiet time. */
+/** The remaining work of an attack ends before the next quiet time. */
 const CALM_MS = 3000
 const MEMORY_LIMIT_MB = 600
 const RATIO_LIMIT = 2
 
 /**
- * Measures what each attack costs a well-behaved tenant: its calls, its deliveries and the joins of its devices under the
- * attack, beside the same without it just before, and the memory of the server.
+ * Measures the effect of each attack on a well-behaved tenant: its calls, its deliveries and the joins of its devices
+ * under the attack, and directly before it without, and the memory of the server.
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const names = parseAttackNames(typeof values['attacks'] === 'string' ? values['attacks'] : undefined)

@@ -9,9 +9,9 @@ export const options = { devices: { type: 'string' }, sites: { type: 'string' } 
 
 const DEFAULT_DEVICES = 100_000
 const DEFAULT_SITES = 200
-/** Of access points in an office. */
+/** The distance of access points in an office. */
 const SPACING_M = 15
-/** An access point hears these others in its row and in the next ones. */
+/** The offsets of the access points that an access point hears, in its row and in the next ones. */
 const HEARD = [1, 2, 3, 10, 11, 20]
 
 /**

@@ -30,7 +30,7 @@ export async function run(values: OptionValues): Promise<Figures> {
     const { ca, devices } = await enroll(signalbox, await claimDevices(signalbox, count))
     const clients = startClients({ port: signalbox.ucentralPort, ca, devices })
     await clients.untilBack(count)
-    // The connections of the devices are recorded by then.
+    // By then the connections of the devices are recorded.
     await delay(5000)
     const before = await countEvents(signalbox)
     const failedBefore = clients.failed()

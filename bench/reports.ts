@@ -32,8 +32,8 @@ const DEFAULT_ROUNDS = 20
 const MINUTE_MS = 60_000
 
 /**
- * Measures what one report of an access point costs the server and the database: the state is parsed, decoded and
- * recorded in batches, as by the gateway. Once with all that the device says, and once with its load and uptime alone.
+ * Measures the cost of one report of an access point for the server and the database: the state is parsed, decoded and
+ * recorded in batches, as by the gateway. Measured with a complete report, and with only its load and uptime.
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const devices = parseCount(values, 'devices', DEFAULT_DEVICES)
@@ -151,7 +151,7 @@ function reportOf({ deviceId, epoch }: OpenedSession, message: string, withTelem
 
 interface Use {
   readonly walBytes: number
-  /** Of all processes of the database. */
+  /** The processor time of all processes of the database. */
   readonly cpuS: number
 }
 

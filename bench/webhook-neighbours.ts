@@ -7,12 +7,13 @@ import { load, percentiles, reportWhen, untilDrained } from './support/webhook-l
 const ORGS = 20
 const FOREIGN_EVENTS = 50_000
 const LOAD = { eventsPerS: 2, seconds: 15 }
-/** What happens while a transaction is open, before the measurement. */
+/** The load while a transaction is open, before the measurement. */
 const BEFORE = { eventsPerS: 10, seconds: 30 }
 
 /**
- * Measures how long events take to the receivers of 20 organizations: when nothing else happens, just after another
- * organization has committed 50,000 events, and while a transaction keeps the rows of all deliveries of half a minute.
+ * Measures the delay of events to the receivers of 20 organizations: without other load, just after another
+ * organization has committed 50,000 events, and while a transaction retains the rows of all deliveries of half a
+ * minute.
  */
 export async function run(): Promise<Record<string, unknown>> {
   const receiver = await startChild({

@@ -11,7 +11,7 @@ import type { ReceiverCommand } from './support/receiver.ts'
 import { type Engine, addEvent, ask, reportOf, withEngine } from './support/webhook-engine.ts'
 import { load, percentiles, reportWhen, untilDrained } from './support/webhook-load.ts'
 
-/** Measures small portions alone, which takes a minute. */
+/** Measures only small portions, which takes a minute. */
 export const options = { portions: { type: 'boolean' } } as const
 
 const ORGS = 20
@@ -31,9 +31,9 @@ const PORTION_RATES = [200, 1000]
 const PORTION_S = 15
 
 /**
- * Measures deliveries to receivers in another process: what single events at a steady rate cost; how fast a backlog is
- * sent; how long an event takes to healthy receivers while 320 others answer, and while these begin to hang together; and
- * how soon after a kill of the server the first delivery arrives.
+ * Measures deliveries to receivers in another process: the cost of single events at a steady rate; the speed of sending
+ * a backlog; the delay of an event to healthy receivers while 320 others answer, and while these begin to hang
+ * together; and the time from a kill of the server to the first delivery.
  */
 export async function run(values: OptionValues): Promise<Record<string, unknown>> {
   const receiver = await startChild({
@@ -129,7 +129,7 @@ async function drain(engine: Engine, receiver: Child): Promise<Record<string, un
     messages,
     duplicates: received - messages,
     per_s: Math.round(messages / tookS),
-    // Other work on the machine changes this figure less than the rate.
+    // Other work on the machine affects this figure less than the rate.
     cpu_s_per_1000: round(((cpuOf(after) - cpuOf(before)) * 1000) / messages),
     cpu_us_each_of_engine: Math.round(((after.engine - before.engine) * 1e6) / messages),
   }

@@ -13,14 +13,14 @@ export interface ChildOptions {
 
 export interface Child {
   readonly pid: number
-  /** What the groups of `ready` matched; the first is the whole match. */
+  /** The matches of `ready`'s groups; the first is the whole match. */
   readonly match: readonly string[]
   isRunning(): boolean
   /** @param message Anything that JSON can express. */
   send(message: string | object): void
   /** Resolves with the next message that the child sends; rejects if it ends before. */
   nextMessage(): Promise<unknown>
-  /** Ends the child at once, as `kill -9` does. */
+  /** Ends the child immediately, as `kill -9` does. */
   kill(): Promise<void>
   stop(): Promise<void>
 }
@@ -28,7 +28,7 @@ export interface Child {
 const STOP_WITHIN_MS = 30_000
 
 /**
- * Runs one of the project's programs as a process of its own, tied to this one by an IPC channel, and waits until it is
+ * Runs one of the project's programs as a separate process, tied to this one by an IPC channel, and waits until it is
  * ready.
  * @throws Error when the program ends before it is ready.
  */

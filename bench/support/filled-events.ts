@@ -17,7 +17,7 @@ const idOf = (n: string): string => `('00000000-0000-7000-8000-' || lpad(to_hex(
 const AT = `now() - interval '30 days' * (1 - n::float8 / $2)`
 
 /**
- * Inserts as many device events, system events, audit records and deliveries as asked, spread over the thirty days
+ * Inserts the given numbers of device events, system events, audit records and deliveries, spread over the thirty days
  * before now, directly into the database of the server.
  */
 export async function fillEvents(signalbox: Signalbox, events: number): Promise<FilledEvents> {

@@ -4,9 +4,9 @@ import { WebSocket } from 'ws'
 import type { EnrolledDevice } from './devices.ts'
 
 /**
- * Enrolled devices that send one kind of message, and reconnect immediately whenever they are closed. Of `inflating`
- * and `small` they send far more than they may; of `largest`, which takes the gateway the longest to decode, about as
- * much as they may, so that they are never closed.
+ * Enrolled devices that send one kind of message, and reconnect immediately whenever they are closed. Devices of the
+ * kinds `inflating` and `small` far exceed their allowance; those of `largest`, whose messages take the gateway the
+ * longest to decode, stay just within it, so that they are never closed.
  */
 export interface FlooderData {
   readonly port: number
@@ -17,7 +17,7 @@ export interface FlooderData {
   readonly localAddress?: string
 }
 
-/** The report that the worker sends when its parent asks for it. */
+/** The report that the worker sends on request of its parent. */
 export interface FlooderReport {
   readonly connections: number
   readonly refused: number

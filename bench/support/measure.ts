@@ -3,7 +3,7 @@ import type { Signalbox } from './signalbox.ts'
 export const ROUNDS = 400
 const WARM_UP = 40
 
-/** What 99 of 100 answers to a search must stay under. */
+/** The limit for 99 of 100 answers to a search. */
 const LIMIT_MS = 25
 
 /** Paths by the names of their figures, in classes that are judged together. */
@@ -34,7 +34,7 @@ export async function measureSearches(
   return { ...figures, limit_ms: LIMIT_MS, classes }
 }
 
-/** Supplies how many of the searches keep the limit at p99, the slowest of them, and the names of the others. */
+/** Returns the number of searches within the limit at p99, the slowest of them, and the names of the others. */
 function judge(measured: Readonly<Record<string, Times>>): Record<string, unknown> {
   const times = Object.values(measured)
   const over = Object.entries(measured).filter(([, { p99_ms }]) => p99_ms >= LIMIT_MS)

@@ -5,7 +5,7 @@ import { openPool } from '../../src/platform/db.ts'
 import { SOCKET_PORT, planSocketDir } from '../../src/platform/embedded-postgres/socket.ts'
 import type { Arrival } from './session-data.ts'
 
-/** Opens the embedded database of a server, whose rows the interface does not show all at once. */
+/** Opens the embedded database of a server, because the interface does not show its rows all at once. */
 export async function openServerDatabase(dataDir: string): Promise<pg.Pool> {
   const home = join(await realpath(dataDir), 'postgres')
   const place = { host: planSocketDir(home), port: SOCKET_PORT, user: 'signalbox', database: 'signalbox' }
@@ -51,13 +51,13 @@ export async function listCommands(database: pg.Pool): Promise<CommandRow[]> {
   return rows as CommandRow[]
 }
 
-/** What became of the commands of one kind of devices. */
+/** The results of the commands of one kind of devices. */
 export interface CommandFigures {
   readonly commands: number
   readonly done: number
   /** Their outcome is recorded as unknown: they were sent, or about to be, when the server was killed. */
   readonly unknown: number
-  /** Without an end, or ended as done without having arrived. */
+  /** Without an end, or recorded as done without having arrived. */
   readonly lost: number
   /** Executed more often than sent. */
   readonly doubled: number
@@ -85,8 +85,8 @@ export function claimsOf(commands: readonly CommandRow[]): number[] {
 }
 
 /**
- * Returns the milliseconds until the gateway had given each command to its connection, in ascending order: what the
- * server took of the wait. The rest until the arrival is the device's.
+ * Returns the milliseconds until the gateway had passed each command to its connection, in ascending order: the
+ * server's part of the wait. The rest until the arrival is the device's.
  * @param givenMs By the id of the row.
  */
 export function serverWaitsOf(commands: readonly CommandRow[], givenMs: ReadonlyMap<string, number>): number[] {

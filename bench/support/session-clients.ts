@@ -12,13 +12,14 @@ import type { RegisteredAgent } from './agents.ts'
 import type { EnrolledDevice } from './devices.ts'
 import { ANSWER_MS, type Arrival, type ClientsData } from './session-data.ts'
 
-// Devices of one kind, in a process of their own: they connect, execute commands, and come back as real ones do when they
-// lose the gateway. The first argument is a file with ClientsData. A message of the parent is answered with all arrivals.
+// Devices of one kind, in a separate process: they connect, execute commands, and reconnect as real ones do when they
+// lose the gateway. The first argument is a file with ClientsData. Each message of the parent is answered with all
+// arrivals.
 
 const STARTS_PER_S = 100
 const STATE_MS = 60_000
 const HANDSHAKE_MS = 30_000
-/** A Junos device tries again after its configured pause, which nobody chooses so that all try together. */
+/** A Junos device tries again after its configured pause, which is not chosen so that all try together. */
 const JUNOS_PAUSE_MS = 5000
 
 const data = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as ClientsData

@@ -19,7 +19,7 @@ interface JunosMac {
 export interface Arrival {
   /** The MAC address, or the id of the edge appliance. */
   readonly device: string
-  /** What identifies the command on the wire; null where nothing does. */
+  /** The id of the command on the wire; null if it has none. */
   readonly id: string | null
   readonly atMs: number
 }

@@ -28,11 +28,11 @@ export interface Signalbox {
   readonly call: Call
   /** Like call(), with the operator's key. */
   readonly operate: Call
-  /** Returns what calls with another Authorization header. */
+  /** Returns a function that calls with another Authorization header. */
   readonly callAs: (authorization: string) => Call
   /** Stops the server and starts it again after a pause, with its data and ports. */
   restart(pauseMs: number): Promise<void>
-  /** Kills the server and starts it again at once, with its data and ports. */
+  /** Kills the server and starts it again immediately, with its data and ports. */
   crash(): Promise<void>
   stop(): Promise<void>
 }

@@ -23,11 +23,11 @@ import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
 import type { Child } from './child.ts'
 import type { ReceiverCommand, ReceiverReport } from './receiver.ts'
 
-/** The engine on a database of its own, in this process. */
+/** The engine with a separate database, in this process. */
 export interface Engine {
   readonly ctx: Context
   readonly orgs: readonly OrgScope[]
-  /** Of PostgreSQL's main process. */
+  /** The id of PostgreSQL's main process. */
   readonly postgresPid: number
   /** Adds an organization with a webhook for each of these paths of the receiver; it is not among `orgs`. */
   readonly addOrg: (paths: readonly string[]) => Promise<OrgScope>
@@ -97,7 +97,7 @@ export async function addEvent(ctx: Context, scope: OrgScope): Promise<void> {
   await inTx(ctx, (tx) => appendAudit(tx, scope, { message: String(Date.now()), at: ctx.clock.now() }))
 }
 
-/** Commits many events of an organization at once. */
+/** Commits many events of an organization in one transaction. */
 export async function addEvents(ctx: Context, { orgId }: OrgScope, count: number): Promise<void> {
   const at = ctx.clock.now()
   const [timestamp, admin] = [epochS(at), { admin_id: null, admin_name: 'Bench', src_ip: '', user_agent: null }]

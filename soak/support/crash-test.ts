@@ -14,7 +14,7 @@ export interface CrashPlan {
   readonly devices: number
   readonly sites: number
   /**
-   * The number of upgrades of all devices, one after the other; more are run if not all interruptions have happened by
+   * The number of upgrades of all devices, one after the other; more follow if not all interruptions have happened by
    * then.
    */
   readonly upgrades: number
@@ -237,7 +237,7 @@ interface Journals {
   readonly after: ReadonlyMap<string, DeviceState>
 }
 
-/** Compares what the upgrade did to the devices with their own records. */
+/** Compares the effects of the upgrade on the devices with their own records. */
 function compareJournals(devices: readonly PlannedDevice[], { before, after }: Journals, version: string) {
   const effects = devices.map(({ mac }) => {
     const then = before.get(mac)?.counts

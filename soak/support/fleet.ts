@@ -40,9 +40,7 @@ export interface FleetPace {
   readonly downloadBytesPerS: number
 }
 
-/**
- * Simulated devices in a process of their own, over mutual TLS. They keep their state when their process is restarted.
- */
+/** Simulated devices in a separate process, over mutual TLS. Their state survives a restart of the process. */
 export interface FleetProcess {
   /** Starts the process with these devices and waits until each has connected once. */
   start(devices: readonly PlannedDevice[]): Promise<void>

@@ -12,7 +12,7 @@ export function planMixes(random: Random, names: readonly string[], plan: MixPla
     const mix = deck.splice(0, size)
     if (mix.length < size) {
       const next = random.shuffle(names)
-      // Those of this mix go last, so that none is in it twice.
+      // The names in this mix go last, so that none is in it twice.
       deck = [...next.filter((name) => !mix.includes(name)), ...next.filter((name) => mix.includes(name))]
       mix.push(...deck.splice(0, size - mix.length))
     }

@@ -13,7 +13,7 @@ import { SOCKET_PORT, planSocketDir } from '../../src/platform/embedded-postgres
 
 const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
-/** The server as a user runs it, with its embedded PostgreSQL. It keeps its ports and its data across restarts. */
+/** The server as a user runs it, with its embedded PostgreSQL. Its ports and its data survive restarts. */
 export interface Service {
   readonly url: string
   readonly ucentralPort: number
@@ -132,7 +132,7 @@ async function query<Row extends pg.QueryResultRow>(
   }
 }
 
-/** Systems do not assign ports of this range to outgoing connections or to servers that ask for any free port. */
+/** Systems do not assign ports of this range to outgoing connections or to servers that request any free port. */
 const FIRST_PORT = 10_000
 const LAST_PORT = 30_000
 

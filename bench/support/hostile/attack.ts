@@ -1,6 +1,6 @@
 import type { EnrolledDevice } from '../devices.ts'
 
-/** An account with an organization and a site of its own, signed in. */
+/** An account with its own organization and site, signed in. */
 export interface HostileTenant {
   readonly orgId: string
   readonly siteId: string
@@ -10,13 +10,13 @@ export interface HostileTenant {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What the attackers know of the service; it passes between processes as JSON. */
+/** The attackers' knowledge about the service; it passes between processes as JSON. */
 export interface World {
   readonly host: string
   readonly port: number
   readonly ucentralPort: number
   readonly edgePort: number
-  /** The well-behaved tenant, at whose password others guess. */
+  /** The well-behaved tenant, whose password the attackers guess. */
   readonly victimEmail: string
   /** A receiver of webhooks that accepts requests and never answers. */
   readonly deafReceiver: string
@@ -34,19 +34,19 @@ export interface AttackRun {
   readonly tenant: HostileTenant
   /** Aborted when the attack is to end. */
   readonly signal: AbortSignal
-  /** Counts an act of the attack by how the service responded to it, such as `200` or `closed`. */
+  /** Counts an act of the attack by the service's response, such as `200` or `closed`. */
   readonly count: (outcome: string) => void
 }
 
 export interface Attack {
   readonly what: string
-  /** Creates what the attack needs, once, before its effect is measured. */
+  /** Creates the objects that the attack needs, once, before its effect is measured. */
   readonly prepare?: (run: AttackRun) => Promise<void>
-  /** Attacks until the signal is aborted, then deletes what would go on without it. */
+  /** Attacks until the signal is aborted, then deletes whatever would continue without it. */
   readonly run: (run: AttackRun) => Promise<void>
 }
 
-/** How often each outcome was counted, by attack. */
+/** The number of occurrences of each outcome, by attack. */
 export type AttackReport = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 /** A message to the process of the attackers, which replies to each: to `stop` with an AttackReport, otherwise with {}. */
@@ -69,7 +69,7 @@ export async function inLanes(
   )
 }
 
-/** Returns an address of this machine that is a network of its own. */
+/** Returns an address of this machine that belongs to a separate network. */
 export function networkAddress(number: number): string {
   const last = number % 250
   return `127.${1 + (Math.floor(number / 62_500) % 250)}.${Math.floor(number / 250) % 250}.${1 + last}`

@@ -3,9 +3,9 @@ import { constants, getPriority, setPriority } from 'node:os'
 import type { AttackReport, AttackRun, AttackerCommand, World } from './attack.ts'
 import { attacks } from './attacks.ts'
 
-// The attackers, in a process of their own. The first argument is a file with the World. It obeys AttackerCommand.
+// The attackers, in a separate process. The first argument is a file with the World. It executes each AttackerCommand.
 
-/** Attackers have machines of their own, so they leave the processors of this one to the service and its tenant. */
+/** Real attackers have their own machines, so these yield the processors of this one to the service and its tenant. */
 const LESS_PRIORITY = 10
 
 const world = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as World
@@ -36,7 +36,7 @@ async function obey({ kind, names }: AttackerCommand): Promise<AttackReport> {
   return counts
 }
 
-// Whatever an attack throws is a defect of the benchmark, which ends with it.
+// Any error of an attack is a defect of the benchmark, which ends with it.
 process.on('message', (command: AttackerCommand) => void obey(command).then((report) => process.send?.(report)))
 process.once('disconnect', () => process.exit(0))
 process.once('SIGINT', () => process.exit(0))

@@ -16,7 +16,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
 
 /**
  * Parses names that are separated by commas; without a text, all.
- * @throws Error that names what is no attack.
+ * @throws Error that names an unknown attack.
  */
 export function parseAttackNames(text: string | undefined): string[] {
   const known = Object.keys(attacks)

@@ -16,7 +16,7 @@ export interface HostileCall {
 export type HostileAnswer = { readonly status: number; readonly text: string } | null
 
 const KEPT_BYTES = 1024 * 1024
-/** A client that retries at once would measure only how fast refusals are. */
+/** A client that retries immediately would measure only the speed of refusals. */
 const REFUSED_PAUSE_MS = 100
 
 const agent = new Agent({ keepAlive: true })

@@ -7,7 +7,7 @@ import { type Attack, type AttackRun, inLanes } from './attack.ts'
 import { pause } from './call.ts'
 import { openDevice } from './device.ts'
 
-/** Which of the hostile devices belong to which attack. */
+/** The hostile devices of each attack. */
 const shares = {
   inflating: [0, 1],
   small: [1, 2],
@@ -26,7 +26,7 @@ const FROM = '127.0.0.68'
 const devicesOf = ({ world }: AttackRun, share: keyof typeof shares): readonly EnrolledDevice[] =>
   world.devices.slice(...shares[share])
 
-/** Floods from a thread of its own until the attack is to end. */
+/** Floods from a separate thread until the end of the attack. */
 async function flood(run: AttackRun, kind: FlooderData['kind']): Promise<void> {
   const { world, signal, count } = run
   const data: FlooderData = {
@@ -101,5 +101,5 @@ const frames: Attack = {
   },
 }
 
-/** What owners of devices can do to the gateway. */
+/** Attacks that owners of devices can make on the gateway. */
 export const deviceAttacks = { inflating, small, largest, reconnecting, frames }

@@ -21,7 +21,7 @@ export interface DeviceOptions {
   readonly model?: string
 }
 
-/** Connects a device that says hello and answers every call. */
+/** Connects a device that sends its hello and answers every call. */
 export function openDevice(options: DeviceOptions): OpenedDevice {
   const { port, ca, device, localAddress, signal, model = 'EAP101' } = options
   const { mac, certificatePem: cert, keyPem: key } = device

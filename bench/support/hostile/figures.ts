@@ -15,7 +15,7 @@ export function timesOf(values: readonly number[]): Times {
   return { p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(1) }
 }
 
-/** What the well-behaved tenant saw in a while; durations in ms. */
+/** The tenant's observations during a period; durations in ms. */
 export interface Observed {
   /** From the time at which a call was due to the end of its answer. */
   readonly calls: readonly number[]
@@ -42,7 +42,7 @@ export function joinObserved(all: readonly Observed[]): Observed {
 
 export const mbOf = (kb: number): number => Math.round(kb / 1024)
 
-/** What the tenant is promised while others attack. */
+/** The limits that the tenant may rely on while others attack. */
 export interface Demands {
   readonly p99Ms: number
   readonly memoryMb: number

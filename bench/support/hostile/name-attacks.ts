@@ -31,7 +31,7 @@ const names: Attack = {
       const answer = await strikeAsTenant(run, { method: 'DELETE', path: `${path}/${id}` })
       if (answer?.status === 200) ids.delete(id)
     })
-    // An aborted call may have created one whose id is not known.
+    // An aborted call may have created an object whose id is unknown.
     const left = (await callAsTenant(world, tenant, { method: 'GET', path: `${path}?limit=1000` })) as {
       readonly id: string
     }[]

@@ -13,7 +13,7 @@ export interface NameServer {
 
 const HEADER_BYTES = 12
 const TYPE_A = 1
-/** The least time that answers are kept, so that names are asked for again during each attack. */
+/** The shortest time for which answers are cached, so that names are resolved again during each attack. */
 const TTL_S = 1
 
 export async function startNameServer(): Promise<NameServer> {

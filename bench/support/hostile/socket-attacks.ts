@@ -115,5 +115,5 @@ const garbage: Attack = {
   run: (run) => inLanes(32, run, (lane, round) => sendGarbage(run, lane, round)),
 }
 
-/** What anybody can do who reaches a port. */
+/** Attacks that are open to anyone who reaches a port. */
 export const socketAttacks = { 'slow-bodies': slowBodies, connections, silence, garbage }

@@ -21,7 +21,7 @@ const MODEL = 'EX4100-48P'
 
 export interface Tenant {
   readonly email: string
-  /** Works at a fixed rate, whatever the service does, and waits for what it has begun. */
+  /** Works at a fixed rate, whatever the service does, and waits for the work that it has begun. */
   observe(seconds: number): Promise<Observed>
   close(): void
 }
@@ -144,7 +144,7 @@ async function untilDelivered(changes: Map<number, number>, errors: string[]): P
   changes.clear()
 }
 
-/** @returns How long each device took; one that is refused tries again at once, as part of the same time. */
+/** @returns The duration for each device; a refused one retries immediately, as part of the same time. */
 async function joinRepeatedly(open: (round: number) => OpenedDevice, signal: AbortSignal): Promise<number[]> {
   const durations: number[] = []
   for (let round = 0; !signal.aborted; round += 1) {

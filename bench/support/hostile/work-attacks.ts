@@ -5,9 +5,9 @@ import { hollowPng, picture, pngWithTexts } from '../../../test/maps/pictures.ts
 import { type Attack, type AttackRun, inLanes } from './attack.ts'
 import { callAsTenant, pause, strikeAsTenant } from './call.ts'
 
-/** As many as an account may have in work at a time. */
+/** The number of concurrent requests that an account may have. */
 const LANES = 100
-/** As many bodies of 900 KB as it may. */
+/** The number of bodies of 900 KB that it may have. */
 const BODY_LANES = 35
 const LARGE_SITES = 40
 const LARGE_SITE_BYTES = 120_000
@@ -20,7 +20,7 @@ const UPLOAD_PAUSE_MS = 10
 
 const textOf = (bytes: number): string => randomBytes((bytes * 3) / 4).toString('base64')
 
-/** Sites whose documents together exceed a page by bytes. */
+/** Creates sites whose documents together exceed a page by bytes. */
 async function createLargeSites({ world, tenant }: AttackRun): Promise<void> {
   for (let index = 0; index < LARGE_SITES; index += 1) {
     const body = JSON.stringify({ name: `Site ${index}`, note: textOf(LARGE_SITE_BYTES) })
@@ -108,7 +108,7 @@ const audits: Attack = {
       const body = JSON.stringify({ name: `Site ${lane}.${round}` })
       return strikeAsTenant(run, { method: 'PUT', path: `/sites/${tenant.siteId}`, body })
     })
-    // Otherwise what waits for them would be part of the next attack.
+    // Otherwise the waiting messages would be part of the next attack.
     auditWebhooks.delete(tenant.orgId)
     const path = `/orgs/${tenant.orgId}/webhooks`
     for (const id of ids) await callAsTenant(world, tenant, { method: 'DELETE', path: `${path}/${id}` })
@@ -151,5 +151,5 @@ const disk: Attack = {
   },
 }
 
-/** Work that tenants cause with what they are allowed to do. */
+/** Work that tenants can cause within their permissions. */
 export const workAttacks = { pages, unread, settings, bodies, audits, pictures, disk }

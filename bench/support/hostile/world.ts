@@ -20,7 +20,7 @@ const ERROR = 50
 
 export interface HostileWorld {
   readonly tenant: Tenant
-  /** Lets the attacks create what they need. */
+  /** Creates the objects that the attacks need. */
   readonly prepare: (names: readonly string[]) => Promise<void>
   readonly start: (names: readonly string[]) => Promise<void>
   /** Ends all attacks. */
