@@ -20,7 +20,7 @@ let server: TestServer
 let ids: Ids
 let samples: Samples
 let callers: TestCaller[]
-/** After the latest case: none of them changes anything. */
+/** The state after the latest case: no case changes anything. */
 let state: Readonly<Record<string, string>>
 beforeAll(async () => {
   server = await startTestServer(createTestClock())
@@ -47,14 +47,14 @@ const ofNoSite = new Set([
   'listOrgMxEdgeCommands',
 ])
 
-/** Reads that store what they answer. */
+/** Reads that store their result. */
 const storingReads = new Set(['generateSecretFor2faVerification'])
 
 const limited: ReadonlySet<Standing> = new Set(['all sites', 'site group', 'one site', 'another site'])
 
 type Outcome = 'let in' | 401 | 403 | 404
 
-/** Decides what the declaration of an operation promises a caller. */
+/** Decides the outcome that the declaration of an operation promises a caller. */
 function decideOutcome({ at }: Pick<Operation, 'at'>, { role, standing }: Omit<TestCaller, 'headers'>): Outcome {
   const { audience, needs, path, beforeSecondFactor } = at
   if (audience === 'nobody') return 'let in'
@@ -119,7 +119,7 @@ it.each(operationIds)(
         )
     }
     await Promise.all(outcomes.filter(({ outcome }) => outcome !== 'let in').map(check))
-    // Any other successful call would change what later calls need.
+    // Any other successful call would change the state that later calls need.
     const reads = operation.method === 'GET' && !storingReads.has(id)
     if (reads) await Promise.all(outcomes.filter(({ outcome }) => outcome === 'let in').map(check))
     const before = state

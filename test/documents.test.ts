@@ -7,13 +7,13 @@ import { acceptedParameters } from '../src/http/accepted-parameters.ts'
 const pathOf = (relative: string): string => fileURLToPath(new URL(`../${relative}`, import.meta.url))
 
 const documents = globSync(['*.md', 'docs/*.md', 'docs/decisions/*.md'], { cwd: pathOf('.') })
-  // It tells of files as they were named at the time.
+  // It names files as they were named at the time.
   .filter((name) => name !== 'CHANGELOG.md')
 
-/** Where a file may be that a document names without its root. */
+/** The folders in which a file may be that a document names without its root. */
 const roots = ['.', 'src', 'test']
 
-/** What `npm run build-agent` makes is named, too, and is not in a clone. */
+/** The output of `npm run build-agent` is named too, and is not in a clone. */
 const built = 'dist/'
 
 describe('the documents', () => {

@@ -19,10 +19,10 @@ afterAll(async () => {
   if (hasContract) await server.close()
 })
 
-/** Of the site that an installer creates. */
+/** The name of the site that an installer creates. */
 const NAME = 'Somewhere'
 
-/** Operations whose bodies are no record that can be read back, by the contract's schema of the body. */
+/** Operations whose bodies are not records that can be read back, by the contract's schema of the body. */
 const commands: Readonly<Record<string, string>> = {
   upgradeOrgDevices: 'upgrade_org_devices',
   upgradeSiteDevices: 'upgrade_site_devices',
@@ -41,7 +41,7 @@ interface Outcome {
   readonly name: string
   readonly answer: Answer
   readonly isNamed: boolean
-  /** What is read afterwards in place of what was sent; null where it is the same, or can't be read. */
+  /** The value that is read instead of the sent one; null if it is the same, or can't be read. */
   readonly altered: string | null
 }
 
@@ -90,7 +90,7 @@ it.skipIf(!hasContract)(
         for (const value of [...typicalValues(source, property), ...EMPTY])
           outcomes.push(await callWith(id, { property, value }))
     const told = ({ name, answer }: Outcome) => `${name}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 200)}`
-    // One device has only one upgrade at a time: the later ones are understood, and refused for the first.
+    // A device has only one upgrade at a time: the later ones are understood, and refused because of the first.
     const isTaken = ({ answer: { status, body } }: Outcome) => status === 200 || body.upgrade_id !== undefined
     const refused = outcomes.filter((outcome) => !isTaken(outcome))
     expect(refused.filter(({ isNamed }) => !isNamed).map(told)).toEqual([])

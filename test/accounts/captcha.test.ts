@@ -12,7 +12,7 @@ const json =
   (response) =>
     response.end(JSON.stringify(value))
 
-/** How the provider replies to each response; to any other it replies that it is wrong. */
+/** The provider's reply to each response; it refuses any other response. */
 const behaviours: Readonly<Record<string, Respond>> = {
   solved: json({ success: true }),
   fails: (response) => response.writeHead(500).end('{"success": true}'),

@@ -35,7 +35,7 @@ const four = [1, 2, 3, 4]
 it('organizations that an account creates or clones are limited, also when they are created at the same time', async () => {
   const create = (n: number) => (n % 2 === 0 ? post('/orgs', { name: 'New' }) : post(`/orgs/${org.orgId}/clone`, {}))
   await expectRoom(2, four.map(create), 'An account may create at most 2 organizations')
-  // Those of others don't count, neither does leaving one make room, and a deleted one does.
+  // Tokens of others don't count, leaving an organization makes no room, and deleting one does.
   const { body: self } = await server.call('GET', '/self', { as: org })
   expect(self.privileges).toHaveLength(3)
   const { orgId } = await server.addOrg()

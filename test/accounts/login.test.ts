@@ -185,7 +185,7 @@ describe('login', () => {
     expect(failures).toMatchObject({ last_failure_at: at, src_ips: ['127.0.0.1'], scr_ips: ['127.0.0.1'] })
     const own = await server.call('GET', '/self/logs', { as: org })
     expect(own.body.results).toContainEqual(expect.objectContaining({ message: 'Login failed' }))
-    // Organizations that somebody has joined have no right to see who tries to sign in as them.
+    // An organization has no right to see who tries to sign in as one of its members.
     const { body } = await server.call('GET', `/orgs/${org.orgId}/logs`, { as: org })
     expect(JSON.stringify(body.results)).not.toContain('Login failed')
   })

@@ -63,7 +63,7 @@ const passwordHash = async () =>
   (await server.ctx.db.selectFrom('admin').select('passwordHash').where('id', '=', org.adminId).executeTakeFirst())
     ?.passwordHash
 
-/** Does what a recovery does: it replaces the password and ends every session of the account. */
+/** Simulates a recovery: it replaces the password and ends every session of the account. */
 async function recover(tx: Tx): Promise<void> {
   const set = { passwordHash: recoveredHash, passwordModifiedAt: clock.now() }
   await tx.updateTable('admin').set(set).where('id', '=', org.adminId).execute()

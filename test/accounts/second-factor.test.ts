@@ -346,7 +346,7 @@ describe('an organization that requires a second factor', () => {
     expect(await byBasic(`/orgs/${org.orgId}`)).toMatchObject(refusal)
     await enrol()
     expect((await browser.call('GET', `/sites/${site.body.id}`)).status).toBe(200)
-    // The token was created by the password alone.
+    // The token was created with only the password.
     expect(await server.call('GET', `/orgs/${org.orgId}`, { as: org })).toMatchObject(refusal)
     clock.advance(1000)
     const created = await browser.call('POST', '/self/apitokens', { name: 'new' })

@@ -28,7 +28,7 @@ const readAll = [{ scope: 'org', role: 'read' }]
 /** The holder of a key, for `as`. */
 const holder = (key: string): TestOrg => ({ ...server.org, token: key })
 
-/** Creates a token with the password, which a token alone does not replace. */
+/** Creates a token with the password; a token does not replace it. */
 async function create(path: string, body: object, as = server.org): Promise<Answer['body']> {
   const answer = await server.call('POST', path, { body: { password: as.password, ...body }, as })
   expect(answer).toMatchObject({ status: 200 })
@@ -331,7 +331,7 @@ describe('unused tokens', () => {
     expect(await used()).toEqual(first)
     clock.advance(1)
     expect(await used()).toEqual(clock.now())
-    // Another process has recorded a later use meanwhile.
+    // Another process has recorded a later use in the meantime.
     const later = new Date(clock.now().getTime() + 3600e3)
     clock.advance(5 * 60e3)
     await works(key)

@@ -43,7 +43,7 @@ async function act(path: string, body?: object, place = org()): Promise<void> {
   const answer = await server.call('POST', `${place}/alarms/${path}`, { body })
   expect([answer.status, answer.body]).toEqual([200, {}])
 }
-/** Takes the events of alarms that wait for webhooks. */
+/** Removes and returns the events of alarms that wait for webhooks. */
 async function takeEvents(): Promise<AnyJson[]> {
   const rows = await server.ctx.db
     .deleteFrom('webhookOutbox')

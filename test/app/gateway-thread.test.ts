@@ -64,7 +64,7 @@ async function createWorld(): Promise<World> {
         },
         nodeId: randomUUID(),
         localCertificates: false,
-        // Only wakes can bring anything in time.
+        // Only wakes can be in time.
         limits: { tickMs: HOUR_MS, sweepMs: HOUR_MS },
         readTime: context.readTime,
         logOutput: { write: (line) => void lines.push(line) },
@@ -115,7 +115,7 @@ it('serves devices while the thread that answers clients is blocked', async () =
   const identity = await issueDeviceCertificate(ca, mac)
   await writeFile(place, JSON.stringify({ port: ports.ucentralPort, ca: ca.certificatePem, mac, ...identity }))
   const program = fileURLToPath(new URL('../support/one-device.ts', import.meta.url))
-  // Nothing else runs in this thread until the device has ended.
+  // No other work runs in this thread until the device has ended.
   const printed = execFileSync(process.execPath, [program, place], { encoding: 'utf8', timeout: 25_000 })
   expect(printed).toBe('telemetry\n')
 })

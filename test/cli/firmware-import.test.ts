@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 const hashOf = (content: string) => createHash('sha256').update(content).digest()
 
-/** Writes a file, and returns what a manifest says of it. */
+/** Writes a file, and returns its entry for a manifest. */
 async function file(name: string, content: string, more: object): Promise<object> {
   await mkdir(dirname(join(folder, name)), { recursive: true })
   await writeFile(join(folder, name), content)

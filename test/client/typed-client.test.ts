@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestServer, startTestServer } from '../support/server.ts'
 
 /**
- * A client of the types that scripts/generate-client-types.mjs makes of the published document. What it may not do is
- * checked when `npm run check` compiles this file: an expected error that is none is an error.
+ * A client of the types that scripts/generate-client-types.mjs generates from the published document. `npm run check`
+ * compiles this file and thereby checks what the client may not do: an expected error that does not occur is an error.
  */
 type Site = components['schemas']['Site']
 

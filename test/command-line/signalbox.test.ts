@@ -41,7 +41,7 @@ interface Result {
   readonly err: string
 }
 
-/** Runs a command as somebody who has set the environment and has no configuration. */
+/** Runs a command with the given environment and without a configuration. */
 async function signalbox(args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
   const [out, err] = [[] as string[], [] as string[]]
   const into = (lines: string[]) =>

@@ -7,7 +7,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor()
-    // Not a script of the page, so its policy does not forbid it.
+    // The page's policy does not forbid it, because it is not a script of the page.
     await page.evaluate(axe.source)
     const violations = await page.evaluate(async () => {
       const checker = (globalThis as unknown as { readonly axe: typeof axe }).axe

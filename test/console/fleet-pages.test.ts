@@ -108,7 +108,7 @@ describe.skipIf(noChromium !== null)(
       await expectAccessible(page)
       await page.getByRole('button', { name: 'Start the upgrade…' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
-      // It runs while the next tests do, and the last one watches its end.
+      // It runs during the next tests, and the last one watches its end.
       await page.getByRole('heading', { name: 'Upgrade to 3.2.0' }).waitFor()
       upgradeId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
     })
@@ -138,7 +138,7 @@ describe.skipIf(noChromium !== null)(
         const command = page.getByRole('region', { name: 'Commands' }).getByRole('listitem').first()
         await command.getByText('restart').waitFor()
         await command.getByText('Done').waitFor()
-        // The stream tells that the device has gone and come back.
+        // The stream reports that the device has gone and come back.
         await page.getByRole('region', { name: 'Events' }).getByText('AP disconnected').waitFor()
         await expectAccessible(page)
       },
@@ -304,7 +304,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByLabel('Name', { exact: true }).fill('Changes')
       await page.getByRole('button', { name: 'Save' }).click()
       await page.getByRole('heading', { name: 'Changes' }).waitFor()
-      // The change itself is what the webhook tells.
+      // The webhook reports the change itself.
       await page.getByLabel('Result').selectOption('Delivered')
       await refused.waitFor({ state: 'detached' })
       const taken = attempt('audits', '200')

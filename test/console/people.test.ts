@@ -270,7 +270,7 @@ describe.skipIf(noChromium !== null)(
       await dialog.getByRole('button', { name: 'Remove' }).click()
       await line.waitFor({ state: 'detached' })
       expect((await server.call('GET', org, { as: other })).status).toBe(404)
-      // Nobody takes away what they may do themselves.
+      // People can't remove their own privileges.
       const own = page.getByRole('listitem').filter({ hasText: server.org.email })
       expect(await own.getByRole('button').count()).toBe(0)
       await context.close()
@@ -318,7 +318,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByLabel('Email at your organization').fill('ada@company.example')
       await page.getByRole('button', { name: 'Continue' }).click()
       await page.waitForURL(`${idp.ssoUrl}?*`)
-      // The page of the provider has no fields of its own: it takes whom it is told.
+      // The page of the provider has no input fields: the test sets the person.
       const submit = (field = '') =>
         page.evaluate(`document.forms[0].insertAdjacentHTML('beforeend', '${field}'); document.forms[0].submit()`)
       await submit('<input name="user" value="ada" />')

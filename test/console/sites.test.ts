@@ -152,7 +152,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('button', { name: 'Keep the drawing' }).click()
       await page.getByText('1 wall', { exact: true }).waitFor()
 
-      // The keyboard alone: the plan has the focus.
+      // With only the keyboard: the plan has the focus.
       await page.getByRole('button', { name: 'Draw a geofence' }).click()
       await page.getByText('0 points marked').waitFor()
       for (const key of ['Enter', 'ArrowRight', 'Enter', 'ArrowDown', 'Enter']) await page.keyboard.press(key)

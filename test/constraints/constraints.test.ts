@@ -73,7 +73,7 @@ const shown = ({ operation: { id }, field, keyword, value }: Call, { status, bod
   value: JSON.stringify(value).slice(0, 200),
 })
 
-/** Whether an answer refuses the field; of a field in a list, the list or the field. */
+/** True if an answer refuses the field; for a field in a list, the list or the field. */
 function refuses({ field }: Call, { status, body }: Answer): boolean {
   const refused = /^Invalid field ([^:]+):/.exec(String(body?.detail))?.[1]
   if (status !== 400 || refused === undefined) return false

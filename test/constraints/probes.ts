@@ -6,7 +6,7 @@ export type Schema = Readonly<Record<string, unknown>>
 
 /** A value that only just meets a declared constraint, or only just fails it. */
 export interface Probe {
-  /** As refusals name it, such as `privileges.0.role`; empty for the whole value. */
+  /** The field's name in refusals, such as `privileges.0.role`; empty for the whole value. */
   readonly field: string
   readonly keyword: string
   readonly isInside: boolean
@@ -39,7 +39,7 @@ const MAX_SIZE = 5000
 
 /**
  * Lists probes of every constraint in a schema. A value that fails one alternative and matches another one meets the
- * schema, so the schema decides which probes are what they claim to be.
+ * schema, so the schema decides whether each probe is valid.
  * @param sample A valid value, which each probe changes in one place.
  */
 export function probesOf(schema: Schema, sample: unknown): Probe[] {

@@ -5,9 +5,9 @@ import type { CommandOrder } from '../../src/devices/commands/command.ts'
 import type { Driver, DriverCommand, DriverDevice, Messages, SentCommand } from '../../src/gateway/driver.ts'
 import type { CommandKind, DeviceCapabilities } from '../../src/devices/tables.ts'
 
-/** What a driver feeds to the suite. */
+/** The samples of a driver for the suite. */
 export interface DriverSamples<M extends Messages> {
-  /** A device of each sort that the driver treats in its own way, with what it says when it connects. */
+  /** A device of each kind that the driver distinguishes, with its hello. */
   readonly devices: readonly {
     readonly device: DriverDevice
     readonly hello: M['hello']
@@ -17,10 +17,10 @@ export interface DriverSamples<M extends Messages> {
   /** A reply by which a device has executed a restart, and one by which it has refused it; `text` is its own. */
   readonly success: (text: string) => M['reply']
   readonly refusal: (text: string) => M['reply']
-  /** Replies and events whose outermost shape is right, and whose content is the value. */
+  /** Replies and events with a valid outer shape and the value as their content. */
   readonly strangeReply: (value: unknown) => M['reply']
   readonly strangeEvent: (value: unknown) => M['event']
-  /** How many bytes the call takes on the wire. */
+  /** The size of the call on the wire, in bytes. */
   readonly sizeOf: (call: M['call']) => number
   readonly maxCallBytes: number
 }
@@ -60,14 +60,14 @@ const kinds = [
 /** The command row of a driver's command. */
 function orderOf({ kind, ...params }: DriverCommand): CommandOrder {
   const row = { image_id: 'a', version: '2.0.0' }
-  // The parameters follow from the kind, which the type of a spread can't say.
+  // The kind determines the parameters, which the type of a spread can't express.
   return {
     kind,
     params: ['upgrade', 'stage', 'activate'].includes(kind) ? row : kind === 'restart' || kind === 'ping' ? params : {},
   } as CommandOrder
 }
 
-/** Tests what every driver must do, whatever its protocol. */
+/** Tests the behaviour that all drivers share, whatever their protocol. */
 export function describeDriver<M extends Messages>(name: string, driver: Driver<M>, samples: DriverSamples<M>): void {
   const restarted = (device: DriverDevice): SentCommand => ({ device, kind: 'restart', lastStep: null })
 
@@ -93,7 +93,7 @@ export function describeDriver<M extends Messages>(name: string, driver: Driver<
         fc.assert(
           fc.property(command, (order) => {
             if (findRefusal(capabilities, orderOf(order)) !== null) return
-            // A driver may refuse the address of a download, which no capability tells.
+            // A driver may refuse the address of a download, which no capability shows.
             const encoded = driver.encode(device, 'uri' in order ? { ...order, localCertificates: false } : order)
             if (encoded.kind === 'rejected') throw new Error(encoded.text)
             expect(encoded.timeoutMs).toBeGreaterThan(0)

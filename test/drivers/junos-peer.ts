@@ -16,7 +16,7 @@ export interface JunosPeerTarget {
   readonly hostKey: string
 }
 
-/** The requests that do what a command says; the device answers the others, which only look, by itself. */
+/** The requests that execute a command; the device answers the others, which only read, by itself. */
 const acting: ReadonlySet<string> = new Set([
   'request-reboot',
   'file-copy',
@@ -40,7 +40,7 @@ export async function openJunosPeer({ port, mac, harness, hostKey }: JunosPeerTa
     await keepImage(harness, device, rpc)
     const follows = rpc.name === 'request-reboot' && isActivating
     if (!acting.has(rpc.name) || follows) {
-      // The test wants each command to do the same again, so nothing stays installed.
+      // The test requires each command to have the same effect again, so the installation is undone.
       if (follows) for (const chassis of device.chassis) chassis.pending = null
       const options = { nowMs: ctx.clock.now().getTime(), download: () => Promise.reject(new Error('unused')) }
       return (await answerRpc(device, rpc, options)).body

@@ -67,7 +67,7 @@ async function stop(gateway: Gateway): Promise<void> {
   if (running.delete(gateway)) await gateway.stop()
 }
 
-/** The device connects and says hello; resolves once its session is recorded. */
+/** Connects the device and sends its hello; resolves once its session is recorded. */
 async function connect(gateway: Gateway, version: string): Promise<TestPeer> {
   const epochOf = async () =>
     (
@@ -108,7 +108,7 @@ async function untilIn(id: string, bucket: string): Promise<AnyJson> {
   })
 }
 
-/** What a device does about `stage <uri>`. */
+/** Simulates a device's reaction to `stage <uri>`. */
 async function download(text: string): Promise<void> {
   const [order, uri = ''] = text.split(' ')
   expect(order).toBe('stage')
@@ -120,7 +120,7 @@ async function commandsOf(): Promise<readonly { kind: string; state: string }[]>
   return server.ctx.db.selectFrom('deviceCommand').select(['kind', 'state']).orderBy('id').execute()
 }
 
-/** Proves that the engine has sent nothing else: a command of a person is the next that the device gets. */
+/** Proves that the engine has sent nothing else: the next command that the device gets is a person's. */
 async function expectNoCall(peer: TestPeer): Promise<void> {
   const at = clock.now()
   const restart = { id: randomUUID(), deviceId: deviceIdOf(mac), kind: 'restart', params: {}, attempt: 1 } as const
@@ -143,7 +143,7 @@ test('a site upgrade downloads, waits and activates, each exactly once, though e
   const id = await createUpgrade({ reboot_at: inAnHour() })
   await untilIn(id, 'download_requested')
   await download((await old.nextCall()).text)
-  // The device has the image; before it says so, the gateway stops and its connection breaks.
+  // The device has the image; before it reports that, the gateway stops and its connection breaks.
   await stop(first)
   await old.closed
   const second = await startLines()
@@ -157,7 +157,7 @@ test('a site upgrade downloads, waits and activates, each exactly once, though e
   const peer = await connect(third, '1.0.0')
   expect(await untilIn(id, 'reboot_in_progress')).toMatchObject({ status: 'upgrading' })
   expect((await peer.nextCall()).text).toBe('activate')
-  // It reboots without an answer, and comes back to another gateway.
+  // It reboots without an answer, and connects to another gateway.
   await stop(third)
   await peer.closed
   const fourth = await startLines()

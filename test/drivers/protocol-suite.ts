@@ -17,7 +17,7 @@ import { waitUntil } from '../support/wait-until.ts'
 export interface TestPeer {
   /** Resolves when the gateway, or the test, has closed the connection. */
   readonly closed: Promise<unknown>
-  /** Says what a device says when it connects. */
+  /** Sends the hello of a device. */
   hello(): void
   nextCall(): Promise<TestCall>
   /** A call of an older connection, to be answered on this one. */
@@ -28,28 +28,28 @@ export interface TestPeer {
 
 export interface TestCall {
   readonly id: number
-  /** All that the call says. */
+  /** The whole text of the call. */
   readonly text: string
   accept(): void
   refuse(reason: string): void
 }
 
-/** What a protocol feeds to the suite. */
+/** The samples of a protocol for the suite. */
 export interface ProtocolSamples {
-  /** Of the devices; access points if it is absent. */
+  /** The type of the devices; access points if it is absent. */
   readonly type?: DeviceType
   readonly family: string
-  /** The protocol, unless the gateway speaks it anyway. */
+  /** The protocol, if the gateway does not already support it. */
   readonly protocol?: Protocol
-  /** What its device can be asked to do. */
+  /** The capabilities of its device. */
   readonly capabilities: DeviceCapabilities
-  /** A command whose outcome is unknown when the connection breaks before the reply; a restart unless it says otherwise. */
+  /** A command whose outcome is unknown when the connection breaks before the reply; a restart by default. */
   readonly losable?: CommandOrder
   /** True for a protocol whose replies belong to their connection: a command that lost it stays unknown. */
   readonly repliesEndWithLink?: boolean
-  /** How long a device may take to say hello. */
+  /** How long a device may take to send its hello. */
   readonly helloMs: number
-  /** Opens the connection of a device that says nothing yet. */
+  /** Opens the connection of a device that has not sent anything yet. */
   open(target: { readonly port: number; readonly mac: string; readonly harness: GatewayHarness }): Promise<TestPeer>
 }
 
@@ -65,11 +65,11 @@ const orders: readonly CommandOrder[] = [
   { kind: 'snapshot', params: {} },
 ]
 const [restart] = orders as [CommandOrder]
-/** By then a device whose connection is still open has not rebooted, and may get the next command. */
+/** A device whose connection is still open after this time has not rebooted, and may get the next command. */
 const REBOOT_MS = 30_000
 const upgradeKinds: ReadonlySet<CommandKind> = new Set(['upgrade', 'stage', 'activate', 'snapshot', 'restore_backup'])
 
-/** Moves the device to a site of its own. */
+/** Moves the device to a separate site. */
 async function assignSite({ ctx, orgId }: GatewayHarness, mac: string): Promise<SiteScope> {
   const at = ctx.clock.now()
   const id = randomUUID()
@@ -80,7 +80,7 @@ async function assignSite({ ctx, orgId }: GatewayHarness, mac: string): Promise<
   return grant({ orgId, actor, siteId: id, siteIds: [id] as const })
 }
 
-/** Tests what every protocol must do with its links, in a real gateway with a real database. */
+/** Tests the behaviour of links that all protocols share, in a real gateway with a real database. */
 export function describeProtocol(samples: ProtocolSamples): void {
   const { family, capabilities, losable = restart } = samples
   const can = ({ kind }: CommandOrder): boolean => capabilities.commands.includes(kind)

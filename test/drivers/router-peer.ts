@@ -15,7 +15,7 @@ import type { GatewayHarness } from '../gateway/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import type { TestCall, TestPeer } from './protocol-suite.ts'
 
-/** The peer, with its connection for a test that sends frames of its own. */
+/** The peer, with its connection for a test that sends its own frames. */
 export interface RouterPeer extends TestPeer {
   readonly socket: WebSocket
 }

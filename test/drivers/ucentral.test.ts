@@ -44,7 +44,7 @@ describeDriver(FAMILY, ucentralDriver, {
   strangeReply: (value) => ({ result: value, error: undefined }),
   strangeEvent: (value) => ({ type: 'firmware_upgrade_status', payload: value }),
   sizeOf: (call) => Buffer.byteLength(JSON.stringify(call)),
-  // One unfragmented frame of a size that every known device takes.
+  // One unfragmented frame of a size that every known device accepts.
   maxCallBytes: 31 * 1024,
 })
 

@@ -13,7 +13,7 @@ import { temporaryDir } from '../support/temporary-dir.ts'
 const run = promisify(execFile)
 /** A host that the clients with a list of hosts accept. */
 const host = 'api.mist.com'
-/** Where they expect the live stream. */
+/** The host on which they expect the live stream. */
 const streamHost = 'api-ws.mist.com'
 
 const python = process.env['SIGNALBOX_TEST_PYTHON'] ?? 'python3'
@@ -35,7 +35,7 @@ interface World {
   readonly url: string
   readonly orgId: string
   readonly dataDir: string
-  /** What the documentation tells users to set. */
+  /** The environment that the documentation recommends. */
   readonly env: NodeJS.ProcessEnv
 }
 
@@ -64,7 +64,7 @@ async function startWorld(): Promise<World> {
   return { folder, url, orgId, dataDir, env }
 }
 
-/** @param index Of the examples in that language. */
+/** @param index The position among the examples in that language. */
 async function exampleIn(language: string, index = 0): Promise<string> {
   const text = await readFile(new URL('../../docs/clients.md', import.meta.url), 'utf8')
   const found = [...text.matchAll(new RegExp(`<!-- tested -->\n\`\`\`${language}\n(.*?)\`\`\``, 'gs'))]

@@ -66,7 +66,7 @@ it("starts a second demo with the first one's data, as its user left it", { time
   expect(await routerOf(after)).toMatchObject(running)
   expect(await readFile(join(dataDir, 'demo-router', 'registration.json'), 'utf8')).toBe(registration)
 
-  // It also starts after a kill, and without the router that its user has given up.
+  // It also starts after a kill, and without the router that its user has removed.
   await after.call('PUT', inventory, { op: 'delete', macs: [router] })
   await second.kill('SIGKILL')
   const last = connect(await startServerProcess({ dataDir, demo: true }))

@@ -13,7 +13,7 @@ import { waitUntil } from '../support/wait-until.ts'
 const DEVICES = 61
 /** One SRX cluster at each of the three sites. There is no such firmware for them. */
 const CLUSTERS = 3
-/** Of each Virtual Chassis; a cluster has two nodes. */
+/** The members of each Virtual Chassis; a cluster has two nodes. */
 const CHASSIS_MEMBERS = 3
 /** There is no such firmware for it. */
 const ROUTERS = 1

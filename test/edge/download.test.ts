@@ -17,7 +17,7 @@ const sha256 = createHash('sha256').update(bytes).digest('hex')
 
 type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void
 
-/** Serves whatever the handler does; resolves with the artifact to download and the headers of the requests. */
+/** Serves by the handler; resolves with the artifact to download and the headers of the requests. */
 async function serve(handler: Handler) {
   const ranges: (string | undefined)[] = []
   const server = createServer((request, response) => {

@@ -5,15 +5,15 @@ import { type Kill, type KillableAgent, listBrokenFiles } from './killable-agent
 /** An agent, and how to name its machine at the interface. */
 export interface Machine {
   readonly agent: KillableAgent
-  /** Of the edge appliance, or of the router. */
+  /** The id of the edge appliance, or of the router. */
   readonly id: string
 }
 
 export interface Ended {
   readonly status: string
-  /** How many events say that the command has ended. */
+  /** The number of events that report the end of the command. */
   readonly events: number
-  /** What else is wrong. */
+  /** Further problems. */
   readonly problems?: readonly string[]
 }
 
@@ -21,30 +21,30 @@ export interface Scenario {
   readonly name: string
   /** The commands of the operator that have to run exactly once, whenever the agent is killed. */
   readonly once: readonly string[]
-  /** Those that may run again, from their begin, after a kill. */
+  /** The points of commands that may run again, from their beginning, after a kill. */
   readonly repeated: readonly string[]
   /** Its agent has been started, except where the scenario registers. */
   readonly newMachine: () => Promise<Machine>
-  /** Each trial gets a new machine, whose registration is what is tried. */
+  /** Each trial gets a new machine, because its registration is the subject. */
   readonly registers?: true
   /** Orders a command. @returns A function that resolves when it has ended. */
   order(machine: Machine, trial: number): Promise<() => Promise<Ended>>
 }
 
-/** What one command went through. */
+/** The course of one command. */
 export interface Trial {
   readonly scenario: string
-  /** Where the agent was killed, one after the other. */
+  /** The points at which the agent was killed, in order. */
   readonly kills: readonly Kill[]
-  /** What is wrong; empty: nothing. */
+  /** The problems; empty: none. */
   readonly problems: readonly string[]
 }
 
-/** How often a point has to occur to be tried each time: the two commands of an upgrade pass most of them twice. */
+/** The number of occurrences of a point that are tried: the two commands of an upgrade pass most points twice. */
 const MAX_OCCURRENCES = 2
 
 /**
- * Lets the command of the scenario run undisturbed first, then once for each point that it has passed, at which the agent
+ * Runs the command of the scenario undisturbed first, then once for each point that it has passed, at which the agent
  * is killed, and so on for the points that only a restarted agent passes.
  */
 export async function runTrials(scenario: Scenario): Promise<Trial[]> {
@@ -114,7 +114,7 @@ async function tryOnce(scenario: Scenario, machine: Machine, { kills, number }: 
     problems.push(...(await listBrokenFiles(folder)))
     key = await readKey(folder)
     agent.start(null)
-    // It then has answered; to ask the interface first would take longer.
+    // It has answered by then; querying the interface first would take longer.
     await agent.untilSettled()
   }
   const { status, events, problems: found = [] } = await untilEnded()

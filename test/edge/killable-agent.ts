@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Point } from '../../src/agent/points.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-/** A point, and the how-manieth time since the process has been told. */
+/** A point, and which of its occurrences since the process was armed. */
 export type Kill = readonly [Point, number]
 
 export interface AgentSettings {
@@ -25,7 +25,7 @@ export interface AgentSettings {
 
 export interface AgentStatus {
   readonly passed: readonly Point[]
-  /** The agent is connected, and has said hello since the last boot. */
+  /** True if the agent is connected, and has sent its hello since the last boot. */
   readonly isSettled: boolean
 }
 
@@ -33,7 +33,7 @@ const script = fileURLToPath(new URL('machine.sh', import.meta.url))
 /** Many agents start at a time, on a machine that may be busy. */
 const WITHIN_MS = 120_000
 
-/** An agent in a process of its own, on a machine that is a folder. */
+/** An agent in a separate process, on a machine that is a folder. */
 export class KillableAgent {
   readonly settings: Omit<AgentSettings, 'script' | 'kill'>
   readonly #program: string
@@ -53,7 +53,7 @@ export class KillableAgent {
     this.#exited = once(child, 'exit')
   }
 
-  /** Tells the running process where to kill itself, and to forget what it has passed. */
+  /** Sets the point at which the running process kills itself, and resets the passed points. */
   async arm(kill: Kill | null): Promise<void> {
     await this.#ask({ arm: kill })
   }
@@ -102,13 +102,13 @@ export async function createMachine(folder: string, version: string): Promise<vo
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)
 }
 
-/** Returns what is wrong with the files of the agent: each has to be complete or absent, also right after a kill. */
+/** Returns the faults of the agent's files: each has to be complete or absent, also right after a kill. */
 export async function listBrokenFiles(folder: string): Promise<string[]> {
   const broken: string[] = []
   const names = await readdir(folder, { recursive: true, withFileTypes: true })
   for (const entry of names) {
     const path = join(entry.parentPath, entry.name)
-    // What a kill leaves unfinished has a name of its own, as have parts of downloads with their records.
+    // Files that a kill leaves unfinished have distinct names, as have parts of downloads with their records.
     const isUnfinished = /\.new$|\.part$|^[0-9a-f]{64}\.json$|^support-/.test(entry.name)
     if (entry.isDirectory() || isUnfinished) continue
     const content = await readFile(path)

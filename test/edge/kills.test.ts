@@ -90,7 +90,7 @@ async function newAppliance(): Promise<Machine> {
 
 const mxedgePath = (id: string) => `/orgs/${world.org.orgId}/mxedges/${id}`
 
-/** Waits for the newest command. @param end The type of the event that says that it has ended. */
+/** Waits for the newest command. @param end The type of the event that reports its end. */
 function untilEnded(id: string, end: string, former: number): Promise<Ended> {
   return waitUntil(
     `a command that ends with ${end}`,
@@ -106,12 +106,12 @@ function untilEnded(id: string, end: string, former: number): Promise<Ended> {
 const countEvents = async (id: string, type: string): Promise<number> =>
   (await eventTypes(world, id)).filter((each) => each === type).length
 
-/** Lists what else is wrong once the command has ended. */
+/** Lists further problems once the command has ended. */
 type Check = () => Promise<string[]>
 /** Orders the command. */
 type Ask = (machine: Machine, trial: number) => Promise<Check | null>
 
-/** Lists what is wrong with the one support file that has to be there, and deletes it. */
+/** Lists the faults of the only support file that must exist, and deletes it. */
 async function takeSupportFile(path: string, { agent }: Machine): Promise<string[]> {
   const [file, ...others] = (await world.call('GET', path)).body
   if (file === undefined || others.length > 0) return [`${others.length} more support files than one`]

@@ -1,4 +1,4 @@
-// Removes what Node.js 20, the oldest one that agents run with, does not have.
+// Removes features that Node.js 20, the oldest version for agents, does not have.
 const missing = [
   [JSON, ['rawJSON', 'isRawJSON']],
   [Object, ['groupBy']],

@@ -62,7 +62,7 @@ export function routerHello(mac: string): AnyJson {
   }
 }
 
-/** Opens the connection of a router's agent, which sends only what the test makes it send. */
+/** Opens the connection of a router's agent, which sends only the test's messages. */
 export function openRouter(world: EdgeWorld, credentials: RouterCredentials, changes: object = {}): Promise<AgentPeer> {
   return openAgent(world, credentials, { ...routerHello(credentials.mac), ...changes })
 }

@@ -48,7 +48,7 @@ describe('an agent that connects', () => {
     expect(changed.params.sha256).not.toBe(configuration.params.sha256)
   })
 
-  /** The credentials of the appliance anew, after a restart of its registration. */
+  /** The new credentials of the appliance, after a restart of its registration. */
   async function reRegistered(id: string) {
     await world.call('POST', `${pathOf(id)}/restart`)
     return register(world, (await world.call('GET', pathOf(id))).body.magic)

@@ -34,7 +34,7 @@ async function upgrade(routers: readonly Pick<RouterPlace, 'deviceId'>[], body: 
 
 const show = async (id: string): Promise<AnyJson> => (await world.call('GET', `${path()}/${id}`)).body
 
-/** The engine looks at intervals of its own time. */
+/** The engine polls at intervals of its own time. */
 function until(id: string, status: string): Promise<AnyJson> {
   return waitUntil(`the upgrade is ${status}`, async () => {
     world.advance(1000)
@@ -49,7 +49,7 @@ async function kindsOf({ deviceId }: Pick<RouterPlace, 'deviceId'>): Promise<str
   return (await commands.orderBy('id').execute()).map(({ kind }) => kind)
 }
 
-/** Lets time pass until the gateway calls. */
+/** Advances the time until the gateway calls. */
 function nextCall(agent: AgentPeer): Promise<AgentCall> {
   let call: AgentCall | null = null
   void agent.nextCall().then((next) => (call = next))

@@ -32,7 +32,7 @@ const untilCommand = (id: string, status: string) =>
     return body.find(isMeant) ?? null
   })
 
-/** An appliance whose agent has been asked for support files, and does nothing. */
+/** An appliance whose agent has received a request for support files, and does nothing. */
 async function askedAgent() {
   const connected = await connectAgent(world)
   const agent = await openAgent(world, connected.credentials)

@@ -30,7 +30,7 @@ export async function startBox(world: EdgeWorld, body: object = {}, faults: Faul
   return { ...agent, id }
 }
 
-/** An agent that sends only what the test makes it send. */
+/** An agent that sends only the test's messages. */
 export interface Peer {
   readonly id: string
   readonly credentials: Credentials
@@ -39,7 +39,7 @@ export interface Peer {
 
 const methods = [...hello.methods, 'service.upgrade', 'distro.upgrade']
 
-/** What an agent reports whose tunterm has this version. */
+/** The report of an agent whose tunterm has this version. */
 export const running = (version: string) => ({
   ...report,
   services: [
@@ -61,7 +61,7 @@ export async function addPeer(world: EdgeWorld, body: object = {}, changes: obje
   return { id, credentials, agent: await connect(world, credentials, changes) }
 }
 
-/** Adds an appliance as it is after its agent has registered and connected once. @returns Its id. */
+/** Adds an appliance in the state after its agent has registered and connected once. @returns Its id. */
 export async function addBox(
   server: TestServer,
   {

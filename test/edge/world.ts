@@ -53,7 +53,7 @@ export async function startEdgeWorld(
   }
 }
 
-/** What an agent has once it has registered. */
+/** The credentials of a registered agent. */
 export interface Credentials {
   readonly mxedgeId: string
   readonly key: KeyObject
@@ -104,7 +104,7 @@ export interface AgentCall {
   readonly params: AnyJson
 }
 
-/** An agent that sends only what the test makes it send. */
+/** An agent that sends only the test's messages. */
 export interface AgentPeer {
   readonly socket: WebSocket
   /** Resolves with the close code. */
@@ -173,7 +173,7 @@ export async function openAgent(
   }
 }
 
-/** An appliance whose agent has registered, connected and taken its configuration. */
+/** An appliance whose agent has registered, connected and received its configuration. */
 export interface ConnectedAgent {
   readonly id: string
   readonly credentials: Credentials

@@ -85,7 +85,7 @@ function isGiven(entry: [string, string | undefined]): entry is [string, string]
 /** The status for a path that another operation has. */
 const beforeAnyOperation = new Set([405])
 
-/** @returns What is wrong with the answer; null if it is correct. */
+/** @returns The fault of the answer; null if it is correct. */
 function objection({ spec }: Operation, { status, headers, body }: Answer): string | null {
   if (status >= 500) return 'a server error'
   const response = spec.responses[String(status)]

@@ -182,7 +182,7 @@ describe('evidence of a boot', () => {
     after.send('state', { uuid: 1, state: { unit: { uptime: 159, memory: { free: 7 } } } })
     await settle(after)
     expect(await boots()).toEqual(none)
-    // The gateway accepts everything else from the queue.
+    // The gateway accepts the other contents of the queue.
     expect((await harness.status(mac)).load).toMatchObject({ uptime_s: 14, memory_free: 7 })
     after.reply(2, { error, text: '' })
     await report(after, 164)

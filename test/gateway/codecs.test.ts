@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest'
 import { type Codec, codecs } from './codecs.ts'
 import { hostile, mutatedFrameOf } from './mutations.ts'
 
-/** Of the processor; a message of the largest size takes a fraction of it. */
+/** Processor time; a message of the largest size takes a fraction of it. */
 const MAX_DECODE_MS = 2000
-/** What a decoder keeps of a message, as JSON, in proportion to its bytes. */
+/** The size of the decoded value of a message, as JSON, in proportion to its bytes. */
 const MAX_GROWTH = 8
 
-/** Throws for a defect: an error other than the codec's refusals, too much time, or too much to keep. */
+/** Throws for a defect: an error other than the codec's refusals, too much time, or too much memory. */
 function feed({ decode, refusals }: Codec, bytes: Buffer): void {
   const before = process.cpuUsage()
   let kept: unknown = null

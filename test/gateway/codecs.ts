@@ -23,14 +23,14 @@ import * as states from '../../src/gateway/ucentral/state/samples.ts'
 import { answerRpc } from '../../src/simulator/junos/answer-rpc.ts'
 import { type JunosForm, createJunosDevice } from '../../src/simulator/junos/junos-device.ts'
 
-/** How the gateway reads what the devices of a protocol send. */
+/** The gateway's decoder for the messages of a protocol's devices. */
 export interface Codec {
   readonly name: string
-  /** What real devices send. */
+  /** Frames of real devices. */
   readonly frames: readonly Buffer[]
-  /** Decodes as far as the gateway does before it writes anything, and returns what it would keep. */
+  /** Decodes as far as the gateway does before it writes anything, and returns the value that it would store. */
   readonly decode: (bytes: Buffer) => unknown
-  /** The errors by which it says that the bytes make no sense; others are defects. */
+  /** The errors by which it refuses invalid bytes; others are defects. */
   readonly refusals: readonly (new (...args: never[]) => Error)[]
 }
 
@@ -190,7 +190,7 @@ const member = {
   version: '1',
 }
 
-/** Answers every request of a task with the same reply. No task may ask for ever. */
+/** Answers every request of a task with the same reply. No task may make requests forever. */
 function runTask(task: Task<unknown>, reply: RpcReply): unknown {
   let next = task.next()
   for (let calls = 0; next.done !== true; calls += 1) {

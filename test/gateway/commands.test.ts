@@ -58,7 +58,7 @@ async function blockOutcomes({ ctx }: GatewayHarness): Promise<() => Promise<voi
   return lift
 }
 
-/** Of requested restarts; the ends of commands and their events commit together. */
+/** The events of requested restarts; the ends of commands and their events commit together. */
 async function restartEvents(mac: string): Promise<{ type: string; text: unknown }[]> {
   const query = harness.ctx.db
     .selectFrom('deviceEvent')

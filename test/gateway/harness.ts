@@ -179,7 +179,7 @@ async function insertImage(ctx: Context, orgId: string, id: string): Promise<voi
     .execute()
 }
 
-/** Writes what a claim writes to the rows that the gateway reads. */
+/** Writes the changes of a claim to the rows that the gateway reads. */
 export async function claimDevice(
   ctx: Context,
   orgId: string,
@@ -213,13 +213,13 @@ export interface ReceivedCall {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-/** A device that sends only what the test makes it send. */
+/** A device that sends only the test's messages. */
 export interface TestDevice {
   readonly mac: string
   readonly socket: WebSocket
   /** The calls that belong to commands. */
   readonly calls: ReceivedCall[]
-  /** The calls that ask the device to report its state from then on; it accepts them unless the test disables that. */
+  /** The calls that request regular reports from the device; it accepts them unless the test disables that. */
   readonly telemetryCalls: ReceivedCall[]
   /** Resolves with the close code. */
   readonly closed: Promise<number>
@@ -227,7 +227,7 @@ export interface TestDevice {
   hello(params?: Readonly<Record<string, unknown>>): void
   reply(id: number, status: { error: number; text?: string; result?: string }): void
   nextCall(): Promise<ReceivedCall>
-  /** Resolves when the gateway has asked the device to report its state, and the device has answered, if it does. */
+  /** Resolves when the gateway has requested regular reports, and the device has answered, if it does. */
   untilTelemetryCall(): Promise<unknown>
 }
 

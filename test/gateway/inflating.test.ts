@@ -1,4 +1,5 @@
-// What a device costs the clients of the API that sends 57 frames of 8 KB a second, each of which inflates to 2 MB.
+// The effect on the clients of the API of a device that sends 57 frames of 8 KB a second, each of which inflates to 2
+// MB.
 import { createHash, randomUUID } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'

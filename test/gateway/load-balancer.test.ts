@@ -16,7 +16,7 @@ async function startBalancer(port: number, header: string): Promise<number> {
   const balancer = createServer((client) => {
     const server = connect(port, '127.0.0.1')
     for (const socket of [client, server]) socket.on('error', () => socket.destroy())
-    // One packet holds the header and the beginning of TLS.
+    // One packet contains the header and the beginning of TLS.
     client.once('data', (first: Buffer) => {
       server.write(Buffer.concat([Buffer.from(header), first]))
       client.pipe(server).pipe(client)

@@ -102,7 +102,7 @@ describe('mutual TLS', () => {
   })
 
   test('closes a request without an answer if it may have waited for more than 4 s while the event loop was blocked', async () => {
-    // No timer runs in between, as when other work blocks the event loop.
+    // No timer runs in between, as if other work blocked the event loop.
     const gateway = await harness.start({ limits: { tickMs: 1_000_000, lookMs: 1_000_000 } })
     const [prompt, late] = await Promise.all([openTls(gateway.port), openTls(gateway.port)])
     harness.advance(4000)

@@ -14,7 +14,7 @@ import { mutatedFrameOf } from './mutations.ts'
 
 const SESSIONS = 12
 const FRAMES = 15
-/** Far less than the frames would take if anything were kept of each, and far more than the collector leaves. */
+/** Far less than the frames would take if any part of each were stored, and far more than the collector leaves. */
 const MAX_GROWTH_BYTES = 150 * 1024 * 1024
 
 let harness: GatewayHarness & { close(): Promise<void> }
@@ -119,7 +119,7 @@ test.each<
   expect(after.heapUsed + after.external - before.heapUsed - before.external).toBeLessThan(MAX_GROWTH_BYTES)
 })
 
-/** What a reply contains: the peer wraps it, with the id of the request. */
+/** Returns the content of a reply: the peer wraps it, with the id of the request. */
 function withoutReply(reply: Buffer): Buffer {
   return Buffer.from(reply.toString('utf8').replace(/^<rpc-reply[^>]*>|<\/rpc-reply>$/g, ''))
 }

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** What is sent in the place of a body. */
+/** The replacements of a body. */
 const absences: readonly { readonly body?: string; readonly headers?: Record<string, string> }[] = [
   {},
   { body: '', headers: { 'content-type': 'application/json' } },

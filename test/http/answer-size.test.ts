@@ -7,7 +7,7 @@ import { type LargeRows, ROWS, makeLargeRows } from './large-rows.ts'
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const MIB = 1024 * 1024
-/** An estimate allows one kilobyte per row for what the presentation of documents adds. */
+/** The estimate allows one kilobyte per row for what the presentation adds to documents. */
 const MAX_ANSWER_BYTES = 4.2 * MIB
 
 /** Lists whose rows are small, because each field that clients write has a limit. */

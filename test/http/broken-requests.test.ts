@@ -25,7 +25,7 @@ function open(): Socket {
   return connect((http.server.address() as AddressInfo).port, '127.0.0.1')
 }
 
-/** Sends what is no HTTP, and reads to the end of the connection. */
+/** Sends bytes that are not HTTP, and reads to the end of the connection. */
 async function exchange(sent: string): Promise<{ status: number; head: string; body: unknown }> {
   const socket = open()
   socket.write(sent)
@@ -61,7 +61,7 @@ it('answers headers that never end with 408 in that form', async () => {
   const accepted = once(http.server, 'connection')
   const socket = open()
   socket.write('GET /here HTTP/1.1\r\nHost: x\r\n')
-  // The server looks for late requests every half minute; this is what it then does.
+  // The server checks for late requests every half minute; this simulates that check.
   const [late] = await accepted
   http.server.emit('clientError', Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), late)
   expect(parse(await text(socket))).toMatchObject({ status: 408, body: { detail: expect.stringContaining('in time') } })

@@ -144,7 +144,7 @@ describe('support files', () => {
     expect(await stored()).toHaveLength(count - 1)
     await server.ctx.db.deleteFrom('deviceCommand').where('id', '=', second.commandId).execute()
     const files = { dir: join(server.dataDir, 'support') }
-    // The file is younger than the clock says by far: the chore waits, the next start does not.
+    // The file is too young for the chore, which leaves it; the next start does not.
     const [chore] = supportTasks(server.ctx, files)
     await chore?.run(null, new AbortController().signal)
     expect(await stored()).toHaveLength(count - 1)

@@ -11,7 +11,7 @@ import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 interface Place {
   readonly siteId: string
-  /** An admin of this site alone. */
+  /** An admin of only this site. */
   readonly as: TestOrg
 }
 

@@ -282,7 +282,7 @@ describe('a preview', () => {
 })
 
 describe('maintenance windows', () => {
-  /** So many hours from now, on the hour. */
+  /** The time in the given number of hours, on the hour. */
   const hour = (hours: number) => `${String((new Date().getUTCHours() + hours) % 24).padStart(2, '0')}:00`
   const setWindows = (windows: unknown) =>
     world.call('PUT', `/orgs/${world.org.orgId}/setting`, { body: { maintenance_windows: windows } })
@@ -347,7 +347,7 @@ describe('include_new', () => {
   const inOrg = (org: TestOrg, method: 'GET' | 'POST', path: string, body?: object) =>
     world.call(method, `/orgs/${org.orgId}/mxedges/upgrade${path}`, { as: org, ...(body && { body }) })
 
-  /** An upgrade of an organization of its own, with two appliances, of which one is absent. */
+  /** An upgrade in a separate organization, with two appliances, of which one is absent. */
   async function begin(more: object = {}) {
     const org = await world.addOrg()
     await uploadPackage({ ...world, org }, '2.0.0', { query: 'package=tunterm' })

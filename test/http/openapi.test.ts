@@ -5,7 +5,7 @@ import { makeReference } from '../../scripts/reference/reference.ts'
 import { type OpenApi, type Operation, fetchOpenApi, fetchPublished, operationsOf } from '../support/openapi.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 
-/** Nobody can have credentials before these. */
+/** Operations that clients call before they have credentials. */
 const PUBLIC = [
   'login',
   'lookup',
@@ -21,7 +21,7 @@ const PUBLIC = [
   // Agents have nothing but a code of their appliance or their organization.
   'registerMxEdgeAgent',
   'registerSsrAgent',
-  // Those who verify messages have no account.
+  // Receivers who verify messages have no account.
   'listWebhookKeys',
 ]
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** With values that name nothing, but are not refused. */
+/** Returns the path with values that name nothing, but are not refused. */
 function pathOf(path: string): string {
   return path
     .replace('/api/v1', '')

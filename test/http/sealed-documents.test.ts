@@ -35,7 +35,7 @@ function secretFields(): Record<string, unknown> {
 }
 
 interface Written {
-  /** Of the object, or of a list that has it. */
+  /** The path of the object, or of a list with it. */
   readonly path: string
   readonly id: string
   readonly body: Record<string, unknown>

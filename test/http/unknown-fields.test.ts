@@ -17,7 +17,7 @@ afterAll(() => server.close())
 
 const FIELD = 'no_such_field'
 
-/** Null where the operation takes a form, or a file, alone. */
+/** Null if the operation accepts only a form or a file. */
 function bodyOf({ schema, method }: Operation, sample: unknown): unknown {
   if (String(method) === 'GET') return null
   if (schema.body !== undefined && !('application/json' in contentOf(schema.body))) return null
@@ -33,7 +33,7 @@ async function callWithField(operation: Operation): Promise<Answer | null> {
   return callSample(server, operation, { sample: { ...sample, body }, ids: { ...areas.ids, ...sample.ids } })
 }
 
-/** Whether the answer names the field as refused, or has it as it was sent. */
+/** True if the answer names the field as refused, or contains it as it was sent. */
 function isExact({ status, body }: Answer): boolean {
   if (status === 400) return String(body.detail).includes(FIELD)
   const [record]: AnyJson[] = Array.isArray(body) ? body : [body]
@@ -42,7 +42,7 @@ function isExact({ status, body }: Answer): boolean {
 
 it('stores a field that the interface does not know, or refuses it by its name', async () => {
   const answers = new Map<string, Answer>()
-  // In the order of the samples: those that delete come last.
+  // In the order of the samples: operations that delete come last.
   const byId = new Map(server.operations.map((operation) => [operation.id, operation]))
   for (const id of Object.keys(areas.samples)) {
     const operation = byId.get(id)

@@ -98,7 +98,7 @@ const idOf = (mac: string): string => `00000000-0000-0000-1000-${mac}`
 describe('an upgrade with the id of a plan', () => {
   it('is exactly that plan, though devices have connected or gone since, and has its id', async () => {
     const plan = await preview()
-    // The only device that is connected now would come first: it was in the last phase, whatever the order of the sites.
+    // A new plan would put the only connected device first: it was in the last phase, whatever the order of the sites.
     const [last = ''] = macsOfPhase(plan.phases.at(-1))
     await sql`update device_status set connected = (device_id = ${idOf(last)}) where org_id = ${orgId()}`.execute(db())
     expect((await preview()).phases).not.toEqual(plan.phases)

@@ -20,7 +20,7 @@ const windowsOf = async () => {
   return [0, 1].map((site) => bySite.get(siteId(site)))
 }
 
-/** As clocks in Berlin show it. */
+/** Formats the time as clocks in Berlin show it. */
 const formatTime = (ms: number): string =>
   new Date(ms).toLocaleTimeString('de', { timeZone: 'Europe/Berlin', timeStyle: 'short' })
 
@@ -59,7 +59,7 @@ describe('maintenance windows', () => {
   })
 
   it('count for the estimates of a preview, and leave out devices that take longer', async () => {
-    // It is closed while the test runs.
+    // The window is closed while the test runs.
     const later = (Number(formatTime(Date.now()).slice(0, 2)) + 6) % 24
     const hour = String(later).padStart(2, '0')
     const short = [{ start: `${hour}:00`, end: `${hour}:15` }]
@@ -71,7 +71,7 @@ describe('maintenance windows', () => {
         reason: 'may take 20 minutes, and no maintenance window of its site has more than 15',
       })),
     )
-    // One night for each access point: the next one would not end in time.
+    // One night per access point: a second one would not end in time.
     const begins: number[] = body.phases.map(({ sites }: AnyJson) => sites[0].begins_about)
     expect(begins.map((at) => formatTime(at * 1000))).toEqual([`${hour}:00`, `${hour}:00`, `${hour}:00`])
     expect(new Set(begins).size).toBe(3)

@@ -8,7 +8,7 @@ let path: string
 beforeAll(async () => {
   server = await startTestServer()
   const hooks = `/orgs/${server.org.orgId}/webhooks`
-  // No topic: nothing but what the tests insert is delivered.
+  // It has no topic, so only what the tests insert is delivered.
   const { body } = await server.call('POST', hooks, { body: { url: 'http://127.0.0.1:9/hook', topics: [] } })
   id = body.id
   path = `${hooks}/${id}`

@@ -19,7 +19,7 @@ async function setReveal(isHidden: boolean): Promise<void> {
   expect((await server.call('PUT', `/orgs/${server.org.orgId}/setting`, { body })).status).toBe(200)
 }
 
-/** Creates a webhook with secrets that nobody sees from then on. */
+/** Creates a webhook with secrets that answers no longer show. */
 async function addHidden(): Promise<(method: string, body?: object) => ReturnType<TestServer['call']>> {
   await setReveal(false)
   const { body } = await server.call('POST', hooks, { body: { url, topics: ['audits'], ...stored } })

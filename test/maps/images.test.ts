@@ -94,7 +94,7 @@ describe('the image of a map', () => {
       body: { detail: "Invalid field org_id: can't be changed: the service sets it" },
     })
     expect(await stored()).toHaveLength(1)
-    // As clients send back what they have read.
+    // Clients send back what they have read.
     expect((await upload(png(plan), { json: JSON.stringify(await get()) })).status).toBe(200)
   })
 

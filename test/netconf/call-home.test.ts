@@ -69,7 +69,7 @@ describe('a device that calls home', () => {
 })
 
 describe('a connection is refused', () => {
-  /** Nothing else happens after a refusal, so a second device proves that the first one was handled. */
+  /** A refusal has no other effect, so a second device proves that the first one was handled. */
   async function expectRefused(
     gateway: { counters: { read(): Readonly<Record<string, number>> } },
     counter: string,

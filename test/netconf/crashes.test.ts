@@ -140,7 +140,7 @@ test(
       return list[0].status === 'done'
     })
     expect(restarting.journal).toEqual(['reboot 2'])
-    // Nobody knows whether the last one has taken its snapshot: it is not asked again.
+    // It is unknown whether the last one has taken its snapshot, so the request is not repeated.
     const notes = [{ mac: chassis.at(-1)?.mac, reason: 'no recovery snapshot: gateway_lost' }]
     expect(ended).toMatchObject({ status: 'completed', targets: { failed: [] }, notes })
     for (const device of chassis) {

@@ -1,4 +1,4 @@
-// What a Virtual Chassis and other Junos devices say of their hardware, with the real interface and gateway.
+// The hardware that a Virtual Chassis and other Junos devices report, with the real interface and gateway.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
@@ -8,7 +8,7 @@ import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { startJunos, testNetconf, untilSession } from './harness.ts'
 
-/** Less than the time in which a device must reply: the clock moves while it is asked. */
+/** Less than the time in which a device must reply, because the clock advances during its requests. */
 const POLL_MS = 1000
 
 let clock: TestClock
@@ -89,7 +89,7 @@ test('the members of a Virtual Chassis are shown with what it says of them, abse
   const last = junos.device.chassis[2]
   if (last === undefined) throw new Error('there is no third member')
   last.isPresent = false
-  // The next look at what has changed finds it.
+  // The next poll for changes finds it.
   const second = await waitUntil('the absence', async () => {
     clock.advance(POLL_MS)
     const chassis = await read()

@@ -1,4 +1,4 @@
-// What the owner of one Junos device can't do with its key and with the secret of its organization.
+// The limits of the owner of one Junos device, with its key and with the secret of its organization.
 import { connect } from 'node:net'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Members and nodes that restart alone: the command ends when the part has gone and is back.
+// Members and nodes that restart individually: the command ends when the part has gone and is back.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import type { JunosDeviceOptions } from '../../src/simulator/junos/junos-device.ts'
@@ -21,7 +21,7 @@ async function startGateway() {
   return harness.start({ protocols: [testNetconf(harness.ctx, { pollMs: MIN_MS, returnPollMs: 1 })] })
 }
 
-/** A device whose parts stay away until `boot` is called. */
+/** Starts a device whose parts are absent until `boot` is called. */
 async function start(kind: typeof chassis | typeof cluster, more: Partial<JunosDeviceOptions> = {}) {
   const gateway = await startGateway()
   const { type, ...device } = kind
@@ -63,7 +63,7 @@ async function eventsOf(mac: string) {
   return rows.filter(({ type }) => /RESTART/.test(type)).map(({ type, event }) => [type, event.text])
 }
 
-/** Advances the clock, so that the device is asked again. */
+/** Advances the clock, so that the device is polled again. */
 const untilAsked = (what: string, check: () => Promise<boolean>) =>
   waitUntil(what, async () => {
     harness.advance(10)

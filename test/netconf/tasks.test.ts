@@ -26,7 +26,7 @@ function deviceOf(options: Partial<JunosDeviceOptions> = {}): JunosDevice {
   return createJunosDevice({ mac: '02aabbccddee', model: 'ex4100-48p', form: 'virtual_chassis', nowMs: 0, ...options })
 }
 
-/** Runs a task against the device; after `maxCalls` requests, whose last reply is lost, it is dropped. */
+/** Runs a task against the device; after `maxCalls` requests, whose last reply is lost, it is aborted. */
 async function run<Result>(task: Task<Result>, device: JunosDevice, maxCalls = 100): Promise<Result | 'crashed'> {
   let next = task.next()
   for (let calls = 1; next.done !== true; calls += 1) {

@@ -20,7 +20,7 @@ const models = { switch: 'EX4100-48P', gateway: 'SRX345' } as const
 const OLD = '22.4R3.25'
 const VERSION = '23.4R2-S2.1'
 const image = Buffer.concat([Buffer.from(imageHeader(Object.values(models), VERSION)), randomBytes(50_000)])
-/** Of a reboot; that of the check of the version is shorter. */
+/** The limit of a reboot; that of the check of the version is shorter. */
 const LIMIT_MS = 120_000
 const options: RolloutOptions = {
   ...defaultRolloutOptions,
@@ -253,7 +253,7 @@ describe('an upgrade of an SRX cluster', () => {
     expect(await untilIn(id, 'upgraded')).toMatchObject({ status: 'completed', notes: [] })
     expect(device.journal).toEqual(['file-copy', 'in-service-upgrade'])
     expect(device.chassis.map(({ active }) => active)).toEqual([VERSION, VERSION])
-    // Nobody knows what became of a request without a reply: the versions tell.
+    // The result of a request without a reply is unknown until the versions are read.
     expect(onRecord).toEqual({ step: 'reboot' })
     expect((await commands()).map(({ kind, state }) => [kind, state])).toEqual([
       ['stage', 'done'],

@@ -13,7 +13,7 @@ export interface PageRequest {
 }
 
 /**
- * A browser without scripts. It keeps cookies, follows redirects and submits forms, and its fetch sends Sec-Fetch
+ * A browser without scripts. It stores cookies, follows redirects and submits forms, and its fetch sends Sec-Fetch
  * headers.
  */
 export interface Browser {

@@ -80,7 +80,7 @@ test.skipIf(process.getuid?.() !== 0)(
     ])
       expect(await ownerOf(name), name).toBe(1234)
     expect((await stat(join(path, 'secret.key'))).gid).toBe(2345)
-    // The database has an owner of its own; the files of other users keep theirs.
+    // The database has its own owner; files of other users are not changed.
     expect(await ownerOf('postgres/theirs')).toBe(0)
     expect(await ownerOf('other')).toBe(4321)
     expect((await stat(elsewhere)).uid).toBe(0)

@@ -8,16 +8,16 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-/** Tables whose rows nobody looks up by the key. */
+/** Tables whose rows are never found by the key. */
 const NEVER_BY_KEY = ['audit_log']
 
-// Of two indexes that seem to cost the same, PostgreSQL takes the newer one. In a table that has not been analyzed yet, a key
-// that begins with org_id and any other index that does so seem to cost the same: each insert that refers to such a table would
-// then read all its rows of the organization.
+// Between two indexes with equal estimated costs, PostgreSQL chooses the newer one. In a table that has not been
+// analyzed yet, a key that begins with org_id and any other such index have equal estimates: each insert that refers to
+// such a table would then read all its rows of the organization.
 it('finds a row by a key without reading its neighbors, in a table that has never been analyzed', async () => {
   const found = await test.ctx.db.transaction().execute(async (db) => {
     await sql`set local plan_cache_mode = force_generic_plan`.execute(db)
-    // PostgreSQL reads a table that it knows to be small as a whole, and may have analyzed some of them meanwhile.
+    // PostgreSQL reads small tables as a whole, and may have analyzed some of them in the meantime.
     await sql`set local enable_seqscan = off`.execute(db)
     const { rows: keys } = await sql<{ table: string; columns: string[]; types: string[] }>`
       select table_oid::regclass::text as table, array_agg(attname::text order by place) as columns,
@@ -46,8 +46,8 @@ it('finds a row by a key without reading its neighbors, in a table that has neve
       const name = / using (\S+) on /.exec(plan)?.[1]
       const [index = []] = indexes.flatMap((one) => (one.name === name ? [one.columns] : []))
       const free = index.findIndex((column) => !columns.includes(column))
-      // The last column of the key tells a row from the others of its organization. An index finds by it only where no column
-      // that the key does not have comes before.
+      // The last column of the key distinguishes a row from the others of its organization. An index can use it only if
+      // it has no other column before it that the key lacks.
       const last = index.indexOf(columns.at(-1) ?? '')
       if (last === -1 || (free !== -1 && free < last)) plans.push(`${table} (${columns.join(', ')}):\n${plan}`)
     }

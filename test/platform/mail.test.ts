@@ -95,7 +95,7 @@ async function readMail(stream: AsyncIterable<Buffer>, session: SMTPServerSessio
   }
 }
 
-/** Starts a server that only does what `converse` does. */
+/** Starts a server whose conversation is `converse`. */
 async function startRaw(converse: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => {

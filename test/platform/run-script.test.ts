@@ -10,7 +10,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const SCRIPTS = fileURLToPath(new URL('../../scripts/', import.meta.url))
 
-/** Prints its process id and each signal; ends when it is asked to, or when the runner has ended. */
+/** Prints its process id and each signal; ends on request, or when the runner has ended. */
 const PROGRAM = `
 const [code]: string[] = process.argv.slice(2)
 if (code !== undefined) process.exit(Number(code))
@@ -126,7 +126,7 @@ test('an unknown command ends with the usage in one line', async () => {
   expect(complaint).toMatch(/^signalbox: usage: [^\n]+\n$/)
 })
 
-/** Builds by copying the one source; fails for a source that says so. */
+/** Builds by copying its only source; fails if the source demands it. */
 const BUILD = `
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 appendFileSync('builds.log', 'built\\n')

@@ -70,7 +70,7 @@ async function declaredTables(): Promise<Map<string, Column[]>> {
 
 const camel = (name: string): string => name.replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase())
 
-/** What pg makes of a column's values. */
+/** The types to which pg converts a column's values. */
 const typeOf: Readonly<Record<string, string>> = {
   uuid: 'string',
   text: 'string',
@@ -112,7 +112,7 @@ it('declares the tables of the migrations, with their columns, types and nulls',
     const json = column === 'doc' ? 'document' : 'json'
     const own = type.startsWith('_') ? 'array' : type === 'jsonb' ? json : (typeOf[type] ?? type)
     // The database does not report whether a computed column can be null. The name of one of the project's own types
-    // stands for a text, a document or bytes.
+    // represents a text, a document or bytes.
     const seen = is?.type === 'other' && own !== 'Date' ? 'other' : own
     return described(name, {
       name: camel(column),
@@ -124,7 +124,7 @@ it('declares the tables of the migrations, with their columns, types and nulls',
   expect(types.toSorted()).toEqual(made.toSorted())
 })
 
-/** Tables that the deletion of an organization does not reach by foreign keys, with what becomes of their rows. */
+/** Tables that the deletion of an organization does not reach by foreign keys, and the fate of their rows. */
 const WITHOUT_FOREIGN_KEY: Readonly<Record<string, string>> = {
   active_upgrade_target: 'deleted by devices/store-removal',
   audit_log: 'kept as long as the operator keeps the audit log',

@@ -30,7 +30,7 @@ it('each phase waits for its approval at all sites, also over a restart, and the
   const { id } = await create([1, 2].map((phase) => ({ phase, wait_for: 'approval' })))
   await play()
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2, planned: 8 }, holds: ['approval', 'approval'] })
-  // The wait is in the database alone.
+  // Only the database records the wait.
   await rollout.fleet.crash(rollout.devices().filter(({ id: deviceId }) => !rollout.fleet.attempts.has(deviceId)))
   await play()
   expect(rollout.fleet.attempts.size).toBe(2)

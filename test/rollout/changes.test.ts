@@ -18,7 +18,7 @@ async function create(devices: readonly number[], body: OrgUpgradeBody): Promise
   return (await rollout.create(body)).id
 }
 
-/** As the worker does: looks at what is due and at the devices that it was woken for. */
+/** Advances as the worker does: reads the upgrades that are due and the devices that it was woken for. */
 async function advance(): Promise<void> {
   const some = [...changed]
   changed.clear()
@@ -44,7 +44,7 @@ it('looks at the devices that have changed, and at all when the upgrade is due',
 
 it('opens each phase as soon as the last device of the one before has told of its end', async () => {
   const id = await create([10, 10], { reboot_strategy: 'canary', canary_phases: [20, 50] })
-  // No second passes, so that nothing is due but by what happens.
+  // No second passes, so upgrades become due only by events.
   for (let round = 0; round < 4; round += 1) {
     await advance()
     await rollout.fleet.answer()
@@ -60,7 +60,7 @@ it('stops all sites in the round after the failure that is one too many', async 
   await advance()
   await rollout.fleet.answer(() => 'keeps_old')
   await advance()
-  // They have rebooted; what came of it shows when the upgrade is due.
+  // They have rebooted; the result is checked when the upgrade is due.
   rollout.clock.advance(1000)
   await advance()
   const { siteUpgrades } = await rollout.read(id)

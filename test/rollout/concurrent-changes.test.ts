@@ -15,7 +15,7 @@ const options: RolloutOptions = { ...defaultRolloutOptions, soakMs: 0 }
 
 let clock: TestClock
 let test: TestContext
-/** What the engine logged: it repeats a round that failed, so a deadlock shows here alone. */
+/** The engine's log: it repeats a round that failed, so a deadlock appears only here. */
 let logged: string[]
 let org: SeededOrg
 let fleet: Fleet

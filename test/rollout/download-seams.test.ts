@@ -1,4 +1,4 @@
-// What phases of the downloads have to do with windows, takeovers, and upgrades that began before there were any.
+// The interaction of the downloads' phases with windows, takeovers, and upgrades that began before such phases existed.
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -17,7 +17,7 @@ const twoSteps = { commands: ['stage', 'activate'], restart_members: [], restart
 const switches = (devices: number) => ({ devices, type: 'switch', model: 'EX4100', capabilities: twoSteps }) as const
 const asTold = (_: SeededDevice, attempt: number): Reply => (attempt === 1 ? 'does' : 'upgrades')
 
-/** The hour of each command that went out, in UTC, and what it was. */
+/** Returns the hour of each command, in UTC, and its kind. */
 async function hours(): Promise<string[]> {
   const query = rollout.ctx.db.selectFrom('deviceCommand').select(['kind', 'sentAt']).where('sentAt', 'is not', null)
   const rows = await query.orderBy('sentAt').orderBy('kind').execute()
@@ -25,7 +25,7 @@ async function hours(): Promise<string[]> {
 }
 
 it('sites with different windows download phase by phase, each in its own, and reboot in those that follow', async () => {
-  // It is noon, UTC: one site is open for an hour, and the other one was until now.
+  // It is noon, UTC: one site is open for an hour, and the other one has just closed.
   await rollout.seed([switches(1), { ...switches(2), timezone: 'Europe/Berlin' }])
   const [here, there] = rollout.org.sites
   const { id } = await rollout.create({

@@ -20,7 +20,7 @@ const switches = (devices: number) => ({ devices, type: 'switch', model: 'EX4100
 /** Downloads, and then reboots. */
 const asTold = (_: SeededDevice, attempt: number): Reply => (attempt === 1 ? 'does' : 'upgrades')
 
-/** The commands so far, in the order in which they were created: what, and for the device of which phases. */
+/** Returns the commands so far, in the order of their creation: the kind, and the phases of the device. */
 async function commands(): Promise<string[]> {
   const rows = await rollout.ctx.db
     .selectFrom('deviceCommand as command')
@@ -91,7 +91,7 @@ describe('downloads in phases of the whole upgrade', () => {
   })
 })
 
-/** The device whose command went out first. */
+/** Returns the device of the first command. */
 function canary(): string {
   const [first = ''] = rollout.fleet.attempts.keys()
   return first

@@ -36,7 +36,7 @@ async function kept(id: string): Promise<UpgradeEvent[]> {
   return (await query.orderBy('id').execute()).map(({ event }) => event)
 }
 
-/** How often each type occurs. */
+/** Returns the number of events of each type. */
 function typesOf(events: readonly UpgradeEvent[]): Record<string, number> {
   const counts = new Map<string, number>()
   for (const { type } of events) counts.set(type, (counts.get(type) ?? 0) + 1)

@@ -4,7 +4,7 @@ import { awaitsImage } from '../../src/rollout/decide-downloads.ts'
 import { imagesOf, splitImages } from '../../src/rollout/hops.ts'
 import { isInFlight, isTerminal } from '../../src/rollout/rollout.ts'
 
-/** What must hold of all upgrades in every committed state. */
+/** Asserts the invariants of all upgrades in every committed state. */
 export async function expectConsistent({ db }: Context): Promise<void> {
   const siteUpgrades = await db
     .selectFrom('siteUpgrade')

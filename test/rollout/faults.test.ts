@@ -6,14 +6,14 @@ import { expectConsistent } from './expect-consistent.ts'
 import { options, useRollout } from './harness.ts'
 import { createKillSwitch } from './kill-switch.ts'
 
-/** As long as a worker may hold what it claimed. */
+/** The lease of a worker's claim. */
 const LEASE_MS = 10_000
 
 const rollout = useRollout()
 const { advance, create, read, seed } = rollout
 const canary = { reboot_strategy: 'canary', canary_phases: [50] }
 
-/** One round only. @returns Whether it failed. */
+/** Runs one round. @returns True if it failed. */
 async function advanceOnce(): Promise<boolean> {
   const nowMs = rollout.clock.now().getTime()
   const leaseUntilMs = nowMs + LEASE_MS

@@ -123,7 +123,7 @@ it('an answer counts no more once somebody has cancelled the upgrade, and an add
   expect(await read(id)).toMatchObject({ counts: { upgraded: 2, cancelled: 6 }, hold: null, approvals: [] })
 })
 
-/** Does something while the check is asked. */
+/** Calls `act` during the call of the check. */
 function meanwhile(act: () => Promise<void>): OutboundHttp {
   return {
     ...outbound,
@@ -157,7 +157,7 @@ it('a late answer about one phase does not open another, also where sites have e
   const late = meanwhile(async () => {
     await resumeOrgUpgrade(rollout.ctx, rollout.org.scope, id)
     await rollout.play()
-    // The check of the second phase is asked too, and does not answer.
+    // The check of the second phase is called too, and does not answer.
     await ask({ ...outbound, send: () => Promise.resolve({ kind: 'aborted' }) })
   })
   await ask(late)

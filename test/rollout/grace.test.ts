@@ -99,7 +99,7 @@ describe('an outage of a site', () => {
     await fleet.connect(others, OLD, 'socket')
     await pass(2000)
     expect(await countsOf(id)).toEqual(waiting)
-    // Nothing has happened since to any of the others.
+    // The state of the others has not changed since.
     await pass(options.reconnectGraceMs)
     expect(await countsOf(id)).toMatchObject({ failed: 1 })
   })
@@ -212,7 +212,7 @@ describe('an outage of many sites', () => {
 })
 
 describe('bad firmware', () => {
-  /** What a device that installed it does. Those that stay away from it do not answer, and stay connected. */
+  /** The fates of devices that installed it. The others do not answer, and stay connected. */
   const fates = ['dies', 'loops', 'falls_back', 'silent'] as const
   type Fate = (typeof fates)[number]
 
@@ -234,7 +234,7 @@ describe('bad firmware', () => {
         await seed(...sites.map(({ length }) => length))
         const fateOf = new Map(devices.map(({ id }, index) => [id, sites.flat()[index] ?? 'silent']))
         const having = (fate: Fate) => devices.filter(({ id }) => fateOf.get(id) === fate)
-        // Of two upgrades with the same firmware neither is excused by what the other one did.
+        // Between two upgrades with the same firmware, failures of one do not excuse the other.
         const [first, ...rest] = org.sites.map(({ id }) => id)
         const ids =
           hasOther && first !== undefined && rest.length > 0

@@ -23,20 +23,20 @@ import { type TestClock, createTestClock } from '../support/test-clock.ts'
 /** Devices need not stay connected for a while to count as upgraded. */
 export const options: RolloutOptions = { ...defaultRolloutOptions, soakMs: 0 }
 
-/** An organization whose devices the engine upgrades, in a database of each test's own. */
+/** An organization whose devices the engine upgrades, in a separate database per test. */
 export interface Rollout {
   readonly ctx: Context
   readonly clock: TestClock
   /** For processes that use the same database. */
   readonly connection: TestConnection
-  /** What was seeded last. */
+  /** The last seeded organization. */
   readonly org: SeededOrg
   readonly fleet: Fleet
-  /** Adds sites; a number stands for a site with so many devices. The devices are online unless told otherwise. */
+  /** Adds sites; a number means a site with that many devices. By default the devices are online. */
   readonly seed: (sites: readonly (number | SiteSeed)[], how?: { readonly online?: boolean }) => Promise<SeededDevice[]>
   /** The devices of one site, or of all. */
   readonly devices: (site?: number) => SeededDevice[]
-  /** An upgrade of all sites, unless told otherwise. */
+  /** Creates an upgrade, of all sites by default. */
   readonly create: (body?: OrgUpgradeBody) => Promise<OrgUpgrade>
   readonly read: (id: string) => Promise<OrgUpgrade>
   /** A round of the engine, a moment later: of all upgrades in flight, or where the devices that have changed are given. */
@@ -112,7 +112,7 @@ export function useRollout(): Rollout {
   return rollout
 }
 
-/** How many targets are in each state, at one site. */
+/** Returns the number of targets in each state, at one site. */
 export function countOf({ siteUpgrades }: OrgUpgrade, site = 0): Record<string, number> {
   const targets = siteUpgrades[site]?.targets ?? {}
   return Object.fromEntries(Object.entries(targets).map(([state, macs]) => [state, macs.length]))

@@ -74,7 +74,7 @@ it('those that come back as they were are upgraded, and the others fail with wha
   rollout.clock.advance(11 * MINUTE_MS)
   await report([lonely], { unit: { num_clients: 4 } })
   await rollout.advance()
-  // The service listens meanwhile, so all of the time counts.
+  // The service is listening, so the whole time counts.
   rollout.clock.advance(options.verifyTimeoutMs)
   await rollout.advance()
   expect(await reasons()).toEqual({

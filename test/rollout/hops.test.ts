@@ -115,7 +115,7 @@ it('the next phase waits for the last hop of each device', async () => {
 it('a service that dies between two hops repeats none and forgets none', async () => {
   const { id } = await create({ version: NEW, strategy: 'big_bang' })
   await install(devices, MIDDLE)
-  // The gateway and the engine start anew: all that they know is in the database.
+  // The gateway and the engine restart: their whole knowledge is in the database.
   await rollout.fleet.markSessionsLost()
   await advance()
   await rollout.fleet.connect(devices, MIDDLE, 'socket')

@@ -15,7 +15,10 @@ import { countAll, useRollout } from './harness.ts'
 
 const rollout = useRollout()
 
-/** Lets the upgrade look for devices, as after its pause. @param maxDevices How many devices one look reads. */
+/**
+ * Makes the upgrade search for devices, as after its pause. @param maxDevices The number of devices that one search
+ * reads.
+ */
 async function look(maxDevices?: number): Promise<void> {
   rollout.clock.advance(61_000)
   await includeAll(rollout.ctx, maxDevices)
@@ -78,7 +81,7 @@ describe('an upgrade with include_new', () => {
     rollout.clock.advance(5000)
     await rollout.play()
     expect(await countOfUpgrade(id)).toEqual({ upgraded: 3, deferred: 2 })
-    // It has fallen back since.
+    // It has returned to its former version since.
     await rollout.fleet.connect([current], '1.0.0')
     await look()
     await rollout.play()

@@ -3,9 +3,9 @@ import { expect } from 'vitest'
 import type { Db } from '../../src/platform/db.ts'
 import { databaseState } from '../support/database-state.ts'
 
-/** Kills connections at their writes to chosen tables: whoever writes dies before it can commit. */
+/** Kills connections at their writes to chosen tables: the writer dies before it can commit. */
 export interface KillSwitch {
-  /** From now on, the first write to the table kills the connection that it is on; null: no write does. */
+  /** From now on, the first write to the table kills its connection; null: no write does. */
   arm(table: string | null): Promise<void>
   /**
    * Runs an act, which dies at its write to each of the tables in turn and must then have changed nothing, until it writes

@@ -22,7 +22,7 @@ afterAll(() => processes.close())
 interface Case {
   readonly name: string
   readonly change: Change
-  /** Written by the transaction at whose commit the process is killed. */
+  /** The table that the killed transaction writes. */
   readonly table: string
   /** @returns The id of the upgrade that is about to change. */
   readonly prepare: () => Promise<string>
@@ -31,10 +31,10 @@ interface Case {
   readonly events: readonly string[]
   /** States of all targets after the change. */
   readonly becomes: Readonly<Record<string, number>>
-  /** Lets the upgrade end. */
+  /** Completes the upgrade. */
   readonly finish?: (id: string) => Promise<void>
   readonly ends: Readonly<Record<string, number>>
-  /** How often each device was commanded in all, in the order of their numbers. */
+  /** The number of commands to each device, in the order of their numbers. */
   readonly commands: readonly number[]
 }
 
@@ -195,7 +195,7 @@ async function statesOf(): Promise<Record<string, number>> {
   return Object.fromEntries([...Map.groupBy(rows, ({ state }) => state)].map(([state, some]) => [state, some.length]))
 }
 
-/** What was recorded of upgrades, in order; ids are left out. */
+/** Returns the records of upgrades, in order, without ids. */
 async function recordsOf() {
   const { db } = rollout.ctx
   const audit = await db.selectFrom('auditLog').select('message').orderBy('id').execute()
@@ -209,7 +209,7 @@ async function recordsOf() {
   return { audit: messages, events: outbox.map(({ event }) => String(event['type'])) }
 }
 
-/** Where a dead worker leaves its claim, which is committed before the change. */
+/** The table in which a dead worker leaves its claim, which is committed before the change. */
 const claims: Partial<Record<Change, string>> = { round: 'site_upgrade', include: 'org_upgrade' }
 /** Claims of a dead worker are over, and it is the time of the next look. */
 const REST_MS = 61_000

@@ -119,7 +119,7 @@ describe('a gate of the whole upgrade', () => {
     ])
     const id = await create({ canary_phases: [60], start_datetime: noonUtc() })
     await play()
-    // Of three devices in the first phase at least one is of each model.
+    // Among three devices in the first phase there is at least one of each model.
     expect((await read(id)).counts['planned']).toBeGreaterThanOrEqual(2)
     expect(
       [...rollout.fleet.attempts.keys()].every((device) => rollout.devices(0).some((one) => one.id === device)),

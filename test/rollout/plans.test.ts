@@ -15,7 +15,7 @@ import { type TestContext, createTestContext } from '../support/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const DEVICES = 1000
-/** So many that the planner preferred an index by phase. */
+/** Enough for the planner to prefer an index by phase. */
 const TARGETS = 100_000
 const tables = [
   'device',
@@ -99,7 +99,7 @@ async function moveTargets({ ctx }: TestContext, scope: OrgScope, count: number)
   })
 }
 
-/** More targets for the upgrade, of devices that are gone. */
+/** Adds targets of deleted devices to the upgrade. */
 async function addTargets({ ctx }: TestContext, count: number): Promise<void> {
   await sql`
     insert into upgrade_target (org_id, upgrade_id, device_id, mac, model, phase, ordinal, image_id, from_version,
@@ -110,7 +110,7 @@ async function addTargets({ ctx }: TestContext, count: number): Promise<void> {
   `.execute(ctx.db)
 }
 
-/** How many rows of the table the connection has read lately. */
+/** Returns the number of rows of the table that the connection has read recently. */
 async function rowsRead(tx: Tx, table: string): Promise<number> {
   const { rows } = await sql<{ read: string }>`
     select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables where relname = ${table}
@@ -120,7 +120,7 @@ async function rowsRead(tx: Tx, table: string): Promise<number> {
 
 interface Claimed {
   readonly commands: readonly CommandToSend[]
-  /** How many rows of commands were read for them. */
+  /** The number of rows of commands that were read for them. */
   readonly read: number
 }
 
@@ -175,7 +175,7 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
 
   it('has each of its targets found by its key', { timeout: 60_000 }, async () => {
     const { scope } = await commandAll(test, 1)
-    // By then the connection keeps a plan that was made for one row.
+    // By then the connection has a plan that was made for one row.
     for (let times = 0; times < 10; times++) expect(await moveTargets(test, scope, 1)).toBe(1)
     await addTargets(test, DEVICES)
     expect(await moveTargets(test, scope, DEVICES / 20)).toBe(DEVICES / 20)
@@ -189,7 +189,7 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
       for (const end of [finish, lose, finish, lose]) {
         const { commands, read } = await claimCommands(test, upgrade, part)
         expect(commands).toHaveLength(part)
-        // In the queue, as the oldest of its device, to be locked, and to be written.
+        // Each row is read in the queue, as the oldest of its device, to be locked, and to be written.
         expect(read).toBeLessThanOrEqual(5 * part)
         expect(await endCommands(test, (tx) => end(tx, commands))).toBeLessThanOrEqual(3 * part)
       }

@@ -1,4 +1,4 @@
-// The order of restarts at a site, as the engine keeps it.
+// The order of restarts at a site, as the engine enforces it.
 import { expect, it } from 'vitest'
 import { json } from '../../src/platform/db.ts'
 import type { SeededDevice } from '../support/fleet.ts'

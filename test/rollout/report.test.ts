@@ -25,7 +25,7 @@ async function reportOf(id: string) {
   return { json: Value.Parse(ReportReply, json), csv }
 }
 
-/** Lets the devices flash, and takes them down: the first for 60 s, the second for good, the third for 30 s. */
+/** Makes the devices flash, and takes them down: the first for 60 s, the second for good, the third for 30 s. */
 async function bringDown([first, second, third]: readonly SeededDevice[]): Promise<void> {
   if (first === undefined || second === undefined || third === undefined) throw new Error('no devices')
   const { clock, fleet } = rollout

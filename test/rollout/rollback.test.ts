@@ -118,7 +118,7 @@ it('restores a device while the upgrade is paused, outside of its windows, and a
   await rollout.fleet.connect([failing], NEW)
   await advanceBy(1000)
   expect((await commandsOf(failing)).map(({ kind }) => kind)).toEqual(['upgrade', 'restore_backup'])
-  // What was not sent when somebody cancels the upgrade is requested again.
+  // Restores that were not sent when the upgrade is cancelled are requested again.
   await cancelOrgUpgrade(ctx, org.scope, id)
   await advanceBy(1000)
   await rollout.fleet.answer(() => 'keeps_old')

@@ -185,7 +185,7 @@ describe('failures', () => {
   it('beyond the limit stop all sites, and nothing is commanded after', async () => {
     await seed([10, 10])
     const { id } = await create({ reboot_strategy: 'serial', max_failure_percentage: 5 })
-    // One failure of ten is too much for a site; two of twenty would be for both.
+    // One failure in ten exceeds the limit of a site; two in twenty would exceed that of both.
     await play(() => 'keeps_old')
     const upgrade = await read(id)
     expect(statusOf(upgrade)).toEqual(['failed', 'failed'])
@@ -205,7 +205,7 @@ describe('failures', () => {
     await seed([40, 1])
     const [, small] = rollout.org.sites
     const { id } = await create({ reboot_strategy: 'serial', max_failure_percentage: 2 })
-    // One of one is too much for the small site, and one of 41 for all of them together.
+    // One failure in one exceeds the limit of the small site, and one in 41 that of all of them together.
     await play((device) => (small?.devices.includes(device) === true ? 'keeps_old' : 'silent'))
     const upgrade = await read(id)
     const big = upgrade.siteUpgrades.findIndex(({ siteId }) => siteId === rollout.org.sites[0]?.id)

@@ -1,4 +1,5 @@
-// What dies between two commits, in the parts of an upgrade that depend on each other, has changed nothing, and is made up for.
+// A process that dies between two commits, in interdependent parts of an upgrade, has changed nothing, and its work is
+// repeated.
 import { expect, it } from 'vitest'
 import { claimSiteUpgrades } from '../../src/rollout/store.ts'
 import { advanceSiteUpgrades } from '../../src/rollout/worker.ts'
@@ -11,7 +12,7 @@ import { type KillSwitch, createKillSwitch } from './kill-switch.ts'
 const rollout = useRollout()
 const LEASE_MS = 10_000
 
-/** From those that every round writes to those that few do. */
+/** From the tables that every round writes to those that few do. */
 const points = ['site_upgrade', 'upgrade_target', 'org_upgrade', 'device_command', 'active_upgrade_target'] as const
 /** The same for rounds that command devices and open no phase. */
 const others = ['site_upgrade', 'upgrade_target', 'device_command', 'device_status', 'org_upgrade'] as const
@@ -131,7 +132,7 @@ it('devices that join are taken in as a whole, once', async () => {
   for (const table of ['active_upgrade_target', 'site_upgrade', 'upgrade_target', 'device_event', 'audit_log']) {
     await killer.arm(table)
     rollout.clock.advance(61_000)
-    // It says in the log why it has failed, and looks again.
+    // It logs the reason of its failure, and searches again.
     await includeAll(rollout.ctx)
     await killer.arm(null)
     await expectConsistent(rollout.ctx)

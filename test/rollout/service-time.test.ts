@@ -27,7 +27,7 @@ let test: TestContext
 let org: SeededOrg
 let fleet: Fleet
 let devices: readonly SeededDevice[]
-/** What the worker remembers between two rounds. */
+/** The worker's state between two rounds. */
 let offsetMs: number | null
 beforeEach(async () => {
   times = createTimes()
@@ -75,7 +75,7 @@ describe('an outage of the service', () => {
     await fleet.markSessionsLost()
     await advance()
     expect(await countsOf(id)).toEqual({ rebooting: 4 })
-    // As access points do that have tried in vain for so long: they come one by one, the last after some minutes.
+    // Simulates access points that have retried for this long: they come one by one, the last after some minutes.
     for (const device of devices) {
       times.pass(2 * MINUTE_MS)
       await advance()

@@ -13,7 +13,7 @@ beforeEach(() => rollout.seed([4, 4]))
 
 const canary = { strategy: 'canary', canary_phases: [50] }
 
-/** For each device, the upgrades that have or had it, and what became of it in them. */
+/** Returns, for each device, the upgrades that have or had it, and their results. */
 async function fates(): Promise<Map<string, string[]>> {
   const rows = await rollout.ctx.db
     .selectFrom('upgradeTarget')

@@ -50,7 +50,7 @@ describe('workers', () => {
     await seed([6])
     const { id } = await create({ reboot_strategy: 'canary', canary_phases: [50, 100] })
     for (let round = 0; round < 20; round += 1) {
-      // Dead after the claim: nobody else takes it before the lease ends.
+      // The worker is dead after the claim: no other one claims it before the lease ends.
       await claim()
       rollout.clock.advance(10_000)
       await advance()

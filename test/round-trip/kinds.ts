@@ -7,27 +7,27 @@ import { serviceAccount } from '../support/service-account.ts'
 
 /** A kind of objects that clients write and read. */
 export interface Kind {
-  /** For messages and for the table of refusals. */
+  /** The name in messages and in the table of refusals. */
   readonly name: string
   /** The contract's schema of it. */
   readonly schema: string
-  /** Where objects are created; null where the object exists. */
+  /** The path at which objects are created; null if the object exists. */
   readonly list: string | null
-  /** Where the object is; its id in the list unless it is given. */
+  /** The path of the object; by default its id in the list. */
   readonly path?: (id: string) => string
-  /** The list that contains it, where it can't be read alone. */
+  /** The list that contains it, if it can't be read by itself. */
   readonly readIn?: string
-  /** What every write has, such as a name that the object must have. */
+  /** The fields of every write, such as a required name. */
   readonly base?: Readonly<Record<string, unknown>>
   readonly known?: Readonly<Record<string, unknown>>
   readonly beside?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /** Members that the service adds to objects that are sent. */
   readonly adds?: readonly string[]
-  /** What a new object needs besides. */
+  /** Further fields of a new object. */
   readonly proof?: object
   /** Fields that no two objects may share. */
   readonly fresh?: () => Readonly<Record<string, unknown>>
-  /** Who writes; the server's administrator unless it is given. */
+  /** The caller of writes; by default the server's administrator. */
   readonly as?: TestOrg
   /** False if its objects have only fields that can't be unset. */
   readonly canUnset?: boolean
@@ -43,7 +43,7 @@ interface Ids {
   readonly groupId: string
 }
 
-/** Lists the kinds, with what they need in the server's organization. */
+/** Lists the kinds, with the objects that they need in the server's organization. */
 export async function kindsOf(server: TestServer): Promise<Kind[]> {
   const org = server.org.orgId
   const site = await addSite(server)
@@ -106,7 +106,7 @@ function placeKinds({ org, site, mapId, groupId }: Ids): Kind[] {
 }
 
 /**
- * In an organization of its own, because they decide whether answers show secrets, and with a token of the organization,
+ * In a separate organization, because they decide whether answers show secrets, and with a token of the organization,
  * which no policy for people locks out.
  */
 async function orgSettingKinds(server: TestServer): Promise<Kind[]> {
@@ -170,7 +170,7 @@ async function edgeKinds(server: TestServer, { org, site }: Ids): Promise<Kind[]
   ]
 }
 
-/** Typical privileges, and what their members need. */
+/** Returns typical privileges, and the members that they require. */
 function privilegesIn({ org, site, groupId }: Ids) {
   return {
     base: { privileges: [{ scope: 'org', role: 'read' }] },

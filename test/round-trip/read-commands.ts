@@ -9,10 +9,10 @@ interface Executed {
   readonly answer: Answer
 }
 
-/** Reads what a command has left behind, under the names of its body's fields, and cleans up for the next one. */
+/** Reads the result of a command, under the names of its body's fields, and cleans up for the next one. */
 export type ReadCommand = (executed: Executed) => Promise<AnyJson>
 
-/** What clients can read of commands afterwards, by operation. */
+/** The results of commands that clients can read afterwards, by operation. */
 export const readCommands: Readonly<Record<string, ReadCommand>> = {
   upgradeOrgDevices: async ({ server, ids, answer }) => {
     const path = `/orgs/${ids['org_id']}/devices/upgrade/${answer.body.id}`

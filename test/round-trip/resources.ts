@@ -11,7 +11,9 @@ export interface Resource extends Required<
   /** Updates it, or creates another one where clients can't update it. */
   write(body: object): Promise<Answer>
   read(): Promise<AnyJson>
-  /** Creates another one for a property, returns it as it is read then, and deletes it; null where clients can't create it. */
+  /**
+   * Creates another one for a property, returns it as it is then read, and deletes it; null if clients can't create it.
+   */
   readonly create: ((body: Readonly<Record<string, unknown>>, property: string) => Promise<Answer>) | null
 }
 

@@ -5,7 +5,7 @@ import { type Document, type Schema, isSchema, listOf, resolve } from '../../scr
 export interface Property {
   readonly path: readonly string[]
   readonly schema: Schema
-  /** Builds a body that has the property alone, with what its parents require. */
+  /** Builds a body with only the property, and the fields that its parents require. */
   readonly wrap: (value: unknown) => Record<string, unknown>
 }
 
@@ -23,17 +23,17 @@ export function isEmpty(value: unknown): boolean {
   return value === undefined || EMPTY.some((empty) => isDeepStrictEqual(empty, value))
 }
 
-/** What the contract does not say about values. */
+/** Facts about values that the contract does not state. */
 export interface Knowledge {
   /** Properties that a later release has added, as `name: type`, by schema. */
   readonly added: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** Typical values by the name of the property, where not every value of the type means something. */
   readonly known: Readonly<Record<string, unknown>>
-  /** What a property needs beside it, by its name. */
+  /** The fields that a property requires beside it, by its name. */
   readonly beside: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
-/** A document of the contract, and what is known about its values. */
+/** A document of the contract, and the known facts about its values. */
 export interface Source extends Knowledge {
   readonly document: Document
 }
@@ -73,7 +73,7 @@ function membersOf(source: Source, schema: Schema, above: readonly string[]): Pr
   })
 }
 
-/** Lists what is in the value of a property: members of its object, of its items, or of its map. */
+/** Lists the properties within the value of a property: members of its object, of its items, or of its map. */
 function within(source: Source, schema: Schema, path: readonly string[]): Property[] {
   const { document } = source
   const { items, additionalProperties: member } = schema
@@ -175,7 +175,7 @@ export function typicalValues(source: Source, { path, schema }: Property): unkno
   return values.length > 0 && !(name in source.known) ? [...values] : [typicalOf(source, [name, schema])]
 }
 
-/** Whether the contract lets clients send the value there. */
+/** True if the contract allows clients to send the value there. */
 export function admits(document: Document, schema: unknown, value: unknown): boolean {
   const own = flatten(document, schema)
   const types = typesOf(own)

@@ -6,7 +6,8 @@ import { type Outcome, type Tried, type Writing, isSame, propertiesIn, writeValu
 
 /**
  * Writes the members of objects, arrays and maps: a typical value and all empty ones of each. There are thousands, so
- * one body has that value for all members of one depth. What such a body does not decide is written alone.
+ * one body has that value for all members of one depth. Members for which such a body is inconclusive are written
+ * individually.
  */
 export async function writeMembers(source: Source, resource: Resource): Promise<Outcome[]> {
   const members = propertiesIn(source, resource, ({ path }) => path.length > 1)
@@ -78,7 +79,7 @@ function placeOf({ path }: Property): string {
   return path.map((name) => (name === '[]' ? '0' : name)).join('.')
 }
 
-/** Builds the body that has all of the values, with what their parents require. */
+/** Builds the body that has all of the values, and the fields that their parents require. */
 function bodyOf(tried: readonly Tried[]): Record<string, unknown> {
   const body: Record<string, unknown> = {}
   for (const { property } of tried) mergeInto(body, property.wrap(null))

@@ -16,9 +16,9 @@ import {
 } from './schema-values.ts'
 
 /**
- * What became of one value. `equal`: read as it was sent, and accepted again as it was read; `unset`: a null is read as
- * if the field had never been set; `unset by name`: likewise after `"-field": ""`; `refused`: a 400 that names the field; `ignored`: accepted for a field that only the
- * service sets, and not read; `altered`: anything else.
+ * The result of one value. `equal`: read as it was sent, and accepted again as it was read; `unset`: a null is read as
+ * if the field had never been set; `unset by name`: likewise after `"-field": ""`; `refused`: a 400 that names the
+ * field; `ignored`: accepted for a field that only the service sets, and not read; `altered`: anything else.
  */
 export interface Outcome {
   readonly kind: string
@@ -26,13 +26,13 @@ export interface Outcome {
   readonly field: string
   readonly value: unknown
   readonly result: 'equal' | 'unset' | 'unset by name' | 'refused' | 'ignored' | 'altered'
-  /** Whether the contract lets clients send the value. */
+  /** True if the contract allows clients to send the value. */
   readonly isAdmitted: boolean
-  /** What the server has answered instead. */
+  /** The server's answer instead. */
   readonly detail: string
 }
 
-/** Writes each value of each top-level property alone, and unsets it again with the next. */
+/** Writes each value of each top-level property individually, and unsets it again with the next. */
 export async function writeValues(source: Source, resource: Resource): Promise<Outcome[]> {
   const initial = await resource.read()
   const outcomes: Outcome[] = []
@@ -73,11 +73,11 @@ export interface Writing {
   readonly resource: Resource
   /** The object before any write. */
   readonly initial: AnyJson
-  /** What the body unsets besides. */
+  /** Further fields that the body unsets. */
   readonly unset: Readonly<Record<string, unknown>>
 }
 
-/** Writes one value of one property, with what the object must have. */
+/** Writes one value of one property, with the object's required fields. */
 export async function writeValue(
   { source, resource, initial, unset }: Writing,
   { property, value }: Tried,
@@ -88,7 +88,7 @@ export async function writeValue(
   return { answer, outcome: { ...outcomeOf({ resource, property, value, body, answer, initial }), isAdmitted } }
 }
 
-/** Unsets each top-level property alone, of an object whose other fields can't be unset with the next write. */
+/** Unsets each top-level property individually, for an object whose other fields can't be unset with the next write. */
 export async function unsetValues(source: Source, resource: Resource): Promise<Outcome[]> {
   if (resource.canUnset || !resource.isUpdated) return []
   const outcomes: Outcome[] = []
@@ -107,7 +107,7 @@ export async function unsetValues(source: Source, resource: Resource): Promise<O
   return outcomes
 }
 
-/** Creates an object with each property alone. */
+/** Creates an object with each property individually. */
 export async function createWithValues(source: Source, resource: Resource): Promise<Outcome[]> {
   const { create } = resource
   if (create === null) return []
@@ -121,7 +121,7 @@ export async function createWithValues(source: Source, resource: Resource): Prom
   return outcomes
 }
 
-/** Writes another value of each property that only the service sets, with what the object must have. */
+/** Writes another value of each property that only the service sets, with the object's required fields. */
 export async function writeReadOnly(source: Source, resource: Resource): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   const initial = await resource.read()
@@ -145,7 +145,7 @@ function anotherThan(value: unknown): unknown {
   return /^[0-9a-f-]{36}$/.test(value) ? randomUUID() : `other${value}`
 }
 
-/** Whether a field that was unset with another write is read as before any write. */
+/** Decides whether a field that was unset with another write is read as before any write. */
 function unsetOutcome({ resource, property, answer, initial }: Omit<Written, 'value' | 'body'>): Outcome {
   const [top = ''] = property.path
   const isUnset = answer.body[top] === undefined || isDeepStrictEqual(answer.body[top], initial[top])
@@ -156,7 +156,7 @@ function unsetOutcome({ resource, property, answer, initial }: Omit<Written, 'va
   }
 }
 
-/** What the object must have, except the property itself. */
+/** Returns the object's required fields, except the property itself. */
 function withoutTop(base: Resource['base'], { path: [top = ''] }: Property): Resource['base'] {
   const { [top]: _, ...rest } = base
   return rest
@@ -170,7 +170,7 @@ interface Written {
   readonly resource: Resource
   readonly property: Property
   readonly value: unknown
-  /** What the object was to have. */
+  /** The requested content of the object. */
   readonly body: Readonly<Record<string, unknown>>
   readonly answer: Answer
   /** The object before any write. */
@@ -190,7 +190,7 @@ function outcomeOf({ resource, property, value, body, answer, initial }: Written
   return { ...about, result: isUnset ? 'unset' : 'altered', detail: `read ${JSON.stringify(read)}` }
 }
 
-/** @param adds Members that the service adds to what was sent. */
+/** @param adds Members that the service adds to the sent value. */
 export function isSame(read: unknown, sent: unknown, adds: readonly string[]): boolean {
   if (Array.isArray(read) && Array.isArray(sent))
     return read.length === sent.length && read.every((item, index) => isSame(item, sent[index], adds))

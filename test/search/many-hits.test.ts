@@ -7,7 +7,7 @@ import { claimNewDevices, connectDevice } from '../support/devices.ts'
 import { seedOrg } from '../support/fleet.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 
-/** So many that a page of one of them is read in the order of the list, and a page of all is gathered. */
+/** With this number, a page of one device is read in the order of the list, and a page of all is gathered. */
 const DEVICES = 700
 
 let server: TestServer
@@ -113,7 +113,7 @@ const countedColumns = {
   lldp_system_name: 'summary.lldp_system_name',
 }
 
-/** Asserts that the counters have what the rows of the devices have. */
+/** Asserts that the counters agree with the rows of the devices. */
 async function expectCountedValues(when: string): Promise<void> {
   const { ctx } = server
   const values = Object.entries(countedColumns).map(([name, of]) => sql`(${name}, ${sql.ref(of)}::text)`)

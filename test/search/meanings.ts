@@ -1,11 +1,12 @@
 import type { AnyJson } from '../support/any-json.ts'
 
-/** What a row has for a filter; a list where any of its values may match, undefined where it has none. */
+/** Returns a row's value for a filter; a list if any of its values may match, undefined if it has none. */
 export type ValueOf = (row: AnyJson) => AnyJson
 
 /**
- * What a query parameter means: `whole` compares a text, `part` finds it anywhere in any case, `mac` in any spelling,
- * `id` and `choice` compare values, `none` matches no row, `same` has no effect, `refused` is a 400 that names it.
+ * The meaning of a query parameter: `whole` compares a text, `part` finds it anywhere in any case, `mac` in any
+ * spelling, `id` and `choice` compare values, `none` matches no row, `same` has no effect, `refused` is a 400 that
+ * names it.
  */
 export type Meaning =
   | {
@@ -119,7 +120,7 @@ export const eventMeanings: Meanings = {
   device_type: choice('device_type'),
   site_id: id('site_id'),
   timestamp: is('99999999999', () => false),
-  // Each event has an id of its own; `http/device-events.test.ts` has other fields.
+  // Each event has a unique id; `http/device-events.test.ts` covers other fields.
   last_by: same('id'),
   includes: same('ext_tunnel'),
   apfw: whole('apfw'),

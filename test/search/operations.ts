@@ -17,9 +17,9 @@ export interface Searched {
   readonly meanings: Meanings
   /** Parameters that admit every row; each is left out where it is the one to test. */
   readonly every?: Readonly<Record<string, string>>
-  /** What a row is known by. */
+  /** The field that identifies a row. */
   readonly key: string
-  /** Of a count: the search whose rows it counts. */
+  /** For a count: the search whose rows it counts. */
   readonly rowsOf?: string
 }
 
@@ -36,7 +36,7 @@ const alarms = { meanings: alarmMeanings, key: 'id' }
 const systemEvents = { meanings: systemEventMeanings, key: 'id' }
 const mapId = (row: AnyJson): unknown => row.mapstack_id
 
-/** The model of an event's device is not answered, and neither is the map of a device. */
+/** The answer contains neither the model of an event's device nor the map of a device. */
 const eventModel: Meanings = { model: { kind: 'none', value: 'no such model' } }
 const deviceMap: Meanings = { map_id: { kind: 'none', value: '5b8d4f51-6f4c-4d55-8f3c-2c53ad3d3b2f' } }
 
@@ -105,7 +105,7 @@ export const searched: Readonly<Record<string, Searched>> = {
   },
 }
 
-/** Parameters with few known values, for which the contract has any text. Those of an instant are among them. */
+/** Parameters with few known values, for which the contract allows any text, including instants. */
 export const openTo: Readonly<Record<string, readonly string[]>> = {
   countOrgDevices: ['managed', 'mxtunnel_status'],
   countSiteDevices: ['mxtunnel_status'],
@@ -117,7 +117,7 @@ export const openTo: Readonly<Record<string, readonly string[]>> = {
   searchSiteDeviceEvents: ['timestamp'],
 }
 
-/** Operations with other parameters, which tests of their own cover. */
+/** Operations with other parameters, which have separate tests. */
 export const elsewhere: Readonly<Record<string, string>> = {
   countSiteWebhooksDeliveries: 'the declaration of countOrgWebhooksDeliveries',
   searchSiteWebhooksDeliveries: 'the declaration of searchOrgWebhooksDeliveries',

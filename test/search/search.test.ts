@@ -57,7 +57,7 @@ async function read(id: string, query: Readonly<Record<string, string>> = {}): P
 
 const answers = new Map<string, Promise<AnyJson[]>>()
 
-/** Like read(), for what several tests compare with: nothing changes while they run. */
+/** Like read(), but cached for comparisons in several tests: nothing changes while they run. */
 async function readOnce(id: string, query: Readonly<Record<string, string>> = {}): Promise<AnyJson[]> {
   const key = JSON.stringify([id, query])
   const answer = answers.get(key) ?? read(id, query)
@@ -65,12 +65,12 @@ async function readOnce(id: string, query: Readonly<Record<string, string>> = {}
   return answer
 }
 
-/** Without the parameter that is tested. */
+/** Returns the operation's parameters without the one under test. */
 function everyBut(name: string, { every = {} }: Searched): Record<string, string> {
   return Object.fromEntries(Object.entries(every).filter(([parameter]) => parameter !== name))
 }
 
-/** The parameters that the contract, its addendum, the SDK and our document know of an operation. */
+/** Lists the parameters of an operation in the contract, its addendum, the SDK and our document. */
 function parametersOf(id: string): string[] {
   const own = [...(operations.get(id)?.query.keys() ?? [])]
   return [...new Set([...own, ...contractParameters(id), ...Object.keys(documentedForms[id] ?? {})])]

@@ -87,7 +87,7 @@ function reportOf({ deviceId, epoch }: OpenedSession, state: object) {
   return { deviceId, epoch, uptimeS: 60, boot: null, firmware: null, telemetry: decodeState(state) }
 }
 
-/** What the service itself has to say. */
+/** Creates events of the service itself. */
 async function makeSystemEvents({ ctx, org }: TestServer, siteId: string): Promise<void> {
   const scope = systemScope('gateway', org.orgId)
   const details = { mac: '020000000001', device_type: 'ap', apfw: '1.0.0' }
@@ -101,7 +101,7 @@ async function makeSystemEvents({ ctx, org }: TestServer, siteId: string): Promi
   for (const event of events) await inTx(ctx, (tx) => appendSystemEvent(tx, scope, event, now))
 }
 
-/** The alarms of the devices, and one that somebody takes care of. */
+/** Creates the alarms of the devices, one of them acknowledged. */
 async function makeAlarms({ ctx, org }: TestServer, siteId: string): Promise<void> {
   const common = { orgId: org.orgId, text: 'offline' }
   const down = { ...common, siteId, type: 'device_down' as const }

@@ -32,7 +32,7 @@ export function upgradeTo(uri: string): Readonly<Record<string, unknown>> {
   return { when: 0, uri, keep_redirector: true, keep_config: true }
 }
 
-/** A gateway that does what a test says, and simulated devices that connect to it; new for each test. */
+/** A gateway under the control of a test, and simulated devices that connect to it; new for each test. */
 export interface FleetHarness {
   readonly ca: DeviceCa
   readonly folder: string

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const mallory = { nameId: 'mallory@corp.example', attributes: { Role: 'reader' } }
 
-/** Whether the browser is signed in as a person whom the identity provider would never name. */
+/** A person whom the identity provider would never name. */
 const victim = 'ceo@corp.example'
 
 async function expectRefused(visit: Visit, xml: string, why: RegExp, at = sso): Promise<void> {
@@ -240,7 +240,7 @@ describe('malicious names and documents', () => {
     const commented = xml.replace(`>${name}<`, `>${victim}<!-- -->.evil.example<`)
     expect(commented).not.toBe(xml)
     const page = await present(visit.browser, sso.acsUrl, commented)
-    // The signature does not cover comments, so it is valid; what counts is who is signed in.
+    // The signature does not cover comments, so it is valid; the person who is signed in matters.
     expect(page.status).toBe(200)
     expect(await selfOf(visit.browser, server)).toMatchObject({ email: name })
     expect(await server.ctx.db.selectFrom('admin').select('id').where('email', '=', victim).execute()).toEqual([])

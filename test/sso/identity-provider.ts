@@ -19,14 +19,14 @@ export interface Person {
 }
 
 /**
- * A real SAML identity provider on loopback. Its page asks for a name, and replies with a form that the browser
+ * A real SAML identity provider on loopback. Its page has a field for a name, and replies with a form that the browser
  * submits.
  */
 export interface IdentityProvider {
   readonly issuer: string
   readonly ssoUrl: string
   readonly keys: KeyPair
-  /** The people who can sign in, by the name that its page asks for. */
+  /** The people who can sign in, by their name on its page. */
   readonly people: Map<string, Person>
   /** Parses the request in the URL to which a service redirects browsers. */
   readRequest(address: string): Promise<SamlRequest>

@@ -38,7 +38,7 @@ export interface View {
   readonly height?: number
 }
 
-/** A window of its own, with cookies of its own. */
+/** Opens a separate window with separate cookies. */
 export function openView(
   browser: Browser,
   url: string,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 
-// Preloaded into every thread of a server. The gateway's ends with an error that nobody handles once the file is there.
+// Preloaded into every thread of a server. The gateway's thread ends with an unhandled error once the file exists.
 
 const file = process.env['SIGNALBOX_TEST_CRASH_FILE'] ?? ''
 if (!isMainThread)

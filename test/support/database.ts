@@ -34,7 +34,7 @@ declare module 'vitest' {
   }
 }
 
-/** Creates a migrated, empty database for the caller alone. */
+/** Creates a migrated, empty database for the caller only. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { admin, owner, template } = inject('databaseServer')
   // The other strategy writes each page to the log first, which takes half as much time again.

@@ -59,7 +59,7 @@ export function stockCapabilities(type: DeviceType = 'ap'): DeviceCapabilities {
   return ucentralDriver.capabilitiesOf({ compatible: 'test_model', platform: type })
 }
 
-/** Records what the gateway records when the device connects. */
+/** Records the same data as the gateway when the device connects. */
 export async function connectDevice(
   ctx: Context,
   mac: string,

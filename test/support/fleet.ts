@@ -136,7 +136,7 @@ export type Reply =
   | 'loses_delivered'
   /** It downloads the whole image, and has not answered yet. */
   | 'fetches'
-  /** It does as it is told, and stays connected. */
+  /** It executes the command, and stays connected. */
   | 'does'
   /** It does not answer for now. */
   | 'silent'
@@ -155,9 +155,9 @@ export interface Fleet {
    * @returns How many commands were sent.
    */
   answer(reply?: (device: SeededDevice, attempt: number) => Reply): Promise<number>
-  /** How often each device has flashed, by its id. */
+  /** The number of times that each device has flashed, by its id. */
   readonly flashes: ReadonlyMap<string, number>
-  /** How many commands each device has been sent, by its id. */
+  /** The number of commands that each device has been sent, by its id. */
   readonly attempts: ReadonlyMap<string, number>
 }
 
@@ -194,8 +194,8 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
   }
 
   /**
-   * Reports what proves a boot if the version does not: a device first connects with a long uptime, which each boot
-   * resets.
+   * Sends reports that prove a boot if the version does not: a device first connects with a long uptime, which each
+   * boot resets.
    */
   async function reportUptimes(some: readonly SeededDevice[], firmware: string, reason: string): Promise<void> {
     const nowMs = ctx.clock.now().getTime()

@@ -1,7 +1,7 @@
 import type { HookParts } from '../../src/agent/role.ts'
 import type { State } from '../../src/agent/state.ts'
 
-/** What hooks need of an agent that nobody watches. */
+/** The parts that hooks need of an agent, without observers. */
 export function quietParts(state: State): HookParts {
   return { state, log: () => {}, onPoint: () => {} }
 }

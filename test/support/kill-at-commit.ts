@@ -9,12 +9,12 @@ import type { Db } from '../../src/platform/db.ts'
 import type { TestConnection } from './database.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** What a process does to an upgrade when it is killed; `round`: the engine looks at all of them. */
+/** The change of a process to an upgrade when it is killed; `round`: the engine visits all of them. */
 export type Change = 'pause' | 'resume' | 'approve' | 'retry' | 'cancel' | 'supersede' | 'include' | 'round'
 
 export interface Subject {
   readonly orgId: string
-  /** Of an upgrade. */
+  /** The id of an upgrade. */
   readonly id: string
 }
 

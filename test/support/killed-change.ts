@@ -68,7 +68,7 @@ process.once('message', (orders: Orders) => {
   void obey(orders)
 })
 
-/** Ends in order if the change had no such commit; an error ends the process, too. */
+/** Ends normally if the change had no such commit; an error ends the process, too. */
 async function obey({ connection, nowMs, change, subject }: Orders): Promise<void> {
   const clock = { now: () => new Date(nowMs) }
   const opened = await openContext({

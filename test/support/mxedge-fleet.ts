@@ -12,15 +12,15 @@ import {
 import { appliance, command, options, step, target } from './mxedge-targets.ts'
 
 /**
- * `loses`: the connection, with every command, though it executes it; `vanishes`: after a command for good; `ignores`:
- * what it has acknowledged; `flaps`: it is away every other minute.
+ * `loses`: it loses the connection with every command, though it executes it; `vanishes`: it disappears after a
+ * command; `ignores`: it acknowledges commands without executing them; `flaps`: it is away every other minute.
  */
 export type Fate = 'works' | 'refuses' | 'loses' | 'vanishes' | 'ignores' | 'absent' | 'flaps'
 
 interface Member {
   readonly fate: Fate
   target: MxedgeTargetNow
-  /** How often each service was upgraded. */
+  /** The number of upgrades of each service. */
   readonly effects: Map<string, number>
   /** The round in which the present command was queued. */
   commandedAt: number
@@ -43,9 +43,9 @@ export interface MemberTraits {
   readonly wave?: number
   readonly fate?: Fate
   readonly clusterId?: string | null
-  /** How many services are upgraded. */
+  /** The number of services that are upgraded. */
   readonly services?: number
-  /** Whether it downloads its packages before it installs the first one. */
+  /** True if it downloads its packages before it installs the first one. */
   readonly canStage?: boolean
 }
 
@@ -190,7 +190,7 @@ function answer(one: Member, id: string): void {
   if (fate === 'vanishes') return settle('unknown', { appliance: { ...box, link: 'absent', connectedMs: null } })
   // A download; it may have been cancelled.
   if (!isInFlight(now.state)) return settle(fate === 'loses' ? 'unknown' : 'done')
-  // What it was told to install is on it.
+  // The commanded version is on it.
   if (box.canStage) expect(now.staged).toBeGreaterThan(now.step)
   if (fate === 'ignores') return settle('done')
   one.effects.set(order.service, (one.effects.get(order.service) ?? 0) + 1)
@@ -203,11 +203,11 @@ export interface Interventions {
   readonly pauseAtRound?: number | null
   /** Absent appliances are back from here on. */
   readonly backAtRound?: number
-  /** Whether somebody resumes an upgrade that is held. Default: true. */
+  /** True if a person resumes a paused upgrade. Default: true. */
   readonly resume?: boolean
 }
 
-/** Runs to the end, or until the upgrade is held, and checks in every round what must always hold. */
+/** Runs to the end, or until the upgrade is paused, and checks the invariants in every round. */
 export function run(
   world: World,
   { cancelAtRound, pauseAtRound, backAtRound, resume = true }: Interventions = {},
@@ -277,7 +277,7 @@ function checkRound(world: World): void {
       const earlier = [...before.values()].filter(
         (each) => each.phase < phase || (each.phase === phase && each.wave < wave),
       )
-      // An absent appliance of an earlier wave delays nobody, and may have come back and be under way.
+      // An absent appliance of an earlier wave delays no others, and may have come back and be in flight.
       const present = earlier.filter(({ appliance: box }) => (box?.connectedMs ?? 0) <= (upgrade.phaseOpenedMs ?? 0))
       expect(present.filter(({ state }) => ['planned', 'downloading', 'downloaded'].includes(state))).toEqual([])
     }
@@ -295,7 +295,7 @@ function countStates({ fleet }: World): Record<MxedgeTargetState, number> {
   return counts
 }
 
-/** Nothing is under way that would end without a command. */
+/** True if nothing in flight would end without a command. */
 function isQuiet({ fleet }: World): boolean {
   return fleet.every(({ target: { state } }) => !isInFlight(state) && state !== 'downloading')
 }

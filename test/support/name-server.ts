@@ -2,7 +2,7 @@ import { type RemoteInfo, createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { onTestFinished } from 'vitest'
 
-/** The answer for a name: addresses, no such name (null), or silence, which may apply to AAAA alone. */
+/** The answer for a name: addresses, no such name (null), or silence, which may apply to AAAA only. */
 export type NameAnswer =
   | { readonly a?: readonly string[]; readonly aaaa?: readonly string[] | 'silent'; readonly ttlS?: number }
   | 'silent'

@@ -42,7 +42,7 @@ export async function fetchPublished(server: TestServer): Promise<OpenApi> {
   return (await answer.json()) as OpenApi
 }
 
-/** The document with what its references mean in their places; no schema contains itself. */
+/** The document with its references resolved; no schema contains itself. */
 export async function fetchOpenApi(server: TestServer): Promise<OpenApi> {
   const published = await fetchPublished(server)
   return dereference(published, published) as OpenApi

@@ -2,7 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import type { WirePrivilege } from '../../src/access/tables.ts'
 import type { TestOrg, TestServer } from './server.ts'
 
-/** Adds a person with these privileges in the first organization, and none in an organization of their own. */
+/** Adds a person with these privileges in the first organization, and without an organization of their own. */
 export async function addPerson(server: TestServer, privileges: readonly WirePrivilege[]): Promise<TestOrg> {
   const { db } = server.ctx
   const person = await server.addOrg('Left behind')

@@ -13,7 +13,7 @@ const PREPARED_WITHIN_MS = 110_000
 
 /**
  * Fills the data folder as if a server had been started and stopped on it. A first start creates the database and the
- * keys, which takes as much processor time as everything else that it does.
+ * keys, which takes as much processor time as all its other work.
  * @param dataDir Is empty or missing.
  */
 export async function copyPreparedData(dataDir: string): Promise<void> {

@@ -7,7 +7,7 @@ import type { SiteUpgradeChange, SiteUpgradeNow } from '../../src/rollout/site-u
 import { type TargetState, defaultRolloutOptions, isInFlight, isTerminal, noCounts } from '../../src/rollout/rollout.ts'
 import type { CommandNow, DeviceNow, DownloadNow, TargetNow } from '../../src/rollout/target.ts'
 
-/** What a device does with an upgrade. */
+/** The fate of a device in an upgrade. */
 export const fates = [
   'good',
   'refuses',
@@ -23,7 +23,7 @@ export type Fate = (typeof fates)[number]
 
 interface Simulated {
   readonly fate: Fate
-  /** Whether it downloads apart from its reboot. */
+  /** True if it downloads separately from its reboot. */
   readonly stages: boolean
   target: TargetNow
   /** Why the target is in its state. */
@@ -31,11 +31,11 @@ interface Simulated {
   device: DeviceNow
   command: CommandNow | null
   download: DownloadNow | null
-  /** It has executed the command that makes it flash. */
+  /** True if it has executed the command that makes it flash. */
   willFlash: boolean
   /** Images that it has flashed: the effect that must not happen twice. */
   flashed: number
-  /** How often it has booted its backup version on request: at most once. */
+  /** The number of times that it has booted its backup version on request: at most one. */
   restored: number
   /** Since when it is away because of that; service time. */
   goneMs: number
@@ -52,7 +52,7 @@ export const serviceMs = (now: Date): number => now.getTime() - start.getTime()
 const options = { ...defaultRolloutOptions, soakMs: 5000, retryMs: 2000 }
 
 export interface WorldOptions {
-  /** Whether the device with this fate, the one at that place of its phase, downloads apart from its reboot. */
+  /** True if the device with this fate, at that position of its phase, downloads separately from its reboot. */
   readonly stages?: (fate: Fate, place: number) => boolean
   /** Seconds after the start. */
   readonly rebootS?: number
@@ -66,7 +66,7 @@ export interface WorldOptions {
   readonly downloadPhase?: (place: number) => number
   /** Devices that download and reboot in one step are in phases of the downloads too. */
   readonly oneStepDownloads?: boolean
-  /** Each gate asks for this share of upgraded devices. */
+  /** The share of upgraded devices that each gate requires. */
   readonly successPercent?: number | undefined
   /** In UTC; the world begins at midnight. Missing: devices begin at any time. */
   readonly windows?: readonly MaintenanceWindow[] | undefined
@@ -228,7 +228,7 @@ function boot(one: Simulated, now: Date): void {
   }
 }
 
-/** Whether the worker reads the target. */
+/** True if the worker reads the target. */
 function isOpen({ siteUpgrade }: World, { phase, downloadPhase, state }: TargetNow): boolean {
   const { currentPhase, downloads } = siteUpgrade
   const isInDownload = downloadPhase !== null && downloadPhase <= (downloads?.current ?? 0)
@@ -241,7 +241,7 @@ export interface RoundResult {
   readonly orders: readonly CommandNow['kind'][]
 }
 
-/** What the worker does around decideNext(), without a database. */
+/** Does the worker's part around decideNext(), without a database. */
 export function round(world: World): RoundResult {
   const { fleet, now } = world
   const targets = fleet
@@ -297,7 +297,7 @@ function isOver({ siteUpgrade }: World): boolean {
   return siteUpgrade.status === 'completed' || siteUpgrade.status === 'failed' || siteUpgrade.status === 'cancelled'
 }
 
-/** What resuming does to a held upgrade. */
+/** Resumes a paused upgrade. */
 export function resume(world: World): void {
   const { hold, currentPhase, gatePassed, downloads } = world.siteUpgrade
   world.siteUpgrade =
@@ -306,26 +306,26 @@ export function resume(world: World): void {
       : { ...world.siteUpgrade, hold: null, gatePassed: hold?.by === 'gate' ? currentPhase : gatePassed }
 }
 
-/** Returns for how long nothing happens: until the round that is due, where that is none of those that only look. */
+/** Returns for how long nothing happens: until the round that is due, unless it is one that only reads. */
 function leapOf({ siteUpgrade: { dueMs }, now }: World): number {
   const waitMs = (dueMs ?? 0) - serviceMs(now)
   return waitMs > DEFERRED_POLL_MS ? waitMs : 600_000
 }
 
-/** Nothing is under way that would end without a command. */
+/** True if nothing in flight would end without a command. */
 function isQuiet({ fleet }: World): boolean {
   return fleet.every(({ target: { state } }) => !isInFlight(state))
 }
 
 export interface Interventions {
   readonly cancelAtRound?: number
-  /** At each of them somebody pauses the upgrade. */
+  /** The rounds at which a person pauses the upgrade. */
   readonly pauseAtRounds?: readonly number[]
-  /** Sees the upgrade before and after each round, and what the round commanded. */
+  /** Sees the upgrade before and after each round, and the commands of the round. */
   readonly onRound?: (before: World['siteUpgrade'], world: World, result: RoundResult) => void
 }
 
-/** Runs to the end, resuming whenever it is held, and checks what must hold in every round. */
+/** Runs to the end, resuming whenever it is paused, and checks the invariants in every round. */
 export function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = [], onRound }: Interventions = {}): void {
   for (let rounds = 0; !isOver(world); rounds += 1) {
     if (rounds > 4000) throw new Error('does not end')
@@ -349,7 +349,7 @@ export function run(world: World, { cancelAtRound = Infinity, pauseAtRounds = []
     const awaiting = world.fleet.filter(
       (one) => one.stages && one.target.downloadPhase !== null && awaitsImage(one.target),
     )
-    // One that comes back late holds up no phase.
+    // A device that comes back late delays no phase.
     const loading = world.fleet.flatMap(({ target, fate }) =>
       fate !== 'comes_late' && awaitsImage(target) ? (target.downloadPhase ?? []) : [],
     )

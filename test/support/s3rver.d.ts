@@ -1,7 +1,7 @@
 declare module '@20minutes/s3rver' {
   import type { Server } from 'node:http'
 
-  /** What the tests use of it; the package has no types. */
+  /** The part of the package that the tests use; it has no types of its own. */
   export default class S3rver {
     constructor(options: {
       readonly address: string

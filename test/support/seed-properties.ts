@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Every run tries the same values, so that a test fails for everybody or for nobody, until a seed is asked for. */
+/** Every run tries the same values by default, so that a test fails for everybody or for nobody. */
 const DEFAULT_SEED = 1
 
 const asked = process.env['SIGNALBOX_TEST_SEED']

@@ -8,7 +8,7 @@ import { copyPreparedData } from './prepared-data.ts'
 import { type ServerProcessOptions, readyUrl, spawnServer } from './spawn-server.ts'
 import type { AtEnd } from './temporary-dir.ts'
 
-/** The server as a user runs it: as a process of its own, on free ports. */
+/** The server as a user runs it: as a separate process, on free ports. */
 export interface ServerProcess {
   readonly child: ChildProcess
   readonly url: string
@@ -24,8 +24,8 @@ export interface Demo {
 }
 
 /**
- * Starts the server and resolves when it reports that it is ready. The process ends with the test, or when `atEnd` says,
- * at the latest. A new data folder is a copy of one that a server has used before; startFirstServerProcess() makes its own.
+ * Starts the server and resolves when it reports that it is ready. The process ends with the test, or at the latest by
+ * `atEnd`. A new data folder is a copy of one that a server has used before; startFirstServerProcess() creates its own.
  */
 export async function startServerProcess(
   options: ServerProcessOptions,

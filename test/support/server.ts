@@ -33,7 +33,7 @@ import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
 import type { AnyJson } from './any-json.ts'
 import { type TestDatabase, createTestDatabase } from './database.ts'
 
-/** A context with a database of its own. */
+/** A context with a separate database. */
 export interface TestContext extends Pick<OpenContext, 'setAddress' | 'readTime'> {
   readonly ctx: Context
   readonly database: TestDatabase
@@ -95,12 +95,12 @@ export interface TestServer extends TestContext {
   /** All operations under /api/v1. */
   readonly operations: readonly Operation[]
   readonly url: string
-  /** The port that agents are told to connect to; a test that starts a gateway sets it. */
+  /** The port to which agents are directed; a test that starts a gateway sets it. */
   readonly edge: { port: number }
   readonly org: TestOrg
   /** Tests flush these instead of waiting for a minute. */
   readonly tokenUses: TokenUses
-  /** Adds another organization with an administrator of its own. */
+  /** Adds another organization with its own administrator. */
   addOrg(name?: string): Promise<TestOrg>
   /** Calls `METHOD /path` (under /api/v1 unless the path starts with another root) with the token of `as`. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
@@ -116,7 +116,7 @@ export interface CallOptions {
 const PASSWORD = 'correct horse battery'
 
 /**
- * The hashes of the first, the second, ... administrator of every server: a hash is made to take long. Two of one server
+ * The hashes of the first, the second, ... administrator of every server: a hash is slow by design. Two of one server
  * differ, because the server remembers by their hash who has logged in.
  */
 const passwordHashes: Promise<string>[] = []
@@ -135,17 +135,17 @@ const accountSettings: AccountSettings = {
   accountRequestsPerHour: 1_000_000,
 }
 
-/** Limits of uploads that a test wants tighter. */
+/** Limits of uploads that a test tightens. */
 export interface UploadBounds extends StorageSettings {
   readonly decode: DecodeLimits
 }
 
-/** Limits that a test wants tighter. */
+/** Limits that a test tightens. */
 interface BoundedThings {
   readonly limits: Partial<Limits>
 }
 
-/** The web console, which a server of tests has only where one asks for it. */
+/** The web console, which a test's server has only on request. */
 interface ServedConsole {
   readonly console: ConsoleFiles | null
 }

@@ -7,7 +7,7 @@ export interface ServiceAccount {
   readonly publicKey: string
 }
 
-/** Makes the key of a service account whose tokens come from `tokenUri`. */
+/** Creates the key of a service account whose tokens come from `tokenUri`. */
 export function serviceAccount(tokenUri: string): ServiceAccount {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,

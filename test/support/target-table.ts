@@ -2,7 +2,7 @@ import type { TargetState } from '../../src/rollout/rollout.ts'
 import type { CommandNow, DownloadNow, TargetDecision, TargetNow, TargetRules } from '../../src/rollout/target.ts'
 import { command, commanded, decide, ms, offline, online, planned, rebooting, updated, verifying } from './targets.ts'
 
-/** Of a device that downloads apart from its reboot. */
+/** The commands to a device that downloads separately from its reboot. */
 export const commands = ['stage', 'activate'] as const
 const moving: DownloadNow = { bytesServed: 9, touchedMs: ms(60), delivered: false, fenced: false }
 const delivered: DownloadNow = { ...moving, delivered: true }
@@ -59,7 +59,7 @@ const lose = ({ device }: TargetNow): Partial<TargetNow> => ({
   device: { ...offline, firmware: device?.firmware ?? null, commands: device?.commands ?? [] },
 })
 
-/** What can happen to a target. */
+/** The events of a target. */
 export const events = {
   nothing: {},
   connected: { facts: ({ device }) => ({ device: { ...online, commands: device?.commands ?? [] } }) },
@@ -90,7 +90,7 @@ export type EventName = keyof typeof events
 
 export const eventNames = Object.keys(events) as EventName[] // Object.keys loses the type.
 
-/** What follows from an event in most cases, and from which events something else does. */
+/** The usual result of an event, and the events with other results. */
 export type Row = readonly [usually: string, except: Partial<Readonly<Record<EventName, string>>>]
 
 export function show(decision: TargetDecision): string {

@@ -8,7 +8,7 @@ import { type Ids, create } from './area.ts'
 
 export const roles = ['admin', 'write', 'read', 'helpdesk', 'installer'] as const satisfies readonly Role[]
 
-/** Where a caller has a role, or which credentials they use. */
+/** The place of a caller's role, or the kind of their credentials. */
 export const standings = [
   'whole organization',
   'all sites',
@@ -62,7 +62,7 @@ async function addStranger(server: TestServer, role: Role): Promise<TestOrg> {
   return stranger
 }
 
-/** Logs in with the password alone although the account has a second factor. */
+/** Logs in with only the password although the account has a second factor. */
 async function openHalfSession(
   server: TestServer,
   { adminId, email, password }: TestOrg,

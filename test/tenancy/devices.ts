@@ -10,7 +10,7 @@ export async function makeDevicesArea(server: TestServer, { site_id: siteId }: I
   const [replaced] = await claimNewDevices(server, 1, { ...(siteId !== undefined && { siteId }) })
   const [spare] = await claimNewDevices(server, 1)
   const [unclaimed] = await makeDevices(server.ctx, 1)
-  // One for each command that excludes the others.
+  // One device for each command that excludes the others.
   const junos = await claimNewDevices(server, 3, { ...(siteId !== undefined && { siteId }) })
   const [restored, restoredToo, saved] = junos
   if (

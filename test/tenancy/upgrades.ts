@@ -44,7 +44,7 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
       getOrgFirmware: {},
       listOrgAvailableDeviceVersions: {},
       listSiteAvailableDeviceVersions: {},
-      // Before the samples that upgrade all devices, and so have this one to themselves.
+      // This precedes the samples that upgrade all devices, so this one has its device to itself.
       upgradeDevice: { ids: { device_id: idle.id }, body: { version: '2.0.0' } },
       // The last of the routers: the others are in an upgrade.
       upgradeOrgJsiDevice: { ids: { device_mac: fourth.mac }, body: {} },

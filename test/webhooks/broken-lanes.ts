@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Harness } from './harness.ts'
 
-/** Counts lanes whose number of messages is wrong, or that nothing would ever serve. */
+/** Counts lanes whose number of messages is wrong, or that would never be served. */
 export async function countBrokenLanes({ ctx }: Harness): Promise<number> {
   const { rows } = await sql<{ broken: number }>`
     select count(*)::int as broken from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id

@@ -81,7 +81,7 @@ it('takes up lanes that it has leased and does not hold, after a round of the ro
   receiver.answer(status(200))
   held[0]?.writeHead(200).end()
   await waitUntil('released', async () => (await lane()).leaseUntil === null)
-  // As a transaction leaves it that was committed although its connection broke before the answer.
+  // The state after a transaction that was committed although its connection broke before the answer.
   const stranded = { webhookId: id, orgId: harness.scope.orgId, topic: 'audits', eventCount: 1 }
   const body = Buffer.from('{"topic":"audits","events":[{"message":"stranded"}]}')
   const at = clock.now()

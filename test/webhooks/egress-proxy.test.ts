@@ -24,7 +24,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Starts a proxy that connects wherever it is asked, with the login `user:pass`. */
+/** Starts a proxy that connects to any requested address, with the login `user:pass`. */
 async function startProxy(): Promise<{ readonly asked: string[]; readonly port: number }> {
   const asked: string[] = []
   const server = createHttpServer((_request, response) => response.writeHead(400).end())

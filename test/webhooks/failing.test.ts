@@ -49,7 +49,7 @@ const lane = (id: string) =>
 const webhook = (id: string) =>
   harness.ctx.db.selectFrom('webhook').select('enabled').where('id', '=', id).executeTakeFirstOrThrow()
 
-/** Lets an event fail once for each of so many webhooks. */
+/** Makes an event fail once for each of this many webhooks. */
 async function addFailing(name: string, count = 1): Promise<string[]> {
   const body = { url: receiver.url, topics: ['audits'], name }
   const webhooks = await Promise.all(Array.from({ length: count }, () => harness.addWebhook(body)))
@@ -85,7 +85,7 @@ it('mails the admins after an hour, a day and three days of failing, and then di
   expect(smtp.mails).toHaveLength(2)
   await watchAfter(id, 24)
   expect(smtp.mails[2]?.text).toContain('has taken no message for 24 hours.')
-  // It has failed once only.
+  // It has failed only once.
   await watchAfter(id, 72)
   expect(await webhook(id)).toEqual({ enabled: true })
   await harness.ctx.db.updateTable('webhookLane').set({ failures: 20 }).execute()
@@ -103,7 +103,7 @@ it('mails the admins after an hour, a day and three days of failing, and then di
   )
   await watchAfter(id, 80)
   expect(smtp.mails).toHaveLength(6)
-  // Enabled again, it sends what waited, and starts anew.
+  // Once enabled again, it sends its waiting messages, and its count restarts.
   receiver.answer(status(200))
   await harness.start()
   await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: true }, outbound: harness.outbound })

@@ -16,7 +16,7 @@ import { type WebhookWorkerOptions, startWebhookWorkers } from '../../src/webhoo
 import type { TestConnection } from '../support/database.ts'
 import { createTestContext } from '../support/server.ts'
 
-/** The webhook engine with a database of its own and one organization. */
+/** The webhook engine with a separate database and one organization. */
 export interface Harness {
   readonly ctx: Context
   readonly connection: TestConnection

@@ -97,7 +97,7 @@ it('whatever one receiver does, limits hold, no blocked address is called, and t
             await harness.audit(message)
             await harness.audit(message, null, other)
           }
-          // Also while the odd receiver hangs or is called again: nobody waits for it.
+          // This also holds while the odd receiver hangs or is called again: no other one waits for it.
           for (const receiver of [near, far])
             await waitUntil('others have everything', () => {
               const got = new Set(receiver.received.flatMap(messagesOf))

@@ -22,7 +22,7 @@ afterAll(() => harness.close())
 const secret = 'invariant'
 const messagesOf = ({ events }: Received) => events.map(({ message }) => String(message))
 
-/** Where an event of a webhook can be, by the bodies of its messages. */
+/** Returns the stored events of a webhook, by the bodies of its messages. */
 async function storedEvents(webhookId: string, table: 'webhook_message' | 'webhook_parked_message'): Promise<string[]> {
   const { rows } = await sql<{ body: Buffer }>`
     select body from ${sql.table(table)} where webhook_id = ${webhookId} and topic = 'audits'
@@ -100,7 +100,7 @@ it('whatever happens, each committed event reaches each webhook of its place, si
         if (step === 'answer') for (const receiver of [ofOrg, ofSite]) receiver.answer(status(200))
         if (step === 'advance') clock.advance(45_000)
         if (step === 'disable') {
-          // Disabled only after everything has been routed: a disabled webhook hears no events.
+          // It is disabled only after everything has been routed: a disabled webhook gets no events.
           await waitUntil('routed', async () => {
             const rows = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
             return rows.length === 0
@@ -117,7 +117,7 @@ it('whatever happens, each committed event reaches each webhook of its place, si
           workers = await harness.start()
         }
         harness.wake()
-        // Nothing is in two places or in none that knows of it, at any time between two transactions.
+        // Between any two transactions, no message is in two places, or in none that is served.
         expect(await countBrokenLanes(harness)).toBe(0)
       }
       for (const receiver of [ofOrg, ofSite]) receiver.answer(status(200))
@@ -141,7 +141,7 @@ it('whatever happens, each committed event reaches each webhook of its place, si
         for (const same of byId.values()) expect(new Set(same.map(({ raw }) => raw.toString())).size).toBe(1)
         for (const message of receiver.received) expect(message.topic).toBe('audits')
       }
-      // What was taken once is not sent again.
+      // An accepted message is not sent again.
       const { rows } = await sql<{ taken: number }>`
         select count(*)::int as taken from webhook_delivery where status = 'success' group by message_id having count(*) > 1
       `.execute(harness.ctx.db)

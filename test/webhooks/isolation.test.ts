@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const single = { topics: ['audits'], single_event_per_message: true }
 
-/** Holds every request until it is released with 200. */
+/** Delays every request until it is released with 200. */
 function holdRequests(): { reply: Reply; held: () => number; release(): void } {
   const open = new Set<() => void>()
   return {

@@ -19,7 +19,7 @@ afterEach(async () => {
   await receiver.kill()
 })
 
-/** A context whose statements all fail from a certain one on, as those of a process that was killed before it. */
+/** A context whose statements all fail from a given one on, like those of a process that was killed before it. */
 function killedBefore(statement: number): { readonly ctx: Context; readonly isDead: () => boolean } {
   let statements = 0
   const { ctx } = harness
@@ -55,7 +55,7 @@ it('loses nothing when it is killed before any of its statements', async () => {
     const workers = await startWebhookWorkers(killed.ctx, { outbound: harness.outbound }).catch(() => null)
     await waitUntil('killed, or done before', async () => killed.isDead() || (await isDrained()))
     isDead = killed.isDead()
-    // A dead run takes some time to give up what it can no longer write.
+    // A dead run takes some time to abandon what it can no longer write.
     if (workers !== null) stopped.push(workers.stop())
     expect(await countBrokenLanes(harness)).toBe(0)
   }

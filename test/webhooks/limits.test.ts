@@ -97,7 +97,7 @@ describe('messages that wait', () => {
     })
     await auditMany(['last'])
     await waitUntil('the last one', () => down.received.flatMap(messagesOf).includes('last'))
-    // The oldest are kept.
+    // The oldest remain.
     expect(new Set(down.received.flatMap(messagesOf))).toEqual(new Set(['first', 'a', 'b', 'last']))
     expect(await sweepLanes(harness.ctx)).toBe(0)
   })

@@ -9,7 +9,7 @@ import { type Received, type Receiver, startReceiver } from './receiver.ts'
 let clock: TestClock
 let harness: Harness
 let receiver: Receiver
-/** What the receiver refuses, as `device number`. */
+/** The messages that the receiver refuses, as `device number`. */
 let refused: Set<string>
 beforeAll(async () => {
   clock = createTestClock()
@@ -105,7 +105,7 @@ it('of a device: messages of other devices do not wait, and those of the device 
   await left(2)
   expect(attemptsOf('a')).toEqual(['a1', 'a2'])
   expect(attemptsOf('b')).toEqual(['b1', 'b2'])
-  // This one is due before the one that is tried again.
+  // This one is due before the one that is retried.
   await send(['a4', 'b3'])
   await left(3)
   expect(attempts()).toHaveLength(6)

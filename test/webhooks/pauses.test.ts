@@ -30,7 +30,7 @@ const routed = (messages: number) =>
 const delivered = () => waitUntil('everything delivered', async () => (await harness.waiting()).pending === 0)
 const topics = (at: Receiver): string[] => at.received.map(({ topic }) => topic)
 
-/** Lets a message fail, and then the breaker be open as after many more failures. */
+/** Makes a message fail, and then opens the breaker as many further failures would. */
 async function openBreaker(): Promise<void> {
   receiver.answer(status(500))
   await harness.audit('first')

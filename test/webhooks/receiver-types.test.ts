@@ -23,7 +23,7 @@ async function open(peer: Promise<Peer>): Promise<Peer> {
   return started
 }
 
-/** Adds a webhook of the type, which alone gets what the test emits. */
+/** Adds a webhook of the type, the only one that gets the events of the test. */
 async function addWebhook(body: Record<string, unknown>): Promise<string> {
   await harness.ctx.db.deleteFrom('webhook').execute()
   await harness.ctx.db.deleteFrom('webhookDelivery').execute()
@@ -46,7 +46,7 @@ async function deliver(text: string): Promise<Record<string, unknown>> {
 
 const message = (text: string) => ({ topic: 'device-events', events: [expect.objectContaining({ device_name: text })] })
 
-/** Whether the attributes that a subscriber gets are the signature of the message. */
+/** True if the attributes that a subscriber gets are the signature of the message. */
 function isSigned(attributes: Record<string, unknown>, body: string): boolean {
   const text = `${String(attributes['webhook-id'])}.${String(attributes['webhook-timestamp'])}.${body}`
   return attributes['webhook-signature'] === `v1,${createHmac('sha256', secret).update(text).digest('base64')}`

@@ -64,7 +64,7 @@ const outbox = () =>
     .orderBy('id')
     .execute()
 
-/** Returns what each transaction of the router wrote, in order. */
+/** Returns the writes of each transaction of the router, in order. */
 async function rounds(): Promise<readonly { readonly orgs: readonly string[]; readonly bytes: number }[]> {
   const { rows } = await sql<{ orgs: string[]; bytes: number }>`
     select array_agg(distinct org_id::text) as orgs, sum(octet_length(body))::int as bytes

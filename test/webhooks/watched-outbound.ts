@@ -3,9 +3,9 @@ import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbou
 
 /** The requests in flight, where the engine counts them. */
 export interface WatchedOutbound extends OutboundHttp {
-  /** The most that were in flight at once: of all organizations, of one, and to one address. */
+  /** The maximum number of concurrent requests: of all organizations, of one, and to one address. */
   readonly most: { total: number; ofOrg: number; ofUrl: number }
-  /** How many are in flight to an address now. */
+  /** Returns the number of requests in flight to an address. */
   inFlight(url: string): number
 }
 

@@ -8,11 +8,11 @@ import type {
   Rejection,
 } from '../../../src/gateway/driver.ts'
 
-/** The messages of a protocol that exists for the conformance suite alone: one line of text each. */
+/** The messages of a protocol that exists only for the conformance suite: one line of text each. */
 export interface LineMessages {
   /** `hello <mac> <version>` */
   readonly hello: { readonly mac: string; readonly version: string }
-  /** What follows `do <id>`: `restart`, `stage <uri>` or `activate`. */
+  /** The text after `do <id>`: `restart`, `stage <uri>` or `activate`. */
   readonly call: string
   /** `ok <id> <text>` or `no <id> <text>`. */
   readonly reply: { readonly word: unknown; readonly text: unknown }
@@ -22,7 +22,9 @@ export interface LineMessages {
 
 const TIMEOUT_MS = 30_000
 
-/** Its devices download and reboot in two steps. They have no parts that restart alone, and nothing that blinks. */
+/**
+ * Its devices download and reboot in two steps. They have no parts that restart individually, and nothing that blinks.
+ */
 export const lineDriver: Driver<LineMessages> = {
   capabilitiesOf: () => ({ commands: ['restart', 'stage', 'activate'], restart_members: [], restart_nodes: [] }),
   encode,

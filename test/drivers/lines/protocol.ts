@@ -13,16 +13,16 @@ import { type LineMessages, lineDriver } from './driver.ts'
 
 export const FAMILY = 'lines'
 
-/** From the connection to the line that says hello. */
+/** From the connection to the line with the hello. */
 export const HELLO_MS = 5000
 
-/** Lines of text over plain TCP. A device is who it says it is: this is no protocol for a network. */
+/** Lines of text over plain TCP. A device is not authenticated: this is no protocol for a network. */
 export const lines: Protocol = { family: FAMILY, listen }
 
 interface Peer {
   readonly socket: Socket
   readonly openedAtMs: number
-  /** Null until the device says hello. */
+  /** Null until the device sends its hello. */
   link: LineLink | null
 }
 
