@@ -17,6 +17,8 @@ import { createOrgUpgrade } from '../src/upgrades/create-org-upgrade.ts'
 import { getOrgUpgrade } from '../src/upgrades/store.ts'
 import { parseOrgUpgrade } from '../src/upgrades/wire-parse.ts'
 import { type Fleet, type SiteSeed, createFleet, seedOrg } from '../test/support/fleet.ts'
+import { watchLoop } from './support/loop-watch.ts'
+import { cpuSecondsOfDescendants } from './support/process-usage.ts'
 
 export const options = { devices: { type: 'string' }, sites: { type: 'string' } } as const
 
@@ -58,12 +60,14 @@ async function upgradeAll(
   const connectStart = performance.now()
   await fleet.connect(org.sites.flatMap((site) => site.devices))
   const before = await readWork(pool)
+  const endWatch = watchLoop()
   const createStart = performance.now()
   const request = parseOrgUpgrade({ all_sites: true, reboot_strategy: 'canary', canary_phases: [1, 10, 50, 100] })
   const { id } = await createOrgUpgrade(ctx, org.scope, request)
   const runStart = performance.now()
   const commands = await carryOut(ctx, fleet, id)
   const end = performance.now()
+  const { heldMs, residentMb } = endWatch()
   const upgrade = await getOrgUpgrade(ctx.db, org.scope, id)
   const after = await readWork(pool)
   const upgraded = upgrade.siteUpgrades.flatMap(({ targets }) => targets.upgraded ?? []).length
@@ -82,6 +86,10 @@ async function upgradeAll(
     devices_per_s: Math.round(devices / ((end - runStart) / 1000)),
     wal_bytes_per_device: Math.round((after.walBytes - before.walBytes) / devices),
     rows_written_per_device: round((after.rows - before.rows) / devices),
+    server_cpu_ms_per_device: round((after.serverCpuMs - before.serverCpuMs) / devices),
+    postgres_cpu_ms_per_device: round((after.postgresCpuMs - before.postgresCpuMs) / devices),
+    event_loop_held_ms: heldMs,
+    memory_mb: residentMb,
     reboots_per_device: flashes.reduce((sum, count) => sum + count, 0) / devices,
     flashed_twice: flashedTwice,
   }
@@ -124,9 +132,12 @@ interface Work {
   readonly walBytes: number
   /** The number of row versions. */
   readonly rows: number
+  /** The processor time of this process, with that of the devices. */
+  readonly serverCpuMs: number
+  readonly postgresCpuMs: number
 }
 
-/** Reads what the database has written so far, on connections that are idle now. */
+/** Reads what has been done so far. The connections are idle now. */
 async function readWork(pool: pg.Pool): Promise<Work> {
   // A connection reports what it has written at most once per second.
   const idle = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
@@ -135,7 +146,13 @@ async function readWork(pool: pg.Pool): Promise<Work> {
   const { rows } = await pool.query<{ wal: string; rows: string }>(`
     select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as wal,
       (select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables) as rows`)
-  return { walBytes: Number(rows[0]?.wal), rows: Number(rows[0]?.rows) }
+  const { user, system } = process.cpuUsage()
+  return {
+    walBytes: Number(rows[0]?.wal),
+    rows: Number(rows[0]?.rows),
+    serverCpuMs: (user + system) / 1000,
+    postgresCpuMs: (await cpuSecondsOfDescendants(process.pid)) * 1000,
+  }
 }
 
 async function isOver({ db }: Context, id: string): Promise<boolean> {

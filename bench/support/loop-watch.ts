@@ -1,0 +1,27 @@
+/** What a process needs while something is measured in it. */
+export interface Needs {
+  /** For how long at most its event loop did nothing else. */
+  readonly heldMs: number
+  /** The most resident memory that it had. */
+  readonly residentMb: number
+}
+
+const LOOK_EVERY_MS = 5
+const BYTES_PER_MB = 1e6
+
+/** Watches this process until the returned function is called. */
+export function watchLoop(): () => Needs {
+  let [last, heldMs, bytes] = [performance.now(), 0, 0]
+  const look = (): void => {
+    const now = performance.now()
+    heldMs = Math.max(heldMs, now - last)
+    last = now
+    bytes = Math.max(bytes, process.memoryUsage.rss())
+  }
+  const timer = setInterval(look, LOOK_EVERY_MS)
+  return () => {
+    clearInterval(timer)
+    look()
+    return { heldMs: Math.round(heldMs), residentMb: Math.round(bytes / BYTES_PER_MB) }
+  }
+}
