@@ -66,7 +66,7 @@ export async function findInconsistencies(service: Service): Promise<string[]> {
   )
   const active = await service.query<{ mac: string }>(
     `select target.mac from upgrade_target target
-     full join active_upgrade_target active
+     full join (select * from device_upgrade where upgrade_id is not null) active
        on active.org_id = target.org_id and active.device_id = target.device_id and active.upgrade_id = target.upgrade_id
      where (target.state not in ('upgraded', 'failed', 'skipped', 'cancelled')) is distinct from (active.device_id is not null)`,
   )

@@ -10,6 +10,7 @@ import { withKnownValues } from './store-known.ts'
 import { fewDevicesFrom, lengthOf, matchesAlone } from './store-lengths.ts'
 import {
   type DeviceFilter,
+  type MoreOfDevices,
   allOf,
   alsoOnPage,
   chassisFor,
@@ -34,15 +35,15 @@ export interface DeviceList {
   /** The columns of `device`, `status` and `site` that form a row; the ids and the sorted column are added. */
   readonly columns: RawBuilder<unknown>
   readonly sizes: Sizes | null
-  /** The joined table that `columns` also names: `known` (device_report) or `summary` (device_summary). */
-  readonly also?: 'known' | 'summary'
+  /** The joined tables that `columns` also names: `known` (device_report), `summary` (device_summary) or `own` (device_upgrade). */
+  readonly also?: readonly MoreOfDevices[]
 }
 
 /** Reads one page of devices, and only the page if the counters know the length of the list. */
 export async function pageOfDevices<T extends object>(
   reader: Reader,
   scope: SitesScope,
-  { filter: given, sort, page, columns, sizes, also }: DeviceList,
+  { filter: given, sort, page, columns, sizes, also = [] }: DeviceList,
 ): Promise<Paged<T>> {
   const { by } = sort
   const filter = await withKnownValues(reader, scope, given)
@@ -67,7 +68,10 @@ export async function pageOfDevices<T extends object>(
       rows: sql`select device.id ${kept}, ${columns}
       from ${devicesOnPage(scope, sql`page.id`)}
         left join site on site.org_id = device.org_id and site.id = device.site_id
-        ${also === undefined ? sql`` : alsoOnPage(scope, also)}`,
+        ${sql.join(
+          also.map((name) => alsoOnPage(scope, name)),
+          sql` `,
+        )}`,
       sizes,
     },
     page,

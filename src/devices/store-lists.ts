@@ -119,12 +119,15 @@ export function devicesOnPage({ orgId }: InOrg, key: RawBuilder<unknown>): RawBu
     ) as status on true`
 }
 
-const lastReport = { known: sql`device_report`, summary: sql`device_summary` } as const
+const moreOfDevices = { known: sql`device_report`, summary: sql`device_summary`, own: sql`device_upgrade` } as const
 
-/** Joins the last reports of the devices on a page, also row by row. */
-export function alsoOnPage({ orgId }: InOrg, name: keyof typeof lastReport): RawBuilder<unknown> {
+/** The tables that can be joined to the devices on a page. */
+export type MoreOfDevices = keyof typeof moreOfDevices
+
+/** Joins another table to the devices on a page, also row by row. */
+export function alsoOnPage({ orgId }: InOrg, name: MoreOfDevices): RawBuilder<unknown> {
   return sql`left join lateral (
-      select * from ${lastReport[name]} as last where last.org_id = ${orgId} and last.device_id = device.id offset 0
+      select * from ${moreOfDevices[name]} as last where last.org_id = ${orgId} and last.device_id = device.id offset 0
     ) as ${sql.ref(name)} on true`
 }
 

@@ -7,8 +7,3 @@ export function countDevices(tx: Tx, scope: OrgScope | SiteScope): Promise<numbe
   const here = 'siteId' in scope ? all.where('siteId', '=', scope.siteId) : all
   return countRows(here)
 }
-
-/** These rows have no foreign key to their organization, so its deletion does not cascade to them. */
-export async function deleteActiveTargetsOfOrg(tx: Tx, { orgId }: OrgScope): Promise<void> {
-  await tx.deleteFrom('activeUpgradeTarget').where('orgId', '=', orgId).execute()
-}

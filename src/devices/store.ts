@@ -227,10 +227,11 @@ export async function listDevicesInUpgrades(
   deviceIds: readonly string[],
 ): Promise<Set<string>> {
   const rows = await tx
-    .selectFrom('activeUpgradeTarget')
+    .selectFrom('deviceUpgrade')
     .select('deviceId')
     .where('orgId', '=', scope.orgId)
     .where('deviceId', '=', anyOf(deviceIds))
+    .where('upgradeId', 'is not', null)
     .execute()
   return new Set(rows.map(({ deviceId }) => deviceId))
 }

@@ -14,7 +14,7 @@ declare module '../platform/schema.ts' {
     gatewayNode: GatewayNodeTable
     deviceSession: DeviceSessionTable
     deviceCommand: DeviceCommandTable
-    activeUpgradeTarget: ActiveUpgradeTargetTable
+    deviceUpgrade: DeviceUpgradeTable
     deviceCount: DeviceCountTable
     deviceValueCount: DeviceValueCountTable
     deviceValueDelta: DeviceValueCountTable
@@ -112,7 +112,6 @@ export interface DeviceStatusTable {
   capabilities: Json<DeviceCapabilities>
   members: Json<VcMember[]> | null
   load: Json<Record<string, unknown>> | null
-  fwupdate: Json<FwUpdate> | null
 }
 
 /** A copy of the addresses in the status, for searches; triggers of migrations 40 and 120 maintain it. */
@@ -258,20 +257,31 @@ export interface DeviceCommandTable {
   settledAt: Date | null
 }
 
-/** Maintained by triggers: see migration 9. */
-/** The row exists while the device's target is not terminal: no device is in two upgrades. */
-export interface ActiveUpgradeTargetTable {
+/**
+ * The upgrade that has a device to itself, and the progress of its latest update. Each device has a row, which a trigger of
+ * migration 175 inserts.
+ */
+export interface DeviceUpgradeTable {
   orgId: string
   deviceId: string
-  upgradeId: string
-  orgUpgradeId: string
-  imageId: string
+  /** Changes with each change of the progress; clients watch it. */
+  statusId: Generated<number>
+  /** The progress and the next three; null: no progress is shown. */
+  progress: number | null
+  status: FwUpdate['status'] | null
+  willRetry: boolean | null
+  shownAt: Date | null
+  /** The upgrade has commanded the device, and the outcome is not known yet. */
+  inFlight: Generated<boolean>
+  /** The site upgrade that has the device from its creation until the device's target ends; null: none has. */
+  upgradeId: string | null
+  orgUpgradeId: string | null
+  imageId: string | null
   /** The images that the upgrade gives the device afterwards, one after the other; null: none. */
   laterImages: Json<readonly string[]> | null
-  /** The device was commanded, and the outcome is not known yet. */
-  inFlight: Generated<boolean>
 }
 
+/** Maintained by triggers: see migration 9. */
 export interface DeviceCountTable {
   orgId: string
   siteId: string | null

@@ -203,7 +203,7 @@ export async function lockImages(tx: Tx, scope: InOrg, imageIds: readonly string
 /** True if a running upgrade, or a command that has not ended, will still download the image. */
 export async function isImageInUse(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {
   const target = tx
-    .selectFrom('activeUpgradeTarget')
+    .selectFrom('deviceUpgrade')
     .select(sql`1`.as('one'))
     .where('orgId', '=', scope.orgId)
     .where((eb) => eb.or([eb('imageId', '=', imageId), sql<boolean>`jsonb_exists(later_images, ${imageId})`]))

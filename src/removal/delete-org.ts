@@ -3,7 +3,6 @@ import { recordLoss } from '../accounts/grants/record-loss.ts'
 import { lockGrants, listMemberIds } from '../accounts/grants/store.ts'
 import { deleteSsoAdminsOfOrg } from '../accounts/store-removal.ts'
 import { appendAudit } from '../events/append.ts'
-import { deleteActiveTargetsOfOrg } from '../devices/store-removal.ts'
 import { deleteValueCountsOfOrg } from '../devices/store-value-counts.ts'
 import { deleteDeviceEventsOfOrg } from '../events/store-removal.ts'
 import { deleteDownloadsOfOrg } from '../firmware/store-removal.ts'
@@ -32,7 +31,6 @@ export async function deleteOrg(ctx: Context, scope: OrgScope): Promise<void> {
     await deleteSsoAdminsOfOrg(tx, scope)
     await deleteDeviceEventsOfOrg(tx, scope)
     await deleteDownloadsOfOrg(tx, scope)
-    await deleteActiveTargetsOfOrg(tx, scope)
     await deleteValueCountsOfOrg(tx, scope)
     await deleteOrgRow(tx, scope)
     await appendAudit(tx, scope, { message, before: auditDocumentOfOrg(org), at })

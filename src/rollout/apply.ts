@@ -2,9 +2,8 @@ import { uuidv7 } from 'uuidv7'
 import type { OrgScope } from '../access/scope.ts'
 import type { NewCommand } from '../devices/commands/command.ts'
 import { cancelQueuedCommands } from '../devices/commands/store-cancel.ts'
-import { deleteActiveTargets, updateActiveTargets, updateInFlight } from '../devices/commands/store-upgrades.ts'
+import { type DeviceUpgradeStep, updateDeviceUpgrades, updateImages } from '../devices/commands/store-upgrades.ts'
 import { insertCommands } from '../devices/commands/store.ts'
-import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../events/append.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
 import type { Tx } from '../platform/db.ts'
@@ -68,22 +67,6 @@ export async function applyRounds(
     begun.map(({ target }) => target),
     at.nowMs,
   )
-  for (const inFlight of [true, false]) {
-    const turned = steps.filter(
-      ({ target, to }) => !isTerminal(to) && isInFlight(to) === inFlight && isInFlight(target.state) !== inFlight,
-    )
-    await updateInFlight(
-      tx,
-      scope,
-      turned.map(({ target }) => target.deviceId),
-      inFlight,
-    )
-  }
-  await deleteActiveTargets(
-    tx,
-    scope,
-    steps.filter(({ to }) => isTerminal(to)).map(({ target }) => target.deviceId),
-  )
   await cancelQueuedCommands(
     tx,
     scope,
@@ -110,20 +93,17 @@ export async function applyRounds(
     scope,
     decided.filter(isToldLive).map(({ siteUpgrade }) => siteUpgrade),
   )
-  // Commands and downloads are locked before the statuses of devices, as everywhere.
+  // Commands and downloads are locked before what belongs to devices, as everywhere.
   for (const round of rounds) await applyToOrg(tx, scope, round, at)
-  await updateFwUpdates(
-    tx,
-    scope,
-    steps.flatMap(({ target, to, failedAttempts }) =>
-      target.state === 'snapshotting' || target.state === 'rolling_back'
-        ? []
-        : (showProgress(target.deviceId, to, failedAttempts) ?? []),
-    ),
-    now,
-  )
+  await updateDeviceUpgrades(tx, scope, steps.map(deviceUpgradeStep), now)
   await appendDeviceEvents(tx, scope, steps.flatMap(deviceEventOf), now)
   await appendRoundEvents(tx, scope, rounds, at)
+}
+
+function deviceUpgradeStep({ target, to, failedAttempts }: TargetStep): DeviceUpgradeStep {
+  const isAfter = target.state === 'snapshotting' || target.state === 'rolling_back'
+  const shown = isAfter ? 'kept' : showProgress(to, failedAttempts)
+  return { deviceId: target.deviceId, shown, inFlight: isInFlight(to), ends: isTerminal(to) }
 }
 
 async function applyHops(tx: Tx, scope: OrgScope, steps: readonly TargetStep[], at: Now): Promise<void> {
@@ -141,7 +121,7 @@ async function applyHops(tx: Tx, scope: OrgScope, steps: readonly TargetStep[], 
     const images = imagesOf({ imageId: hop.image_id, targetVersion: hop.version, path })
     return Object.assign({ deviceId, upgradeId, orgUpgradeId }, splitImages(images))
   })
-  await updateActiveTargets(tx, scope, assigned)
+  await updateImages(tx, scope, assigned)
 }
 
 /** The steps of the decision, with the columns of their targets that events show. */

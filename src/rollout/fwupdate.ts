@@ -1,7 +1,7 @@
 import { progressAt } from '../devices/stats/fwupdate.ts'
 import type { FwUpdate } from '../devices/tables.ts'
 import type { TargetState } from './rollout.ts'
-import type { FwUpdateChange } from '../devices/stats/store-fwupdates.ts'
+import type { DeviceUpgradeStep } from '../devices/commands/store-upgrades.ts'
 
 const { requested, downloaded, installed, verifying, done } = progressAt
 
@@ -25,11 +25,11 @@ const shownAs = {
   cancelled: 'cleared',
 } as const satisfies Record<TargetState, Pick<FwUpdate, 'progress' | 'status'> | 'kept' | 'cleared'>
 
-/** Returns the progress of a target for its device's `fwupdate`; null if that does not change. */
-export function showProgress(deviceId: string, state: TargetState, failedAttempts: number): FwUpdateChange | null {
+/** Returns what a target in that state shows as its device's `fwupdate`. */
+export function showProgress(state: TargetState, failedAttempts: number): DeviceUpgradeStep['shown'] {
   const shown = shownAs[state]
-  if (shown === 'kept') return null
-  if (shown === 'cleared') return { deviceId, shown: null }
+  if (shown === 'kept') return shown
+  if (shown === 'cleared') return null
   const running = shown.status === 'inprogress' || shown.status === 'scheduled'
-  return { deviceId, shown: { ...shown, will_retry: running && failedAttempts > 0 } }
+  return { ...shown, will_retry: running && failedAttempts > 0 }
 }

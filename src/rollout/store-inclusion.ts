@@ -103,7 +103,8 @@ export async function listJoining(
   const { rows } = await sql<{ id: string }>`
     select looked.id from unnest(${ids}::uuid[]) as looked (id)
     where not exists (
-      select from active_upgrade_target active where active.org_id = ${scope.orgId} and active.device_id = looked.id)
+      select from device_upgrade active
+      where active.org_id = ${scope.orgId} and active.device_id = looked.id and active.upgrade_id is not null)
     and not exists (
       select from (select * from upgrade_target where device_id = looked.id offset 0) target
       join site_upgrade part on part.org_id = target.org_id and part.id = target.upgrade_id

@@ -26,7 +26,7 @@ export async function listTakeable(
   const { rows } = await sql<TakenTarget>`
     select active.device_id, target.mac, active.upgrade_id, active.org_upgrade_id, target.phase, target.download_phase,
       target.staged, target.state
-    from active_upgrade_target active
+    from device_upgrade active
     join upgrade_target target on target.org_id = active.org_id and target.upgrade_id = active.upgrade_id
       and target.device_id = active.device_id
     where active.org_id = ${scope.orgId} and active.device_id = ${anyOf(deviceIds)}

@@ -38,8 +38,9 @@ export async function listChangedTargets(reader: Reader, deviceIds: readonly str
     from unnest(${deviceIds}::uuid[]) as changed (id)
     cross join lateral (select org_id from device where id = changed.id limit 1) device
     cross join lateral (
-      select upgrade_id from active_upgrade_target
+      select upgrade_id from device_upgrade
       where org_id = device.org_id and device_id = changed.id limit 1) active
+    where active.upgrade_id is not null
   `.execute(reader)
   return rows
 }

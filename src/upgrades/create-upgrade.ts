@@ -4,13 +4,11 @@ import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../rollout/append-events.ts'
-import { showProgress } from '../rollout/fwupdate.ts'
-import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
 import { type NewUpgrade, insertUpgrade } from '../rollout/store-create.ts'
 import { finalVersionOf } from '../rollout/hops.ts'
 import { type TakenTarget, takeoverReason } from '../rollout/plan-takeover.ts'
 import { lockTakeable, updateTakenOver } from '../rollout/store-takeover.ts'
-import { insertActiveTargets, updateActiveTargets } from '../devices/commands/store-upgrades.ts'
+import { assignDevices, takeDevices } from '../devices/commands/store-upgrades.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
 import { type Planned, planUpgrade } from './plan-upgrade.ts'
 import { type PreparedUpgrade, prepareUpgrade } from './prepare-upgrade.ts'
@@ -58,13 +56,14 @@ async function claimDevices(
   const ids = wanted.map(({ deviceId }) => deviceId)
   // The upgrades are locked before the devices, as by a retry.
   const taken = request.supersede ? await lockTakeable(tx, scope, ids) : []
-  const claimed = await insertActiveTargets(tx, scope, wanted)
+  const claimed = await assignDevices(tx, scope, wanted, now)
   if (taken.length === 0) return { claimed, taken }
   const takenIds = new Set(taken.map(({ deviceId }) => deviceId))
-  await updateActiveTargets(
+  await takeDevices(
     tx,
     scope,
     wanted.filter(({ deviceId }) => takenIds.has(deviceId)),
+    now,
   )
   await updateTakenOver(tx, scope, taken, { by: id, now, nowMs })
   await appendTakeover(tx, scope, taken, prepared)
@@ -136,11 +135,5 @@ async function appendCreation(
     return [{ device: { ...device, siteName }, what: 'UPGRADE_BY_USER', auditId, text: `to ${finalVersionOf(target)}` }]
   })
   await appendDeviceEvents(tx, scope, deviceEvents, now)
-  await updateFwUpdates(
-    tx,
-    scope,
-    planned.flatMap(({ deviceId, state }) => showProgress(deviceId, state, 0) ?? []),
-    now,
-  )
   wakeAfterCommit(tx, 'rollouts')
 }

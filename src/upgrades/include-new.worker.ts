@@ -1,7 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import { type OrgScope, systemScope } from '../access/scope.ts'
-import { insertActiveTargets } from '../devices/commands/store-upgrades.ts'
-import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
+import { assignDevices } from '../devices/commands/store-upgrades.ts'
 import { appendDeviceEvents } from '../events/append.ts'
 import { listVersions, lockImages } from '../firmware/store.ts'
 import { listWindows } from '../orgs/store-setting.ts'
@@ -10,7 +9,6 @@ import { type Tx, inTx } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { appendUpgradeChange } from '../rollout/append-events.ts'
-import { showProgress } from '../rollout/fwupdate.ts'
 import { finalVersionOf, imagesOf, splitImages } from '../rollout/hops.ts'
 import { type IncludedDevice, planInclusion } from '../rollout/plan-inclusion.ts'
 import {
@@ -132,7 +130,7 @@ function include(ctx: Context, scope: OrgScope, { id, open, later, devices, join
     const locked = await lockIncludingSites(tx, scope, [...new Set(wanted.map(({ upgradeId }) => upgradeId))])
     const added = await keepMissing(tx, scope, { id, sites: shared })
     const siteUpgradeIds = [...locked, ...added].map((site) => site.id)
-    const included = await reserve(tx, scope, { id, wanted, siteUpgradeIds })
+    const included = await reserve(tx, scope, { id, wanted, siteUpgradeIds, now })
     if (included.length === 0) return
     const begun = added.filter((site) => included.some(({ upgradeId }) => upgradeId === site.id))
     await insertSiteUpgrades(tx, scope, begun, { orgUpgradeId: id, createdAt: now })
@@ -187,7 +185,13 @@ async function reserve(
     id,
     wanted,
     siteUpgradeIds,
-  }: { readonly id: string; readonly wanted: readonly IncludedDevice[]; readonly siteUpgradeIds: readonly string[] },
+    now,
+  }: {
+    readonly id: string
+    readonly wanted: readonly IncludedDevice[]
+    readonly siteUpgradeIds: readonly string[]
+    readonly now: Date
+  },
 ): Promise<IncludedDevice[]> {
   const images = new Set(await lockImages(tx, scope, [...new Set(wanted.flatMap(imagesOf))]))
   const possible = wanted.filter(
@@ -196,7 +200,7 @@ async function reserve(
   const rows = possible.map((one) => {
     return { deviceId: one.device.id, upgradeId: one.upgradeId, orgUpgradeId: id, ...splitImages(imagesOf(one)) }
   })
-  const claimed = await insertActiveTargets(tx, scope, rows)
+  const claimed = await assignDevices(tx, scope, rows, now)
   return possible.filter(({ device }) => claimed.has(device.id))
 }
 
@@ -215,6 +219,4 @@ async function appendInclusion(
     return { device: named, what: 'UPGRADE_BY_USER' as const, auditId, text: `to ${finalVersionOf(target)}` }
   })
   await appendDeviceEvents(tx, scope, events, now)
-  const shown = included.flatMap(({ device }) => showProgress(device.id, 'planned', 0) ?? [])
-  await updateFwUpdates(tx, scope, shown, now)
 }

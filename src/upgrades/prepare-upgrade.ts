@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { InOrg, SitesScope } from '../access/scope.ts'
-import { type ActiveTarget, listStagedImages } from '../devices/commands/store-upgrades.ts'
+import { type AssignedDevice, listStagedImages } from '../devices/commands/store-upgrades.ts'
 import { listVersions, lockImages } from '../firmware/store.ts'
 import { listWindows } from '../orgs/store-setting.ts'
 import type { Context } from '../platform/context.ts'
@@ -39,7 +39,7 @@ export interface PreparedUpgrade extends Omit<UpgradeInputs, 'claimed'> {
   readonly sites: readonly UpgradeSite[]
   readonly candidates: readonly Candidate[]
   /** The devices that would be upgraded, also those that another upgrade has. */
-  readonly wanted: readonly ActiveTarget[]
+  readonly wanted: readonly AssignedDevice[]
 }
 
 /**
@@ -136,7 +136,7 @@ async function listCabled(tx: Tx, scope: InOrg, plans: readonly Planned[]): Prom
 function listWanted(
   plans: readonly Planned[],
   { orgUpgradeId, siteUpgrades }: { readonly orgUpgradeId: string; readonly siteUpgrades: readonly SiteUpgradeOf[] },
-): ActiveTarget[] {
+): AssignedDevice[] {
   const upgradeIds = new Map(siteUpgrades.map(({ site, upgradeId }) => [site.id, upgradeId]))
   return plans.flatMap((plan) => {
     const upgradeId = upgradeIds.get(plan.device.siteId)

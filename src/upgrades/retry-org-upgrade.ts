@@ -1,12 +1,10 @@
 import type { OrgScope } from '../access/scope.ts'
-import { insertActiveTargets } from '../devices/commands/store-upgrades.ts'
-import { updateFwUpdates } from '../devices/stats/store-fwupdates.ts'
+import { assignDevices } from '../devices/commands/store-upgrades.ts'
 import { lockImages } from '../firmware/store.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { AppError, invalidField, notFound } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
-import { showProgress } from '../rollout/fwupdate.ts'
 import { imagesOf, splitImages } from '../rollout/hops.ts'
 import { type RetriedSite, findRetryLimit, findRetryRefusal, planRetry } from '../rollout/plan-retry.ts'
 import { appendUpgradeChange } from '../rollout/append-events.ts'
@@ -59,7 +57,7 @@ export function retryOrgUpgrade(
     const siteUpgradeIds = sites.map((site) => site.id)
     const wanted = await listRetriable(tx, scope, { siteUpgradeIds, macs })
     if (macs !== null) refuseNotFailed(macs, wanted)
-    const { retried, skipped } = await reserve(tx, scope, { wanted, sites, orgUpgradeId: id })
+    const { retried, skipped } = await reserve(tx, scope, { wanted, sites, orgUpgradeId: id, now })
     if (retried.length === 0) return { retried: 0, skipped }
     const plan = planRetry(org, sites, retried, nowMs)
     const limit = findRetryLimit(org, sites, plan)
@@ -72,8 +70,6 @@ export function retryOrgUpgrade(
     const after = { id, total: retried.length, macs: retried.slice(0, MAX_NAMED).map(({ mac }) => mac) }
     const change = { type: 'UPGRADE_RETRIED', upgrade_id: id, total: retried.length, message, after } as const
     await appendUpgradeChange(tx, scope, change, now)
-    const shown = retried.flatMap(({ deviceId }) => showProgress(deviceId, 'planned', 0) ?? [])
-    await updateFwUpdates(tx, scope, shown, now)
     wakeAfterCommit(tx, 'rollouts')
     return { retried: retried.length, skipped }
   })
@@ -94,13 +90,14 @@ interface Reservation {
   readonly wanted: readonly RetriableTarget[]
   readonly sites: readonly RetriedSite[]
   readonly orgUpgradeId: string
+  readonly now: Date
 }
 
 /** Assigns the devices to the upgrade again, as far as possible. */
 async function reserve(
   tx: Tx,
   scope: OrgScope,
-  { wanted, sites, orgUpgradeId }: Reservation,
+  { wanted, sites, orgUpgradeId, now }: Reservation,
 ): Promise<{ readonly retried: readonly RetriableTarget[]; readonly skipped: readonly NotRetried[] }> {
   const refusals = new Map(sites.map((site) => [site.id, findRetryRefusal(site)]))
   const images = new Set(await lockImages(tx, scope, [...new Set(wanted.flatMap(imagesOf))]))
@@ -116,7 +113,7 @@ async function reserve(
     const { deviceId, upgradeId } = target
     return { deviceId, upgradeId, orgUpgradeId, ...splitImages(imagesOf(target)) }
   })
-  const claimed = await insertActiveTargets(tx, scope, rows)
+  const claimed = await assignDevices(tx, scope, rows, now)
   const skipped = checked.flatMap(({ target: { mac, deviceId }, reason }) => {
     if (reason !== null) return [{ mac, reason }]
     return claimed.has(deviceId) ? [] : [{ mac, reason: 'in another upgrade' }]

@@ -3,7 +3,8 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { markCommandsLost } from '../../src/devices/commands/store-ended.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { inTx, json } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { listFwUpdates, setFwUpdate } from '../support/device-upgrades.ts'
 import { untilWaiting } from '../support/until-waiting.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
@@ -299,12 +300,9 @@ describe('an upgrade', () => {
     const { port } = await harness.start()
     const device = await connected(port, switchParams, 'switch')
     const running = { progress: 5, status: 'inprogress', status_id: 1, timestamp: 1, will_retry: false } as const
-    await harness.ctx.db
-      .updateTable('deviceStatus')
-      .set({ fwupdate: json(running) })
-      .where('deviceId', '=', deviceIdOf(device.mac))
-      .execute()
-    const progress = async (): Promise<unknown> => (await harness.status(device.mac)).fwupdate?.progress
+    await setFwUpdate(harness.ctx.db, deviceIdOf(device.mac), running)
+    const progress = async (): Promise<unknown> =>
+      (await listFwUpdates(harness.ctx.db, deviceIdOf(device.mac)))[0]?.progress
     const id = await harness.queue(device.mac, upgrade)
     device.reply((await device.nextCall()).id, { error: 0, text: 'upgrade requested successfully' })
     const event = (payload: unknown): void =>

@@ -27,7 +27,7 @@ import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { sha256Hex } from '../../src/platform/secrets.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
-import type { CommandState, FwUpdate } from '../../src/devices/tables.ts'
+import type { CommandState } from '../../src/devices/tables.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'
 import { createTestContext } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -63,7 +63,6 @@ export interface GatewayHarness {
     bootCount: number
     firmware: string | null
     load: unknown
-    fwupdate: FwUpdate | null
   }>
   queue(
     mac: string,
@@ -126,7 +125,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
     status: (mac) =>
       ctx.db
         .selectFrom('deviceStatus')
-        .select(['connected', 'bootCount', 'firmware', 'load', 'fwupdate'])
+        .select(['connected', 'bootCount', 'firmware', 'load'])
         .where('deviceId', '=', deviceIdOf(mac))
         .executeTakeFirstOrThrow(),
     async queue(mac, { siteUpgradeId, siteId = null, ...order }) {

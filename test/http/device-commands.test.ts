@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import type { DeviceCapabilities } from '../../src/devices/tables.ts'
+import { giveToUpgrade } from '../support/device-upgrades.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice, stockCapabilities } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 
@@ -131,17 +132,7 @@ describe('restarting several devices', () => {
     const elsewhere = await addSite(server, 'Elsewhere')
     const [foreign] = await claimNewDevices(server, 1, { siteId: elsewhere })
     const orgUpgradeId = randomUUID()
-    await server.ctx.db
-      .insertInto('activeUpgradeTarget')
-      .values({
-        orgId: server.org.orgId,
-        deviceId: upgrading.id,
-        upgradeId: randomUUID(),
-        orgUpgradeId,
-        imageId: randomUUID(),
-        inFlight: true,
-      })
-      .execute()
+    await giveToUpgrade(server.ctx.db, upgrading.id, { orgUpgradeId, inFlight: true })
     const ids = [device.id, foreign?.id, upgrading.id]
     expect(await restart({ device_ids: ids })).toMatchObject({
       status: 400,

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recordReports } from '../../src/devices/stats/record-report.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
-import { json } from '../../src/platform/db.ts'
 import type { DeviceCapabilities } from '../../src/devices/tables.ts'
+import { listFwUpdates, setFwUpdate } from '../support/device-upgrades.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice, stockCapabilities } from '../support/devices.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { listenTo } from '../support/webhooks.ts'
@@ -182,11 +182,8 @@ describe('stats', () => {
     expect((await server.call('GET', path)).body).not.toHaveProperty('uptime')
     const load = { cpu_percent: 12.4, memory_total: 1024 * 1000, memory_free: 1024 * 400 }
     await recordReports(server.ctx, [{ ...session, load, uptimeS: 0, boot: null, firmware: null, telemetry: null }])
-    await server.ctx.db
-      .updateTable('deviceStatus')
-      .set({ fwupdate: json({ progress: 70, status: 'inprogress', status_id: 3, timestamp: 1, will_retry: false }) })
-      .where('deviceId', '=', device.id)
-      .execute()
+    const shown = { progress: 70, status: 'inprogress', status_id: 3, timestamp: 1, will_retry: false } as const
+    await setFwUpdate(server.ctx.db, device.id, shown)
     now = new Date(now.getTime() + 90_500)
     expect((await server.call('GET', path)).body).toMatchObject({
       status: 'connected',
@@ -197,12 +194,37 @@ describe('stats', () => {
       cpu_util: 12,
       mem_total_kb: 1000,
       mem_used_kb: 600,
-      fwupdate: { progress: 70, status: 'inprogress', status_id: 3 },
+      fwupdate: shown,
     })
     await recordDisconnects(server.ctx, [session])
     const after = (await server.call('GET', path)).body
     expect(after).toMatchObject({ status: 'disconnected', version: '1.2.3' })
     expect(after).not.toHaveProperty('uptime')
+  })
+
+  it('show what a device reports of a running update, only forward, and only of its newest session', async () => {
+    const device = await newDevice()
+    const old = await connectDevice(server.ctx, device.mac)
+    const session = await connectDevice(server.ctx, device.mac)
+    const report = async (operation: 'download' | 'install' | 'fail' | 'success', percent: number, from = session) => {
+      const firmware = { operation, percent }
+      await recordReports(server.ctx, [
+        { ...from, load: {}, uptimeS: null, boot: null, firmware, telemetry: null },
+        { ...from, load: {}, uptimeS: null, boot: null, firmware: null, telemetry: null },
+      ])
+      return (await listFwUpdates(server.ctx.db, device.id))[0]
+    }
+    expect(await report('download', 40)).toBeNull()
+    const running = { progress: 5, status: 'inprogress', status_id: 7, timestamp: 1, will_retry: true } as const
+    await setFwUpdate(server.ctx.db, device.id, running)
+    expect(await report('download', 40, old)).toEqual(running)
+    const moved = { ...running, progress: 31, status_id: 8, timestamp: now.getTime() / 1000 }
+    expect(await report('download', 40)).toEqual(moved)
+    for (const operation of ['download', 'fail'] as const) expect(await report(operation, 10)).toEqual(moved)
+    expect(await report('success', 0)).toMatchObject({ progress: 90, status: 'inprogress', status_id: 9 })
+    const ended = { ...running, status: 'failed' } as const
+    await setFwUpdate(server.ctx.db, device.id, ended)
+    expect(await report('success', 0)).toEqual(ended)
   })
 
   it('include the members of a Virtual Chassis', async () => {

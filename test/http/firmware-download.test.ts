@@ -15,8 +15,9 @@ import { firmwareDownloadRoutes } from '../../src/firmware/routes-download.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { fenceDownloads } from '../../src/firmware/store-downloads.ts'
 import { createHttpServer } from '../../src/http/server.ts'
-import { inTx, json } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/db.ts'
 import { insertCommands } from '../../src/devices/commands/store.ts'
+import { listFwUpdates, setFwUpdate } from '../support/device-upgrades.ts'
 import { claimNewDevices } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -237,12 +238,8 @@ describe('the displayed progress of a device', () => {
     } as const
     const scope = systemScope('rollout', server.org.orgId)
     await inTx(server.ctx, (tx) => insertCommands(tx, scope, [{ ...order, ...times }]))
-    const fwupdate = json({ ...update, status })
-    await server.ctx.db.updateTable('deviceStatus').set({ fwupdate }).where('deviceId', '=', device.id).execute()
-    return async () => {
-      const rows = server.ctx.db.selectFrom('deviceStatus').select('fwupdate').where('deviceId', '=', device.id)
-      return (await rows.executeTakeFirstOrThrow()).fwupdate
-    }
+    await setFwUpdate(server.ctx.db, device.id, { ...update, status })
+    return async () => (await listFwUpdates(server.ctx.db, device.id))[0]
   }
 
   it('follows the bytes, up to 70 when the image has arrived', async () => {

@@ -9,6 +9,7 @@ import { insertCommands } from '../../src/devices/commands/store.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { systemClock } from '../../src/platform/clock.ts'
+import { releaseDevices } from '../support/device-upgrades.ts'
 import { addSite, claimNewDevices } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -319,7 +320,7 @@ describe('delete', () => {
     const inventory = `/orgs/${server.org.orgId}/inventory`
     expect((await server.call('PUT', inventory, { body: unclaim })).body.reason).toEqual(['in a running upgrade'])
     // The engine does this at the end of the upgrade.
-    await server.ctx.db.deleteFrom('activeUpgradeTarget').execute()
+    await releaseDevices(server.ctx.db)
     expect((await server.call('PUT', inventory, { body: unclaim })).body.success).toEqual([device?.mac])
     expect((await server.call('DELETE', `${path}/${body.id}`)).status).toBe(200)
   })

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { importManifest } from '../../src/devices/registry/import-manifest.ts'
 import { listUnclaimed } from '../../src/devices/registry/store.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
+import { giveToUpgrade } from '../support/device-upgrades.ts'
 import { addSite, claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 
@@ -255,16 +255,7 @@ describe('assign, unassign, delete', () => {
 
   it('refuses to delete a device in a running upgrade', async () => {
     const [device] = await claimNewDevices(server, 1)
-    await server.ctx.db
-      .insertInto('activeUpgradeTarget')
-      .values({
-        orgId: server.org.orgId,
-        deviceId: device?.id ?? '',
-        upgradeId: randomUUID(),
-        orgUpgradeId: randomUUID(),
-        imageId: randomUUID(),
-      })
-      .execute()
+    await giveToUpgrade(server.ctx.db, device?.id ?? '')
     expect(await server.call('PUT', path, { body: { op: 'delete', macs: [device?.mac] } })).toMatchObject({
       status: 400,
       body: { reason: ['in a running upgrade'] },

@@ -1,9 +1,11 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { recordCommandsSent, sweepCommands } from '../../src/devices/commands/record-commands.ts'
 import { recordRecovery } from '../../src/devices/sessions/record-recovery.ts'
 import type { TargetState } from '../../src/rollout/tables.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
+import { releaseDevices } from '../support/device-upgrades.ts'
 import { type Fleet, type SeededDevice, type SeededOrg, createFleet, seedOrg } from '../support/fleet.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
@@ -94,8 +96,8 @@ describe('a restart', () => {
     let round: Promise<void> = Promise.resolve()
     let answer: Promise<Answer> | undefined
     await server.ctx.db.transaction().execute(async (tx) => {
-      await tx.selectFrom('deviceStatus').select('epoch').where('deviceId', '=', device.id).forUpdate().execute()
-      // The round has changed the target, and now waits for the status.
+      // The round has recorded that the device is in flight, and now waits to append its events.
+      await sql`lock table upgrade_event in share mode`.execute(tx)
       round = advance()
       await untilWaiting(server, 1)
       answer = restart()
@@ -161,7 +163,7 @@ describe('a device in recovery', () => {
     await recordRecovery(server.ctx, device.id)
     expect(await commands()).toEqual(['upgrade done'])
     await setState('failed')
-    await server.ctx.db.deleteFrom('activeUpgradeTarget').where('orgId', '=', admin.orgId).execute()
+    await releaseDevices(server.ctx.db)
     await recordRecovery(server.ctx, device.id)
     expect(await commands()).toEqual(['upgrade done', 'restart queued'])
   })
@@ -171,7 +173,7 @@ describe('a device in recovery', () => {
     let round: Promise<void> = Promise.resolve()
     let recovery: Promise<void> | undefined
     await server.ctx.db.transaction().execute(async (tx) => {
-      await tx.selectFrom('deviceStatus').select('epoch').where('deviceId', '=', device.id).forUpdate().execute()
+      await sql`lock table upgrade_event in share mode`.execute(tx)
       round = advance()
       await untilWaiting(server, 1)
       recovery = recordRecovery(server.ctx, device.id)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { json } from '../../src/platform/db.ts'
+import { releaseDevices } from '../support/device-upgrades.ts'
 import type { Answer } from '../support/server.ts'
 import { createUpgradesHarness } from './upgrades-harness.ts'
 
@@ -35,7 +36,7 @@ it('failed devices are retried, by any form of their MACs', async () => {
     .set(failed)
     .where('mac', 'in', [first, second ?? ''])
     .execute()
-  await db.deleteFrom('activeUpgradeTarget').where('orgId', '=', harness.admin.orgId).execute()
+  await releaseDevices(db)
   const colons = first.toUpperCase().replaceAll(/(..)(?!$)/g, '$1:')
   expect(await call(body.id, 'retry', { macs: [colons] })).toMatchObject({ status: 200, body: { retried: 1 } })
   expect(await call(body.id, 'retry')).toMatchObject({ status: 200, body: { retried: 1, skipped: [] } })
@@ -60,7 +61,7 @@ it('the devices of an upgrade are listed by page, state, site and cause, and eac
   const { db } = harness.server.ctx
   const failed = { state: 'failed', reason: 'not_applied' } as const
   await db.updateTable('upgradeTarget').set(failed).where('mac', 'in', [first]).execute()
-  await db.deleteFrom('activeUpgradeTarget').where('orgId', '=', harness.admin.orgId).execute()
+  await releaseDevices(db)
   const path = `/${body.id}/targets`
   const list = async (query = '') => (await get(`${path}${query}`)).body.map(({ mac }: { mac: string }) => mac)
   const all = [...harness.macsOf(0), ...harness.macsOf(1)]

@@ -49,7 +49,7 @@ export function createUpgradesHarness() {
   }
 
   async function rowsLeft(): Promise<number> {
-    const tables = ['orgUpgrade', 'siteUpgrade', 'upgradeTarget', 'activeUpgradeTarget', 'deviceCommand'] as const
+    const tables = ['orgUpgrade', 'siteUpgrade', 'upgradeTarget', 'deviceCommand'] as const
     const counts = tables.map(async (table) => {
       const { count } = await server.ctx.db
         .selectFrom(table)

@@ -26,10 +26,20 @@ test('a running upgrade of the previous release has the new columns of its activ
     [ORG, UPGRADE, SITE_UPGRADE],
   )
   await client.query(
+    `with registered as (
+       insert into device_registry (id, mac, serial, model, type, claim_code, org_id, created_at)
+       select gen_random_uuid(), lpad(n::text, 12, '0'), n, 'm', 'ap', 'CODE' || n, $1, now() from generate_series(1, 6) n
+       returning *
+     ) insert into device (org_id, id, mac, serial, model, type, claim_code, created_at, modified_at)
+     select org_id, id, mac, serial, model, type, claim_code, now(), now() from registered`,
+    [ORG],
+  )
+  await client.query(
     `with target as (
        insert into upgrade_target (org_id, upgrade_id, device_id, mac, model, phase, ordinal, image_id, target_version,
          force, state, entered_at)
-       select $1, $2, gen_random_uuid(), '', '', 1, 1, $3, '2', false, state, now() from unnest($4::text[]) as state
+       select $1, $2, device.id, device.mac, '', 1, 1, $3, '2', false, state, now()
+       from unnest($4::text[]) with ordinality as wanted (state, n) join device on device.mac = lpad(n::text, 12, '0')
        returning org_id, device_id, upgrade_id
      ) insert into active_upgrade_target (org_id, device_id, upgrade_id) select * from target`,
     [ORG, SITE_UPGRADE, IMAGE, Object.keys(inFlight)],
@@ -37,7 +47,7 @@ test('a running upgrade of the previous release has the new columns of its activ
   await migrate(connection)
   const { rows } = await client.query<Record<string, unknown>>(
     `select state, org_upgrade_id, active.image_id, in_flight
-     from active_upgrade_target active join upgrade_target target using (org_id, upgrade_id, device_id)`,
+     from device_upgrade active join upgrade_target target using (org_id, upgrade_id, device_id)`,
   )
   expect(rows).toHaveLength(6)
   for (const [state, expected] of Object.entries(inFlight))

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TargetState } from '../../src/rollout/rollout.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
+import { listFwUpdates } from '../support/device-upgrades.ts'
 import { NEW, type SeededDevice } from '../support/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countOf, statusOf, useRollout } from './harness.ts'
@@ -77,11 +78,7 @@ describe('a cancelled upgrade', () => {
     await advance()
     expect(countOf(await read(id))).toEqual({ cancelled: 2 })
     expect(statusOf(await read(id))).toEqual(['cancelled'])
-    const shown = rollout.ctx.db
-      .selectFrom('deviceStatus')
-      .select('fwupdate')
-      .where('orgId', '=', rollout.org.scope.orgId)
-    expect(await shown.execute()).toEqual([{ fwupdate: null }, { fwupdate: null }])
+    expect(await listFwUpdates(rollout.ctx.db)).toEqual([null, null])
   })
 
   it('ends before it has begun', async () => {

@@ -29,14 +29,19 @@ export async function expectConsistent({ db }: Context): Promise<void> {
     expect(upgradedByPhase).toEqual(Object.fromEntries([...upgraded].map(([phase, some]) => [phase, some.length])))
   }
   const open = targets.filter(({ state }) => !isTerminal(state))
-  const active = await db.selectFrom('activeUpgradeTarget').selectAll().orderBy('deviceId').execute()
+  const active = await db
+    .selectFrom('deviceUpgrade')
+    .select(['deviceId', 'upgradeId', 'orgUpgradeId', 'imageId', 'laterImages', 'inFlight'])
+    .where((where) => where.or([where('upgradeId', 'is not', null), where('inFlight', '=', true)]))
+    .orderBy('deviceId')
+    .execute()
   const orgUpgradeIds = new Map(siteUpgrades.map(({ id, orgUpgradeId }) => [id, orgUpgradeId]))
   const wanted = open.map((target) => {
     const { deviceId, upgradeId, state } = target
     const place = { deviceId, upgradeId, orgUpgradeId: orgUpgradeIds.get(upgradeId), inFlight: isInFlight(state) }
     return Object.assign(place, splitImages(imagesOf(target)))
   })
-  expect(active.map(({ orgId: _, ...rest }) => rest)).toEqual(wanted)
+  expect(active).toEqual(wanted)
   const loading = await db.selectFrom('orgUpgrade').selectAll().where('downloadPlan', 'is not', null).execute()
   for (const { id, downloadPlan, downloads } of loading) {
     const mine = siteUpgrades.filter(({ orgUpgradeId }) => orgUpgradeId === id)

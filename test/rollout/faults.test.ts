@@ -31,7 +31,7 @@ async function advanceOnce(): Promise<boolean> {
   )
 }
 
-it.each(['org_upgrade', 'upgrade_target', 'device_command', 'device_status', 'device_event', 'active_upgrade_target'])(
+it.each(['org_upgrade', 'upgrade_target', 'device_command', 'device_upgrade', 'device_event'])(
   'a round that dies at its write to %s has changed nothing, and is made up for',
   async (table) => {
     await seed([4])

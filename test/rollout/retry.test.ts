@@ -4,6 +4,7 @@ import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
 import { type Retry, retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
+import { giveToUpgrade } from '../support/device-upgrades.ts'
 import { NEW, type Reply, type SeededDevice } from '../support/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, statusOf, useRollout } from './harness.ts'
@@ -157,10 +158,7 @@ it('no device is retried that another upgrade has, that was removed, or whose up
   await play(unlike([busy, gone, other], 'keeps_old'))
   const { ctx } = rollout
   await ctx.db.deleteFrom('device').where('id', '=', gone.id).execute()
-  await ctx.db
-    .insertInto('activeUpgradeTarget')
-    .values({ orgId: rollout.org.scope.orgId, deviceId: busy.id, upgradeId: id, orgUpgradeId: id, imageId: id })
-    .execute()
+  await giveToUpgrade(ctx.db, busy.id)
   expect(await retryOrgUpgrade(ctx, rollout.org.scope, { id, macs: null })).toEqual({
     retried: 1,
     skipped: expect.arrayContaining([

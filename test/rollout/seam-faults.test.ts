@@ -13,9 +13,9 @@ const rollout = useRollout()
 const LEASE_MS = 10_000
 
 /** From the tables that every round writes to those that few do. */
-const points = ['site_upgrade', 'upgrade_target', 'org_upgrade', 'device_command', 'active_upgrade_target'] as const
+const points = ['site_upgrade', 'upgrade_target', 'org_upgrade', 'device_command', 'device_upgrade'] as const
 /** The same for rounds that command devices and open no phase. */
-const others = ['site_upgrade', 'upgrade_target', 'device_command', 'device_status', 'org_upgrade'] as const
+const others = ['site_upgrade', 'upgrade_target', 'device_command', 'device_upgrade', 'org_upgrade'] as const
 
 async function createSwitch(): Promise<KillSwitch> {
   return createKillSwitch(rollout.ctx.db, [...points, ...others, 'upgrade_event', 'device_event', 'audit_log'])
@@ -84,7 +84,7 @@ it('a failed device is restored once, and counts as failed once', async () => {
   expect(await advanceUnderFire(killer, ['site_upgrade', 'upgrade_target', 'device_command'])).toBe(3)
   await rollout.fleet.answer(() => 'keeps_old')
   rollout.clock.advance(1000)
-  expect(await advanceUnderFire(killer, ['site_upgrade', 'upgrade_target', 'active_upgrade_target'])).toBe(3)
+  expect(await advanceUnderFire(killer, ['site_upgrade', 'upgrade_target', 'device_upgrade'])).toBe(3)
   expect(await commandsOf()).toEqual([['upgrade', 'restore_backup']])
   expect((await rollout.read(id)).siteUpgrades).toMatchObject([{ failures: [{ reason: 'rolled_back' }] }])
   const { hardFailures } = await rollout.ctx.db
@@ -99,14 +99,7 @@ it('a takeover moves all its devices or none', async () => {
   const killer = await createSwitch()
   const old = await rollout.create({ strategy: 'canary', canary_phases: [50] })
   await rollout.advance()
-  const tables = [
-    'active_upgrade_target',
-    'upgrade_target',
-    'site_upgrade',
-    'org_upgrade',
-    'audit_log',
-    'device_status',
-  ]
+  const tables = ['device_upgrade', 'upgrade_target', 'site_upgrade', 'org_upgrade', 'audit_log']
   let young = ''
   const kills = await killer.killAt(tables, async () => {
     young = (await rollout.create({ supersede: true })).id
@@ -129,7 +122,7 @@ it('devices that join are taken in as a whole, once', async () => {
   const { id } = await rollout.create({ site_ids: [site], all_sites: false, include_new: true })
   await rollout.play()
   await rollout.ctx.db.updateTable('device').set({ siteId: site }).execute()
-  for (const table of ['active_upgrade_target', 'site_upgrade', 'upgrade_target', 'device_event', 'audit_log']) {
+  for (const table of ['device_upgrade', 'site_upgrade', 'upgrade_target', 'device_event', 'audit_log']) {
     await killer.arm(table)
     rollout.clock.advance(61_000)
     // It logs the reason of its failure, and searches again.

@@ -34,7 +34,7 @@ export async function listDownDevices(
         where alarm.org_id = device.org_id and alarm.type = 'device_down' and alarm.subject = device.id::text
           and alarm.ended_at is null)
       and not exists (
-        select from active_upgrade_target target
+        select from device_upgrade target
         where target.org_id = device.org_id and target.device_id = device.id and target.in_flight)
       and not (connection.disconnected_at > ${rebootedSince} and exists (
         select from device_command command

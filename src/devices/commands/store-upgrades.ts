@@ -1,10 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import { columnsOf, insertRows, updateRows } from '../../platform/rows.ts'
+import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import { noteStats } from '../stats/note-stats.ts'
+import type { FwUpdate } from '../tables.ts'
 
-/** An upgrade that has a device to itself, from its creation until the device's target ends. */
-export interface ActiveTarget {
+/** The upgrade that has a device to itself, from its creation until the device's target ends. */
+export interface AssignedDevice {
   readonly deviceId: string
   /** The id of the site upgrade. */
   readonly upgradeId: string
@@ -14,7 +16,7 @@ export interface ActiveTarget {
   readonly laterImages: readonly string[] | null
 }
 
-const activeColumns = columnsOf('activeUpgradeTarget', {
+const assignedColumns = columnsOf('deviceUpgrade', {
   orgId: 'uuid',
   deviceId: 'uuid',
   upgradeId: 'uuid',
@@ -23,49 +25,127 @@ const activeColumns = columnsOf('activeUpgradeTarget', {
   laterImages: 'jsonb',
 })
 
+const setAssigned = sql`upgrade_id = new.upgrade_id, org_upgrade_id = new.org_upgrade_id, image_id = new.image_id,
+  later_images = new.later_images`
+
+function setScheduled(at: Date): RawBuilder<unknown> {
+  return sql`progress = 0, status = 'scheduled', will_retry = false, status_id = own.status_id + 1, shown_at = ${at}`
+}
+
 /**
- * Assigns devices to upgrades, except those that another upgrade already has.
+ * Assigns devices to upgrades, except those that another upgrade already has, and shows their updates as scheduled.
  * @returns The ids of the assigned devices.
  */
-export async function insertActiveTargets(tx: Tx, scope: InOrg, wanted: readonly ActiveTarget[]): Promise<Set<string>> {
-  // Concurrent requests lock in the order of the ids, so they can't deadlock.
-  const given = await insertRows(tx, activeColumns, wanted, {
-    every: { orgId: scope.orgId },
-    tail: sql<{ deviceId: string }>`order by device_id on conflict do nothing returning device_id`,
-  })
-  return new Set(given.map(({ deviceId }) => deviceId))
-}
-
-/** Assigns devices that an upgrade has to these upgrades, or other images of the same one. The caller has locked both. */
-export async function updateActiveTargets(tx: Tx, scope: InOrg, taken: readonly ActiveTarget[]): Promise<void> {
-  const rows = taken.map((target) => ({ ...target, orgId: scope.orgId }))
-  await updateRows(tx, activeColumns, rows, { key: ['orgId', 'deviceId'] })
-}
-
-/** Records that upgrades are in flight on the devices from now on, or no longer. */
-export async function updateInFlight(
+export async function assignDevices(
   tx: Tx,
   scope: InOrg,
-  deviceIds: readonly string[],
-  inFlight: boolean,
-): Promise<void> {
-  if (deviceIds.length === 0) return
-  await tx
-    .updateTable('activeUpgradeTarget')
-    .set({ inFlight })
-    .where('orgId', '=', scope.orgId)
-    .where('deviceId', '=', anyOf(deviceIds))
-    .execute()
+  wanted: readonly AssignedDevice[],
+  at: Date,
+): Promise<Set<string>> {
+  if (wanted.length === 0) return new Set()
+  // Concurrent requests lock in the order of the ids, so they can't deadlock.
+  const { rows } = await sql<{ deviceId: string }>`
+    with free as materialized (
+      select new.*
+      from ${rowsAs('new', assignedColumns, withOrg(scope, wanted))}
+      join device_upgrade own on own.org_id = new.org_id and own.device_id = new.device_id
+      where own.upgrade_id is null
+      order by own.device_id for update of own
+    )
+    update device_upgrade own set ${setAssigned}, ${setScheduled(at)}
+    from free as new where own.org_id = new.org_id and own.device_id = new.device_id
+    returning own.device_id
+  `.execute(tx)
+  noteStats(tx, withOrg(scope, rows))
+  return new Set(rows.map(({ deviceId }) => deviceId))
 }
 
-/** Releases the devices from their upgrades. */
-export async function deleteActiveTargets(tx: Tx, scope: InOrg, deviceIds: readonly string[]): Promise<void> {
-  if (deviceIds.length === 0) return
-  await tx
-    .deleteFrom('activeUpgradeTarget')
-    .where('orgId', '=', scope.orgId)
-    .where('deviceId', '=', anyOf(deviceIds))
-    .execute()
+/** Assigns devices that an upgrade has, and has not begun with, to these upgrades. The caller has locked both. */
+export async function takeDevices(tx: Tx, scope: InOrg, taken: readonly AssignedDevice[], at: Date): Promise<void> {
+  await updateAssigned(tx, scope, taken, sql`${setAssigned}, ${setScheduled(at)}`)
+  noteStats(tx, withOrg(scope, taken))
+}
+
+/** Updates which images the upgrades of the devices give them. */
+export async function updateImages(tx: Tx, scope: InOrg, assigned: readonly AssignedDevice[]): Promise<void> {
+  await updateAssigned(tx, scope, assigned, setAssigned)
+}
+
+async function updateAssigned(
+  tx: Tx,
+  scope: InOrg,
+  assigned: readonly AssignedDevice[],
+  set: RawBuilder<unknown>,
+): Promise<void> {
+  if (assigned.length === 0) return
+  await sql`
+    update device_upgrade own set ${set}
+    from ${rowsAs('new', assignedColumns, withOrg(scope, inOrderOfIds(assigned)))}
+    where own.org_id = new.org_id and own.device_id = new.device_id
+  `.execute(tx)
+}
+
+/** What a step of an upgrade changes for its device. */
+export interface DeviceUpgradeStep {
+  readonly deviceId: string
+  /** `kept`: the progress stays as it is; null: none is shown any more. */
+  readonly shown: Pick<FwUpdate, 'progress' | 'status' | 'will_retry'> | 'kept' | null
+  /** The device was commanded, and the outcome is not known yet. */
+  readonly inFlight: boolean
+  /** The upgrade releases the device. */
+  readonly ends: boolean
+}
+
+const stepColumns = columnsOf(
+  'deviceUpgrade',
+  {
+    orgId: 'uuid',
+    deviceId: 'uuid',
+    inFlight: 'boolean',
+    progress: 'smallint',
+    status: 'text',
+    willRetry: 'boolean',
+  },
+  { isKept: 'boolean', ends: 'boolean' },
+)
+
+/** Records steps of upgrades for their devices. */
+export async function updateDeviceUpgrades(
+  tx: Tx,
+  scope: InOrg,
+  steps: readonly DeviceUpgradeStep[],
+  at: Date,
+): Promise<void> {
+  if (steps.length === 0) return
+  const rows = inOrderOfIds(steps).map(({ deviceId, shown, inFlight, ends }) => {
+    const { progress = null, status = null, will_retry: willRetry = null } = shown === 'kept' ? {} : (shown ?? {})
+    return { orgId: scope.orgId, deviceId, inFlight, ends, progress, status, willRetry, isKept: shown === 'kept' }
+  })
+  await sql`
+    update device_upgrade own set
+      progress = case when new.is_kept then own.progress else new.progress end,
+      status = case when new.is_kept then own.status else new.status end,
+      will_retry = case when new.is_kept then own.will_retry else new.will_retry end,
+      shown_at = case when new.is_kept then own.shown_at else ${at}::timestamptz end,
+      status_id = case when new.is_kept then own.status_id else own.status_id + 1 end,
+      in_flight = new.in_flight,
+      upgrade_id = case when not new.ends then own.upgrade_id end,
+      org_upgrade_id = case when not new.ends then own.org_upgrade_id end,
+      image_id = case when not new.ends then own.image_id end,
+      later_images = case when not new.ends then own.later_images end
+    from ${rowsAs('new', stepColumns, rows)}
+    where own.org_id = new.org_id and own.device_id = new.device_id
+  `.execute(tx)
+  noteStats(tx, rows)
+}
+
+/** All code that changes rows of several devices locks them in the order of the ids, to prevent deadlocks. */
+function inOrderOfIds<T extends { readonly deviceId: string }>(rows: readonly T[]): T[] {
+  return rows.toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
+}
+
+function withOrg<T extends object>({ orgId }: InOrg, rows: readonly T[]): (T & { readonly orgId: string })[] {
+  return rows.map((row) => Object.assign({ orgId }, row))
 }
 
 /** Lists those of the devices that an upgrade has to itself. */
@@ -75,10 +155,11 @@ export async function listActiveDevices(
   deviceIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const active = await reader
-    .selectFrom('activeUpgradeTarget')
+    .selectFrom('deviceUpgrade')
     .select('deviceId')
     .where('orgId', '=', scope.orgId)
     .where('deviceId', '=', anyOf(deviceIds))
+    .where('upgradeId', 'is not', null)
     .execute()
   return new Set(active.map(({ deviceId }) => deviceId))
 }
@@ -86,12 +167,12 @@ export async function listActiveDevices(
 /** Returns the id of the site upgrade that has the device to itself. */
 export async function findActiveUpgrade(reader: Reader, scope: InOrg, deviceId: string): Promise<string | undefined> {
   const active = await reader
-    .selectFrom('activeUpgradeTarget')
+    .selectFrom('deviceUpgrade')
     .select('upgradeId')
     .where('orgId', '=', scope.orgId)
     .where('deviceId', '=', deviceId)
     .executeTakeFirst()
-  return active?.upgradeId
+  return active?.upgradeId ?? undefined
 }
 
 /**
@@ -105,14 +186,18 @@ export async function shareUpgradesInFlight(
   deviceIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const active = await tx
-    .selectFrom('activeUpgradeTarget')
+    .selectFrom('deviceUpgrade')
     .select(['deviceId', 'inFlight', 'orgUpgradeId'])
     .where('orgId', '=', scope.orgId)
     .where('deviceId', '=', anyOf(deviceIds))
     .orderBy('deviceId')
     .forShare()
     .execute()
-  return new Map(active.flatMap(({ deviceId, inFlight, orgUpgradeId }) => (inFlight ? [[deviceId, orgUpgradeId]] : [])))
+  return new Map(
+    active.flatMap(({ deviceId, inFlight, orgUpgradeId }) =>
+      inFlight && orgUpgradeId !== null ? [[deviceId, orgUpgradeId]] : [],
+    ),
+  )
 }
 
 /**
@@ -121,7 +206,7 @@ export async function shareUpgradesInFlight(
  */
 export const disturbsUpgrade: RawBuilder<boolean> = sql<boolean>`(
   command.site_upgrade_id is null and command.kind in ('restart', 'restore_backup', 'snapshot') and exists (
-    select from active_upgrade_target active
+    select from device_upgrade active
     where active.org_id = command.org_id and active.device_id = command.device_id and active.in_flight
       and not exists (
         select from device_command own

@@ -70,7 +70,7 @@ export function searchDevices(
       device.modified_at, status.connected, status.firmware, status.booted_at, status.last_seen_at, status.ext_ip,
       status.load -> 'ip' as ip, jsonb_array_length(status.members) as num_members, device.doc -> 'managed' = 'true' as managed,
       ${shownSummary} as summary`,
-    also: 'summary',
+    also: ['summary'],
     sizes: smallRows,
   })
 }

@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import { columnsOf, insertRows, rowsAs, updateRows } from '../../platform/rows.ts'
-import type { FwUpdate } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { type DeviceFacts, deviceIdOf, newClaimCode } from '../device.ts'
 
@@ -126,7 +125,6 @@ export interface ClaimedStatus {
   readonly bootedAt: Date | null
   readonly bootKnownMs: number | null
   readonly bootId: string | null
-  readonly fwupdate: FwUpdate | null
 }
 
 /** Locks the status rows of the claimed devices, and inserts missing ones. */
@@ -157,7 +155,6 @@ export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]):
       'status.bootedAt',
       'status.bootKnownMs',
       'status.bootId',
-      'status.fwupdate',
       'status.epoch',
       'status.load',
     ])

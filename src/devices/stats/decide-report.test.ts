@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type FirmwareProgress, type Report, type ReportedStatus, decideReport } from './decide-report.ts'
+import { type Report, type ReportedStatus, decideReport } from './decide-report.ts'
 
 const at = new Date('2026-11-20T12:00:00Z')
 const time = { at, atMs: 5_000_000 }
@@ -11,7 +11,6 @@ const known: ReportedStatus = {
   bootedAt: null,
   bootKnownMs: 4_999_000,
   connectedAt: null,
-  fwupdate: null,
 }
 
 describe('decideReport', () => {
@@ -32,7 +31,6 @@ describe('decideReport', () => {
       bootedAt,
       bootKnownMs: time.atMs,
       connectedAt: null,
-      fwupdate: null,
     })
   })
 
@@ -67,40 +65,5 @@ describe('decideReport', () => {
       bootedAt: null,
       bootKnownMs: 4_999_000,
     })
-  })
-
-  const running = { progress: 5, status: 'inprogress', status_id: 7, timestamp: 1, will_retry: true } as const
-  const after = (fwupdate: ReportedStatus['fwupdate'], ...said: FirmwareProgress[]) =>
-    said.reduce<ReportedStatus>((status, firmware) => decideReport(status, { ...none, firmware }, time), {
-      ...known,
-      fwupdate,
-    }).fwupdate
-
-  test.each([
-    ['download', 0, 5],
-    ['download', 40, 31],
-    ['download', 100, 70],
-    ['install', null, 70],
-    ['install', 50, 80],
-    ['success', null, 90],
-  ] as const)('%s at %s percent moves a running update to %i', (operation, percent, progress) => {
-    const moved = progress > 5 ? { progress, status_id: 8, timestamp: at.getTime() / 1000 } : {}
-    expect(after(running, { operation, percent })).toEqual({ ...running, ...moved })
-  })
-
-  test('late or repeated progress does not decrease the percentage', () => {
-    const installing = { ...running, progress: 80 }
-    for (const operation of ['idle', 'download', 'fail'] as const)
-      expect(after(installing, { operation, percent: 100 })).toBe(installing)
-    expect(after(installing, { operation: 'install', percent: 10 })).toBe(installing)
-  })
-
-  test('no message of a device begins or ends an update', () => {
-    const ended = { ...running, status: 'failed' } as const
-    for (const operation of ['idle', 'download', 'install', 'success', 'fail'] as const) {
-      expect(after(null, { operation, percent: 50 })).toBeNull()
-      expect(after(ended, { operation, percent: 50 })).toBe(ended)
-      expect(after(running, { operation, percent: 50 })?.status).toBe('inprogress')
-    }
   })
 })

@@ -1,14 +1,8 @@
 import type { Hardware } from '../hardware/hardware.ts'
-import type { DeviceCapabilities, FwUpdate, VcMember } from '../tables.ts'
+import type { DeviceCapabilities, VcMember } from '../tables.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { type ProvenBoot, type ReportTime, type ReportedBoot, findNewBoot } from './decide-boot.ts'
-import { progressAt } from './fwupdate.ts'
-
-/** A device's progress in installing firmware, in its own words; `percent` is that of the operation. */
-export interface FirmwareProgress {
-  readonly operation: 'idle' | 'download' | 'install' | 'fail' | 'success'
-  readonly percent: number | null
-}
+import type { FirmwareProgress } from './fwupdate.ts'
 
 /** The reports of a device since it connected. */
 export interface Report {
@@ -34,7 +28,6 @@ export interface ReportedStatus {
   readonly bootedAt: Date | null
   readonly bootKnownMs: number | null
   readonly connectedAt: Date | null
-  readonly fwupdate: FwUpdate | null
 }
 
 export interface ReportDecision extends ReportedStatus {
@@ -56,26 +49,5 @@ export function decideReport(known: ReportedStatus, report: Report, time: Report
     bootCount: known.bootCount + (newBoot === null ? 0 : 1),
     bootedAt: bootedAt ?? newBoot?.at ?? known.bootedAt,
     bootKnownMs: newBoot !== null || uptimeS !== null ? time.atMs : known.bootKnownMs,
-    fwupdate: report.firmware === null ? known.fwupdate : moveOn(known.fwupdate, report.firmware, time.at),
   }
-}
-
-/**
- * Evidence from upgrades starts and ends an update; reports of the device only advance a running one. Progress never
- * decreases, because reports may arrive late.
- */
-function moveOn(update: FwUpdate | null, { operation, percent }: FirmwareProgress, at: Date): FwUpdate | null {
-  if (update?.status !== 'inprogress') return update
-  const { requested, downloaded, installed } = progressAt
-  const part = (percent ?? 0) / 100
-  const said = {
-    idle: 0,
-    download: requested + part * (downloaded - requested),
-    install: downloaded + part * (installed - downloaded),
-    success: installed,
-    fail: 0,
-  }[operation]
-  const progress = Math.round(said)
-  if (progress <= update.progress) return update
-  return { ...update, progress, status_id: update.status_id + 1, timestamp: at.getTime() / 1000 }
 }

@@ -13,6 +13,8 @@ import { eventDevice, groupByOrg } from '../sessions/event-device.ts'
 import type { PortChange } from '../telemetry/decide-port-changes.ts'
 import { recordTelemetry } from '../telemetry/record-telemetry.ts'
 import { appendCompletedRestores } from '../commands/append-ended.ts'
+import { progressOf } from './fwupdate.ts'
+import { type ReportedProgress, raiseReportedProgress } from './store-fwupdates.ts'
 import { updateReportedStatuses } from './store-reports.ts'
 import { type ClaimedStatus, listConnectReasons, lockClaimedStatuses } from '../sessions/store.ts'
 import { noteStats } from './note-stats.ts'
@@ -32,6 +34,7 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
   const time = { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs() }
   const byDevice = Map.groupBy(reports, ({ deviceId }) => deviceId)
   await inTx(ctx, async (tx) => {
+    await raiseReportedProgress(tx, progressOfSessions(reports), time.at)
     const known = await lockClaimedStatuses(tx, [...byDevice.keys()])
     const changes = known.flatMap((status) => {
       const fresh = (byDevice.get(status.deviceId) ?? []).filter(({ epoch }) => epoch === status.epoch)
@@ -58,6 +61,15 @@ export async function recordReports(ctx: Context, reports: readonly SessionRepor
     const mayBeRestored = changes.filter(({ newMembers, hasBooted }) => newMembers !== null || hasBooted)
     if (mayBeRestored.length > 0) await appendCompletedRestores(tx, idsOf(mayBeRestored), time.at)
   })
+}
+
+/** The largest progress that each session has reported. */
+function progressOfSessions(reports: readonly SessionReport[]): ReportedProgress[] {
+  const said = reports.flatMap(({ deviceId, epoch, firmware }) =>
+    firmware === null ? [] : [{ deviceId, epoch, progress: progressOf(firmware) }],
+  )
+  const bySession = Map.groupBy(said, ({ deviceId, epoch }) => `${deviceId} ${epoch}`)
+  return [...bySession.values()].map((some) => some.reduce((most, one) => (one.progress > most.progress ? one : most)))
 }
 
 async function appendPortChanges(
@@ -121,7 +133,7 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
     const next = decideReport(known, report, time)
     return { ...next, newBoot: next.newBoot ?? known.newBoot }
   }, start)
-  const { load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot } = end
+  const { load, bootCount, bootedAt, bootKnownMs, connectedAt, newBoot } = end
   const { orgId, deviceId, type, siteId } = status
   const telemetry = reports.flatMap((report) => report.telemetry ?? [])
   const newMembers = reports.findLast((report) => report.members != null)?.members ?? null
@@ -137,5 +149,5 @@ function changeOf(status: ClaimedStatus, reports: readonly Report[], time: Repor
     newCapabilities,
     hasBooted: newBoot !== null,
   }
-  return { orgId, deviceId, ...received, load, bootCount, bootedAt, bootKnownMs, connectedAt, fwupdate, newBoot }
+  return { orgId, deviceId, ...received, load, bootCount, bootedAt, bootKnownMs, connectedAt, newBoot }
 }

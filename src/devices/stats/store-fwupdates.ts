@@ -1,39 +1,21 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { columnsOf, rowsAs } from '../../platform/rows.ts'
-import type { FwUpdate } from '../tables.ts'
 import { noteStats } from './note-stats.ts'
 
-export interface FwUpdateChange {
-  readonly deviceId: string
-  /** Null: no update is running any more. */
-  readonly shown: Pick<FwUpdate, 'progress' | 'status' | 'will_retry'> | null
+/** The wire's `fwupdate` of a row of device_upgrade; null: no progress is shown. */
+export function fwUpdateOf(own: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`case when ${own}.status is not null then jsonb_build_object('progress', ${own}.progress, 'status', ${own}.status,
+    'status_id', ${own}.status_id, 'timestamp', extract(epoch from ${own}.shown_at)::float8, 'will_retry', ${own}.will_retry) end`
 }
 
-const shownColumns = columnsOf('deviceStatus', { orgId: 'uuid', deviceId: 'uuid' }, { shown: 'jsonb' })
-
-/** Sets the displayed progress of the devices. `status_id` changes each time, because clients watch it. */
-export async function updateFwUpdates(
-  tx: Tx,
-  scope: InOrg,
-  changes: readonly FwUpdateChange[],
-  at: Date,
-): Promise<void> {
-  if (changes.length === 0) return
-  const rows = changes.map((change) => ({ ...change, orgId: scope.orgId }))
-  await sql`
-    with change as (
-      select status.org_id, status.device_id, new.shown
-      from ${rowsAs('new', shownColumns, rows)}
-      join device_status status on status.org_id = new.org_id and status.device_id = new.device_id
-      order by status.device_id for update of status
-    )
-    update device_status status set fwupdate = change.shown || jsonb_build_object(
-      'status_id', coalesce((status.fwupdate->>'status_id')::integer, 0) + 1, 'timestamp', ${at.getTime() / 1000}::float8)
-    from change where status.org_id = change.org_id and status.device_id = change.device_id
-  `.execute(tx)
-  noteStats(tx, rows)
+/** Only running updates, and only forward: reports may arrive late. */
+function raiseTo(progress: RawBuilder<unknown>, at: Date): Record<'set' | 'where', RawBuilder<unknown>> {
+  return {
+    set: sql`progress = ${progress}, status_id = own.status_id + 1, shown_at = ${at}`,
+    where: sql`own.status = 'inprogress' and own.progress < ${progress}`,
+  }
 }
 
 /** Increases the displayed progress of a device with a running update; it never decreases. */
@@ -42,11 +24,41 @@ export async function raiseProgress(
   scope: InOrg,
   { deviceId, progress, at }: { readonly deviceId: string; readonly progress: number; readonly at: Date },
 ): Promise<void> {
+  const { set, where } = raiseTo(sql`${progress}::smallint`, at)
   await sql`
-    update device_status status set fwupdate = status.fwupdate || jsonb_build_object('progress', ${progress}::integer,
-      'status_id', (status.fwupdate->>'status_id')::integer + 1, 'timestamp', ${at.getTime() / 1000}::float8)
-    where status.org_id = ${scope.orgId} and status.device_id = ${deviceId}
-      and status.fwupdate->>'status' = 'inprogress' and (status.fwupdate->>'progress')::integer < ${progress}::integer
+    update device_upgrade own set ${set}
+    where own.org_id = ${scope.orgId} and own.device_id = ${deviceId} and ${where}
   `.execute(tx)
   noteStats(tx, [{ orgId: scope.orgId, deviceId }])
+}
+
+/** The progress that a session of a device has reported. */
+export interface ReportedProgress {
+  readonly deviceId: string
+  readonly epoch: string
+  readonly progress: number
+}
+
+const reportedColumns = columnsOf('deviceUpgrade', { deviceId: 'uuid', progress: 'smallint' }, { epoch: 'bigint' })
+
+/**
+ * Increases the displayed progress of devices whose newest sessions have reported it. Call it before `tx` locks the
+ * status of a device: see shareUpgradesInFlight().
+ */
+export async function raiseReportedProgress(tx: Tx, reported: readonly ReportedProgress[], at: Date): Promise<void> {
+  if (reported.length === 0) return
+  const { set, where } = raiseTo(sql`new.progress`, at)
+  await sql`
+    with new as materialized (
+      select own.org_id, own.device_id, said.progress
+      from ${rowsAs('said', reportedColumns, reported)}
+      join device on device.id = said.device_id
+      join device_status status on status.org_id = device.org_id and status.device_id = device.id and status.epoch = said.epoch
+      join device_upgrade own on own.org_id = device.org_id and own.device_id = device.id
+      where own.status = 'inprogress' and own.progress < said.progress
+      order by own.device_id for update of own
+    )
+    update device_upgrade own set ${set}
+    from new where own.org_id = new.org_id and own.device_id = new.device_id and ${where}
+  `.execute(tx)
 }

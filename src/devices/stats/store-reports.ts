@@ -22,7 +22,6 @@ const reportColumns = columnsOf(
     bootCount: 'integer',
     bootedAt: 'timestamptz',
     bootKnownMs: 'float8',
-    fwupdate: 'jsonb',
   },
   { newMembers: 'jsonb', newCapabilities: 'jsonb' },
 )

@@ -5,9 +5,10 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
 import type { orgStatsFilters } from '../filters.ts'
 import { deviceFields } from '../store-fields.ts'
-import type { DeviceStatusTable, DeviceTable } from '../tables.ts'
+import type { DeviceStatusTable, DeviceTable, FwUpdate } from '../tables.ts'
 import type { DeviceReportTable } from '../telemetry/tables.ts'
 import { byMac, pageOfDevices } from '../store-device-pages.ts'
+import { fwUpdateOf } from './store-fwupdates.ts'
 import {
   type DeviceFilter,
   deviceFilterOf,
@@ -24,9 +25,11 @@ export type DeviceStats = Pick<
 > &
   Pick<
     Selectable<DeviceStatusTable>,
-    'lastSeenAt' | 'firmware' | 'bootedAt' | 'extIp' | 'members' | 'load' | 'fwupdate' | 'disconnectedAt'
+    'lastSeenAt' | 'firmware' | 'bootedAt' | 'extIp' | 'members' | 'load' | 'disconnectedAt'
   > & {
     readonly connected: boolean | null
+    /** Null: no progress of an update is shown. */
+    readonly fwupdate: FwUpdate | null
     /** Null before the first report. */
     readonly report: Selectable<DeviceReportTable>['report'] | null
     readonly reportedAt: Date | null
@@ -34,8 +37,8 @@ export type DeviceStats = Pick<
 
 const columns = sql`device.org_id, device.site_id, device.mac, device.serial, device.model, device.type, device.name,
   device.doc, device.created_at, device.modified_at, status.connected, status.last_seen_at, status.disconnected_at,
-  status.firmware, status.booted_at, status.ext_ip, status.members, status.load, status.fwupdate, known.report,
-  known.reported_at`
+  status.firmware, status.booted_at, status.ext_ip, status.members, status.load, known.report,
+  known.reported_at, ${fwUpdateOf(sql`own`)} as fwupdate`
 
 /** Lists devices by MAC. */
 export function listDeviceStats(
@@ -48,7 +51,7 @@ export function listDeviceStats(
     sort: byMac,
     page,
     columns,
-    also: 'known',
+    also: ['known', 'own'],
     sizes: sizesOfStats(scope),
   })
 }
@@ -76,6 +79,7 @@ async function selectStats(reader: Reader, scope: SitesScope, filter: DeviceFilt
   const { rows } = await sql<DeviceStats>`
     select device.id, ${columns} from ${devicesWithStatus}
       left join device_report known on known.org_id = device.org_id and known.device_id = device.id
+      left join device_upgrade own on own.org_id = device.org_id and own.device_id = device.id
     where ${passes(scope, filter)}
   `.execute(reader)
   return rows

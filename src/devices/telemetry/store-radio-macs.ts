@@ -22,7 +22,7 @@ export function listRadioMacs(reader: Reader, scope: SitesScope, page: Page): Pr
     sort: byMac,
     page,
     columns: sql`device.mac, summary.radio_macs`,
-    also: 'summary',
+    also: ['summary'],
     sizes: smallRows,
   })
 }
