@@ -1,7 +1,8 @@
 import type { InOrg } from '../access/scope.ts'
-import { cancelQueuedOfSiteUpgrades } from '../devices/commands/store-cancel.ts'
+import { cancelQueuedCommands } from '../devices/commands/store-cancel.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
 import { type Tx, anyOf } from '../platform/db.ts'
+import { terminalStates } from './rollout.ts'
 
 export interface Stop {
   readonly becomes: 'failed' | 'cancelled'
@@ -89,7 +90,7 @@ export async function haltTargets(
   at: Date,
 ): Promise<string[]> {
   if (siteUpgradeIds.length === 0) return []
-  await cancelQueuedOfSiteUpgrades(tx, scope, siteUpgradeIds, at)
+  await cancelQueuedCommands(tx, scope, await listLatestCommands(tx, scope, siteUpgradeIds), at)
   const commanded = await tx
     .selectFrom('upgradeTarget as target')
     .innerJoin('deviceCommand as command', (join) =>
@@ -122,4 +123,17 @@ export async function haltTargets(
     .orderBy('mac')
     .execute()
   return rest.map(({ mac }) => mac)
+}
+
+/** Lists the latest commands of the targets that have not ended: no other command can be queued. */
+async function listLatestCommands(tx: Tx, scope: InOrg, siteUpgradeIds: readonly string[]): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('upgradeTarget')
+    .select('commandId')
+    .where('orgId', '=', scope.orgId)
+    .where('upgradeId', '=', anyOf(siteUpgradeIds))
+    .where('commandId', 'is not', null)
+    .where('state', 'not in', terminalStates)
+    .execute()
+  return rows.flatMap(({ commandId }) => commandId ?? [])
 }

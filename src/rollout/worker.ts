@@ -31,7 +31,7 @@ const LEASE_MS = 10_000
 const SITE_UPGRADES_PER_ROUND = 50
 
 /** Device messages come in bursts; a burst shares a round. */
-const MIN_GAP_MS = 50
+const MIN_GAP_MS = 200
 /** Clocks that a time server disciplines drift less between two rounds. */
 const CLOCK_STEP_MS = 1000
 

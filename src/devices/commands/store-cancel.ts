@@ -1,28 +1,15 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Tx, anyOf } from '../../platform/db.ts'
 import { inOrder } from './store.ts'
 
 /** Cancels those of the commands that have not been sent. */
 export async function cancelQueuedCommands(tx: Tx, scope: InOrg, ids: readonly string[], at: Date): Promise<void> {
-  if (ids.length > 0) await cancel(tx, scope, sql`command.id = ${anyOf(ids)}`, at)
-}
-
-/** Cancels the commands of the site upgrades that have not been sent. */
-export async function cancelQueuedOfSiteUpgrades(
-  tx: Tx,
-  scope: InOrg,
-  ids: readonly string[],
-  at: Date,
-): Promise<void> {
-  if (ids.length > 0) await cancel(tx, scope, sql`command.site_upgrade_id = ${anyOf(ids)}`, at)
-}
-
-async function cancel(tx: Tx, scope: InOrg, which: RawBuilder<unknown>, at: Date): Promise<void> {
+  if (ids.length === 0) return
   await sql`
     with locked as materialized (
       select command.org_id, command.id from device_command command
-      where command.org_id = ${scope.orgId} and ${which} and command.state = 'queued' ${inOrder}
+      where command.org_id = ${scope.orgId} and command.id = ${anyOf(ids)} and command.state = 'queued' ${inOrder}
     )
     update device_command command set state = 'cancelled', finished_at = ${at}
     from locked where command.org_id = locked.org_id and command.id = locked.id

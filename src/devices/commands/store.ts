@@ -41,7 +41,7 @@ export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly Ne
   if (commands.length === 0) return
   await insertRows(tx, newColumns, commands, {
     every: { orgId: scope.orgId },
-    tail: sql`on conflict (org_id, site_upgrade_id, device_id, kind, attempt) where site_upgrade_id is not null do nothing`,
+    tail: sql`on conflict (device_id, site_upgrade_id, kind, attempt) do nothing`,
   })
   wakeAfterCommit(tx, 'commands')
 }
