@@ -40,7 +40,7 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
   },
   {
     what: 'a form with another part than the operation has, such as the picture of a device with `csv`',
-    words: 'is no part of this form',
+    words: 'is not a part of this form',
     file: 'src/http/forms.ts',
     why: 'It would be dropped',
   },

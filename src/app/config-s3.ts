@@ -35,7 +35,7 @@ export function parseS3Settings(env: Env, maxBytes: number): S3Settings | null {
     return null
   }
   if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/i.test(bucket))
-    throw invalid('SIGNALBOX_S3_BUCKET', `${bucket} is no name of a bucket`)
+    throw invalid('SIGNALBOX_S3_BUCKET', `${bucket} is not a valid name of a bucket`)
   if (endpoint !== undefined && !isHttpUrl(endpoint))
     throw invalid('SIGNALBOX_S3_ENDPOINT', 'must be a URL that starts with https:// or http://')
   if (maxBytes > MAX_S3_OBJECT_BYTES)

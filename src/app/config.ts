@@ -180,7 +180,7 @@ function checkEnvironment(environment: Readonly<Record<string, string | undefine
   const given: Record<string, string> = {}
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith('SIGNALBOX_') || name.startsWith(elsewhere) || isProviderSetting(name)) continue
-    if (!(name in Environment.properties)) throw invalid(name, 'is no setting of this release')
+    if (!(name in Environment.properties)) throw invalid(name, 'is not a setting of this release')
     if (value === undefined || value === '') continue
     // A value that is no number is refused here, because conversion would round it.
     if (ranges.has(name) && !/^-?\d+$/.test(value)) throw invalid(name, `must be a whole number ${ranges.get(name)}`)

@@ -128,12 +128,12 @@ interface ListenArguments {
 /** Runs until it is interrupted. */
 async function listen(given: ListenArguments): Promise<void> {
   const { host, port, status, delay, hang, reset, secret = null, times = Infinity } = given
-  if (port > 65_535) throw new AppError('invalid', `--port: ${port} is no port`)
-  if (status < 200 || status > 599) throw new AppError('invalid', `--status: ${status} is no status from 200 to 599`)
+  if (port > 65_535) throw new AppError('invalid', `--port: ${port} is not a port`)
+  if (status < 200 || status > 599) throw new AppError('invalid', `--status: ${status} is not a status from 200 to 599`)
   if (hang === true && reset === true) throw new AppError('invalid', '--hang and --reset exclude each other')
   const publicKey = given.publicKey === undefined ? null : parsePublicKey(given.publicKey)
   if (publicKey === undefined)
-    throw new AppError('invalid', `--public-key: ${given.publicKey} is no key such as whpk_...`)
+    throw new AppError('invalid', `--public-key: ${given.publicKey} is not a key such as whpk_...`)
   const reply = hang === true ? 'hang' : reset === true ? 'reset' : 'answer'
   const listener = await listenForWebhooks({
     host,
@@ -154,7 +154,7 @@ async function listen(given: ListenArguments): Promise<void> {
 
 function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new AppError('invalid', `${JSON.stringify(text)} is no whole number`)
+  throw new AppError('invalid', `${JSON.stringify(text)} is not a whole number`)
 }
 
 async function operatorClient(options: { readonly url?: string; readonly dataDir?: string }): Promise<Client> {

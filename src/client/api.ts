@@ -58,7 +58,7 @@ function parseUrl(text: string): string {
   if (url === null || !['http:', 'https:'].includes(url.protocol))
     throw new CommandError(
       'usage',
-      `${JSON.stringify(text)} is no address of a server, such as https://nms.example.com`,
+      `${JSON.stringify(text)} is not an address of a server, such as https://nms.example.com`,
     )
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }

@@ -39,7 +39,7 @@ export async function readConfiguration(env: Environment): Promise<Configuration
   try {
     return Value.Parse(Configuration, JSON.parse(text))
   } catch {
-    throw new CommandError('usage', `${path} is no configuration of signalbox: run signalbox login again`)
+    throw new CommandError('usage', `${path} is not a configuration of signalbox: run signalbox login again`)
   }
 }
 

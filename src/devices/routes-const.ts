@@ -51,7 +51,7 @@ export const deviceConstOperations: Operation[] = [
     }),
     reply: Type.Record(Type.String(), Type.Unknown()),
     run: (_ctx, { query: { model } }) => {
-      if (typeOfModel(model) !== 'gateway') throw invalidField('model', `${model} is no model of a gateway`)
+      if (typeOfModel(model) !== 'gateway') throw invalidField('model', `${model} is not a model of a gateway`)
       // Signalbox configures no gateways, so a gateway has no default settings, as a single device or in a cluster.
       return {}
     },

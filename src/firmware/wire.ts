@@ -162,7 +162,7 @@ function parseModels({ models = '', tag, channel, reported, ...query }: Static<t
   if (names.length === 0) throw invalidField('models', 'name at least one model, or a package')
   if (names.length > MAX_MODELS) throw invalidField('models', `name at most ${MAX_MODELS} models`)
   const odd = names.find((name) => !Model.test(name))
-  if (odd !== undefined) throw invalidField('models', `${odd} is no model name`)
+  if (odd !== undefined) throw invalidField('models', `${odd} is not a model name`)
   return {
     kind: 'models',
     models: names,

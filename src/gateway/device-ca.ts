@@ -83,7 +83,7 @@ export async function openDeviceCa(folder: string): Promise<DeviceCa> {
     ['ca.pem', 'ca.key'].map((name) => readIfThere(join(folder, name))),
   )
   if (certificatePem && keyPem) return openCa({ certificatePem, keyPem })
-  throw new AppError('unavailable', `device CA: ${folder} does not hold both ca.pem and ca.key`)
+  throw new AppError('unavailable', `device CA: ${folder} does not contain both ca.pem and ca.key`)
 }
 
 /** Creates a CA and writes it nowhere. */

@@ -58,9 +58,9 @@ export function decodeEnvelope(text: string): Frame | PackedCall {
 
 function decodeCall(frame: Params, method: string): Frame | PackedCall {
   const id = frame['id'] ?? null
-  if (id !== null && !isId(id)) return { kind: 'malformed', why: 'id is no integer' }
+  if (id !== null && !isId(id)) return { kind: 'malformed', why: 'id is not an integer' }
   const params = frame['params'] ?? {}
-  if (!isObject(params)) return { kind: 'malformed', why: 'params is no object' }
+  if (!isObject(params)) return { kind: 'malformed', why: 'params is not an object' }
   if (!('compress_64' in params)) return { kind: 'call', id, method, params }
   return { kind: 'packed', id, method, packed: params['compress_64'], size: params['compress_sz'] }
 }

@@ -69,7 +69,7 @@ function decode(field: string, bytes: Uint8Array): string {
     assertText(text)
     return text
   } catch {
-    throw invalidField(field, 'is no text in UTF-8')
+    throw invalidField(field, 'is not UTF-8 text')
   }
 }
 

@@ -70,13 +70,13 @@ describe('a filter', () => {
   })
 
   it.each<[string, Filter, string, string]>([
-    ['a text that is no MAC address', mac(), '00112', 'is no MAC address'],
-    ['a part of a MAC address with other letters', mac(), '*xy*', 'is no MAC address'],
-    ['too many digits of one', mac(), '0011223344556*', 'is no MAC address'],
-    ['a wrong id in a list', id(), `${site},x`, '"x" is no UUID'],
-    ['a text for an integer', number(), 'six', '"six" is no integer'],
-    ['a fraction for an integer', number(), '1.5', 'is no integer'],
-    ['a huge number', number(), '99999999999', 'is no integer'],
+    ['a text that is not a MAC address', mac(), '00112', 'is not a MAC address'],
+    ['a part of a MAC address with other letters', mac(), '*xy*', 'is not a MAC address'],
+    ['too many digits of one', mac(), '0011223344556*', 'is not a MAC address'],
+    ['a wrong id in a list', id(), `${site},x`, '"x" is not a UUID'],
+    ['a text for an integer', number(), 'six', '"six" is not an integer'],
+    ['a fraction for an integer', number(), '1.5', 'is not an integer'],
+    ['a huge number', number(), '99999999999', 'is not an integer'],
     ['a text for a boolean', flag(), 'yes', '"yes" must be true or false'],
     ['a member of every object for a boolean', flag(), '__proto__', '"__proto__" must be true or false'],
     ['an unknown choice', choice(['up', 'down']), 'up,sideways', '"sideways" must be one of up, down'],

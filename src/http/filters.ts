@@ -123,7 +123,7 @@ function plainMac(field: string, item: string): string {
   const plain = item.toLowerCase().replaceAll(/[-:.]/g, '')
   const digits = plain.replaceAll('*', '')
   if (/^[0-9a-f]{12}$/.test(plain) || (plain !== digits && /^[0-9a-f]{0,12}$/.test(digits))) return plain
-  throw invalidField(field, `${quote(item)} is no MAC address, and no part of one with \`*\``)
+  throw invalidField(field, `${quote(item)} is not a MAC address, nor a part of one with \`*\``)
 }
 
 /** UUIDs. */
@@ -136,7 +136,7 @@ export function id({ about }: Pick<TextOptions, 'about'> = {}): Filter {
 
 function plainId(field: string, item: string): string {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(item)) return item.toLowerCase()
-  throw invalidField(field, `${quote(item)} is no UUID`)
+  throw invalidField(field, `${quote(item)} is not a UUID`)
 }
 
 interface NumberOptions {
@@ -159,7 +159,7 @@ export function number({ about, integer = true }: NumberOptions = {}): Filter {
 function plainNumber(field: string, item: string, integer: boolean): number {
   const known = integer ? /^-?\d{1,9}$/ : /^-?\d{1,9}(\.\d{1,9})?$/
   if (known.test(item)) return Number(item)
-  throw invalidField(field, `${quote(item)} is no ${integer ? 'integer' : 'number'} of at most nine digits`)
+  throw invalidField(field, `${quote(item)} is not ${integer ? 'an integer' : 'a number'} of at most nine digits`)
 }
 
 const booleans: ReadonlyMap<string, boolean> = new Map([

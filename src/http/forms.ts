@@ -75,9 +75,9 @@ export async function readForm<T>(request: FastifyRequest, options: FormOptions<
     // One byte more than allowed, so that `take` refuses the file: it knows the kind of the file.
     for await (const part of request.files({ limits: { fileSize: Math.max(maxBytes, MAX_FIELD_BYTES) + 1 } })) {
       if (texts.includes(part.fieldname)) fields[part.fieldname] = await readText(part.fieldname, part.file)
-      else if (part.fieldname !== file) throw invalidField(part.fieldname, 'is no part of this form')
+      else if (part.fieldname !== file) throw invalidField(part.fieldname, 'is not a part of this form')
       else if (isText(part)) throw invalidField(file, 'must be a file')
-      else if (taken !== null) throw invalidField(file, 'is there twice')
+      else if (taken !== null) throw invalidField(file, 'is given twice')
       else taken = { file: await options.take({ body: part.file, type: part.mimetype || null }) }
     }
     if (taken === null) throw invalidField(options.file, 'is required')
@@ -115,7 +115,7 @@ async function readText(name: string, body: AsyncIterable<Buffer>): Promise<stri
     chunks.push(chunk)
   }
   const text = Buffer.concat(chunks)
-  if (!isUtf8(text)) throw invalidField(name, 'is no text in UTF-8')
+  if (!isUtf8(text)) throw invalidField(name, 'is not UTF-8 text')
   assertText(text.toString())
   return text.toString()
 }

@@ -7,14 +7,14 @@ const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
 /** The pattern of an HTML form's `email` field. Source: HTML, "valid e-mail address". */
 const email = `[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]+@${label}(?:\\.${label})*`
 
-const MAC_REFUSAL = 'is no MAC address'
+const MAC_REFUSAL = 'is not a MAC address'
 
 /** Formats of texts that several operations accept, with the text of the refusal: people don't read patterns. */
 const forms = {
   mac: { pattern: `^(?:${mac})$`, refusal: MAC_REFUSAL },
   macOrEmpty: { pattern: `^(?:${mac})?$`, refusal: MAC_REFUSAL },
   nodeOrEmpty: { pattern: '^(?:node[01])?$', refusal: 'must be node0 or node1' },
-  email: { pattern: `^\\s*${email}\\s*$`, refusal: 'is no e-mail address' },
+  email: { pattern: `^\\s*${email}\\s*$`, refusal: 'is not an e-mail address' },
   /** A time of day without a date, and a zone in brackets, are refused. */
   dateTime: { pattern: '^\\s*\\d{4}-?[\\dW][^[\\]]*$', refusal: 'must be an ISO 8601 date and time' },
   url: { pattern: '^\\s*[Hh][Tt][Tt][Pp][Ss]?:', refusal: 'must be an address of the form http://... or https://...' },

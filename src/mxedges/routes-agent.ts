@@ -126,7 +126,7 @@ export function agentOperations(agents: AgentGateway): Operation[] {
         const mxedge = await getMxedge(ctx.db, scope, params.mxedge_id)
         const isShown = await revealsSecrets(ctx, caller, scope)
         const presented = presentVmParams(mxedge, isShown ? { url: ctx.baseUrl, ca: agents.httpCa } : null)
-        if (presented === null) throw new AppError('invalid', 'The edge appliance is no virtual machine')
+        if (presented === null) throw new AppError('invalid', 'The edge appliance is not a virtual machine')
         return presented
       },
     }),

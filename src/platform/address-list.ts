@@ -13,7 +13,7 @@ export function addressListOf(ranges: readonly string[]): BlockList {
     const version = isIP(network)
     const max = version === 4 ? 32 : 128
     if (version === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= max)))
-      throw new Error(`${range} is no address range like 10.0.0.0/8`)
+      throw new Error(`${range} is not an address range such as 10.0.0.0/8`)
     list.addSubnet(network, Number(bits ?? max), version === 4 ? 'ipv4' : 'ipv6')
   }
   return list

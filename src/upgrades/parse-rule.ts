@@ -6,7 +6,7 @@ export function parseRule(rule: Readonly<Record<string, string>>, field: string)
   const conditions = Object.entries(rule).map(([key, value]) => {
     const condition = parseCondition(key, value)
     // Other unknown keys are allowed, but a rule without one of its conditions would select more devices.
-    if (condition === null) throw invalidField(`${field}.${key}`, 'is no match_name, match_model or match_role')
+    if (condition === null) throw invalidField(`${field}.${key}`, 'is not match_name, match_model or match_role')
     return condition
   })
   if (conditions.length === 0) throw invalidField(field, 'has no condition')

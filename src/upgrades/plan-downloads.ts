@@ -38,7 +38,7 @@ export function planPhasing(request: UpgradeRequest, plans: Plans): PhasingPlan 
   if (!isApart && strategy === BIG_BANG) return { ...none, ...followDownloads(request) }
   const notes = noteOneStep(request, { oneStep, total: upgraded.length })
   if (!isApart && downloads.hasGates)
-    throw invalidField('phase_gates', 'is of downloads, but the devices download in the phases of their reboots')
+    throw invalidField('phase_gates', 'has phase_of downloads, but the devices download in the phases of their reboots')
   if (!isApart) return { ...none, phasing, notes }
   return { phasing, downloads: downloads.phasing, onlyTwoSteps: !followsDownloads(request), notes }
 }

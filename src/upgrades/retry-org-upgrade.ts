@@ -80,7 +80,7 @@ function refuseNotFailed(macs: readonly string[], found: readonly RetriableTarge
   for (const [index, mac] of macs.entries()) {
     const targets = byMac.get(mac) ?? []
     const [first] = targets
-    if (first === undefined) throw invalidField(`macs.${index}`, `${mac} is no device of this upgrade`)
+    if (first === undefined) throw invalidField(`macs.${index}`, `${mac} is not a device of this upgrade`)
     if (first.state !== 'failed')
       throw invalidField(`macs.${index}`, `${mac} has not failed, its state is ${first.state}`)
   }

@@ -92,7 +92,7 @@ describe('a gate that waits for somebody', () => {
     ],
     ['of serial reboots', { reboot_strategy: 'serial', phase_gates: gates() }, 'the strategy serial'],
     ['of batches of access points', { reboot_strategy: 'rrm', phase_gates: gates() }, 'the strategy rrm'],
-    ['of downloads without phases', { strategy: 'canary', phase_gates: gates('downloads') }, 'is of downloads, but'],
+    ['of downloads without phases', { strategy: 'canary', phase_gates: gates('downloads') }, 'has phase_of downloads, but'],
     ['of each site', { ...both, phase_scope: 'site', phase_gates: gates('downloads') }, 'with the phase_scope site'],
   ])('is refused where it would have no effect: %s', (_, body, reason) => {
     expect(() => planOf(body)).toThrow('Invalid field phase_gates: ')
@@ -101,6 +101,6 @@ describe('a gate that waits for somebody', () => {
 
   test('is refused twice after the same phase, but not after phases of the two kinds', () => {
     const twice = [...gates('downloads'), ...gates('downloads')]
-    expect(() => planOf({ ...both, phase_gates: twice })).toThrow('phase_gates.1.phase: is 1, which another one')
+    expect(() => planOf({ ...both, phase_gates: twice })).toThrow('phase_gates.1.phase: is 1, which another gate')
   })
 })

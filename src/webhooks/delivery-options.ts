@@ -21,7 +21,7 @@ export function secretOverlapMs(doc: Document): number {
  */
 export function assertOptions(doc: Document): void {
   const unused = isPulled(doc) ? notPulled.find((field) => (doc[field] ?? null) !== null) : undefined
-  if (unused !== undefined) throw invalidField(unused, `is of webhooks that are sent, and type ${PULL} is fetched`)
+  if (unused !== undefined) throw invalidField(unused, `does not apply to type ${PULL}, whose messages are fetched`)
   const { secret_overlap_s: overlap } = doc
   const isSeconds = typeof overlap === 'number' && Number.isInteger(overlap) && overlap >= 0 && overlap <= MAX_OVERLAP_S
   if (overlap !== undefined && !isSeconds)

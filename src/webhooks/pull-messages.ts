@@ -95,7 +95,7 @@ export async function acknowledgeMessages(
 }
 
 function assertPulled(row: WebhookRow): WebhookRow {
-  if (!isPulled(row.doc)) throw invalidField('type', 'of the webhook is not pull: its messages are sent')
+  if (!isPulled(row.doc)) throw invalidField('type', 'must be pull: the messages of this webhook are sent')
   return row
 }
 

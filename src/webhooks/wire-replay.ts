@@ -87,7 +87,7 @@ export const WebhookHealthReply = named(
 /** @throws AppError invalid naming the field. */
 export function parseReplay({ status, ...filter }: Static<typeof ReplayBody>): ReplayRequest {
   if (status === 'delivered' && filter.reason !== undefined)
-    throw invalidField('reason', 'is of parked messages, and `status` asks for delivered ones')
+    throw invalidField('reason', 'applies to parked messages only, and `status` is delivered')
   return { status: status ?? 'parked', filter: parseFilter(filter) }
 }
 

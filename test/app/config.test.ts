@@ -104,14 +104,14 @@ describe('settings', () => {
     ['SIGNALBOX_DATABASE_URL', 'mysql://db', 'must be a URL that starts with postgres:// or postgresql://'],
     ['SIGNALBOX_FIRMWARE_SIGNATURES', 'required', 'is required, which needs SIGNALBOX_FIRMWARE_KEYS'],
     ['SIGNALBOX_S3_REGION', 'eu-west-1', 'needs SIGNALBOX_S3_BUCKET'],
-    ['SIGNALBOX_S3_BUCKET', 'a/b', 'a/b is no name of a bucket'],
+    ['SIGNALBOX_S3_BUCKET', 'a/b', 'a/b is not a valid name of a bucket'],
     ['SIGNALBOX_LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
     ['SIGNALBOX_TLS', 'on', 'must be one of off, self-signed'],
     ['SIGNALBOX_TLS_NAMES', 'api.example.net', 'needs SIGNALBOX_TLS=self-signed'],
     ['SIGNALBOX_WEBHOOK_ALLOW_CIDRS', '10.0.0.0/33', '10.0.0.0/33 is not an address range like 10.0.0.0/8'],
     ['SIGNALBOX_SSO_DOMAINS', 'example.com', 'example.com is not of the form example.com=SSO_ID'],
     ['SIGNALBOX_SSO_DOMAINS', 'a.b=7', 'a.b=7 is not of the form example.com=SSO_ID'],
-    ['SIGNALBOX_PROT', '80', 'is no setting of this release'],
+    ['SIGNALBOX_PROT', '80', 'is not a setting of this release'],
   ] as const)('refuses %s=%s with one line', ([name, value, why]) => {
     expect(() => parseConfig({ [name]: value })).toThrow(new AppError('invalid', `${name} ${why}`))
   })

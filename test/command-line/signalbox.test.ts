@@ -199,7 +199,7 @@ describe('api', () => {
     [['api', 'inventory'], 'there is no operation inventory; there are '],
     [['api', 'getSiteDevice'], 'needs --param site_id=...'],
     [['api', 'getSelf', '--param', 'x=1'], '/api/v1/self has no parameter x'],
-    [['api', 'updateSelf', '--data', '{'], '--data is no JSON'],
+    [['api', 'updateSelf', '--data', '{'], '--data is not JSON'],
   ])('says what is missing in %j', async (args, message) => {
     expect(await signalbox(args)).toMatchObject({ code: 2, err: expect.stringContaining(message) })
   })

@@ -122,7 +122,7 @@ describe('a command to a connected appliance', () => {
       body: { detail: 'The agent of the edge appliance has no method service.control' },
     })
     expect((await post(id, 'services/tunterm/disconnect_aps', { macs: ['no'] })).body.detail).toContain(
-      'Invalid field macs.0: "no" is no MAC address',
+      'Invalid field macs.0: "no" is not a MAC address',
     )
   })
 

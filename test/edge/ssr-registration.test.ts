@@ -148,8 +148,8 @@ describe('the holder of a code', () => {
   test.each([
     ['code', { code: 'nonsense' }, 'it has expired, or was not made here'],
     ['code', { code: 'a.b.c' }, 'it has expired, or was not made here'],
-    ['mac', { mac: 'xyz' }, '"xyz" is no MAC address'],
-    ['model', { model: 'SRX300' }, 'SRX300 is no model of SSR routers'],
+    ['mac', { mac: 'xyz' }, '"xyz" is not a MAC address'],
+    ['model', { model: 'SRX300' }, 'SRX300 is not a model of SSR routers'],
   ])('is refused a wrong %s', async (field, changes, reason) => {
     const claim = { code: await codeOf(server), mac: newRouterMac(), ...changes }
     const answer = await tryToRegisterRouter(server, claim)

@@ -53,6 +53,6 @@ describe('a broken form', () => {
     ['a text in Latin-1', Buffer.from('{"name": "Zürich"}', 'latin1')],
   ])('with %s is refused', async (_what, text) => {
     const answer = await post(type, [fileHead, png, `\r\n${textHead}`, text, '\r\n--x--\r\n'])
-    expect(answer).toMatchObject({ status: 400, body: { detail: 'Invalid field json: is no text in UTF-8' } })
+    expect(answer).toMatchObject({ status: 400, body: { detail: 'Invalid field json: is not UTF-8 text' } })
   })
 })

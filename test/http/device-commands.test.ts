@@ -74,7 +74,7 @@ describe('locating a device', () => {
       [offline, {}, 'Cannot locate an offline device'],
       [dark, {}, 'The device has no LEDs that can blink'],
       [device, { mac: offline.mac }, `Invalid field mac: ${offline.mac} is not`],
-      [device, { mac: 'hall' }, 'Invalid field mac: "hall" is no MAC address'],
+      [device, { mac: 'hall' }, 'Invalid field mac: "hall" is not a MAC address'],
       [device, { duration: 0 }, 'Invalid field duration: '],
       [device, { duration: 121 }, 'Invalid field duration: '],
     ] as const) {

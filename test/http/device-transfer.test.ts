@@ -104,7 +104,7 @@ describe('the table of the devices of a site', () => {
         [one, 'nonsense', two, three],
         [
           expect.stringMatching(/^line 2, x: /),
-          'line 3, mac: is no MAC address',
+          'line 3, mac: is not a MAC address',
           expect.stringMatching(/^line 4, orientation: /),
           expect.stringMatching(/^line 5, map_id: /),
         ],
@@ -224,7 +224,7 @@ describe('an import of JSON', () => {
   it('reports devices that are not in the site, in parallel lists', async () => {
     const before = await documents()
     expect(await importJson([{ mac: first().mac, name: 'A' }, { mac: 'x' }])).toMatchObject(
-      refusal(['x'], ['mac: is no MAC address']),
+      refusal(['x'], ['mac: is not a MAC address']),
     )
     expect(await importJson([{ mac: first().mac, name: 'A' }, { mac: '02feed000001' }])).toMatchObject(
       refusal(['02feed000001'], ['mac: no device of this site has it']),

@@ -102,7 +102,7 @@ describe('a retry', () => {
     await play(boxes)
     const unknown = randomUUID()
     for (const [ids, reason] of [
-      [[unknown], `${unknown} is no edge appliance of this upgrade`],
+      [[unknown], `${unknown} is not an edge appliance of this upgrade`],
       [[], ''],
       [['x'], ''],
     ] as const) {

@@ -306,7 +306,7 @@ describe('a client that does not keep to the rules', () => {
 it('answers an ordinary request with the reason', async () => {
   const answer = await fetch(`${server.url}/api-ws/v1/stream`)
   expect(answer.status).toBe(400)
-  expect(await answer.json()).toEqual({ detail: 'This path is served by WebSocket alone' })
+  expect(await answer.json()).toEqual({ detail: 'This path serves only WebSocket connections' })
 })
 
 it('leaves requests that offer another protocol alone', async () => {

@@ -269,7 +269,7 @@ describe('metrics', () => {
 
   it.each([
     ['scope=switch', 'Invalid field switch_mac: is required for the scope `switch`'],
-    ['scope=switch&switch_mac=core', 'Invalid field switch_mac: "core" is no MAC address'],
+    ['scope=switch&switch_mac=core', 'Invalid field switch_mac: "core" is not a MAC address'],
     ['switch_mac=020000000001', 'Invalid field switch_mac: is allowed only with the scope `switch`'],
     ['type=config_success', 'type'],
   ])('refuse %s', async (query, detail) => {

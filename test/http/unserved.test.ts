@@ -69,7 +69,7 @@ describe('a path that no operation has', () => {
     }
   })
 
-  it('still refuses a filter that is no UUID', async () => {
+  it('still refuses a filter that is not a UUID', async () => {
     const answer = await server.call('GET', `/orgs/${server.org.orgId}/inventory?site_id=nothing`)
     expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringContaining('site_id') } })
   })

@@ -125,7 +125,7 @@ describe('fields', () => {
     [{ max_failures: [1] }, 'max_failures', 'big_bang'],
     [{ strategy: 'big_bang', max_failures: [1, 2, 3, 4] }, 'max_failures', 'big_bang'],
     [{ max_failure_percentage: 101 }, 'max_failure_percentage', ''],
-    [{ rules: [{ match_serial: 'x' }] }, 'rules.0.match_serial', 'is no match_name'],
+    [{ rules: [{ match_serial: 'x' }] }, 'rules.0.match_serial', 'is not match_name'],
     [{ rules: [{}] }, 'rules.0', 'no condition'],
     [{ versions: [{ firmware_type: 'ap' }] }, 'versions.0', 'needs a version'],
     [{ version: '9.9.9' }, 'version', 'no firmware 9.9.9'],

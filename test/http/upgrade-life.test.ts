@@ -16,8 +16,8 @@ it('a retry takes no device that has not failed or is in no upgrade, and changes
   const [mac] = harness.macsOf(0)
   const refused = [
     [{ macs: [mac] }, `Invalid field macs.0: ${mac} has not failed, its state is planned`],
-    [{ macs: ['5c5b35000000'] }, 'Invalid field macs.0: 5c5b35000000 is no device of this upgrade'],
-    [{ macs: ['router'] }, 'Invalid field macs.0: "router" is no MAC address'],
+    [{ macs: ['5c5b35000000'] }, 'Invalid field macs.0: 5c5b35000000 is not a device of this upgrade'],
+    [{ macs: ['router'] }, 'Invalid field macs.0: "router" is not a MAC address'],
     [{ macs: [] }, expect.stringMatching(/^Invalid field macs: /)],
     [{ mac: [mac] }, expect.stringMatching(/^Invalid field mac: /)],
   ] as const
@@ -112,7 +112,7 @@ describe('gates that wait', () => {
     [
       { ...canary, phase_gates: [1, 1].map((phase) => ({ phase, wait_for: 'pause' })) },
       'phase_gates.1.phase',
-      'is 1, which another one',
+      'is 1, which another gate',
     ],
     [
       { ...canary, phase_scope: 'site', phase_gates: [{ phase: 1, wait_for: 'pause' }] },

@@ -219,9 +219,9 @@ describe('other imports', () => {
 describe('an invalid import', () => {
   const wide = { floorPlans: [{ id: randomUUID(), name: 'A', width: 0, height: 1 }] }
   const cases: [string, () => Promise<Buffer> | Buffer, string][] = [
-    ['text', () => Buffer.from('hello'), 'no zip file'],
-    ['nothing', () => Buffer.alloc(0), 'no zip file'],
-    ['half a zip file', async () => (await ekahau([{ name: 'A', picture: plan }])).subarray(0, 400), 'no zip file'],
+    ['text', () => Buffer.from('hello'), 'not a zip file'],
+    ['nothing', () => Buffer.alloc(0), 'not a zip file'],
+    ['half a zip file', async () => (await ekahau([{ name: 'A', picture: plan }])).subarray(0, 400), 'not a zip file'],
     ['a zip file without a project', () => zip({ 'a.txt': 'x' }), 'floorPlans.json'],
     ['a document of another shape', () => zip({ 'floorPlans.json': '[]' }), 'floorPlans.json'],
     ['a document that is no JSON', () => zip({ 'floorPlans.json': '{"floorPlans":' }), 'floorPlans.json'],

@@ -125,7 +125,7 @@ test('a cluster of another major version is refused with one line', async () => 
   await writeFile(join(path, 'postgres/cluster/PG_VERSION'), '9\n')
   await expect(start(path)).rejects.toMatchObject({
     code: 'unavailable',
-    message: expect.stringMatching(/cluster is of PostgreSQL 9, but this Signalbox has PostgreSQL \d+$/),
+    message: expect.stringMatching(/cluster was created by PostgreSQL 9, but this Signalbox includes PostgreSQL \d+$/),
   })
 })
 

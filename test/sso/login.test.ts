@@ -114,7 +114,7 @@ describe('signing in', () => {
     const people = [
       [{ nameId: 'bob@corp.example', attributes: { Role: 'king' } }, 'There is no SSO role "king"'],
       [{ nameId: 'bob@corp.example' }, 'No role was named and there is no default_role'],
-      [{ nameId: 'bob', attributes: { Role: 'reader' } }, 'The NameID is no e-mail address'],
+      [{ nameId: 'bob', attributes: { Role: 'reader' } }, 'The NameID is not an e-mail address'],
     ] as const
     for (const [person, why] of people) {
       const { browser, request } = await beginLogin(idp, sso)

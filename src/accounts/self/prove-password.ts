@@ -52,5 +52,5 @@ export async function provePassword(
  */
 export async function lockProvedPassword(tx: Tx, caller: Person): Promise<void> {
   if ((await lockSignIn(tx, caller, caller.principal.passwordModifiedAt)) === undefined)
-    throw new AppError('forbidden', 'The password was changed meanwhile; log in again')
+    throw new AppError('forbidden', 'The password has changed since; log in again')
 }

@@ -170,7 +170,7 @@ function assertKnown(
   { present, known }: { readonly present: Readonly<Record<string, unknown>>; readonly known: ReadonlySet<string> },
 ): void {
   const others = Object.keys(body).filter((name) => !known.has(name.replace(/^-/, '')))
-  assertUnchanged(present, body, { fields: others, why: 'is no field of an account that its owner may set' })
+  assertUnchanged(present, body, { fields: others, why: "can't be set by the owner of the account" })
 }
 
 /** Returns the principal with the changed fields of the account. */

@@ -35,7 +35,7 @@ export function decidePerson({ assertion, doc, roles }: PersonRequest): PersonDe
   const byEmail = (doc.nameid_format ?? 'email') === 'email'
   const email = (byEmail ? nameId : valueOf(attributes, names.email)).trim().toLowerCase()
   if (!isAddress(email))
-    return { kind: 'refuse', why: byEmail ? 'The NameID is no e-mail address' : 'There is no attribute "email"' }
+    return { kind: 'refuse', why: byEmail ? 'The NameID is not an e-mail address' : 'There is no attribute "email"' }
   const decided = decideRoles(roleNames(attributes, doc), doc, roles)
   if (decided.kind === 'refuse') return decided
   const privileges = decided.names.flatMap((name) => roles.get(name) ?? [])

@@ -75,7 +75,7 @@ async function checkRoot(
   if (fault !== null) throw new SsoRefusal(fault)
   const document = await refuseErrors(() => parseXml(xml))
   const root: unknown = typeof document === 'object' && document !== null ? Reflect.get(document, element) : undefined
-  if (!Value.Check(Root, root)) throw new SsoRefusal(`The message is no ${element}`)
+  if (!Value.Check(Root, root)) throw new SsoRefusal(`The message must be a ${element}`)
   const { Destination: found } = root.$
   if (found !== undefined && found !== destination)
     throw new SsoRefusal(`The destination is ${found}, not ${destination}`)

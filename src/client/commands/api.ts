@@ -82,6 +82,6 @@ function parseBody(content: string): Json {
   try {
     return JSON.parse(content) as JsonObject
   } catch (error) {
-    throw new CommandError('usage', `--data is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new CommandError('usage', `--data is not JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
 }

@@ -13,7 +13,7 @@ export function collect(value: string, before: readonly string[] = []): readonly
 /** Parses the number of an option or argument. @throws CommandError usage. */
 export function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new CommandError('usage', `${JSON.stringify(text)} is no whole number`)
+  throw new CommandError('usage', `${JSON.stringify(text)} is not a whole number`)
 }
 
 /** Splits `name=value`. @throws CommandError usage. */

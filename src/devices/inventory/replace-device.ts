@@ -33,7 +33,8 @@ export async function replaceDevice(ctx: Context, scope: OrgScope, request: Repl
     const replacement = devices.find((device) => device.mac === inventoryMac)
     if (replaced === undefined) throw notFound(mac)
     if (replacement === undefined) throw notFound(inventoryMac)
-    if (siteId !== null && replaced.siteId !== siteId) throw invalidField('site_id', `${mac} is not of this site`)
+    if (siteId !== null && replaced.siteId !== siteId)
+      throw invalidField('site_id', `${mac} is not a device of this site`)
     const fields = { replaced: 'mac', replacement: 'inventory_mac' }
     await takePlace(tx, scope, { replaced, replacement, place, discard, fields, at: ctx.clock.now() })
   })

@@ -50,7 +50,8 @@ export async function registerRouter(ctx: Context, claim: RouterClaim): Promise<
   const grant = parseRegistrationCode(ctx, claim.code)
   if (grant === null) throw unusable()
   const mac = plainMac(claim.mac)
-  if (!isSsrModel(claim.model)) throw invalidField('model', `${claim.model} is no model of SSR routers, such as SSR120`)
+  if (!isSsrModel(claim.model))
+    throw invalidField('model', `${claim.model} is not a model of SSR routers, such as SSR120`)
   if (grant.assetIds !== null && !grant.assetIds.includes(claim.serial))
     throw invalidField('serial', `the code is not for the router ${claim.serial}`)
   const router = { deviceId: deviceIdOf(mac), mac }

@@ -55,7 +55,7 @@ export function parseTable(rows: readonly CsvRow[]): TableItem[] {
   return rows.map(({ line, cells }) => {
     const unknown = [...cells.keys()].find((name) => !columns.includes(name))
     if (unknown !== undefined)
-      throw invalidField('file', `the column ${unknown.slice(0, 100)} means nothing; JSON takes every field`)
+      throw invalidField('file', `the column ${unknown.slice(0, 100)} is unknown; JSON accepts every field`)
     const given = (names: readonly string[]) => names.flatMap((name) => pairOf(name, cells.get(name)))
     const words = given(['mac', ...facts, 'name', ...texts])
     const values = given(numbers).map(([name, cell]) => [name, numberOf(cell)] as const)

@@ -85,7 +85,7 @@ function parseItems(raw: readonly RawItem[]): ImportItem[] {
 function keyOf({ mac, id, serial }: RawItem['item']): ImportKey | string {
   if (typeof mac === 'string' && (mac !== '' || (!id && !serial))) {
     const value = parseMac(mac)
-    return value === null ? 'mac: is no MAC address' : { field: 'mac', value }
+    return value === null ? 'mac: is not a MAC address' : { field: 'mac', value }
   }
   if (typeof id === 'string' && id !== '') return { field: 'id', value: id.toLowerCase() }
   if (typeof serial === 'string' && serial !== '') return { field: 'serial', value: serial }

@@ -92,7 +92,7 @@ export async function acceptDevice(options: AcceptOptions, { socket, address }: 
   })
   socket.once('close', () => session.close())
   try {
-    if (!(await session.ready)) throw new RefusedError('netconf', 'it does not say hello')
+    if (!(await session.ready)) throw new RefusedError('netconf', 'it sends no hello')
     const facts = await runFacts(session)
     const decision = await admitDevice(ctx, {
       deviceId: deviceIdOf(facts.mac),
@@ -167,7 +167,7 @@ async function runFacts(session: NetconfSession): Promise<JunosFacts> {
   let next = task.next()
   while (next.done !== true) {
     const reply = await session.request(next.value)
-    if (reply.kind === 'broken') throw new RefusedError('netconf', 'it left before it said who it is')
+    if (reply.kind === 'broken') throw new RefusedError('netconf', 'it disconnected before it identified itself')
     next = await session.decode(() => task.next(reply))
   }
   if (typeof next.value === 'string') throw new RefusedError('netconf', next.value)

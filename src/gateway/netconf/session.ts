@@ -138,7 +138,7 @@ export class NetconfSession {
 
   #greet(root: XmlElement): void {
     const hello = decodeHello(root)
-    if (hello === null) return this.#break('it does not say hello')
+    if (hello === null) return this.#break('it sends no hello')
     this.#hasGreeted = true
     if (hello.isChunked) {
       this.#framing = 'chunked'

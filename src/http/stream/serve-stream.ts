@@ -93,7 +93,7 @@ export function serveStream(
     const upgrade = upgrades.get(request.raw)
     if (upgrade === undefined) {
       void reply.header('upgrade', 'websocket')
-      throw new AppError('invalid', 'This path is served by WebSocket alone')
+      throw new AppError('invalid', 'This path serves only WebSocket connections')
     }
     assertSameOrigin(request)
     const caller = await identify(request, false)

@@ -20,10 +20,10 @@ const MAX_DIRECTORY_BYTES = 4 * 1024 * 1024
 /** Bounds the unpacked size of all entries that are read: a small file may expand enormously. */
 const MAX_TOTAL_BYTES = 512 * 1024 * 1024
 
-/** @throws AppError invalid for a file that is no zip file or exceeds a limit. */
+/** @throws AppError invalid for a file that is not a zip file or exceeds a limit. */
 export async function openBundle(path: string): Promise<Bundle> {
   const zip = await openPromise(path, { autoClose: false, lazyEntries: true }).catch((error: unknown) => {
-    throw broken('is no zip file', error)
+    throw broken('is not a zip file', error)
   })
   try {
     if (zip.entryCount > MAX_ENTRIES) throw invalidField('file', `has more than ${MAX_ENTRIES} entries`)
@@ -61,7 +61,7 @@ function bundleOf(zip: ZipFile, entries: ReadonlyMap<string, Entry>): Bundle {
       if (entry.isEncrypted() || !entry.canDecodeFileData()) throw invalidField('file', `${name} can't be unpacked`)
       if (entry.uncompressedSize > maxBytes) throw invalidField('file', `${name} has more than ${maxBytes} bytes`)
       total += entry.uncompressedSize
-      if (total > MAX_TOTAL_BYTES) throw invalidField('file', `holds more than ${MAX_TOTAL_BYTES} bytes`)
+      if (total > MAX_TOTAL_BYTES) throw invalidField('file', `contains more than ${MAX_TOTAL_BYTES} bytes`)
       const body = await zip.openReadStreamPromise(entry).catch((error: unknown) => {
         throw broken(`${name} can't be read`, error)
       })
@@ -90,7 +90,7 @@ export async function readDocument(bundle: Bundle, name: string): Promise<unknow
   try {
     return parseJsonBody(content.replace(/^\uFEFF/, ''))
   } catch (error) {
-    throw broken(`${name} is no JSON that can be kept`, error)
+    throw broken(`${name} is not valid JSON`, error)
   }
 }
 

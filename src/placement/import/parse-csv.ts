@@ -16,7 +16,7 @@ export function parseMacsCsv(text: string): Map<string, string> {
   rowsOf(text).forEach(([name = '', mac = ''], index) => {
     const plain = parseMac(mac)
     if (plain === null && index === 0) return
-    if (plain === null) throw invalidField('csv', `row ${index + 1}: "${mac.slice(0, 50)}" is no MAC address`)
+    if (plain === null) throw invalidField('csv', `row ${index + 1}: "${mac.slice(0, 50)}" is not a MAC address`)
     if (name.length > MAX_NAME)
       throw invalidField('csv', `row ${index + 1}: the name has more than ${MAX_NAME} characters`)
     if (macs.has(name)) throw invalidField('csv', `row ${index + 1}: "${name.slice(0, 50)}" has a MAC already`)

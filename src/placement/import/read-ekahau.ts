@@ -85,7 +85,7 @@ const Images = Type.Object(
 /** @throws AppError invalid naming the document and its field. */
 export async function readEkahau(bundle: Bundle): Promise<Project> {
   const plans = await read(bundle, 'floorPlans.json', FloorPlans)
-  if (plans === null) throw invalidField('file', 'is no Ekahau project: it has no floorPlans.json')
+  if (plans === null) throw invalidField('file', 'is not an Ekahau project: it has no floorPlans.json')
   const accessPoints = await read(bundle, 'accessPoints.json', AccessPoints)
   const radios = await read(bundle, 'simulatedRadios.json', SimulatedRadios)
   const images = await read(bundle, 'images.json', Images)

@@ -40,7 +40,10 @@ export async function prepareCluster(request: ClusterRequest): Promise<string> {
   }
   if (found !== request.binaries.majorVersion) {
     const ours = request.binaries.majorVersion
-    throw new AppError('unavailable', `${cluster} is of PostgreSQL ${found}, but this Signalbox has PostgreSQL ${ours}`)
+    throw new AppError(
+      'unavailable',
+      `${cluster} was created by PostgreSQL ${found}, but this Signalbox includes PostgreSQL ${ours}`,
+    )
   }
   return cluster
 }

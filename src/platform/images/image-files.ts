@@ -106,7 +106,7 @@ export async function receiveImage(files: ImageFiles, upload: ImageUpload): Prom
 function assertDeclared(declaredType: string | null, contentType: ImageType): void {
   const declared = declaredType?.split(';', 1)[0]?.trim().toLowerCase().replace('image/jpg', 'image/jpeg') ?? ''
   if (declared.startsWith('image/') && declared !== contentType)
-    throw invalidField('file', `is ${contentType}, not ${declared} as the upload says`)
+    throw invalidField('file', `is ${contentType}, not ${declared} as the upload declares`)
 }
 
 /**

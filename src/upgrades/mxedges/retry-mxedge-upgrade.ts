@@ -67,7 +67,8 @@ function refuseNotFailed(ids: readonly string[], found: readonly MxedgeUpgradeTa
   const byId = new Map(found.map((target) => [target.mxedgeId, target]))
   for (const [index, id] of ids.entries()) {
     const target = byId.get(id)
-    if (target === undefined) throw invalidField(`mxedge_ids.${index}`, `${id} is no edge appliance of this upgrade`)
+    if (target === undefined)
+      throw invalidField(`mxedge_ids.${index}`, `${id} is not an edge appliance of this upgrade`)
     if (target.state !== 'failed')
       throw invalidField(`mxedge_ids.${index}`, `${id} has not failed, its state is ${target.state}`)
   }

@@ -25,14 +25,14 @@ export async function findRequest<B extends PlanFields>(
 ): Promise<B> {
   const { plan_id: id } = body
   if (id === undefined) return body
-  if (body.dry_run === true) throw invalidField('plan_id', 'is given with dry_run, which makes a plan of its own')
+  if (body.dry_run === true) throw invalidField('plan_id', "can't be given with dry_run, which makes a new plan")
   const plan = await findPreviewRequest(ctx.db, scope, { id, now: ctx.clock.now() })
   if (plan === undefined) throw noSuchPlan(await isStarted(ctx.db, scope, id))
   if (plan.origin !== origin) throw invalidField('plan_id', 'is the plan of another operation, site or device')
   const { plan_id: _id, dry_run: _run, ...sent } = body
   for (const [field, value] of Object.entries(sent)) {
     if (!isDeepStrictEqual(value, plan.body[field]))
-      throw invalidField(field, 'differs from the request of the plan; without it the plan has what was requested')
+      throw invalidField(field, 'differs from the request of the plan; omit it to use the planned value')
   }
   // The plan's body has passed the same schema.
   return { ...plan.body, plan_id: id } as unknown as B
@@ -40,6 +40,6 @@ export async function findRequest<B extends PlanFields>(
 
 export function noSuchPlan(started: boolean): AppError {
   return started
-    ? invalidField('plan_id', 'is the plan of an upgrade that was started already, and has this id')
-    : invalidField('plan_id', 'names no plan: it has expired, or there was none with this id')
+    ? invalidField('plan_id', 'was started already: the upgrade has this id')
+    : invalidField('plan_id', 'names no plan: it has expired or never existed')
 }

@@ -55,7 +55,7 @@ export function parseGates(
         field,
         `is ${phase}, but must be less than ${phases}, the last phase, after which nothing waits`,
       )
-    if (waits.has(phase)) throw invalidField(field, `is ${phase}, which another one of phase_gates is about`)
+    if (waits.has(phase)) throw invalidField(field, `is ${phase}, which another gate of phase_gates already has`)
     waits.set(phase, { wait_for, ...parseUrl(`phase_gates.${index}.url`, wait_for, url) })
   }
   return waits
