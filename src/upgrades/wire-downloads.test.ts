@@ -92,7 +92,11 @@ describe('a gate that waits for somebody', () => {
     ],
     ['of serial reboots', { reboot_strategy: 'serial', phase_gates: gates() }, 'the strategy serial'],
     ['of batches of access points', { reboot_strategy: 'rrm', phase_gates: gates() }, 'the strategy rrm'],
-    ['of downloads without phases', { strategy: 'canary', phase_gates: gates('downloads') }, 'has phase_of downloads, but'],
+    [
+      'of downloads without phases',
+      { strategy: 'canary', phase_gates: gates('downloads') },
+      'has phase_of downloads, but',
+    ],
     ['of each site', { ...both, phase_scope: 'site', phase_gates: gates('downloads') }, 'with the phase_scope site'],
   ])('is refused where it would have no effect: %s', (_, body, reason) => {
     expect(() => planOf(body)).toThrow('Invalid field phase_gates: ')
