@@ -40,7 +40,7 @@ async function startOnce(dataDir: string): Promise<number> {
       SIGNALBOX_LOG_LEVEL: 'warn',
     },
     stdio: ['ignore', 'pipe', 'ignore'],
-    // The process gets a group of its own, so that it can be interrupted as a terminal does.
+    // The process gets its own group, so that it can be interrupted as a terminal does.
     detached: true,
   })
   const exited = once(npm, 'exit')

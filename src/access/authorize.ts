@@ -37,8 +37,8 @@ export interface OrgRequest {
 }
 
 /**
- * @throws AppError not_found where the caller has no privilege in the organization (as for one that does not exist);
- *   forbidden where the privilege is too small, or covers only some of its sites; as assertOpen().
+ * @throws AppError not_found if the caller has no privilege in the organization (as for one that does not exist);
+ *   forbidden if the privilege is too small, or covers only some of its sites; as assertOpen().
  */
 export function authorize(caller: Caller, request: OrgRequest): OrgScope {
   const scope = authorizeSites(caller, request)
@@ -60,9 +60,9 @@ export function authorizeSites(caller: Caller, { orgId, needs }: OrgRequest): Si
 }
 
 /**
- * Returns the scope of an organization that the caller is about to create, in which nobody has a privilege yet.
- * @throws AppError forbidden for callers who could not become its administrator: tokens of organizations, accounts that
- *   another organization's identity provider keeps, and installers.
+ * Returns the scope of an organization that the caller is about to create, in which no privileges exist yet.
+ * @throws AppError forbidden for callers who could not become its administrator: tokens of organizations, accounts of
+ *   another organization's identity provider, and installers.
  */
 export function authorizeNewOrg(caller: Caller, orgId: string): OrgScope {
   const { adminId, ssoId, privileges } = caller.principal
@@ -90,7 +90,7 @@ export async function authorizeSite(
 /**
  * As authorizeSite(), for a site that is known by its name.
  * @param siteName As decoded from a path, where some clients write a `+` for a space: the exact name is tried first.
- * @throws AppError as authorize(); not_found; conflict where several sites that the caller may act in have the name,
+ * @throws AppError as authorize(); not_found; conflict if several sites that the caller may act in have the name,
  *   because a guess could change the wrong one.
  */
 export async function authorizeSiteNamed(

@@ -16,7 +16,7 @@ export function listClosedOrgs(
   return closed
 }
 
-/** @throws AppError forbidden where the policy of the organization closes it to the caller; unauthenticated if that was idle. */
+/** @throws AppError forbidden if the policy of the organization closes it to the caller; unauthenticated if that was idle. */
 export function assertOpen({ closedOrgs }: Pick<Principal, 'closedOrgs'>, orgId: string): void {
   const because = closedOrgs.get(orgId)
   if (because === undefined) return

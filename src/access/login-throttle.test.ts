@@ -6,7 +6,7 @@ import { type Guesser, createLoginThrottle, decideWaitMs, guesserAt } from './lo
 function setUp() {
   let nowMs = Date.parse('2026-11-20T12:00:00Z')
   const throttle = createLoginThrottle({ now: () => new Date(nowMs) })
-  /** Returns the seconds to wait, or 0 where the attempt was admitted. */
+  /** Returns the seconds to wait, or 0 if the attempt was admitted. */
   const tryAt = (work: () => void): number => {
     try {
       work()

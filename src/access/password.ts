@@ -8,8 +8,7 @@ import { createShortMemory } from './short-memory.ts'
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 /**
- * Hashing is the one expensive thing that an unknown caller can cause: it leaves one core to other work where there are
- * several.
+ * Hashing is the only expensive work that an unknown caller can cause: it leaves one core free if there are several.
  */
 const hashing = {
   running: Math.max(1, Math.min(2, availableParallelism() - 1)),
@@ -21,7 +20,7 @@ export interface Passwords {
   hash(password: string): Promise<string>
   /** False for a null hash too, after the same work, so that the time does not reveal whether the account exists. */
   matches(passwordHash: string | null, password: string): Promise<boolean>
-  /** True if matches() accepted the same pair a moment ago and would accept it again at once. */
+  /** True if matches() accepted the same pair a moment ago and would still accept it. */
   remembers(passwordHash: string | null, password: string): boolean
 }
 

@@ -10,7 +10,7 @@ export interface MailContent {
   readonly to: string
   readonly subject: string
   readonly paragraphs: readonly string[]
-  /** The one action that the mail asks for. `url` lies below the service's own URL. */
+  /** The only action in the mail. `url` lies below the service's own URL. */
   readonly action?: { readonly label: string; readonly url: string }
 }
 

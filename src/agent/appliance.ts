@@ -30,7 +30,7 @@ export interface Appliance {
    * @throws Error with the reason.
    */
   install(service: string, file: PackageFile): Promise<void>
-  /** Returns the codename of the distribution that the machine runs now; null where it has none. */
+  /** Returns the codename of the distribution that the machine runs now; null if it has none. */
   distro(): Promise<string | null>
   /**
    * Downloads the files for the upgrade of the distribution, without changing anything.

@@ -15,7 +15,7 @@ export interface Collection {
   readonly onStart?: (group: number) => Promise<void>
 }
 
-/** The server takes no more. */
+/** The server's limit. */
 const MAX_SUPPORT_BYTES = 64 * 1024 * 1024
 
 /** Writes the support files that the operator's command prints. @throws Error with the reason. */

@@ -123,7 +123,7 @@ describe('the commands of an operator', () => {
       'service.upgrade',
       'distro.upgrade',
     ])
-    // A download alone would be of no use.
+    // A download without an installation would be of no use.
     const downloads = { services: {}, distro_download: js('') }
     expect(hookAppliance(downloads, quietParts(state)).methods).toEqual(kept)
     expect(hookAppliance({ ...downloads, distro_upgrade: js('') }, quietParts(state)).methods).toEqual([

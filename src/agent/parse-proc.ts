@@ -20,7 +20,7 @@ export function parseCpuTicks(text: string): Map<string, CpuTicks> {
   )
 }
 
-/** Returns the share of each sort of time between two readings, in percent; null where no time has passed. */
+/** Returns the share of each sort of time between two readings, in percent; null if no time has passed. */
 export function cpuTimesBetween(before: CpuTicks, after: CpuTicks): CpuTimes | null {
   const ticks = {
     user: after.user - before.user,

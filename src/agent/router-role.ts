@@ -128,7 +128,7 @@ async function activate(
   return `installed ${version}, and reboots`
 }
 
-/** Returns the path of the image that `stage` has downloaded; null where that was another one. */
+/** Returns the path of the image that `stage` has downloaded; null if that was another one. */
 async function findStaged({ state, downloads }: RoleParts, { version, sha256 }: Staged): Promise<string | null> {
   const text = await state.read(STAGED)
   const staged = text === null ? null : (JSON.parse(text) as Staged)

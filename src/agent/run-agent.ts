@@ -40,7 +40,7 @@ export interface AgentOptions {
 
 /**
  * Registers if that is necessary, and stays connected until the signal or the end of its registration.
- * @throws Error where it is not registered and can't register.
+ * @throws Error if it is not registered and can't register.
  */
 export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unregistered'> {
   const { folder, log, signal, version, onPoint = () => {} } = options

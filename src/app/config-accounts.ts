@@ -11,7 +11,7 @@ export const accountEnvironment = {
     Type.Enum(['open', 'invite', 'closed'], { description: 'who may register; default open' }),
   ),
   SIGNALBOX_INVITE_CODES: text('codes that let somebody register where it is by invitation, separated by commas'),
-  SIGNALBOX_GDPR: Type.Optional(Type.Boolean({ description: 'true: accounts that do not say are not tracked' })),
+  SIGNALBOX_GDPR: Type.Optional(Type.Boolean({ description: 'true: accounts without a choice are not tracked' })),
   SIGNALBOX_TRUSTED_ORIGINS: text('origins that sign-in and registration may lead back to, separated by commas'),
   SIGNALBOX_SSO_DOMAINS: text('mail domains and the SSO by which their people sign in: example.com=SSO_ID,...'),
   SIGNALBOX_CAPTCHA_FLAVOR: Type.Optional(
@@ -23,13 +23,13 @@ export const accountEnvironment = {
   SIGNALBOX_SMTP_URL: text('mail server, like smtps://user:password@mail.example.net; default: mails go to data/mail'),
   SIGNALBOX_MAIL_FROM: text('sender of mails; default Signalbox <signalbox@localhost>'),
   SIGNALBOX_REQUESTS_PER_HOUR: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'API calls of a token in an hour; default 5000' }),
+    Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'API calls per hour of a token; default 5000' }),
   ),
   SIGNALBOX_ACCOUNT_REQUESTS_PER_HOUR: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 1_000_000_000,
-      description: 'API calls of all tokens of a person, or of an organization, in an hour; default four tokens',
+      description: 'API calls per hour of all tokens of a person, or of an organization; default four tokens',
     }),
   ),
 }

@@ -10,7 +10,8 @@ import { AppError } from '../platform/errors.ts'
 export const firmwareEnvironment = {
   SIGNALBOX_FIRMWARE_KEYS: Type.Optional(
     Type.String({
-      description: 'PEM files, separated by commas: Ed25519 public keys that must have signed what is uploaded signed',
+      description:
+        'PEM files, separated by commas: Ed25519 public keys, by one of which a signature of an upload must be',
     }),
   ),
   SIGNALBOX_FIRMWARE_SIGNATURES: Type.Optional(
@@ -22,11 +23,11 @@ export const firmwareEnvironment = {
     Type.Integer({
       minimum: 64,
       maximum: 100_000_000,
-      description: 'kilobits a second that the devices of a site download firmware with, together; default no limit',
+      description: 'kilobits per second at which all devices of a site together download firmware; default no limit',
     }),
   ),
   SIGNALBOX_FIRMWARE_DOWNLOADS: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 10_000, description: 'downloads of firmware that run at once; default 500' }),
+    Type.Integer({ minimum: 1, maximum: 10_000, description: 'concurrent downloads of firmware; default 500' }),
   ),
 }
 

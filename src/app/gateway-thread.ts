@@ -8,7 +8,7 @@ import { createFollowingClock } from '../platform/service-clock.ts'
 import type { FromGateway, GatewayThreadData, ToGateway } from './gateway-messages.ts'
 import { openContext } from './open-context.ts'
 
-// The program of the gateway's thread; start-gateway-thread.ts starts it. An error that nobody handles ends it.
+// The program of the gateway's thread; start-gateway-thread.ts starts it. An unhandled error ends it.
 
 if (parentPort === null) throw new Error('The gateway runs in a thread of the server')
 const port = parentPort

@@ -19,14 +19,14 @@ export interface HttpParts {
   readonly network: Pick<HttpOptions, 'trustedProxies' | 'balancers' | 'connectionsPerNetwork'>
   /** See ApiCallers. */
   readonly requestsPerAccount?: number
-  /** Data folder of the built-in device CA; null where the operator runs a CA. */
+  /** Data folder of the built-in device CA; null if the operator runs a CA. */
   readonly deviceCaDir: string | null
   readonly agents: AgentGateway
   readonly storage: Storage
   /** See SupportOptions. */
   readonly localCertificates: boolean
   readonly outbound: OutboundHttp
-  /** The web console; null where it has not been built. */
+  /** The web console; null if it has not been built. */
   readonly console: ConsoleFiles | null
   readonly webhookLimits: WebhookLimits
   /** The address to which Junos devices call home; null while the service accepts no such connections. */

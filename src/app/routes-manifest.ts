@@ -23,7 +23,7 @@ const ManifestBody = Type.Object({
 
 const MAX_BYTES = 8 * 1024 * 1024
 
-/** Manifests of hardware, as JSON or as `text/csv`. Register it where only the operator has access. */
+/** Manifests of hardware, as JSON or as `text/csv`. Register it if only the operator has access. */
 export function manifestRoutes(ctx: Context): FastifyPluginAsyncTypebox {
   return async (http) => {
     http.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))

@@ -21,7 +21,7 @@ export interface TlsMaterial {
    * public one.
    */
   readonly localCertificates: boolean
-  /** PEM of the CA that signed the HTTPS server's certificate; null where no CA of this service did. */
+  /** PEM of the CA that signed the HTTPS server's certificate; null if no CA of this service did. */
   readonly httpCa: string | null
 }
 

@@ -60,8 +60,8 @@ const chassisFirst: readonly DeviceGroup[] = [
 ]
 
 /**
- * The fields of devices under their names on the wire. A field that devices begin to report takes its column here
- * instead of `unreported`.
+ * The fields of devices under their names on the wire. When devices begin to report a field, its column replaces
+ * `unreported` here.
  */
 export const deviceFields = {
   mac: { value: sql`device.mac`, startsWith: macsFrom, always: true },

@@ -185,7 +185,7 @@ export interface DeviceSessionTable {
   /** Service time; see migration 27. */
   disconnectedMs: number | null
   facts: Json<DeviceFacts>
-  /** The organization that the connection proved; null where the device proves its own identity. */
+  /** The organization that the connection proved; null if the device proves its own identity. */
   orgId: string | null
 }
 

@@ -25,7 +25,7 @@ export const identityFields = {
 
 type Identified = Pick<Device, 'id' | 'orgId' | 'siteId' | 'mac' | 'serial' | 'model' | 'type' | 'name'>
 
-/** Clients require `type`; `name` is empty where none was given. */
+/** Clients require `type`; `name` is empty if none was given. */
 export function presentIdentity({ id, orgId, siteId, mac, serial, model, type, name }: Identified) {
   return {
     id,
@@ -61,7 +61,9 @@ export const UpdateDeviceBody = named(
       y: orNull(Type.Number({ description: 'pixels from the top of the map' })),
       height: orNull(Type.Number({ description: 'meters above the floor' })),
       orientation: orNull(Type.Integer({ minimum: 0, maximum: 359, description: 'degrees' })),
-      role: orNull(Type.String({ maxLength: 200, description: 'what `rules` of upgrades match as `match_role`' })),
+      role: orNull(
+        Type.String({ maxLength: 200, description: 'the value that `match_role` in `rules` of upgrades matches' }),
+      ),
       vars: orNull(Type.Record(Type.String(), Type.Unknown())),
     },
     { additionalProperties: true },

@@ -123,12 +123,12 @@ export interface MxedgeEventInput {
   readonly auditId?: string
   readonly text?: string
   readonly service?: string
-  /** The part of the appliance that it is about, such as its data ports. */
+  /** The affected part of the appliance, such as its data ports. */
   readonly component?: string
   readonly update?: PackageUpdate
 }
 
-/** What an event says of the update of a package. */
+/** The fields of an event about the update of a package. */
 export interface PackageUpdate {
   readonly package: string
   /** Null: it was not installed. */

@@ -15,9 +15,9 @@ import type { TopicEvents } from './topics.ts'
 export interface Audit {
   readonly message: string
   readonly siteId?: string | null
-  /** The name of the site, where it no longer exists. */
+  /** The name of the site, if it no longer exists. */
   readonly siteName?: string
-  /** The device, where the change concerns a single one. */
+  /** The device, if the change concerns a single one. */
   readonly deviceId?: string | undefined
   readonly before?: Record<string, unknown>
   readonly after?: Record<string, unknown>
@@ -61,11 +61,11 @@ export interface EventDevice {
   readonly name: string | null
   readonly siteId: string | null
   readonly siteName: string | null
-  /** The version that it runs, where whoever reports the event knows it. */
+  /** The version that it runs, if it is known. */
   readonly firmware?: string | null
 }
 
-/** One thing that happened to a device. `what` is the name without its family: `CONNECTED` gives `AP_CONNECTED`. */
+/** One event of a device. `what` is the name without its family: `CONNECTED` gives `AP_CONNECTED`. */
 export interface DeviceEventInput {
   readonly device: EventDevice
   readonly what: DeviceEventName
@@ -79,8 +79,8 @@ export interface DeviceEventInput {
 const updowns: ReadonlySet<DeviceEventName> = new Set(['CONNECTED', 'DISCONNECTED', 'RESTARTED'])
 
 /**
- * Appends device events in the caller's transaction. An event that says that a device is up or down also gets its
- * `device-updowns` twin. Any number of events takes two statements.
+ * Appends device events in the caller's transaction. An event about a device that is up or down also gets its
+ * `device-updowns` twin. It takes two statements for any number of events.
  */
 export async function appendDeviceEvents(
   tx: Tx,

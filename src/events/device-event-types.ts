@@ -2,14 +2,14 @@ import type { DeviceType } from './device-type.ts'
 import { topics } from './topics.ts'
 
 interface DeviceEventDeclaration {
-  /** How serious the event is, in the words of the topic `device-events`. */
+  /** The severity of the event, in the terms of the topic `device-events`. */
   readonly level: 'notice' | 'warn'
   readonly description: string
   /** The types of devices to which it happens; all of them if absent. */
   readonly types?: readonly DeviceType[]
 }
 
-/** What can happen to a device, by the name of the event without its family: `CONNECTED` gives `AP_CONNECTED`. */
+/** The events of a device, by their names without the family: `CONNECTED` gives `AP_CONNECTED`. */
 export const deviceEvents = {
   CONNECTED: { level: 'notice', description: 'The device has opened a session with the gateway' },
   DISCONNECTED: { level: 'warn', description: 'The session of the device has ended and no other one has replaced it' },
@@ -34,7 +34,7 @@ export const deviceEvents = {
   },
   UPGRADE_FAILED: {
     level: 'warn',
-    description: 'The upgrade or restore of the device has ended without the wanted version',
+    description: 'The upgrade or restore of the device has ended without the requested version',
   },
   PORT_UP: { level: 'notice', description: 'A port of the device has a link again, as its reports say' },
   PORT_DOWN: { level: 'notice', description: 'A port of the device has lost its link, as its reports say' },

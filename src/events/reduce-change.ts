@@ -7,12 +7,12 @@ export interface Change {
   readonly after?: Document
 }
 
-/** Fields that say whom or what a record is about, stored even if unchanged. */
+/** Fields that identify the object of a record, stored even if unchanged. */
 const IDENTITY: ReadonlySet<string> = new Set(['id', 'mac', 'serial', 'name', 'email'])
 
 /** The values that are stored whole take at most this much of a document, as JSON with their names. */
 const WHOLE_BYTES = 16 * 1024
-/** The part of a longer value that is stored, and the number of such values. */
+/** The length of the beginning of a longer value that is stored, and the number of such values. */
 const START_CHARACTERS = 100
 const MAX_SHORTENED = 50
 /** No meaningful field has a longer name. */

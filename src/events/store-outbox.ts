@@ -3,7 +3,7 @@ import { type Tx, anyOf } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import type { WebhookOutboxTable } from './tables.ts'
 
-/** Deletes events that nobody subscribes to. */
+/** Deletes events without subscribers. */
 export async function deleteEvents(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.deleteFrom('webhookOutbox').where('id', '=', anyOf(ids)).execute()
 }
@@ -12,7 +12,7 @@ export async function deleteEvents(tx: Tx, ids: readonly string[]): Promise<void
 export interface RoutingStep {
   readonly orgId: string
   readonly id: string
-  /** How far it was routed when it was read. */
+  /** The progress of its routing when it was read. */
   readonly routedBefore: string | null
   /** Webhooks up to this id have it now; null when all have it. */
   readonly routedTo: string | null
@@ -26,13 +26,13 @@ const stepColumns = columnsOf(
 
 /** Parts of the `with` clause of a statement that routes events. */
 export interface RoutingParts {
-  /** Declares `step`, all steps, and `locked_step`, those that nobody else has locked or changed. */
+  /** Declares `step`, all steps, and `locked_step`, those that no other transaction has locked or changed. */
   readonly locked: RawBuilder<unknown>
   /** Deletes the events of the locked steps, or notes how far they are routed. */
   readonly removed: RawBuilder<unknown>
 }
 
-/** @param condition Names columns of `locked_step`: only the steps for which it holds are removed. */
+/** @param condition Names columns of `locked_step`: only the steps that meet it are removed. */
 export function routingParts(steps: readonly RoutingStep[], condition: RawBuilder<unknown>): RoutingParts {
   return {
     locked: sql`step as materialized (
@@ -97,7 +97,7 @@ export async function requeueSetAsideEvents(tx: Tx): Promise<number> {
   return Number(result.numUpdatedRows)
 }
 
-/** @returns How many were deleted. */
+/** @returns The number of deleted events. */
 export async function deleteEventsSetAsideBefore(tx: Tx, before: Date): Promise<number> {
   const result = await tx.deleteFrom('webhookOutbox').where('setAsideAt', '<', before).executeTakeFirst()
   return Number(result.numDeletedRows)

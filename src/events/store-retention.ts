@@ -3,12 +3,12 @@ import type { AgingRows } from '../platform/retention.ts'
 
 const byOrg = { owner: 'org_id', isOld: (before: Date) => sql`created_at < ${before}` } as const
 
-/** Records of deleted organizations included: the operator keeps them for the same time. */
+/** Includes records of deleted organizations: the operator keeps them for the same time. */
 export const agingAuditLog: AgingRows = { ...byOrg, table: 'audit_log' }
 export const agingDeviceEvents: AgingRows = { ...byOrg, table: 'device_event' }
 export const agingSystemEvents: AgingRows = { ...byOrg, table: 'system_event' }
 export const agingMxedgeEvents: AgingRows = { ...byOrg, table: 'mxedge_event' }
-/** Open alarms are kept, however old they are. */
+/** Open alarms stay, whatever their age. */
 export const agingAlarms: AgingRows = {
   owner: 'org_id',
   table: 'alarm',

@@ -83,7 +83,7 @@ function shorten(text: string): string {
 export interface Condition {
   readonly orgId: string
   readonly type: ConditionType
-  /** What is in this state, such as the id of a webhook. */
+  /** The subject of the state, such as the id of a webhook. */
   readonly subject: string
   readonly siteId: string | null
   readonly text: string

@@ -33,12 +33,12 @@ const outboxColumns = columnsOf('webhookOutbox', {
   createdAt: 'timestamptz',
 })
 
-/** More events than this are first filtered, so that those which nobody hears are not encoded. */
+/** More events than this are filtered first, so that events without subscribers are not encoded. */
 const MAX_FILTERED_BY_INSERT = 8
 
 /**
- * Inserts the events that a webhook subscribes to, and wakes the router once `tx` has committed. The router asks again
- * which webhooks these are.
+ * Inserts the events that a webhook subscribes to, and wakes the router once `tx` has committed. The router looks up
+ * the subscribers again.
  */
 export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at: Date): Promise<void> {
   const isFew = events.length <= MAX_FILTERED_BY_INSERT
@@ -51,7 +51,7 @@ export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at
   }
 }
 
-/** The same as findHeard, for a row `new`. */
+/** The same condition as findHeard, for a row `new`. */
 const isHeard = sql`exists (select from event_subscription s
   where s.org_id = new.org_id and s.topic = new.topic
     and (new.site_id = any(s.site_ids) or array_position(s.site_ids, null) is not null))`

@@ -12,7 +12,7 @@ interface SystemEventDeclaration {
   readonly alarm?: AlarmType
 }
 
-/** What the service itself reports, by the type of the event. */
+/** The events of the service itself, by their type. */
 export const systemEvents = {
   CERTIFICATE_EXPIRING: {
     severity: 'critical',
@@ -78,7 +78,7 @@ export const systemEvents = {
     severity: 'warn',
     category: 'webhook',
     display: 'Webhook fails',
-    description: 'The receiver of a webhook has not taken a message for an hour',
+    description: 'The receiver of a webhook has not accepted a message for an hour',
     example: 'The receiver of webhook "Alerts" has not taken messages for an hour',
     alarm: 'webhook_failing',
   },
@@ -102,7 +102,8 @@ export const systemEvents = {
     severity: 'critical',
     category: 'webhook',
     display: 'Webhook messages dropped',
-    description: 'The receiver of a webhook has not taken messages for a week; they can be replayed for another one',
+    description:
+      'The receiver of a webhook has not accepted messages for a week; they can be replayed for another week',
     example:
       '12 messages of webhook "Alerts" have not been taken by its receiver for a week, and can be replayed for another one',
     alarm: 'webhook_messages_dropped',
@@ -111,7 +112,8 @@ export const systemEvents = {
     severity: 'critical',
     category: 'webhook',
     display: 'Webhook drops messages',
-    description: 'So many messages of a webhook, or of its organization, wait that new ones are dropped',
+    description:
+      'The limit of waiting messages of a webhook, or of its organization, is reached, so new ones are dropped',
     example: 'Messages of webhook "Alerts" are dropped, because too many wait',
     alarm: 'webhook_overflowing',
   },
@@ -141,14 +143,14 @@ export const systemEvents = {
     severity: 'critical',
     category: 'webhook',
     display: 'Event not sent to webhooks',
-    description: 'An event could not be sent to webhooks, and is kept for the operator',
+    description: 'An event could not be sent to webhooks, and is stored for the operator',
     example: 'An event of the topic audits could not be sent to webhooks; the operator can send it later',
   },
   RECORDS_DELETED: {
     severity: 'info',
     category: 'retention',
     display: 'Old records deleted',
-    description: 'Records that are older than the operator keeps them have been deleted; reported once a day',
+    description: "Records older than the operator's retention have been deleted; reported once a day",
     example: 'Audit records from before 2025-11-20 have been deleted',
   },
   DEVICE_SENDS_TOO_MUCH: {

@@ -49,7 +49,10 @@ export interface WebhookOutboxTable {
 export interface EventSubscriptionView {
   orgId: string
   topic: string
-  /** The sites that have such webhooks. Null stands for one of the organization, which receives the events of all sites. */
+  /**
+   * The sites with such webhooks. Null represents a webhook of the organization, which receives the events of all
+   * sites.
+   */
   siteIds: (string | null)[]
 }
 

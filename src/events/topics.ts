@@ -3,7 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 
 /** The definition of a topic. A new topic needs an entry in `topics`, and code that appends its events. */
 interface TopicDeclaration<E extends TSchema> {
-  /** One event, with names and members as the clients of the interface know them; `timestamp` is in epoch seconds. */
+  /** One event, with names and members as the interface's clients know them; `timestamp` is in epoch seconds. */
   readonly event: E
   /** An example event, as receivers get it. Tests send it. */
   readonly example: Static<E>
@@ -196,7 +196,7 @@ export const topics = {
       site_id: siteId,
     },
   }),
-  /** For automation: what happens to upgrades of devices. Ours. */
+  /** For automation: the events of upgrades of devices. Ours. */
   'upgrade-events': topic({
     ...usual,
     lingerMs: 1000,
@@ -260,10 +260,10 @@ export const topics = {
 
 export type Topic = keyof typeof topics
 
-/** One event of each topic. */
+/** The event of each topic. */
 export type TopicEvents = { readonly [T in Topic]: Static<(typeof topics)[T]['event']> }
 
-/** The topics whose events are sent to webhooks of that scope, and of no wider one. */
+/** Returns the topics whose events are sent to webhooks of that scope, and of no wider one. */
 export function topicsFor(subscribers: 'org' | 'site'): Topic[] {
   const keys = Object.keys(topics) as Topic[] // Object.keys loses the type.
   return keys.filter((key) => topics[key].subscribers === subscribers)

@@ -1,4 +1,4 @@
-/** What can happen to an upgrade, with its name in the topic `upgrade-events`. */
+/** The events of an upgrade, with their names in the topic `upgrade-events`. */
 export const upgradeEventTypes = {
   UPGRADE_CREATED: 'A person has started the upgrade',
   UPGRADE_SITE_STARTED: 'The upgrade has begun at a site',

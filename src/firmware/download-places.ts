@@ -16,7 +16,7 @@ const MAX_WAITING = 10_000
 export interface DownloadPlaces {
   /**
    * Occupies a place until the body that `begin` returns is closed; waits for one for a while if the server has none.
-   * @throws AppError rate_limited where the command has none left; unavailable where the server has none.
+   * @throws AppError rate_limited if the command has none left; unavailable if the server has none.
    */
   within(ticket: DownloadTicket, begin: () => Promise<Readable>): Promise<Readable>
 }

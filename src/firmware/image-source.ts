@@ -7,7 +7,7 @@ import type { ByteRange } from './range.ts'
 
 /** A part of an image that is being read, in order. */
 export interface ImageSource {
-  /** Returns the next bytes: so many, or fewer. @throws Error where the image ends too early. */
+  /** Returns the next `length` bytes, or fewer. @throws Error if the image ends too early. */
   read(length: number): Promise<Buffer>
   /** May be called again. */
   close(): Promise<void>
@@ -46,7 +46,7 @@ interface ObjectPart {
 /** How often a connection to the store may break without delivering any bytes. */
 const MAX_BROKEN = 3
 
-/** Reads on over a new connection where the store ends one: a device may read for many minutes. */
+/** Continues over a new connection if the store closes one: a device may read for many minutes. */
 function objectSource({ objects, imageId, range }: ObjectPart, first: Readable): ImageSource {
   let current = pieces(first)
   let position = range.start
@@ -79,7 +79,7 @@ function objectSource({ objects, imageId, range }: ObjectPart, first: Readable):
 }
 
 interface Pieces {
-  /** Returns so many bytes, fewer at the end, and null where there are none because the stream has ended or failed. */
+  /** Returns `length` bytes, fewer at the end, and null if there are none because the stream has ended or failed. */
   next(length: number): Promise<Buffer | null>
   close(): void
 }

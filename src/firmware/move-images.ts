@@ -14,7 +14,7 @@ export interface MovedImage {
 /**
  * Moves one image from the data folder to the object store. The object is complete before the file is removed, so a
  * crash leaves one of the two or both, and devices download from either.
- * @throws AppError conflict without an object store; unavailable where it fails.
+ * @throws AppError conflict without an object store; unavailable if it fails.
  */
 export async function moveNextImage({ db }: Pick<Context, 'db'>, { dir, objects }: ImagePlace): Promise<MovedImage> {
   if (objects === undefined)

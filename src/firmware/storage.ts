@@ -95,7 +95,7 @@ export async function receiveFile(
 
 /**
  * Moves a received file to its image's name. Afterwards a power loss leaves it complete there.
- * @throws AppError unavailable where the object store fails.
+ * @throws AppError unavailable if the object store fails.
  */
 export async function keepFile({ dir, objects }: ImagePlace, received: ReceivedFile, imageId: string): Promise<void> {
   if (objects === undefined) return moveWhole(received.path, join(dir, imageId))

@@ -30,7 +30,7 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
    */
   claim(limit: number, rebooting: readonly string[]): Promise<C[]>
   finish(finished: readonly FinishedCommand[]): Promise<void>
-  /** Records the steps that commands have reached; absent where they have none. */
+  /** Records the steps that commands have reached; absent if they have none. */
   advance?(advanced: readonly AdvancedCommand[]): Promise<void>
   /** Returns commands to the queue that were claimed and certainly not sent. */
   requeue(commands: readonly C[]): Promise<void>
@@ -41,7 +41,7 @@ export interface CommandRows<L extends Link, C extends RowOfCommand, S> {
   send(link: L, command: C): SendResult
   /** True for a command that others don't wait for, and that the device may carry out before or beside them. */
   isDiagnostic?(command: C): boolean
-  /** True for a command after which the device reboots; absent where devices answer when they are back. */
+  /** True for a command after which the device reboots; absent if devices answer when they are back. */
   isReboot?(command: C): boolean
   /** Returns the data that a driver needs to interpret the device's messages about the command. */
   sentOf(command: C, lastStep: UpgradeStep | null): S

@@ -20,7 +20,7 @@ export type DriverCommand =
   | { readonly kind: 'restore_backup'; readonly version?: string }
   /** Update the recovery system of the device. */
   | { readonly kind: 'snapshot' }
-  /** Blinks for a limited time: as long as the driver usually lets it, if `durationS` is absent. */
+  /** Blinks for a limited time; if `durationS` is absent, for the driver's usual duration. */
   | { readonly kind: 'locate'; readonly durationS?: number }
   /** Restores the configured LEDs. */
   | { readonly kind: 'unlocate' }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { watchReplacements } from './replacements.ts'
 
-/** Replaces a device at each instant. @returns Where it became suspicious. */
+/** Replaces a device at each instant. @returns The instants at which it counted as suspicious. */
 function suspicions(instantsS: readonly number[]): number[] {
   let nowMs = 0
   const replacements = watchReplacements(() => nowMs)

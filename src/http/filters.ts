@@ -28,7 +28,7 @@ export interface Filter {
   /** As in the published document. The parameter is not parsed, because of lists and wildcards. */
   readonly schema: TUnsafe<string>
   /**
-   * @returns Null where it filters nothing, as an empty text does.
+   * @returns Null if it filters nothing, as an empty text does.
    * @throws AppError invalid naming the field.
    */
   readonly parse: (field: string, text: string) => Condition | null

@@ -68,7 +68,7 @@ export function searchOperation<
 }: Heading<L, P, Q> & {
   readonly query: Q
   readonly item: I
-  /** False where the range selects nothing that changes while a client reads the pages. */
+  /** False if the range selects nothing that changes while a client reads the pages. */
   readonly keepsRange?: boolean
   /** Headers of the answer, which `run` sets. */
   readonly headers?: TProperties

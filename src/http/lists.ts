@@ -22,7 +22,7 @@ export const pageQuery = {
 /** Headers of every list's answer. */
 export const pageHeaders = {
   'X-Page-Total': Type.Integer({ description: 'rows on all pages' }),
-  'X-Page-Limit': Type.Integer({ description: 'rows of a page: as asked for, or fewer where so many might not fit' }),
+  'X-Page-Limit': Type.Integer({ description: 'rows of a page: the requested number, or fewer if they might not fit' }),
   'X-Page-Page': Type.Integer({ description: 'number of this page, counted from 1' }),
   Link: Type.Optional(Type.String({ description: 'path of the next page, with `rel="next"`' })),
 }

@@ -33,7 +33,7 @@ export interface Operation {
   }
   /** Schemas of the errors that are declared one by one, by status. */
   readonly errors: Readonly<Record<number, TSchema>>
-  /** The record that it updates; null where it updates none that has read-only fields. */
+  /** The record that it updates; null if it updates none that has read-only fields. */
   readonly updates: { readonly name: RecordName; readonly isReadHere: boolean } | null
   /**
    * Authorizes and runs it.

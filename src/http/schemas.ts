@@ -43,7 +43,7 @@ export const Timestamp = Type.Number()
 /** Bytes of a file: a part of a form, the body of a request, or of an answer. */
 export const Binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
 
-const Detail = Type.String({ description: 'what is wrong, for people' })
+const Detail = Type.String({ description: 'the reason, for people' })
 
 /** The answer to a refused request. */
 export const ErrorReply = named(
@@ -52,7 +52,7 @@ export const ErrorReply = named(
     {
       detail: Detail,
       reason: Type.Optional(Type.String({ description: 'the cause, where `detail` names a field' })),
-      id: Type.Optional(Type.String({ description: 'of what was not found' })),
+      id: Type.Optional(Type.String({ description: 'of the object that was not found' })),
     },
     { additionalProperties: true },
   ),
@@ -70,7 +70,9 @@ export const ListErrorReply = named(
   Type.Object(
     {
       detail: Detail,
-      error: Type.Optional(Type.Array(Type.String(), { description: 'what is refused, as the request names it' })),
+      error: Type.Optional(
+        Type.Array(Type.String(), { description: 'the refused objects, as the request names them' }),
+      ),
       reason: Type.Optional(
         Type.Array(Type.String(), {
           description: 'parallel to `error`; a single one where it is the request itself that is not understood',

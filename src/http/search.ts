@@ -157,7 +157,7 @@ export function presentSearch<T, R>(
   }
 }
 
-/** A value of the counted field and how often it occurs; null where the field is not set. Clients see texts only. */
+/** A value of the counted field and how often it occurs; null if the field is not set. Clients see texts only. */
 export interface ValueCount {
   readonly value: string | number | boolean | null
   readonly count: number

@@ -8,7 +8,7 @@ import { lockInstallerDevice } from './store.ts'
 
 /**
  * Queues the command that makes a device blink, or stop blinking, with its audit record.
- * @throws AppError not_found; invalid where the device is offline or can't blink.
+ * @throws AppError not_found; invalid if the device is offline or can't blink.
  */
 export async function locateDevice(
   ctx: Context,

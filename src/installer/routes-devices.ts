@@ -29,7 +29,7 @@ const single = '/devices/:device_mac'
 const locateOperations: Operation[] = [
   {
     id: 'startInstallerLocateDevice',
-    summary: 'Let a device blink so that it can be found',
+    summary: 'Make a device blink',
     kind: 'locate' as const,
   },
   { id: 'stopInstallerLocateDevice', summary: 'Stop the blinking of a device', kind: 'unlocate' as const },

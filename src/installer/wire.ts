@@ -120,10 +120,10 @@ export const ProvisionBody = named(
       orientation: Type.Optional(Type.Integer({ description: 'degrees' })),
       role: Type.Optional(Name),
       replacing_mac: Type.Optional(
-        textOf('macOrEmpty', { description: 'of the device whose place this one takes, with all that it had' }),
+        textOf('macOrEmpty', { description: 'of the device that this one replaces, with its whole configuration' }),
       ),
       for_site: Type.Optional(
-        Type.Boolean({ description: 'accepted without effect: `site_id` or `site_name` says where the device is' }),
+        Type.Boolean({ description: 'accepted without effect: `site_id` or `site_name` is the place of the device' }),
       ),
       deviceprofile_name: Type.Optional(Type.String({ description: 'there are none: only empty' })),
     },

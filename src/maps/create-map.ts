@@ -11,7 +11,7 @@ import { lockAdditions } from '../orgs/store.ts'
 import { type NewMap, insertMap } from './store.ts'
 import { changeMap } from './update-map.ts'
 
-/** @throws AppError invalid where the site or the organization has the maximum of maps. */
+/** @throws AppError invalid if the site or the organization has the maximum of maps. */
 export function createMap(ctx: Context, scope: SiteScope, body: MapDocument): Promise<SiteMap> {
   const content = { id: uuidv7(), doc: mergeMap({}, body), image: null, at: ctx.clock.now() }
   return inTx(ctx, async (tx) => {
@@ -26,7 +26,7 @@ export function createMap(ctx: Context, scope: SiteScope, body: MapDocument): Pr
 /**
  * Creates the map of that id, or updates it if it exists, so that a client may repeat the request when an answer got
  * lost. Source: spec, "Installer", 9.
- * @throws AppError not_found for a map of another site; invalid where the site or the organization has the maximum of maps.
+ * @throws AppError not_found for a map of another site; invalid if the site or the organization has the maximum of maps.
  */
 export function upsertMap(
   ctx: Context,
@@ -47,7 +47,7 @@ export function upsertMap(
   })
 }
 
-/** The caller checks limits. @returns Null where the organization has a map of that id already. */
+/** The caller checks limits. @returns Null if the organization has a map of that id already. */
 export async function addMap(tx: Tx, scope: SiteScope, content: NewMap): Promise<SiteMap | null> {
   const map = await insertMap(tx, scope, content)
   if (map === undefined) return null

@@ -29,7 +29,7 @@ async function createThumbnail(ctx: Context, files: ThumbnailFiles, picture: Bar
     return error instanceof Error ? error : new Error(String(error))
   })
   if (made instanceof Error) {
-    // This changes nothing if the picture has been replaced meanwhile.
+    // This changes nothing if the picture has been replaced since.
     if (await inTx(ctx, (tx) => updateThumbnail(tx, picture, null)))
       ctx.log.warn({ err: made, image: picture.image }, 'no thumbnail can be made of a picture')
     return

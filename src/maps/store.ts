@@ -52,7 +52,7 @@ export interface NewMap {
   readonly at: Date
 }
 
-/** @returns Undefined where any site of the organization has a map of that id already. */
+/** @returns Undefined if any site of the organization has a map of that id already. */
 export function insertMap(
   tx: Tx,
   { orgId, siteId }: SiteScope,

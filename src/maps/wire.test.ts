@@ -5,7 +5,7 @@ import { AppError } from '../platform/errors.ts'
 import { mergeMap } from './map.ts'
 import { MapBody } from './wire.ts'
 
-/** The field for which a body is refused; null where it is accepted. */
+/** The field for which a body is refused; null if it is accepted. */
 function refusedFor(body: unknown): string | null {
   try {
     check(MapBody, body)

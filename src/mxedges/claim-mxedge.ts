@@ -21,7 +21,7 @@ export function claimMxedge(ctx: Context, scope: OrgScope, code: string): Promis
 
 /**
  * Returns the hardware that was claimed by a single code.
- * @throws AppError invalid where no unclaimed hardware has it; the error does not reveal whether another organization's has.
+ * @throws AppError invalid if no unclaimed hardware has it; the error does not reveal whether another organization's has.
  */
 export function claimedMxedge({ added: [claimed], duplicated }: ClaimPlan<RegisteredMxedge>): RegisteredMxedge {
   if (claimed !== undefined) return claimed.device

@@ -116,7 +116,7 @@ export function agentOperations(agents: AgentGateway): Operation[] {
     ...versionOperations,
     operation({
       id: 'getOrgMxEdgeVmParams',
-      summary: 'Get what a virtual edge appliance is set up with',
+      summary: 'Get the set-up data of a virtual edge appliance',
       method: 'GET',
       tag,
       at: orgSites(`${single}/vm_params`, { needs: 'read' }),

@@ -20,7 +20,7 @@ export const mxedgeConstOperations: Operation[] = [
         Type.Object({
           model: Type.String(),
           display: Type.String(),
-          custom_ports: Type.Boolean({ description: 'whether its ports are what somebody gives it' }),
+          custom_ports: Type.Boolean({ description: 'true if its ports are configurable' }),
           ports: Type.Optional(
             Type.Record(
               Type.String(),

@@ -20,7 +20,7 @@ const tag = 'Orgs MxEdges'
 const restartOperations: Operation[] = (
   [
     { action: 'restart', summary: 'Restart the registration of an edge appliance' },
-    { action: 'unregister', summary: 'Unregister an edge appliance, so that it registers anew' },
+    { action: 'unregister', summary: 'Unregister an edge appliance, so that it registers again' },
   ] as const
 ).flatMap(({ action, summary }) =>
   operation({

@@ -37,7 +37,7 @@ export const UpdateMxedgeBody = named(
   Type.Object(
     {
       name: Type.Optional(Name),
-      model: Type.Optional(Type.String({ maxLength: 100, description: 'an empty text leaves the model as it is' })),
+      model: Type.Optional(Type.String({ maxLength: 100, description: 'an empty text does not change the model' })),
       ...settable,
     },
     { additionalProperties: true },
@@ -90,7 +90,7 @@ export interface Showing {
   readonly reveal: Reveal
   /** The addresses of its pictures, by number. */
   readonly imageUrls: ReadonlyMap<number, string>
-  /** The last one; undefined where it never had one. */
+  /** The last one; undefined if it never had one. */
   readonly session: MxedgeSession | undefined
 }
 

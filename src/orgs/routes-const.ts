@@ -22,7 +22,7 @@ export const worldConstOperations: Operation[] = [
         'Country',
         Type.Object({
           alpha2: Type.String(),
-          certified: Type.Boolean({ description: 'always false: nobody has certified radios for Signalbox' }),
+          certified: Type.Boolean({ description: 'always false: radios are not certified for Signalbox' }),
           name: Type.String(),
           numeric: Type.Integer(),
         }),

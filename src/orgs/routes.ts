@@ -27,7 +27,7 @@ import {
   presentSiteAt,
 } from './wire.ts'
 
-/** Anybody with an account may create an organization; the scope is that of the new one. */
+/** Anyone with an account may create an organization; the scope is that of the new one. */
 const newOrg = at({ audience: 'person', needs: null, path: '/orgs', params: {} }, (_ctx, caller) =>
   authorizeNewOrg(caller, uuidv7()),
 )

@@ -67,7 +67,7 @@ export async function findInstallerSetting(reader: Reader, scope: InOrg): Promis
   return installerSettingOf(await findPart(reader, scope, ['installer']))
 }
 
-/** A site of an organization, or the organization itself where the site is null. */
+/** A site of an organization, or the organization itself if the site is null. */
 export interface SettingPlace {
   readonly orgId: string
   readonly siteId: string | null

@@ -26,7 +26,10 @@ const ApiPolicy = named(
   Type.Object(
     {
       no_reveal: Type.Optional(
-        Type.Boolean({ default: false, description: 'hide secrets from everyone, not only from who may not write' }),
+        Type.Boolean({
+          default: false,
+          description: 'hide secrets from everyone, not only from callers who may not write',
+        }),
       ),
     },
     { additionalProperties: true },
@@ -35,7 +38,7 @@ const ApiPolicy = named(
 
 const UpdownMinutes = Type.Optional(
   Type.Union([Type.Integer({ minimum: 0, maximum: 240 }), Type.Null()], {
-    description: 'minutes that a device is away before anybody is told; 0: at once',
+    description: 'minutes that a device is away before this is reported; 0: immediately',
   }),
 )
 

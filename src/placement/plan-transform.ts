@@ -23,7 +23,7 @@ const PRECISION = 1e6
 /** Pixels: far beyond any picture, and numbers of that precision are still exact. */
 const FARTHEST = 1e9
 
-/** @throws AppError invalid where the position would lie beyond any map. */
+/** @throws AppError invalid if the position would lie beyond any map. */
 export function transformPoint({ x, y }: Point, { rotationDegrees, scale, x: moveX, y: moveY }: Transform): Point {
   const radians = (rotationDegrees * Math.PI) / 180
   const [sin, cos] = [Math.sin(radians), Math.cos(radians)]

@@ -58,7 +58,7 @@ export function mapImageOperations(files: ImageFiles): Operation[] {
     }),
     operation({
       id: 'replaceSiteMapImage',
-      summary: 'Replace the image of a floor plan and move what is on it',
+      summary: 'Replace the image of a floor plan and move its devices and drawings',
       method: 'POST',
       tag,
       at: site('/maps/:map_id/replace', { needs: 'write' }),

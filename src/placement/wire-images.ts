@@ -43,7 +43,7 @@ export const ReplaceForm = {
   },
 }
 
-/** Null where nothing is to move. @throws AppError invalid. */
+/** Null if nothing is to move. @throws AppError invalid. */
 export function parseTransform(fields: FormFields): Transform | null {
   const { transform }: Static<typeof ReplacePart> = check(ReplacePart, jsonPart(fields, 'json'))
   if (transform === undefined) return null

@@ -39,7 +39,7 @@ export const ImportForm = {
 export interface ParsedImport {
   readonly vendor: Vendor
   readonly wish: ImportWish
-  /** The site that the form names; null where the path names it. */
+  /** The site that the form names; null if the path names it. */
   readonly siteId: string | null
 }
 

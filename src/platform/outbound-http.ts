@@ -32,7 +32,7 @@ export interface OutboundRequest {
   /** From start to end, even if data arrives in between. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
-  /** True where the other side recognizes a request that it gets twice. Default: false. */
+  /** True if the other side recognizes a request that it gets twice. Default: false. */
   readonly mayArriveTwice?: boolean
   /**
    * The organization for which the request is made: each may resolve only a few names at a time. Without one there is
@@ -197,7 +197,7 @@ function guardedLookup(mayCall: AddressGuard, names: NameResolver): LookupFuncti
   return (hostname, _options, done) => resolve(hostname, done)
 }
 
-/** Empty where that fails or takes too long. */
+/** Empty if that fails or takes too long. */
 async function resolveInTime(names: NameResolver, host: string, owner: string): Promise<readonly ResolvedAddress[]> {
   const signal = AbortSignal.timeout(RESOLVE_WITHIN_MS)
   return Promise.race([names.resolve(host, { owner, signal }), rejectAtAbort(signal)]).catch(() => [])

@@ -13,7 +13,7 @@ export async function removeServerFile(dataDir: string): Promise<void> {
   await rm(fileOf(dataDir), { force: true })
 }
 
-/** Returns the address, or null where no server runs; a killed server leaves its address behind. */
+/** Returns the address, or null if no server runs; a killed server leaves its address behind. */
 export async function readServerFile(dataDir: string): Promise<string | null> {
   const text = await readFile(fileOf(dataDir), 'utf8').catch(() => null)
   if (text === null) return null

@@ -4,7 +4,7 @@ import { lastGraceMs } from './limit-grace.ts'
 /** Failures that an outage of the network can cause as well as a broken device. */
 const reasonsOfAbsence: ReadonlySet<string | null> = new Set(['no_reconnect', 'unstable'])
 /**
- * The network counts as the cause if at least this many witnesses lost their connections, or all of them where there
+ * The network counts as the cause if at least this many witnesses lost their connections, or all of them if there
  * are fewer.
  */
 const MIN_LOST = 3

@@ -83,7 +83,7 @@ export function isSuccess({ to }: { readonly to: string }): boolean {
   return to === 'upgraded' || to === 'staged'
 }
 
-/** True where the device has just been verified, and is to be commanded to take a recovery snapshot. */
+/** True if the device has just been verified, and is to be commanded to take a recovery snapshot. */
 export function beginsSnapshot({ target, to }: Pick<Step, 'target' | 'to'>): boolean {
   return to === 'snapshotting' && target.state !== 'snapshotting'
 }

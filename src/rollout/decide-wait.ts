@@ -8,7 +8,7 @@ interface Gates {
   /** Targets by phase. */
   readonly sizes: readonly number[]
   readonly gates: OrgPhasePlan['gates']
-  /** Somebody resumed the upgrade at the gate after this phase; 0 = none. */
+  /** The last phase at whose gate a person resumed the upgrade; 0 = none. */
   readonly gatePassed: number
   /** The phases that a person has approved. */
   readonly approved: readonly number[]

@@ -115,7 +115,7 @@ export interface NewSiteUpgrade {
   readonly counts: TargetCounts
   readonly total: number
   readonly notes: readonly UpgradeNote[]
-  /** Null where there is nothing to do. */
+  /** Null if there is nothing to do. */
   readonly dueMs: number | null
 }
 

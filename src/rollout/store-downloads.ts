@@ -5,7 +5,7 @@ import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
 import { firstCheck, listApproved } from './store-phases.ts'
 import type { OrgUpgradeTable } from './tables.ts'
 
-/** Null where the downloads have no phases that are shares of the whole upgrade. */
+/** Null if the downloads have no phases that are shares of the whole upgrade. */
 export function orgDownloadsOf({
   downloadPlan: plan,
   downloads,

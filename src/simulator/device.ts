@@ -175,7 +175,7 @@ export type Effect =
   | { readonly do: 'abort_download' }
   /** Send a report now and then at this interval; null stops the reports. */
   | { readonly do: 'report'; readonly everyMs: number | null }
-  /** Ask for `elapsed`; replaces an earlier wait. */
+  /** Requests `elapsed`; replaces an earlier wait. */
   | { readonly do: 'wait'; readonly ms: number }
   /** Ends the connection, unless it is a different one by then. */
   | { readonly do: 'drop'; readonly afterMs: number }

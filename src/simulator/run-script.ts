@@ -78,7 +78,7 @@ interface PingWords {
 /** A shell would interpret these characters; the client of switches has none, and passes them to the program. */
 const shellCharacters = /[;&|<>`$()'"\\*?]/
 
-/** @returns Null where the script is no ping, or more than that. */
+/** @returns Null if the script is not a ping, or more than that. */
 function pingOf(script: string, type: Profile['type']): PingWords | null {
   const lines = script.split('\n').filter((line) => line !== '' && !line.startsWith('#!'))
   const [line = ''] = lines

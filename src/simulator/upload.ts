@@ -8,7 +8,7 @@ export interface UploadOptions {
   readonly content: string
 }
 
-/** Posts a file as both clients do. @returns False where no server took the form; its answer doesn't matter to them. */
+/** Posts a file as both clients do. @returns False if no server accepted the form; the clients ignore its answer. */
 export async function uploadFile(uri: string, { dispatcher, serial, content }: UploadOptions): Promise<boolean> {
   const form = new FormData()
   form.set('name', serial)

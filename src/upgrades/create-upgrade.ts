@@ -22,7 +22,7 @@ const MAX_NAMED = 100
  * has one site upgrade, even if there is nothing to do. Devices that can't be upgraded, or that are in another upgrade,
  * are left out and noted. A request that names a plan gets exactly that plan.
  *
- * @throws AppError invalid for sites, devices, models, versions and times that can't be; outdated where the plan that is
+ * @throws AppError invalid for sites, devices, models, versions and times that can't be; outdated if the plan that is
  *   named no longer fits. Nothing is changed then.
  */
 export async function createUpgrade(

@@ -36,7 +36,7 @@ export function refuseP2p({ isEnabled }: RequestedP2p, plans: readonly DevicePla
   )
 }
 
-/** Returns a note where the batches are described and have no effect. */
+/** Returns a note if the batches are described and have no effect. */
 export function noteUnusedP2p({ isEnabled, clusterSize, parallelism }: RequestedP2p): UpgradeNote[] {
   if (isEnabled || (clusterSize === DEFAULT_CLUSTER_SIZE && parallelism === null)) return []
   return [{ reason: 'p2p_cluster_size and p2p_parallelism have no effect without enable_p2p' }]

@@ -82,7 +82,7 @@ function place<T>(phases: readonly (readonly T[])[]): Omit<PhasePlan<T>, 'gates'
   }
 }
 
-/** Null where no phase has a gate: a serial upgrade has as many phases as devices. */
+/** Null if no phase has a gate: a serial upgrade has as many phases as devices. */
 function gatesOf(phasing: Phasing, phases: number): readonly (PhaseGate | null)[] | null {
   const gates = Array.from({ length: phases }, (_, index) => phasing.gate(index + 1))
   return gates.some((gate) => gate !== null) ? gates : null

@@ -22,7 +22,7 @@ export interface PlanParts {
   readonly maxFailurePercentage: number | null
 }
 
-/** Null where the upgrade is of the sites that it names. */
+/** Null if the upgrade is of the sites that it names. */
 export function planLaterSites(request: UpgradeRequest, parts: Omit<PlanParts, 'times' | 'ranks'>): LaterSites | null {
   if (request.includeNew === null || request.siteIds !== 'all') return null
   const times = { timezone: 'UTC', windows: [] }

@@ -15,7 +15,7 @@ export const supersedeField = {
   supersede: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'true: take devices over from other upgrades that have not begun with them',
+      description: 'true: take over devices that other upgrades have not begun',
     }),
   ),
 }

@@ -6,18 +6,19 @@ export const limitsOfAll = {
     Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
-      description: 'Devices that are upgraded at once, at all sites together, from their first command to their end',
+      description:
+        'Devices that are upgraded at the same time, at all sites together, from their first command to their end',
     }),
   ),
   max_downloads: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
-      description: 'Devices that download at once, at all sites together',
+      description: 'Devices that download at the same time, at all sites together',
     }),
   ),
   max_downloads_per_site: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Devices of a site that download at once' }),
+    Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'Devices of a site that download at the same time' }),
   ),
   failure_budget: Type.Optional(
     Type.Integer({

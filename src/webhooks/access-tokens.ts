@@ -10,7 +10,7 @@ export type TokenResult =
   | {
       readonly kind: 'token'
       readonly token: string
-      /** False: it was there before, so the receiver may refuse it where it would take a new one. */
+      /** False: it existed before, so the receiver may refuse it although it would accept a new one. */
       readonly isNew: boolean
     }
   | { readonly kind: 'failed'; readonly error: string }

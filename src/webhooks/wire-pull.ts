@@ -25,7 +25,7 @@ export const PulledReply = named(
         }),
       ),
     ),
-    cursor: Type.String({ description: 'acknowledges these messages, and asks for later ones' }),
+    cursor: Type.String({ description: 'acknowledges these messages, and requests later ones' }),
   }),
 )
 

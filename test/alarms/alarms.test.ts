@@ -70,7 +70,7 @@ async function watch(): Promise<void> {
 describe('a device that is offline', () => {
   it('has an alarm until it is back, which counts its outages', async () => {
     await watch()
-    // Nobody has seen them yet, so none of them is missed.
+    // The devices have never connected, so they are not missed.
     expect(await search('')).toEqual([])
     await drop(0)
     await watch()

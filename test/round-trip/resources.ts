@@ -8,7 +8,7 @@ export interface Resource extends Required<
 > {
   /** The number of the properties that it is used for, so that several objects share a long schema. */
   readonly share: { readonly index: number; readonly of: number }
-  /** Updates it, or creates another one where clients can't update it. */
+  /** Updates it, or creates another one if clients can't update it. */
   write(body: object): Promise<Answer>
   read(): Promise<AnyJson>
   /**

@@ -39,7 +39,7 @@ export interface Peer {
   stop(): Promise<void>
 }
 
-/** @param echo Whether the gateway confirms the subprotocol that clients offer. */
+/** @param echo True if the gateway confirms the subprotocol that clients offer. */
 export async function startPeer(ca: DeviceCa, echo = true): Promise<Peer> {
   const tls = await issueGatewayTls(ca, ['127.0.0.1'])
   const server = createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: true })

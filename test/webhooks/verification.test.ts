@@ -20,7 +20,7 @@ interface Language {
   readonly run: readonly string[]
   /** A command that works where the language is installed. */
   readonly has: readonly string[]
-  /** A command that works where the language also has Ed25519; null where it always has. */
+  /** A command that works where the language also has Ed25519; null if it always has. */
   readonly hasKeys?: readonly string[]
 }
 
@@ -52,7 +52,7 @@ const languages: readonly Language[] = [
 
 interface Message {
   readonly secret: string
-  /** Empty where the secret is the key. */
+  /** Empty if the secret is the key. */
   readonly publicKey: string
   readonly id: string
   readonly timestamp: string

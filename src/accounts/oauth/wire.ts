@@ -43,7 +43,7 @@ export const LinkedReply = named('OauthLinkResult', Type.Object({ action: Type.S
 export const OauthErrorReply = named(
   'OauthError',
   Type.Object({
-    detail: Type.String({ description: 'what is wrong, for people' }),
+    detail: Type.String({ description: 'the reason, for people' }),
     reason: Type.Optional(Type.String({ description: 'the cause, where `detail` names a field' })),
     error: Type.Optional(Type.String({ description: 'as RFC 6749, 5.2 names it, where the provider refused' })),
     error_description: Type.Optional(Type.String()),

@@ -74,7 +74,7 @@ async function prepareMail(ctx: Context, email: string): Promise<Mail | null> {
   })
 }
 
-/** Recovery mails have a quota of their own: a person who keeps registering the address must not lock its owner out. */
+/** Recovery mails have their own quota: a person who keeps registering the address must not lock its owner out. */
 function recoveryOf(email: string): string {
   return `recovery of ${email}`
 }

@@ -25,7 +25,7 @@ export function registrationOperations(parts: AccountParts, { throttle }: LoginG
   return [
     operation({
       id: 'getAdminRegistrationInfo',
-      summary: 'Get what a registration needs',
+      summary: 'Get the requirements of a registration',
       method: 'GET',
       tag,
       at: nobody('/register/recaptcha'),

@@ -42,7 +42,9 @@ export function presentInfo(
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const Line = Type.Optional(Type.String({ maxLength: 200 }))
-const Captcha = Type.Optional(Type.String({ maxLength: 12_288, description: 'needed where the information says so' }))
+const Captcha = Type.Optional(
+  Type.String({ maxLength: 12_288, description: 'required if the registration information says so' }),
+)
 const CaptchaName = Type.Optional(Type.Enum(Flavor.enum, { default: 'vendor_a' }))
 
 /** The response to a CAPTCHA in a body, by both of its names. */

@@ -4,7 +4,7 @@ import { named } from '../../http/schemas.ts'
 const Password = Type.Optional(Type.String({ maxLength: 1024, format: 'password' }))
 const Code = Type.String({ maxLength: 64 })
 
-/** `qrcode` asks for a PNG; without it the reply is the secret as text. */
+/** `qrcode` requests a PNG; without it the reply is the secret as text. */
 export const TokenQuery = Type.Object({ by: Type.Optional(Type.Enum(['qrcode'])) })
 
 export const TokenReply = named('TwoFactorSecret', Type.Object({ two_factor_secret: Type.String() }))

@@ -46,7 +46,7 @@ export function selfHistoryOperations({ requestLimits }: AccountParts): Operatio
     }),
     operation({
       id: 'listSelfAuditLogs',
-      summary: 'List what the caller has done',
+      summary: 'List the actions of the caller',
       method: 'GET',
       tag: 'Self Audit Logs',
       at: person('/self/logs'),

@@ -51,7 +51,7 @@ export const UsageReply = named(
   Type.Object({
     requests: Type.Integer(),
     request_limit: Type.Integer(),
-    seconds: Type.Number({ description: 'until the count begins anew' }),
+    seconds: Type.Number({ description: 'until the count restarts' }),
   }),
 )
 

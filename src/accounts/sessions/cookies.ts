@@ -32,7 +32,7 @@ export function setSessionCookies(ctx: Context, reply: CookieReply, opened: Open
   reply.setCookie('csrftoken', opened.csrfToken, shared)
 }
 
-/** Lets the browser sign in to the account later while others guess at its password. */
+/** With this cookie the browser can sign in to the account while others guess its password. */
 export function setDeviceCookie(ctx: Context, reply: CookieReply, email: string): void {
   const { value, expires } = newKnownDevice(ctx, email)
   reply.setCookie(deviceCookieOf(ctx), value, { ...cookieOptions(ctx), expires, httpOnly: true })

@@ -158,7 +158,7 @@ function selectSession(reader: Reader, { adminId }: AdminScope, idHash: Buffer) 
   return reader.selectFrom('session').where('adminId', '=', adminId).where('idHash', '=', idHash)
 }
 
-/** @unscoped Whoever failed to sign in has not proved to own the account. */
+/** @unscoped A person who failed to sign in has not proved to own the account. */
 export async function insertLoginFailure(
   tx: Tx,
   failure: {

@@ -85,7 +85,7 @@ export const MetadataReply = named(
     entity_id: Type.String(),
     logout_url: Type.String(),
     metadata: Type.String({ description: 'XML' }),
-    warnings: Type.Optional(Type.Array(Type.String(), { description: 'what keeps people from signing in' })),
+    warnings: Type.Optional(Type.Array(Type.String(), { description: "reasons why people can't sign in" })),
   }),
 )
 
@@ -113,7 +113,7 @@ export const DeleteAdminsReply = named(
   'SsoAdminsDeleteResult',
   Type.Object({
     deleted: Type.Array(Type.String()),
-    errors: Type.Array(Type.String(), { description: 'addresses of whom there is no account' }),
+    errors: Type.Array(Type.String(), { description: 'addresses without an account' }),
   }),
 )
 

@@ -43,7 +43,7 @@ export function orgTokenOperations(guard: LoginGuard): Operation[] {
       reply: OrgTokenReply,
       run: async (ctx, { scope, caller, body }) => {
         const request = parseOrgToken(scope.orgId, body)
-        // Published clients create them with an API token alone; see decision 15.
+        // Published clients create them with only an API token; see decision 15.
         if (caller.principal.via === 'session')
           await proveRecently(ctx, guard, { caller: requirePerson(caller), password: body.password })
         const { token, key } = await createOrgToken(ctx, scope, { caller, request })

@@ -89,7 +89,7 @@ export function parseOwnToken({ name = UNNAMED, password }: Static<typeof Create
   return { name, password }
 }
 
-/** Returns undefined where the name stays. */
+/** Returns undefined if the name does not change. */
 export function parseOwnTokenName(body: Static<typeof OwnTokenBody>): string | undefined {
   return isUnset(body, 'name') ? UNNAMED : body.name
 }

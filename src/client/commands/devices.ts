@@ -20,8 +20,8 @@ const columns: readonly Column[] = [
 /** The commands to one device. */
 const orders = [
   { name: 'restart', path: 'restart', description: 'restart a device', done: 'restarts' },
-  { name: 'locate', path: 'locate', description: 'let a device blink', done: 'blinks' },
-  { name: 'unlocate', path: 'unlocate', description: 'end the blinking of a device', done: 'no longer blinks' },
+  { name: 'locate', path: 'locate', description: 'make a device blink', done: 'blinks' },
+  { name: 'unlocate', path: 'unlocate', description: 'stop the blinking of a device', done: 'no longer blinks' },
 ] as const
 
 export const addDeviceCommands: AddCommands = (program, open) => {

@@ -41,7 +41,7 @@ interface PlanOptions {
 /** The actions on an existing upgrade. */
 const actions = [
   { name: 'pause', description: 'begin no further devices until it is resumed', done: 'paused' },
-  { name: 'resume', description: 'go on with an upgrade that pauses', done: 'resumed' },
+  { name: 'resume', description: 'resume a paused upgrade', done: 'resumed' },
   { name: 'retry', description: 'upgrade the devices again that have failed', done: 'retries the failed devices' },
   { name: 'cancel', description: 'begin no further devices, for good', done: 'cancelled' },
 ] as const

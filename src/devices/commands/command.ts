@@ -19,7 +19,7 @@ export interface UpgradeParams {
 
 /** In wire shape, as the row stores it. */
 export interface LocateParams {
-  /** Absent: as long as the driver usually lets a device blink. */
+  /** Absent: the driver's usual duration. */
   readonly duration_s?: number
 }
 

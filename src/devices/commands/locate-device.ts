@@ -17,7 +17,7 @@ export interface LocateRequest {
 
 /**
  * Queues the command that makes a device of the site blink, or stop blinking, with its audit record.
- * @throws AppError not_found; invalid where the device is offline, can't blink, or `mac` is not its own.
+ * @throws AppError not_found; invalid if the device is offline, can't blink, or `mac` is not its own.
  */
 export async function locateDevice(ctx: Context, scope: SiteScope, request: LocateRequest): Promise<void> {
   await inTx(ctx, async (tx) => {
@@ -32,7 +32,7 @@ export async function locateDevice(ctx: Context, scope: SiteScope, request: Loca
 
 /**
  * Queues the command for a device that `tx` has locked.
- * @throws AppError invalid where the device is offline or can't blink.
+ * @throws AppError invalid if the device is offline or can't blink.
  */
 export async function queueLocate(
   tx: Tx,

@@ -33,9 +33,9 @@ export interface Maintenance {
 }
 
 /**
- * Queues the command for every one of the devices, with one audit record.
- * @throws AppError not_found; TextError where a device is offline, can't do it, is being upgraded, or is
- * restoring its backup version. Then no device does.
+ * Queues the command for all of the devices, with one audit record.
+ * @throws AppError not_found; TextError if a device is offline, can't do it, is being upgraded, or is restoring its
+ *   backup version. Then no command is queued.
  */
 export async function maintainDevices(ctx: Context, scope: SiteScope, { kind, deviceIds }: Maintenance): Promise<void> {
   const ids = [...new Set(deviceIds.map((id) => id.toLowerCase()))]

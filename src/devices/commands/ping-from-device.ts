@@ -7,9 +7,9 @@ import type { PingParams } from './command.ts'
 import { queueCommand } from './queue-commands.ts'
 
 /**
- * Queues the command that lets a device send pings, with its audit record. The output is stored with the command.
+ * Queues the command that makes a device send pings, with its audit record. The output is stored with the command.
  * @returns The id of the command.
- * @throws AppError not_found; invalid where the device is offline or can't do it.
+ * @throws AppError not_found; invalid if the device is offline or can't do it.
  */
 export async function pingFromDevice(
   ctx: Context,

@@ -53,7 +53,7 @@ export interface CommandAudit {
 /**
  * Queues a person's command for a device that `tx` has locked, with its audit record.
  * @returns The id of the command.
- * @throws AppError invalid where the device is offline or can't do it.
+ * @throws AppError invalid if the device is offline or can't do it.
  */
 export async function queueCommand(
   tx: Tx,

@@ -10,7 +10,7 @@ import { shareUpgradesInFlight } from './store-upgrades.ts'
 
 /**
  * Queues a restart, of the whole device or of one part, with its event and its audit record.
- * @throws AppError not_found; invalid where the device is offline, can't restart that part alone, or is being upgraded.
+ * @throws AppError not_found; invalid if the device is offline, can't restart that part alone, or is being upgraded.
  */
 export async function restartDevice(
   ctx: Context,
@@ -37,7 +37,7 @@ export interface RestartReport {
 /**
  * Queues restarts of the connected devices among those given, with an event for each and one audit record.
  * @throws AppError invalid, with every refused device and the reason, where a device is not in the site, can't restart
- *   that part alone, or is being upgraded, and where all devices are offline. Then no device restarts.
+ *   that part alone, or is being upgraded, and if all devices are offline. Then no device restarts.
  */
 export async function restartDevices(
   ctx: Context,

@@ -37,7 +37,7 @@ export const deviceMaintenanceOperations: Operation[] = [
   }),
   operation({
     id: 'createSiteDeviceSnapshot',
-    summary: 'Let a device take a recovery snapshot',
+    summary: 'Make a device take a recovery snapshot',
     method: 'POST',
     tag,
     at: site(`${one}/snapshot`, { needs: 'operate' }),

@@ -44,7 +44,7 @@ export const deviceCommandOperations: Operation[] = [
   }),
   operation({
     id: 'startSiteLocateDevice',
-    summary: 'Let a device of a site blink so that it can be found',
+    summary: 'Make a device of a site blink',
     method: 'POST',
     tag,
     at: site(`${one}/locate`, { needs: 'operate' }),
@@ -67,7 +67,7 @@ export const deviceCommandOperations: Operation[] = [
   }),
   operation({
     id: 'pingFromDevice',
-    summary: 'Let a device send pings',
+    summary: 'Make a device send pings',
     method: 'POST',
     tag,
     at: site(`${one}/ping`, { needs: 'operate' }),

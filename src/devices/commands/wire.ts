@@ -125,7 +125,7 @@ export const CommandReply = named('DeviceCommand', Type.Object(commandFields))
 
 export const CommandDetailReply = named(
   'DeviceCommandDetail',
-  Type.Object({ ...commandFields, output: Type.Optional(Type.String({ description: 'what the device answered' })) }),
+  Type.Object({ ...commandFields, output: Type.Optional(Type.String({ description: 'the answer of the device' })) }),
 )
 
 export function presentCommand(command: ListedCommand): Static<typeof CommandReply> {

@@ -3,7 +3,7 @@ import { second } from '../../http/time-filters.ts'
 
 const common = {
   mac: mac(),
-  model: text({ about: 'of the device as it is now' }),
+  model: text({ about: 'of the device at present' }),
   text: part({ list: false }),
   timestamp: second({ about: 'events of this second' }),
   type: text(),

@@ -85,7 +85,7 @@ export interface Pic {
 export interface VcLink {
   readonly port_id: string
   readonly neighbor_module_idx: number
-  /** Absent where several cables connect the two members, because a device names only its own ends. */
+  /** Absent if several cables connect the two members, because a device names only its own ends. */
   readonly neighbor_port_id?: string
 }
 

@@ -33,7 +33,7 @@ export async function getDeviceImageBytes(
   return row?.bytes ?? 0
 }
 
-/** Replaces the picture of that number. @returns The file name of the replaced picture; null where there was none. */
+/** Replaces the picture of that number. @returns The file name of the replaced picture; null if there was none. */
 export async function upsertDeviceImageRow(tx: Tx, scope: InOrg, image: NewDeviceImage): Promise<string | null> {
   const { deviceId, number, at, ...picture } = image
   const replaced = await deleteDeviceImageRow(tx, scope, { deviceId, number })

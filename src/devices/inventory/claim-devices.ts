@@ -64,7 +64,7 @@ async function addDevices(
   await takeOverSessions(tx, scope, { deviceIds, at })
 }
 
-/** Returns the single item; undefined where there are none or several. */
+/** Returns the single item; undefined if there are none or several. */
 export function onlyOf<T>(items: readonly T[]): T | undefined {
   return items.length === 1 ? items[0] : undefined
 }

@@ -56,7 +56,7 @@ export interface PlaceTaking {
  * Gives a device the configuration of another one, with its pictures and its place. The sweep of pictures removes the
  * files that are replaced.
  * @returns The replacement after the change.
- * @throws AppError invalid naming the field; conflict where the replaced device is moved at the same time.
+ * @throws AppError invalid naming the field; conflict if the replaced device is moved at the same time.
  */
 export async function takePlace(tx: Tx, scope: InOrg, taking: PlaceTaking): Promise<Device> {
   const { replaced, replacement, discard, at } = taking

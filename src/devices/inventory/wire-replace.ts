@@ -16,7 +16,7 @@ export const ReplaceBody = named(
     discard: Type.Optional(
       Type.Array(Type.String({ maxLength: 200 }), {
         maxItems: 200,
-        description: 'fields of the replaced device that the other one does not take',
+        description: 'fields of the replaced device that the other one does not get',
       }),
     ),
     tunterm_port_config: Type.Optional(Type.Unknown({ description: 'of edge appliances: not supported' })),

@@ -40,7 +40,7 @@ export const InventoryItemReply = named(
   Type.Object({
     ...identityFields,
     magic: Type.Optional(Type.String({ description: 'claim code, in upper case without dashes' })),
-    deviceprofile_id: Type.Optional(Type.String({ description: 'as somebody set it' })),
+    deviceprofile_id: Type.Optional(Type.String({ description: 'as set by a person' })),
     vc_mac: Type.Optional(Type.String()),
     connected: Type.Boolean(),
     adopted: Type.Boolean({ description: 'false: devices are claimed by their codes' }),

@@ -10,7 +10,7 @@ const families: readonly (readonly [RegExp, DeviceType])[] = [
   ],
 ]
 
-/** Returns the type that a model's name implies; null where it implies none, and a manifest must name the type. */
+/** Returns the type that a model's name implies; null if it implies none, and a manifest must name the type. */
 export function typeOfModel(model: string): DeviceType | null {
   const name = model.toLowerCase()
   return families.find(([pattern]) => pattern.test(name))?.[1] ?? null

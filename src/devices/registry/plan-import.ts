@@ -37,7 +37,7 @@ export type PlacedItem<T extends string = DeviceType> = ManifestItem<T> & { read
 
 /**
  * Checks the rows of a manifest, and returns the valid ones in its order and the reasons why the others are not.
- * @param typeOf Returns the type that a model's name implies; null where it implies none.
+ * @param typeOf Returns the type that a model's name implies; null if it implies none.
  */
 export function checkManifest<T extends string>(
   rows: readonly ManifestRow<T>[],

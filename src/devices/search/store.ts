@@ -47,7 +47,7 @@ export interface DeviceHit {
   readonly ip: unknown
   readonly numMembers: number | null
   readonly managed: boolean | null
-  /** The values of `summaryFields`, in their order; null where the device has reported none. */
+  /** The values of `summaryFields`, in their order; null if the device has reported none. */
   readonly summary: readonly (string | number | null)[]
 }
 

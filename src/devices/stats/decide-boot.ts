@@ -29,7 +29,7 @@ const MAX_SKEW_MS = 60_000
 /** A boot that is certain; `at` is its latest possible time. */
 export interface ProvenBoot {
   readonly at: Date
-  /** Null where the device gives none. */
+  /** Null if the device gives none. */
   readonly cause: string | null
 }
 

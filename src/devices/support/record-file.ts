@@ -13,7 +13,7 @@ import type { SupportCommand, SupportSource } from './source.ts'
 import { type FilesOf, deleteSupportFileRow, insertSupportFile } from './store.ts'
 import type { SupportFiles } from './support-files.ts'
 
-/** The command of an upload, and where it is. */
+/** The command of an upload, and its place. */
 export interface AwaitedCommand extends SupportCommand {
   readonly source: SupportSource
 }

@@ -12,9 +12,9 @@ export interface SupportOptions {
 }
 
 /**
- * Queues the command that lets a device collect support files and upload them, with its audit record.
+ * Queues the command that makes a device collect support files and upload them, with its audit record.
  * @returns The id of the command, which is that of the file.
- * @throws AppError not_found; invalid where the device is offline, or can't do it.
+ * @throws AppError not_found; invalid if the device is offline, or can't do it.
  */
 export async function requestSupport(
   ctx: Context,

@@ -25,7 +25,7 @@ export function supportOperations(files: SupportFiles, options: SupportOptions):
   return [
     operation({
       id: 'uploadSiteDeviceSupportFile',
-      summary: 'Let a device collect and upload support files',
+      summary: 'Make a device collect and upload support files',
       method: 'POST',
       tag,
       at: site(all, { needs: 'operate' }),

@@ -85,7 +85,7 @@ export interface NewSupportFile {
   readonly at: Date
 }
 
-/** Records the file of a locked command. @returns False where the command has a file already. */
+/** Records the file of a locked command. @returns False if the command has a file already. */
 export async function insertSupportFile(
   tx: Tx,
   scope: InOrg,

@@ -102,7 +102,7 @@ function sumOf(name: string, sum: number | undefined, more: number | undefined):
   return { [name]: Math.min((sum ?? 0) + (more ?? 0), Number.MAX_SAFE_INTEGER) }
 }
 
-/** Returns the mean with one decimal; null where no report had the value. */
+/** Returns the mean with one decimal; null if no report had the value. */
 export function meanOf({ sums }: Bucket, mean: Mean): number | null {
   const [sum, count] = sums[mean] ?? [0, 0]
   return count === 0 ? null : Math.round((sum / count) * 10) / 10

@@ -39,7 +39,7 @@ export function decideRates(known: TimedTelemetry | null, told: TimedTelemetry):
 
 /**
  * Returns the seconds between two reports by the clock of the device, which no delay on the way changes, or by the time
- * of their arrival; null where they can't be compared.
+ * of their arrival; null if they can't be compared.
  */
 export function intervalOf(known: TimedTelemetry, told: TimedTelemetry): number | null {
   const [then, now] = [known.telemetry.unit.uptime_s, told.telemetry.unit.uptime_s]
@@ -69,7 +69,7 @@ function ratesOf(now: Counters, then: (Counters & Rates) | undefined, intervalS:
   }
 }
 
-/** Null where a counter is unknown or went back. */
+/** Null if a counter is unknown or went back. */
 export function increaseOf(then: number | undefined, now: number | undefined): number | null {
   return then === undefined || now === undefined || now < then ? null : now - then
 }

@@ -7,9 +7,9 @@ import { type ConfigTotals, MAX_SYSTEM_NAMES, type MajorVersion, type PortTotals
 
 /** Source: contract, `getSiteSwitchesMetrics`. */
 export const SwitchMetricsQuery = Type.Object({
-  type: Type.Optional(Type.Enum(['active_ports_summary'], { description: 'this metric alone; default: all' })),
+  type: Type.Optional(Type.Enum(['active_ports_summary'], { description: 'only this metric; default: all' })),
   scope: Type.Optional(
-    Type.Enum(['site', 'switch'], { default: 'site', description: '`switch`: of `switch_mac` alone' }),
+    Type.Enum(['site', 'switch'], { default: 'site', description: '`switch`: of `switch_mac` only' }),
   ),
   switch_mac: Type.Optional(textOf('mac', { description: 'in any spelling; requires the scope `switch`' })),
 })

@@ -21,7 +21,7 @@ export interface ReportedDevice {
   readonly siteId: string | null
   readonly mac: string
   readonly report: Report
-  /** False where the rates are of the past: the device is disconnected, or has started since. */
+  /** False if the rates are of the past: the device is disconnected, or has started since. */
   readonly isLive: boolean
 }
 

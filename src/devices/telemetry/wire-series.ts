@@ -45,7 +45,7 @@ export const SeriesQuery = Type.Object({
   ),
 })
 
-/** A list of values per field, each for a bucket; null where the device reported none. */
+/** A list of values per field, each for a bucket; null if the device reported none. */
 export const SeriesReply = named(
   'DeviceSeries',
   Type.Object({

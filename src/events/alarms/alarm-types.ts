@@ -2,15 +2,15 @@ interface AlarmDeclaration {
   readonly group: 'infrastructure' | 'upgrade' | 'webhook' | 'storage' | 'security'
   readonly severity: 'info' | 'warn' | 'critical'
   readonly display: string
-  /** True: it ends by itself, when its cause does. False: it ends when somebody acknowledges it. */
+  /** True: it ends when its cause does. False: it ends when a person acknowledges it. */
   readonly lasts: boolean
   /** The text of an example. */
   readonly example: string
-  /** The fields that say what it is about, beyond those that every alarm has. */
+  /** The fields that describe its subject, besides those of every alarm. */
   readonly fields: readonly (keyof AlarmDetails)[]
 }
 
-/** What an alarm is about, in the fields of the wire. */
+/** The subject of an alarm, in the fields of the wire. */
 export type AlarmDetails = {
   /** MAC addresses of access points. */
   readonly aps?: readonly string[]

@@ -15,7 +15,7 @@ export interface NewAlarm {
   readonly orgId: string
   readonly siteId: string | null
   readonly type: AlarmType
-  /** What it is about: an alarm of the same type and subject that still counts is counted up instead. */
+  /** The subject: if an alarm of the same type and subject still counts, it is counted up instead. */
   readonly subject: string
   readonly text: string
   readonly details: AlarmDetails
@@ -76,7 +76,7 @@ export async function endAlarms(tx: Tx, ended: readonly AlarmKey[], at: Date): P
   await insertAlarmEvents(tx, rows, at)
 }
 
-/** Alarms whose cause comes back later than this begin anew. */
+/** An alarm whose cause comes back later than this is a new one. */
 export async function closeCounts(tx: Tx, before: Date): Promise<void> {
   await tx
     .updateTable('alarm')
@@ -118,7 +118,7 @@ function eventOf(alarm: AlarmRow): TopicEvents['alarms'] {
   }
 }
 
-/** Which alarms of a scope are meant: some by their ids, or all of them. */
+/** The alarms of a scope to change: some by their ids, or all of them. */
 export type ChosenAlarms = readonly string[] | 'all'
 
 /** Returns the first of the ids that the scope has no alarm for. */
@@ -135,8 +135,8 @@ export interface Acknowledgment {
 }
 
 /**
- * Acknowledges alarms that nobody has acknowledged. One that does not end by itself ends with it.
- * @returns How many they are.
+ * Acknowledges alarms that are not acknowledged yet. It ends those that don't end with their cause.
+ * @returns The number of acknowledged alarms.
  */
 export async function ackAlarms(tx: Tx, scope: SitesScope, { chosen, note, at }: Acknowledgment): Promise<number> {
   const { adminId, name } = scope.actor
@@ -150,7 +150,7 @@ export async function ackAlarms(tx: Tx, scope: SitesScope, { chosen, note, at }:
   return rows.length
 }
 
-/** Takes acknowledgments back. @returns How many they were. */
+/** Withdraws acknowledgments. @returns The number of changed alarms. */
 export async function unackAlarms(tx: Tx, scope: SitesScope, chosen: ChosenAlarms): Promise<number> {
   const { rows } = await sql<AlarmId>`
     update alarm set acked_at = null, acked_by = null, acked_by_name = null, note = null,

@@ -7,7 +7,7 @@ export interface WantedPackage {
   /** `latest`, `default`, or a version. */
   readonly wanted: string
   readonly channel: Channel
-  /** The codename of the appliance's distribution; null where it reports none, so only packages for any fit. */
+  /** The codename of the appliance's distribution; null if it reports none, so only packages for any fit. */
   readonly distro: string | null
 }
 

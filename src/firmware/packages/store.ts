@@ -29,7 +29,7 @@ export function listPackages(reader: Reader, scope: InOrg): Promise<CatalogPacka
 /**
  * Inserts a package of a locked image. One that exists takes the new channel and becomes the default or no longer is;
  * the former default stops being it.
- * @returns False where another image has that version.
+ * @returns False if another image has that version.
  */
 export async function insertPackage(
   tx: Tx,

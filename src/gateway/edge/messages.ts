@@ -30,7 +30,7 @@ export const Report = Type.Object({
   memory: Space,
   disk: Space,
   addresses: Type.Array(Text, { maxItems: 32 }),
-  /** The codename of the distribution; absent where it has not changed since hello. */
+  /** The codename of the distribution; absent if it has not changed since hello. */
   distro: Type.Optional(Nullable(Text)),
   /** Absent: the agent is of an earlier version. */
   machine: Type.Optional(MachineStats),

@@ -8,7 +8,7 @@ import { type Task, rejected, waits } from './task.ts'
 /** The models whose clusters upgrade both nodes on one request, in band. Source: Juniper's guide for clusters. */
 const upgradesInBand = /^SRX3(?:00|20|40|45|80)$/
 
-/** Returns why the firmware of a cluster of the model can't be upgraded; null where it can. See decision 51. */
+/** Returns why the firmware of a cluster of the model can't be upgraded; null if it can. See decision 51. */
 export function findClusterRefusal(model: string): string | null {
   if (upgradesInBand.test(model)) return null
   return `the firmware of an ${model} cluster is not upgraded from here: upgrade it on the gateway itself`

@@ -16,7 +16,7 @@ export interface ChassisMember {
   readonly isAnswering: boolean
   readonly serial: string
   readonly model: string
-  /** Empty where the device doesn't name it. */
+  /** Empty if the device doesn't name it. */
   readonly mac: string
   /** Empty for a member that is absent. */
   readonly version: string
@@ -37,7 +37,7 @@ export interface JunosFacts {
   readonly uptimeS: number | null
   /** The uptimes of members and nodes in seconds, by their number, as far as the device reports them. */
   readonly partUptimes: ReadonlyMap<number, number>
-  /** Null where the device doesn't report its sets of software. */
+  /** Null if the device doesn't report its sets of software. */
   readonly backup: Backup | null
 }
 
@@ -114,7 +114,7 @@ function read(rpc: (typeof rpcs)['uptime']) {
   return { rpc, timeoutMs: waits.read, step: { step: 'check' as const } }
 }
 
-/** A short text of the device that can be stored; empty where it has none. */
+/** A short text of the device that can be stored; empty if it has none. */
 function word(text: string | null): string {
   return boundedText(text, 64) ?? ''
 }

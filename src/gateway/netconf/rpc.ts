@@ -58,7 +58,7 @@ export function errorsIn(element: XmlElement): string | null {
 
 /** Part of a reply: that of one routing engine, or the whole reply where the device has only one. */
 export interface EnginePart {
-  /** `fpc2` of a Virtual Chassis, `node1` of a cluster, `localre`; null where the device has only one. */
+  /** `fpc2` of a Virtual Chassis, `node1` of a cluster, `localre`; null if the device has only one. */
   readonly engine: string | null
   readonly element: XmlElement
 }

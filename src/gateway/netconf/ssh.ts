@@ -21,7 +21,7 @@ export interface SshConnection {
   end(): void
 }
 
-/** The device is not the one that it claims to be, or does not let us in. */
+/** The device is not the one that it claims to be, or refuses our login. */
 export class SshError extends Error {
   readonly why: 'host_key' | 'ssh'
 

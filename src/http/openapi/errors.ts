@@ -21,10 +21,10 @@ const sharedErrors: Readonly<Record<number, SharedError>> = {
     description: 'The role of the caller does not allow it, or the credentials do not: an address, a CSRF token',
   },
   404: { name: 'NotFound', description: 'There is no such object, or the caller may not know of it' },
-  409: { name: 'Conflict', description: 'What the request relies on has changed' },
-  413: { name: 'ContentTooLarge', description: 'The body, or what it would be kept as, is too large' },
+  409: { name: 'Conflict', description: 'Facts that the request relies on have changed' },
+  413: { name: 'ContentTooLarge', description: 'The body, or the record with it, is too large' },
   414: { name: 'UriTooLong', description: 'A segment of the path is too long' },
-  415: { name: 'UnsupportedMediaType', description: 'The body is of a content type that the operation does not take' },
+  415: { name: 'UnsupportedMediaType', description: 'The operation does not accept the content type of the body' },
   429: {
     name: 'TooManyRequests',
     description: 'The caller has to wait',

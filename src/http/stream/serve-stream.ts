@@ -151,7 +151,7 @@ export function serveStream(
   })
 }
 
-/** @throws AppError forbidden where a page of another site opened the connection, with the cookies of its reader. */
+/** @throws AppError forbidden if a page of another site opened the connection, with the cookies of its reader. */
 function assertSameOrigin({ headers }: FastifyRequest): void {
   const { origin, host, authorization } = headers
   if (origin === undefined || authorization !== undefined) return

@@ -12,7 +12,7 @@ import { type MapStack, countMapStacks, insertMapStack } from './store.ts'
 
 const OWN_FIELDS = ['id', 'org_id', 'site_id', 'created_time', 'modified_time']
 
-/** @param body In wire shape. @throws AppError invalid where the site has the maximum of stacks. */
+/** @param body In wire shape. @throws AppError invalid if the site has the maximum of stacks. */
 export function createMapStack(ctx: Context, scope: SiteScope, body: Record<string, unknown>): Promise<MapStack> {
   const { name: given, ...doc } = omitFields(mergeDocument({}, body), OWN_FIELDS)
   const name = typeof given === 'string' ? given : ''

@@ -24,7 +24,7 @@ export const ClusterReply = named(
     {
       id: Uuid,
       org_id: Uuid,
-      site_id: Type.Optional(Type.String({ format: 'uuid', description: 'as somebody set it' })),
+      site_id: Type.Optional(Type.String({ format: 'uuid', description: 'as set by a person' })),
       for_site: Type.Boolean({ description: 'always false: clusters belong to organizations' }),
       created_time: Timestamp,
       modified_time: Timestamp,

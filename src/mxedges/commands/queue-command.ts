@@ -20,7 +20,7 @@ const SEND_WITHIN_MS = 60_000
 
 /**
  * Queues a command to the agent of an appliance, with its audit record. Its end is an event.
- * @throws AppError not_found; invalid where the appliance is not connected, or can't do it.
+ * @throws AppError not_found; invalid if the appliance is not connected, or can't do it.
  */
 export async function queueMxedgeCommand(
   ctx: Context,

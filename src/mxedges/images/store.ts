@@ -42,7 +42,7 @@ export async function getImageBytes(reader: Reader, scope: InOrg, { mxedgeId, nu
 }
 
 /**
- * Needs lockMxedge() in the same transaction. @returns The name of the deleted picture's file; null where there was
+ * Needs lockMxedge() in the same transaction. @returns The name of the deleted picture's file; null if there was
  * none.
  */
 export async function deleteImageRow(tx: Tx, scope: InOrg, { mxedgeId, number }: ImageSlot): Promise<string | null> {

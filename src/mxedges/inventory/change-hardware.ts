@@ -59,7 +59,9 @@ export function unassignHardware(ctx: Context, scope: OrgScope, names: DeviceNam
   })
 }
 
-/** Releases devices from the organization and deletes edge appliances, in one change. Anybody with a code may claim them. */
+/**
+ * Releases devices from the organization and deletes edge appliances, in one change. Anyone with a code may claim them.
+ */
 export async function unclaimHardware(
   ctx: Context,
   scope: OrgScope,

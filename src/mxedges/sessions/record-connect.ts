@@ -18,7 +18,7 @@ export interface MxedgeOpening extends AgentIdentity {
   readonly report: MxedgeReport
 }
 
-/** @returns The epoch of the session; null where the registration no longer counts. */
+/** @returns The epoch of the session; null if the registration no longer counts. */
 export interface OpenedMxedge {
   readonly mxedgeId: string
   readonly epoch: string | null

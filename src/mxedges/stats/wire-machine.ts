@@ -94,7 +94,7 @@ export const machineFields = {
     Type.Object(
       {
         status: Type.Enum(['inprogress', 'failed', 'upgraded', 'success', 'scheduled', 'error']),
-        status_id: Type.Integer({ description: 'another one after each change of what is shown' }),
+        status_id: Type.Integer({ description: 'differs after each change' }),
         progress: Type.Integer({ minimum: 0, maximum: 100, description: '70: downloaded; 100: done' }),
         will_retry: Type.Boolean({ description: 'an attempt has failed, and another one follows' }),
         timestamp: Timestamp,

@@ -20,7 +20,7 @@ const space = {
   usage: Percent,
 }
 
-/** Values that only an agent reports are absent where none has connected. Source: contract, `stats_mxedge`. */
+/** Values that only an agent reports are absent if none has connected. Source: contract, `stats_mxedge`. */
 export const StatsReply = named(
   'MxedgeStats',
   Type.Object(
@@ -70,7 +70,7 @@ export const StatsReply = named(
 const configured = ['services', 'oob_ip_config', 'tunterm_ip_config', 'tunterm_port_config']
 
 export interface StatsNow {
-  /** The last session of the appliance; undefined where it never had one. */
+  /** The last session of the appliance; undefined if it never had one. */
   readonly session: MxedgeSession | undefined
   /** The progress of its newest upgrade. */
   readonly fwUpdate: FwUpdate | undefined

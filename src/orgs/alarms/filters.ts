@@ -9,7 +9,7 @@ export const siteAlarmFilters = {
   group: choice([...alarmGroups, ...groupsOfClients]),
   severity: choice(alarmSeverities),
   status: choice(['open', 'resolved']),
-  acked: flag({ about: 'whether somebody has acknowledged it' }),
+  acked: flag({ about: 'true if it is acknowledged' }),
   ack_admin_name: part(),
 }
 

@@ -6,7 +6,7 @@ import type { SiteGroup } from './site-group.ts'
 const Name = Type.String({ minLength: 1, maxLength: 200 })
 const siteIds = {
   site_ids: Type.Optional(
-    Type.Array(Uuid, { maxItems: 10_000, description: 'the same as `sitegroup_ids` of these sites says' }),
+    Type.Array(Uuid, { maxItems: 10_000, description: 'the same relation as `sitegroup_ids` of these sites' }),
   ),
 }
 

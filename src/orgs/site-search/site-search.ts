@@ -35,7 +35,7 @@ export type SiteFlag = keyof typeof flagSettings
 export const siteFlags = Object.keys(flagSettings) as readonly SiteFlag[]
 
 const flagFilters = Object.fromEntries(
-  siteFlags.map((name) => [name, flag({ about: 'what the settings say' })]),
+  siteFlags.map((name) => [name, flag({ about: 'the value in the settings' })]),
 ) as Readonly<Record<SiteFlag, Filter>>
 
 /** Source: contract, `searchOrgSites`. */

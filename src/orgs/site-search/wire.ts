@@ -16,7 +16,7 @@ import type { SiteSearch } from './store.ts'
 
 const range = {
   ...searchQuery,
-  start: Type.Optional(Type.String({ description: 'answered; sites are what they are now' })),
+  start: Type.Optional(Type.String({ description: 'echoed; the search covers the present state of sites' })),
 }
 
 export const SitesSearchQuery = Type.Object({

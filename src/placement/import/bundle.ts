@@ -8,7 +8,7 @@ import { type AppError, invalidField } from '../../platform/errors.ts'
 export interface Bundle {
   /** The names of all entries that are files, in the order of the archive. */
   readonly names: readonly string[]
-  /** @throws AppError invalid where the entry is missing, too large, or broken. */
+  /** @throws AppError invalid if the entry is missing, too large, or broken. */
   open(name: string, maxBytes: number): Promise<Readable>
   close(): void
 }

@@ -18,7 +18,7 @@ export type PlacementAction = 'assigned-named-placed' | 'assigned-placed' | 'nam
 export interface ApReport {
   readonly ap: PlannedAp
   readonly mapId: string
-  /** Twelve hex digits; null where the access point names no known device. */
+  /** Twelve hex digits; null if the access point names no known device. */
   readonly mac: string | null
   readonly action: PlacementAction
   /** Set for ignored access points. */
@@ -90,7 +90,7 @@ function actionOf(joins: boolean, isNamed: boolean): PlacementAction {
   return isNamed ? 'named-placed' : 'placed'
 }
 
-/** Returns the named device and the reason why it stays where it is; a null reason lets it be placed. */
+/** Returns the named device and the reason why it is not placed; null if it may be. */
 function choose(
   ap: PlannedAp,
   { devices, siteId, mayAssign, wish }: PlacementInput,

@@ -9,7 +9,7 @@ export interface Floor {
   /** A UUID. */
   readonly id: string
   readonly name: string
-  /** Name of the entry with its picture; null where it has none that is supported. */
+  /** Name of the entry with its picture; null if it has none that is supported. */
   readonly picture: string | null
   /** Why there is no picture. */
   readonly note: string | null

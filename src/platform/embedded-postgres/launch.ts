@@ -12,7 +12,7 @@ export type PostgresProcess = ChildProcessByStdio<null, Readable, Readable>
 
 /** How to start a PostgreSQL program here. */
 export interface Launch {
-  /** Precedes the program and its arguments; empty where there is no setpriv. */
+  /** Precedes the program and its arguments; empty if there is no setpriv. */
   readonly prefix: readonly string[]
   /** Set where this process must change the user itself. */
   readonly account: Account | null

@@ -42,7 +42,7 @@ async function runDecoder(
   return answer
 }
 
-/** @returns Undefined where the picture is not the cause: then it is a defect, or the machine can't start a process. */
+/** @returns Undefined if the picture is not the cause: then it is a defect, or the machine can't start a process. */
 function refusalOf(
   { killed, code, signal }: { readonly killed?: boolean; readonly code?: unknown; readonly signal?: unknown },
   { memoryBytes, withinMs }: DecodeLimits,

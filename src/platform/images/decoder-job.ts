@@ -26,6 +26,6 @@ export interface Decoded {
   /** As shown: rotated if the camera has marked the photo so. Those of the copy if one was made. */
   readonly width: number
   readonly height: number
-  /** Size of the copy; 0 where none was made. */
+  /** Size of the copy; 0 if none was made. */
   readonly copyBytes: number
 }

@@ -91,7 +91,7 @@ async function* passScan(reader: ByteReader): AsyncGenerator<Buffer> {
   }
 }
 
-/** Returns where a marker begins, or may begin if its second byte is yet to arrive; -1 where none does. */
+/** Returns where a marker begins, or may begin if its second byte is yet to arrive; -1 if none does. */
 function endOfScan(bytes: Buffer): number {
   let at = bytes.indexOf(0xff)
   while (at !== -1 && isOfScan(bytes[at + 1])) at = bytes.indexOf(0xff, at + 2)

@@ -33,7 +33,7 @@ const maxBytesOf: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * @throws AppError invalid for too many chunks, for a needed chunk that is too large or occurs twice, and where the end
+ * @throws AppError invalid for too many chunks, for a needed chunk that is too large or occurs twice, and if the end
  *   is missing.
  */
 export async function* stripPng(reader: ByteReader): AsyncGenerator<Buffer> {

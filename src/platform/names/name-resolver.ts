@@ -168,7 +168,7 @@ function startDeadline(limitMs: number): { readonly passed: Promise<never>; clea
 
 type Family = PromiseSettledResult<readonly RecordWithTtl[]>
 
-/** Null where the name does not exist. The addresses of one family are enough where the other one is not answered. */
+/** Null if the name does not exist. The addresses of one family are enough where the other one is not answered. */
 function combine(name: string, answers: readonly [Family, Family]): Answer | null {
   const records = answers.flatMap((answer, index) =>
     answer.status === 'rejected'

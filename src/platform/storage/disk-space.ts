@@ -12,7 +12,7 @@ export interface DiskSpace {
   readonly getState: () => Promise<DiskState>
   /** Counts bytes that are about to be written, or (negative) that have been written or will not be. */
   expect(bytes: number): void
-  /** @throws AppError unavailable where the expected bytes would not leave the reserve free. */
+  /** @throws AppError unavailable if the expected bytes would not leave the reserve free. */
   assertRoom(): Promise<void>
 }
 

@@ -7,7 +7,7 @@ import type { StorageUsage } from './store-usage.ts'
 export interface UploadQuota {
   /**
    * Reserves room for an upload before it is received.
-   * @throws AppError invalid where the organization has no room for it; unavailable where the server has none;
+   * @throws AppError invalid if the organization has no room for it; unavailable if the server has none;
    *   rate_limited.
    */
   reserve(upload: NewUpload): Promise<Reservation>

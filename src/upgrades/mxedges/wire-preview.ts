@@ -43,7 +43,7 @@ export const MxedgePlanOutdatedReply = named(
   Type.Object({
     ...ErrorReply.properties,
     differences: Type.Array(Type.Object({ mxedge_id: Type.Optional(Uuid), reason: Type.String() }), {
-      description: 'what has changed since the preview; the first 100',
+      description: 'the changes since the preview; the first 100',
     }),
     total: Type.Integer({ description: 'how many differences there are' }),
   }),

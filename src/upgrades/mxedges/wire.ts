@@ -113,7 +113,7 @@ export const MxedgeUpgradeReply = named(
     ...itemFields,
     notes: Type.Array(
       named('MxedgeUpgradeNote', Type.Object({ mxedge_id: Type.Optional(Uuid), reason: Type.String() })),
-      { description: 'appliances and services that were left out, and what has no effect' },
+      { description: 'appliances and services that were left out, and options without effect' },
     ),
   }),
 )

@@ -40,7 +40,7 @@ export const UpgradePreviewReply = named(
       description: 'phases of the downloads; empty where devices download in those of their reboots',
     }),
     paths: Type.Array(Type.Object({ versions: Type.Array(Type.String()), macs: Type.Array(Type.String()) }), {
-      description: 'devices that reboot more than once, and the versions that they install one after the other',
+      description: 'devices that reboot more than once, and the versions that they install in turn',
     }),
     skipped: Type.Array(Type.Object({ mac: Type.String(), reason: Type.String() })),
     stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
@@ -60,7 +60,7 @@ export const PlanOutdatedReply = named(
     ...ErrorReply.properties,
     differences: Type.Array(
       Type.Object({ mac: Type.Optional(Type.String()), site_id: Type.Optional(Uuid), reason: Type.String() }),
-      { description: 'what has changed since the preview; the first 100' },
+      { description: 'the changes since the preview; the first 100' },
     ),
     total: Type.Integer({ description: 'how many differences there are' }),
   }),

@@ -23,7 +23,7 @@ export const DecisionReply = named(
   Type.Object({
     type: Type.Enum(Object.keys(upgradeEventTypes)),
     timestamp: Timestamp,
-    name: Type.Optional(Type.String({ description: 'Who decided; the engine is `rollout`' })),
+    name: Type.Optional(Type.String({ description: 'The person who decided; the engine is `rollout`' })),
     admin_id: Type.Optional(Type.Union([Uuid, Type.Null()])),
     phase: Type.Optional(Type.Integer()),
     phase_of: Type.Optional(Type.Literal('downloads')),

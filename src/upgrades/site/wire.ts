@@ -71,7 +71,7 @@ export function parseSiteUpgrade(body: SiteUpgradeBody, siteId: string): Upgrade
   return { ...request, selection: { ...request.selection, ids: selected }, reboots: reboot, document: body }
 }
 
-/** @throws AppError invalid where the devices that may join would contradict the request. */
+/** @throws AppError invalid if the devices that may join would contradict the request. */
 function refuseInclusion(
   { includeNew, selection }: UpgradeRequest,
   { ids, reboot }: { readonly ids: readonly string[]; readonly reboot: boolean },

@@ -117,7 +117,7 @@ export const ssrUpgradeOperations: Operation[] = [
   }),
   operation({
     id: 'getSiteSsrUpgrade',
-    summary: 'Get what an upgrade of SSR routers does at a site',
+    summary: 'Get the part of an upgrade of SSR routers at a site',
     method: 'GET',
     tag,
     at: site(one, { needs: 'read' }),

@@ -107,7 +107,7 @@ export interface TargetCommand {
   readonly kind: CommandKind
   readonly attempt: number
   readonly state: CommandState
-  /** Why it was refused, or its outcome is unknown; null where it was not. */
+  /** Why it was refused, or its outcome is unknown; null if it was not. */
   readonly reason: string | null
   readonly createdAt: Date
   readonly sentAt: Date | null

@@ -34,14 +34,14 @@ const fields = {
   phase: Type.Integer({
     description: 'From 1; 0 for a device that was skipped when planning, or taken over by another upgrade',
   }),
-  download_phase: Type.Optional(Type.Integer({ description: 'From 1, where the downloads have phases of their own' })),
+  download_phase: Type.Optional(Type.Integer({ description: 'From 1, if the downloads have separate phases' })),
   status: Type.Enum(Object.keys(buckets)),
   reason: Type.Optional(Type.String()),
   from_version: Type.Optional(Type.String()),
   version: Type.String(),
   path: Type.Optional(
     Type.Array(UpgradeTargetHop, {
-      description: 'The versions that it installs one after the other, where it reboots more than once',
+      description: 'The versions that it installs in turn, if it reboots more than once',
     }),
   ),
   attempts: Type.Integer({ description: 'How many commands the upgrade gave the device' }),
@@ -107,7 +107,7 @@ export const UpgradeTargetDetailReply = named(
           cause: Type.String({ description: 'Empty where nothing is known of it' }),
         }),
       ),
-      { description: 'What happened to the target, its commands and the device, by time' },
+      { description: 'The history of the target, its commands and the device, by time' },
     ),
   }),
 )

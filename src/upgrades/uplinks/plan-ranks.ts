@@ -19,7 +19,7 @@ export type Ranks = ReadonlyMap<string, number>
  *
  * @param devices Those that are upgraded at the site.
  * @param cabled All switches and gateways of the site.
- * @returns Empty where all devices may restart in any order.
+ * @returns Empty if all devices may restart in any order.
  */
 export function planRanks(
   devices: readonly { readonly mac: string; readonly type: DeviceType }[],

@@ -27,7 +27,7 @@ export interface TypedRequest {
 
 /** Encodes the messages of one webhook. Created once for many messages, so that keys are parsed once. */
 export interface Encoder {
-  /** Null for receivers that take no access tokens. */
+  /** Null for receivers without access tokens. */
   readonly grant: TokenGrant | null
   /** Returns the bytes that the signatures cover: those that the reader of the message gets. */
   encodeBody(message: Encodable): Buffer
@@ -46,7 +46,7 @@ export interface ReceiverType {
    * @throws AppError invalid, which names the field.
    */
   check(fields: Document): Readonly<Record<string, URL>>
-  /** @param fields Those of a valid webhook, secrets included. */
+  /** @param fields The fields of a valid webhook, secrets included. */
   open(fields: Document, webhookId: string): Encoder
   /** Returns the reason for a failure in the body of an answer, in a few words; null if it contains none. */
   explain(body: string): string | null
@@ -83,7 +83,7 @@ export function parseAddress(field: string, url: unknown): URL {
 /** Limits the text from an answer in the error of a delivery. */
 const MAX_EXPLANATION = 300
 
-/** Makes one line of texts from an answer; null where there are none. */
+/** Makes one line of texts from an answer; null if there are none. */
 export function explanationOf(...texts: readonly (string | null | undefined)[]): string | null {
   const line = texts
     .filter((text) => typeof text === 'string' && text !== '')

@@ -44,7 +44,7 @@ function takesAnyText(url: string): boolean {
   return new URL(url).pathname.split('/').includes('raw')
 }
 
-/** Returns one envelope a line. The id of the message lets searches drop events that came twice. */
+/** Returns one envelope per line. Searches can drop repeated events by the id of the message. */
 function encodeEvents({ id, topic, body }: Encodable): Buffer {
   // In the format of the router.
   const { events } = JSON.parse(body.toString('utf8')) as { readonly events: readonly unknown[] }

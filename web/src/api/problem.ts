@@ -29,7 +29,7 @@ export function detailOf(body: unknown, status: number): string {
   return status === 0 ? 'The server does not answer.' : `The server answered ${status}.`
 }
 
-/** Returns the field that a refusal names, without its place in a list; null where it names none. */
+/** Returns the field that a refusal names, without its place in a list; null if it names none. */
 export function fieldIn(detail: string): string | null {
   return /^Invalid field (\w+)/.exec(detail)?.[1] ?? null
 }

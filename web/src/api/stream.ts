@@ -63,7 +63,7 @@ export function createStream({ connect, random, schedule }: StreamParts): LiveSt
     opened.addEventListener('close', () => {
       socket = null
       if (subscriptions.size === 0 || isWaiting) return
-      // A network may let no stream through: then the attempts set the pace at which pages read.
+      // A network may pass no stream: then the attempts set the pace at which pages read.
       if (attempt >= ATTEMPTS_IN_SILENCE) for (const { listeners } of subscriptions.values()) tellGap(listeners)
       isWaiting = true
       schedule(open, reconnectDelayMs(attempt, random()))

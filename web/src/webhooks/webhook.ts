@@ -19,7 +19,7 @@ export const healthWords: Readonly<Record<Health['state'], { readonly tone: Tone
   disabled: { tone: 'idle', text: 'Disabled' },
 }
 
-/** Returns a field that not every type of webhook has; empty where it is absent or no text. */
+/** Returns a field that not every type of webhook has; empty if it is absent or no text. */
 export function textIn(webhook: Webhook, field: string): string {
   const value = webhook[field]
   return typeof value === 'string' ? value : ''

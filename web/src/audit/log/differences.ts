@@ -1,6 +1,6 @@
 export interface Difference {
   readonly field: string
-  /** Null where there was, or is, no value. */
+  /** Null if there was, or is, no value. */
   readonly before: string | null
   readonly after: string | null
 }

@@ -10,7 +10,7 @@ export interface Drawing {
   readonly most?: number
   /** The question besides the points; absent: none. */
   readonly question?: string
-  /** Returns the change of the map; null where the answer to the question can't be used. */
+  /** Returns the change of the map; null if the answer to the question can't be used. */
   readonly changeOf: (map: SiteMap, points: readonly Point[], answer: string) => MapChange | null
 }
 

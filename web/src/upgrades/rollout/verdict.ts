@@ -3,7 +3,7 @@ import { type Hold, type Report, isRunning } from '../upgrade.ts'
 interface State {
   readonly report: Report
   readonly hold: Hold | null
-  /** Why the upgrade was stopped; null where it was not. */
+  /** Why the upgrade was stopped; null if it was not. */
   readonly stopReason: string | null
 }
 

@@ -12,7 +12,7 @@ const MAX_SHAPES = 24
 /** Any number of devices, one after the other. */
 const SERIAL_SHAPES = 12
 
-/** Returns the phases that the parameters describe; empty where they can't be drawn. */
+/** Returns the phases that the parameters describe; empty if they can't be drawn. */
 export function shapePhases(draft: Draft): readonly PhaseShape[] {
   const settled = settle(draft)
   const { strategy, gate } = settled

@@ -101,7 +101,7 @@ function DeliveryFilters({ topics, search }: Pick<DeliveryPanelProps, 'topics' |
 
 interface DeliveryLineProps {
   readonly delivery: Delivery
-  /** Absent where the role may not, and for test messages, which are sent once. */
+  /** Absent if the role may not, and for test messages, which are sent once. */
   readonly replay?: (ids: string[]) => Promise<unknown>
 }
 

@@ -19,7 +19,7 @@ interface ParkedPanelProps {
   readonly mayWrite: boolean
 }
 
-/** The messages that the receiver did not take. Nothing is shown where there are none. */
+/** The messages that the receiver did not accept. If there are none, it shows nothing. */
 export function ParkedPanel({ place, id, mayWrite }: ParkedPanelProps) {
   const calls = useWebhookCalls(place)
   const queries = useQueryClient()
