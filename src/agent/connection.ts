@@ -11,12 +11,23 @@ import type { Role } from './role.ts'
 export interface ConnectionOptions {
   readonly book: CommandBook
   readonly credentials: Credentials
+  readonly renewal: ConnectionRenewal
   readonly role: Role
   readonly feed: ProgressFeed
   readonly version: string
   readonly log: Log
   readonly onPoint: OnPoint
   readonly signal: AbortSignal
+}
+
+/** How the certificate is renewed on a connection. */
+export interface ConnectionRenewal {
+  /** Called when the gateway has accepted the credentials. */
+  readonly onWelcome: () => Promise<void>
+  /** Returns a certificate request for a new key. */
+  readonly request: () => Promise<string>
+  /** Keeps the next certificate, by which the next connection identifies itself. */
+  readonly keep: (answer: unknown) => Promise<void>
 }
 
 /** Why a connection has ended. */
@@ -28,10 +39,17 @@ export interface Ended {
 }
 
 const HELLO_ID = 1
+const RENEW_ID = 2
 const DEFAULT_INTERVAL_S = 60
 const HANDSHAKE_TIMEOUT_MS = 30_000
 /** The gateway pings every 50 s. */
 const SILENCE_MS = 150_000
+/** After a renewal that has failed. */
+const RENEW_AGAIN_MS = 600_000
+/** While commands run. */
+const RENEW_LATER_MS = 5000
+/** The longest time of a timer. */
+const MAX_WAIT_MS = 2 ** 31 - 1
 const MAX_FRAME_BYTES = 512 * 1024
 
 /** Connects once, executes commands, and resolves when the connection has ended. Never rejects. */
@@ -68,6 +86,7 @@ class AgentConnection {
   readonly #options: ConnectionOptions
   readonly #timers: NodeJS.Timeout[] = []
   #silence: NodeJS.Timeout | null = null
+  #untilRenewal: NodeJS.Timeout | undefined
   #bootId = ''
   #stopListening: () => void = () => {}
   /** The commands whose answers the gateway has received once it answers the next ping. */
@@ -85,6 +104,7 @@ class AgentConnection {
   end(): void {
     for (const timer of this.#timers) clearInterval(timer)
     if (this.#silence !== null) clearTimeout(this.#silence)
+    clearTimeout(this.#untilRenewal)
     this.#stopListening()
   }
 
@@ -98,6 +118,7 @@ class AgentConnection {
   #receive(text: string): void {
     const frame = decodeFrame(text)
     if (frame.kind === 'reply' && frame.id === HELLO_ID) return this.#onWelcome(frame.result)
+    if (frame.kind === 'reply' && frame.id === RENEW_ID) return this.#run(this.#onRenewal(frame))
     if (frame.kind === 'malformed')
       return this.#send(encodeError(null, { code: errorCodes.invalidRequest, message: frame.why }))
     if (frame.kind !== 'call' || frame.id === null) return
@@ -121,7 +142,34 @@ class AgentConnection {
     const intervalMs = Math.min(3600, Math.max(1, intervalS)) * 1000
     this.#timers.push(setInterval(() => this.#run(this.#report()), intervalMs))
     this.#stopListening = this.#options.feed.listen((progress) => this.#send(encodeNotification('progress', progress)))
+    if ('renew_in_s' in result && typeof result.renew_in_s === 'number') this.#renewIn(result.renew_in_s * 1000)
+    this.#run(this.#options.renewal.onWelcome())
     this.#run(this.#answerAgain())
+  }
+
+  #renewIn(ms: number): void {
+    clearTimeout(this.#untilRenewal)
+    const nowMs = Math.min(ms, MAX_WAIT_MS)
+    this.#untilRenewal = setTimeout(() => (ms > nowMs ? this.#renewIn(ms - nowMs) : this.#run(this.#renew())), nowMs)
+  }
+
+  /** The connection breaks afterwards, so it waits for commands that run. */
+  async #renew(): Promise<void> {
+    const { book, renewal } = this.#options
+    if ((await book.openIds()).length > 0) return this.#renewIn(RENEW_LATER_MS)
+    this.#send(encodeCall(RENEW_ID, 'renew', { csr: await renewal.request() }))
+  }
+
+  async #onRenewal({ result, error }: { readonly result: unknown; readonly error: unknown }): Promise<void> {
+    try {
+      if (error !== undefined) throw new Error(JSON.stringify(error))
+      await this.#options.renewal.keep(result)
+      this.#socket.close(1000, 'renewed')
+    } catch (failure) {
+      const reason = failure instanceof Error ? failure.message : String(failure)
+      this.#options.log('failed', { reason: `The certificate was not renewed: ${reason}` })
+      this.#renewIn(RENEW_AGAIN_MS)
+    }
   }
 
   async #report(): Promise<void> {

@@ -21,6 +21,14 @@ export const points = [
   'answer sent',
 ] as const
 
-export type Point = (typeof points)[number]
+/** Those of the renewal of its certificate. */
+export const renewalPoints = [
+  'next key written',
+  'next certificate written',
+  'certificate replaced',
+  'former key removed',
+] as const
+
+export type Point = (typeof points)[number] | (typeof renewalPoints)[number]
 
 export type OnPoint = (point: Point) => void

@@ -41,9 +41,21 @@ const REGISTRATION = 'registration.json'
 
 /** Returns the credentials of an earlier registration; null: none. */
 export async function readCredentials(state: State): Promise<Credentials | null> {
-  const [key, text] = await Promise.all([state.read(KEY), state.read(REGISTRATION)])
-  if (key === null || text === null) return null
-  return { ...(JSON.parse(text) as Registration), key }
+  const [keyOfRegistration, text] = await Promise.all([state.read(KEY), state.read(REGISTRATION)])
+  if (text === null) return null
+  // A renewed certificate has its key beside it, so that both are replaced at once.
+  const { key = keyOfRegistration, ...registration } = JSON.parse(text) as Registration & Partial<Credentials>
+  return key === null ? null : { ...registration, key }
+}
+
+/** Replaces what the agent connects with. */
+export function writeCredentials(state: State, credentials: Credentials): Promise<void> {
+  return state.write(REGISTRATION, JSON.stringify(credentials))
+}
+
+/** Removes the key of the registration, after its certificate was renewed. */
+export function deleteKeyOfRegistration(state: State): Promise<void> {
+  return state.remove(KEY)
 }
 
 /** Ends a registration that the service has ended, so that the next one makes a new key. */
@@ -57,7 +69,7 @@ export async function deleteCredentials(state: State): Promise<void> {
  * @throws Error with the reason of the service.
  */
 export async function register(state: State, options: RegisterOptions): Promise<Credentials> {
-  const key = (await state.read(KEY)) ?? (await makeKey(state))
+  const key = (await state.read(KEY)) ?? (await makeKey(state, KEY))
   options.onPoint('key written')
   const csr = signingRequest(createPrivateKey(key))
   const registration = await post(options, { ...options.role.body, code: options.code, csr })
@@ -66,10 +78,11 @@ export async function register(state: State, options: RegisterOptions): Promise<
   return { ...registration, key }
 }
 
-async function makeKey(state: State): Promise<string> {
+/** @returns PEM of a new key, which is in the file. */
+export async function makeKey(state: State, name: string): Promise<string> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  await state.write(KEY, key)
+  await state.write(name, key)
   return key
 }
 

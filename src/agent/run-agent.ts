@@ -16,6 +16,7 @@ import {
   readCredentials,
   register,
 } from './register.ts'
+import { type Renewal, createRenewal } from './renewal.ts'
 import { createUpload } from './upload.ts'
 import type { Role, RoleParts } from './role.ts'
 import { type State, openState } from './state.ts'
@@ -57,34 +58,47 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
   })
   const upload = createUpload({ ca: gatewayCa, signal })
   const role = await options.roleOf({ state, folder, downloads, upload, feed, log, onPoint })
-  const known = await readCredentials(state)
-  const credentials = known ?? (await registerAtLast(state, options, { role, onPoint }))
-  gatewayCa.push(credentials.ca, ...(options.ca === undefined ? [] : [options.ca]))
-  const { gateway = credentials.gateway } = options
+  const renewal = createRenewal(state, () => readCredentials(state), onPoint)
   const book = createCommandBook({ state, role, onPoint, signal })
   for (let failures = 0; !signal.aborted;) {
-    const connection = {
-      role,
-      book,
-      feed,
-      credentials: { ...credentials, gateway },
-      version,
-      log,
-      onPoint,
-      signal,
+    const { credentials, isNext } = (await renewal.find()) ?? {
+      credentials: await registerAtLast(state, options, { role, onPoint }),
+      isNext: false,
     }
-    const { code, wasWelcome } = await runConnection(connection)
+    gatewayCa.splice(0, Infinity, credentials.ca, ...(options.ca === undefined ? [] : [options.ca]))
+    const { gateway = credentials.gateway } = options
+    const ended = await runConnection({
+      ...{ role, book, feed, version, log, onPoint, signal },
+      credentials: { ...credentials, gateway },
+      renewal: {
+        request: () => renewal.request(),
+        keep: (answer) => renewal.keep(credentials, answer),
+        onWelcome: async () => (isNext ? renewal.confirm(credentials) : undefined),
+      },
+    })
     if (signal.aborted) break
-    failures = wasWelcome ? 0 : failures + 1
-    const next = decideNext(code, failures, Math.random())
-    if (next.kind === 'stop') {
-      await deleteCredentials(state)
+    failures = ended.wasWelcome ? 0 : failures + 1
+    const next = decideNext(ended.code, failures, Math.random())
+    if (next.kind === 'wait') await wait(next.ms, undefined, { signal }).catch(() => {})
+    else if (await isUnregistered(state, renewal, isNext && !ended.wasWelcome)) {
       log('unregistered', { reason: 'another appliance may register in place of this one' })
       return 'unregistered'
     }
-    await wait(next.ms, undefined, { signal }).catch(() => {})
   }
   return 'stopped'
+}
+
+/**
+ * Gives up the credentials that the gateway has refused.
+ * @param isNextRefused True where they are those of a renewal: a service that was restored from a backup knows the present
+ *   ones alone.
+ * @returns False where the agent has others.
+ */
+async function isUnregistered(state: State, renewal: Renewal, isNextRefused: boolean): Promise<boolean> {
+  await renewal.drop()
+  if (isNextRefused) return false
+  await deleteCredentials(state)
+  return true
 }
 
 async function registerAtLast(

@@ -118,7 +118,7 @@ async function gatewayOptions(ctx: Context, parts: WorkerParts): Promise<Gateway
     readTime: parts.readTime,
     protocols: {
       ucentral: { host, port, tls: parts.gatewayTls, connections },
-      edge: { host, port: edgePort, tls: parts.edgeTls, connections },
+      edge: { host, port: edgePort, tls: parts.edgeTls, dataDir: parts.dataDir, connections },
       netconf:
         netconfPort === null
           ? null

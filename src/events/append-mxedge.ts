@@ -24,6 +24,10 @@ const mxedgeEvents = {
     display: 'Registered',
     description: 'An agent has registered as the edge appliance',
   },
+  ME_CERTIFICATE_RENEWED: {
+    display: 'Certificate renewed',
+    description: 'The agent of the edge appliance has connected with a new certificate, and the former one has ended',
+  },
   ME_CONNECTED: {
     display: 'Connected',
     description: 'The edge appliance has connected',

@@ -8,6 +8,7 @@ import type { Link, SendResult } from './device-link.ts'
 export interface ProvenIdentity extends AgentIdentity {
   /** SHA-256 of the certificate's public key, in hex. */
   readonly keySha256: string
+  readonly certificateExpiresAt: Date
 }
 
 /** The addresses that a command needs besides its row. */

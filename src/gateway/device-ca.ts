@@ -122,10 +122,13 @@ async function openCa(pem: KeyPairPem): Promise<DeviceCa> {
  */
 const DEVICE_ORGANIZATION = 'TIP'
 
-/** @param mac Lower-case hex without separators: the certificate's CN, which is the device's identity. */
-export function issueDeviceCertificate(ca: DeviceCa, mac: string): Promise<KeyPairPem> {
+/**
+ * @param mac Lower-case hex without separators: the certificate's CN, which is the device's identity.
+ * @param at When its ten years begin.
+ */
+export function issueDeviceCertificate(ca: DeviceCa, mac: string, at = new Date()): Promise<KeyPairPem> {
   const subject = [{ O: [DEVICE_ORGANIZATION] }, { CN: [mac] }]
-  return issue(ca, subject, [new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth])])
+  return issue(ca, { subject, at }, [new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth])])
 }
 
 /**
@@ -140,27 +143,33 @@ export async function issueGatewayTls(
   const names = hosts.map((host): JsonGeneralNames[number] => ({ type: isIP(host) === 0 ? 'dns' : 'ip', value: host }))
   const { certificatePem, keyPem } = await issue(
     ca,
-    [{ CN: [gatewayCommonName(hosts[0])] }],
+    { subject: [{ CN: [gatewayCommonName(hosts[0])] }], at: new Date() },
     [new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]), new SubjectAlternativeNameExtension(names)],
   )
   return { ca: ca.certificatePem, cert: certificatePem, key: keyPem }
 }
 
-async function issue(ca: DeviceCa, subject: JsonName, extensions: readonly Extension[]): Promise<KeyPairPem> {
+async function issue(
+  ca: DeviceCa,
+  leaf: Omit<Leaf, 'publicKey'>,
+  extensions: readonly Extension[],
+): Promise<KeyPairPem> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const certificatePem = await signLeaf(ca, { subject, publicKey: keys.publicKey }, extensions)
+  const certificatePem = await signLeaf(ca, { ...leaf, publicKey: keys.publicKey }, extensions)
   return { certificatePem, keyPem: await exportKey(keys.privateKey) }
 }
 
 interface Leaf {
   readonly subject: JsonName
   readonly publicKey: webcrypto.CryptoKey
+  /** When its ten years begin; it is valid before, too, for devices without a clock. */
+  readonly at: Date
 }
 
 /** @returns PEM of the certificate. */
 export async function signLeaf(
   ca: DeviceCa,
-  { subject, publicKey }: Leaf,
+  { subject, publicKey, at }: Leaf,
   extensions: readonly Extension[],
 ): Promise<string> {
   const certificate = await X509CertificateGenerator.create(
@@ -169,7 +178,8 @@ export async function signLeaf(
       subject,
       issuer: ca.certificate.subject,
       notBefore: NOT_BEFORE,
-      notAfter: inYears(LEAF_YEARS),
+      // A certificate counts no longer than that of its CA.
+      notAfter: earlier(inYears(LEAF_YEARS, at), ca.certificate.notAfter),
       publicKey,
       signingKey: ca.signingKey,
       signingAlgorithm: algorithm,
@@ -196,8 +206,12 @@ function newSerialNumber(): string {
   return bytes.toString('hex')
 }
 
-function inYears(years: number): Date {
-  const date = new Date()
+function earlier(one: Date, other: Date): Date {
+  return one < other ? one : other
+}
+
+function inYears(years: number, from = new Date()): Date {
+  const date = new Date(from)
   date.setUTCFullYear(date.getUTCFullYear() + years)
   return date
 }

@@ -36,6 +36,8 @@ export interface DeviceLink extends Link {
    * a key.
    */
   readonly certificateSerial?: string
+  /** Absent for devices that prove a key. */
+  readonly certificateExpiresAt?: Date
   send(command: LinkCommand): SendResult
 }
 

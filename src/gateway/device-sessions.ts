@@ -9,12 +9,11 @@ import type { DeviceLink } from './device-link.ts'
 import { batchOf } from './limits.ts'
 import type { SessionRows } from './link-side.ts'
 
+/** The proofs of a link about its device. */
+type Proven = Pick<DeviceLink, 'mac' | 'family' | 'orgId' | 'routerKey' | 'certificateSerial' | 'certificateExpiresAt'>
+
 /** The sessions of devices. Concurrent connections are recorded in one transaction. */
-export function deviceSessions(
-  ctx: Context,
-  nodeId: string,
-  batchSize: number,
-): SessionRows<Pick<DeviceLink, 'mac' | 'family' | 'orgId' | 'routerKey' | 'certificateSerial'>, DeviceFacts> {
+export function deviceSessions(ctx: Context, nodeId: string, batchSize: number): SessionRows<Proven, DeviceFacts> {
   const connects = gatherAnswers<string, SessionOpening, OpenedSession | null>({
     name: 'connections of devices',
     log: ctx.log,
@@ -30,10 +29,11 @@ export function deviceSessions(
     },
   })
   return {
-    async open({ mac, family, orgId, routerKey, certificateSerial }, facts) {
+    async open({ mac, family, orgId, routerKey, certificateSerial, certificateExpiresAt }, facts) {
       const proof = {
         ...(routerKey !== undefined && { routerKey }),
         ...(certificateSerial !== undefined && { certificateSerial }),
+        ...(certificateExpiresAt !== undefined && { certificateExpiresAt }),
       }
       const opened = await connects.add({ mac, family, orgId, ...proof, facts })
       return opened?.epoch ?? null

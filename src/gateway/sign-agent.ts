@@ -21,10 +21,10 @@ export async function checkSigningRequest(ca: DeviceCa, csrPem: string): Promise
   const der = key.export({ type: 'spki', format: 'der' })
   return {
     keySha256: createHash('sha256').update(der).digest('hex'),
-    async sign(commonName) {
+    async sign(commonName, at) {
       const publicKey = await webcrypto.subtle.importKey('spki', der, P256, true, ['verify'])
       const usage = new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth])
-      const certificate = await signLeaf(ca, { subject: [{ CN: [commonName] }], publicKey }, [usage])
+      const certificate = await signLeaf(ca, { subject: [{ CN: [commonName] }], publicKey, at }, [usage])
       return { certificate, ca: ca.certificatePem }
     },
   }

@@ -2,7 +2,7 @@ import { recordNodeAlive, recordNodeStarted, sweepDeadNodes } from '../devices/s
 import { appendDueOutages } from '../devices/sessions/record-disconnect.ts'
 import { sweepCommands } from '../devices/commands/record-commands.ts'
 import { listMacsRevokedSince, listRevokedMacs } from '../devices/certificates/store.ts'
-import { listRouterKeys } from '../devices/routers/store.ts'
+import { isKeyOf, listRouterKeys } from '../devices/routers/store.ts'
 import { findSuperseded } from '../devices/sessions/store.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
@@ -83,6 +83,9 @@ async function closeUnregistered(ctx: Context, { links }: SweepOptions): Promise
     ctx.db,
     routers.map(({ deviceId }) => deviceId),
   )
-  const keys = new Map(registered.map(({ deviceId, keySha256 }) => [deviceId, keySha256]))
-  for (const link of routers) if (keys.get(link.deviceId) !== link.routerKey) link.close('unregistered')
+  const keys = new Map(registered.map((key) => [key.deviceId, key]))
+  for (const link of routers) {
+    const key = keys.get(link.deviceId)
+    if (key === undefined || !isKeyOf(key, link.routerKey)) link.close('unregistered')
+  }
 }

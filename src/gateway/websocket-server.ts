@@ -24,6 +24,7 @@ export interface Peer<I> {
   readonly identity: I
   /** The serial number of the client certificate: see plainSerial(). */
   readonly certificateSerial: string
+  readonly certificateExpiresAt: Date
   readonly address: string | null
   /** The stream beneath the WebSocket. */
   readonly stream: Duplex
@@ -167,13 +168,14 @@ function upgrade<I>({ sockets, options, arrivals }: UpgradeHost<I>, { request, s
 function identityOf<I>(
   socket: Socket,
   identify: WebSocketServerOptions<I>['identify'],
-): Pick<Peer<I>, 'identity' | 'certificateSerial'> | null {
+): Pick<Peer<I>, 'identity' | 'certificateSerial' | 'certificateExpiresAt'> | null {
   if (!(socket instanceof TLSSocket)) return null
   // Despite its type, this is an array when the subject has several common names.
-  const { subject, serialNumber } = socket.getPeerCertificate()
+  const { subject, serialNumber, valid_to: expiry } = socket.getPeerCertificate()
   const name: unknown = subject?.CN
   const identity = typeof name === 'string' ? identify(name, socket) : null
-  return identity === null ? null : { identity, certificateSerial: plainSerial(serialNumber) }
+  if (identity === null) return null
+  return { identity, certificateSerial: plainSerial(serialNumber), certificateExpiresAt: new Date(expiry) }
 }
 
 function listen(listener: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<number> {

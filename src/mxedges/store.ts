@@ -140,6 +140,7 @@ export async function renewRegistration(
       registrationEpoch: sql<number>`registration_epoch + 1`,
       registeredAt: null,
       registeredKey: null,
+      renewalKey: null,
       modifiedAt: at,
     })
     .where('orgId', '=', scope.orgId)

@@ -61,6 +61,8 @@ export interface MxedgeTable {
   registeredAt: Date | null
   /** SHA-256 of its public key, in hex. */
   registeredKey: string | null
+  /** Of the key that replaces it once an agent uses it. */
+  renewalKey: string | null
   createdAt: Date
   modifiedAt: Date
   docBytes: GeneratedAlways<number>
@@ -93,6 +95,8 @@ export interface MxedgeSessionTable {
   lastSeenAt: Date
   facts: Json<MxedgeFacts>
   report: Json<MxedgeReport> | null
+  /** Null: a session from before this was recorded. */
+  certificateExpiresAt: Date | null
 }
 
 export type MxedgeCommandState = 'queued' | 'sent' | 'done' | 'rejected' | 'unknown' | 'expired' | 'cancelled'

@@ -60,7 +60,7 @@ async function createWorld(): Promise<World> {
         logLevel: 'debug',
         protocols: {
           ucentral: { host: '127.0.0.1', port: ucentral, tls },
-          edge: { host: '127.0.0.1', port: 0, tls },
+          edge: { host: '127.0.0.1', port: 0, tls, dataDir },
         },
         nodeId: randomUUID(),
         localCertificates: false,

@@ -32,7 +32,7 @@ const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 export async function openRouterPeer({ port, mac: own, harness }: Target): Promise<RouterPeer> {
   await ensureRegistered(harness, own)
   const request = await checkSigningRequest(harness.ca, signingRequest(keys.privateKey))
-  const { certificate, ca } = await request.sign(routerNameOf(own))
+  const { certificate, ca } = await request.sign(routerNameOf(own), harness.ctx.clock.now())
   const socket = new WebSocket(`wss://127.0.0.1:${port}/`, {
     ca,
     cert: certificate,

@@ -30,7 +30,7 @@ describe('an agent that connects', () => {
   test('is recorded with what it says, and gets the configuration of its appliance', async () => {
     const { id, magic } = await addMxedge(world, { ntp_servers: ['192.0.2.1'], name: 'North' })
     const agent = await openAgent(world, await register(world, magic))
-    expect((await agent.hello()).result).toEqual({ interval_s: 60 })
+    expect((await agent.hello()).result).toEqual({ interval_s: 60, renew_in_s: expect.any(Number) })
     expect(await session(id)).toMatchObject({ connected: true, facts: { boot_id: 'first-boot', distro: 'bookworm' } })
     const configuration = await agent.nextConfiguration()
     expect(configuration.params).toMatchObject({

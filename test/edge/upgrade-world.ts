@@ -80,6 +80,7 @@ export async function addBox(
       nodeId: id,
       facts: { ...said, methods, ext_ip: null, ...facts },
       report: running('1.0.0') as MxedgeReport,
+      certificateExpiresAt: new Date('2036-01-01T00:00:00Z'),
       at: server.ctx.clock.now(),
     })
   })

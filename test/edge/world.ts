@@ -20,6 +20,8 @@ export interface EdgeWorld extends TestServer {
   readonly gateway: Gateway
   /** Advances the clocks of the server and the gateway. */
   advance(ms: number): void
+  /** Moves the clock of the wall alone, also back: connections don't age. */
+  shift(ms: number): void
 }
 
 export async function startEdgeWorld(
@@ -28,13 +30,17 @@ export async function startEdgeWorld(
 ): Promise<EdgeWorld> {
   const startMs = Date.now()
   let passedMs = 0
-  const server = await startTestServer({ now: () => new Date(startMs + passedMs) }, {}, null, bounds)
+  let shiftedMs = 0
+  const server = await startTestServer({ now: () => new Date(startMs + passedMs + shiftedMs) }, {}, null, bounds)
   await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
   const tls = await openGatewayTls({ dataDir: server.dataDir, hosts: ['127.0.0.1', 'localhost'], now: new Date() })
   const address = { host: '127.0.0.1', port: 0, tls }
   const quick = { lookMs: 1, ...limits }
   const gateway = await startGateway(server.ctx, {
-    protocols: createProtocols({ ucentral: { ...address, limits: quick }, edge: { ...address, limits: quick } }),
+    protocols: createProtocols({
+      ucentral: { ...address, limits: quick },
+      edge: { ...address, dataDir: server.dataDir, limits: quick },
+    }),
     nodeId: randomUUID(),
     limits: { tickMs: 10, sweepMs: 20 },
     monotonicMs: () => startMs + passedMs,
@@ -45,6 +51,9 @@ export async function startEdgeWorld(
     gateway,
     advance(ms) {
       passedMs += ms
+    },
+    shift(ms) {
+      shiftedMs += ms
     },
     async close() {
       await gateway.stop()

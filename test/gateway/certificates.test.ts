@@ -30,7 +30,7 @@ async function install(hosts: GatewayTlsOptions['hosts'], dataDir?: string): Pro
   const gateway = await startGateway(harness.ctx, {
     protocols: createProtocols({
       ucentral: { host: '127.0.0.1', port: 0, tls },
-      edge: { host: '127.0.0.1', port: 0, tls },
+      edge: { host: '127.0.0.1', port: 0, tls, dataDir: folder },
     }),
     nodeId: randomUUID(),
   })

@@ -112,7 +112,10 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
       const { connections = defaultConnections } = options
       const address = { host: '127.0.0.1', port: 0, tls, limits, connections }
       const gateway = await startGateway(ctx, {
-        protocols: [...createProtocols({ ucentral: address, edge: address }), ...(options.protocols ?? [])],
+        protocols: [
+          ...createProtocols({ ucentral: address, edge: { ...address, dataDir: context.dataDir } }),
+          ...(options.protocols ?? []),
+        ],
         nodeId: options.nodeId ?? nodeId,
         monotonicMs: () => nowMs,
         limits,

@@ -37,7 +37,7 @@ test('it is closed for what they inflate to, after four of them, and each call o
   const gateway = await startGateway(ctx, {
     protocols: createProtocols({
       ucentral: { host: '127.0.0.1', port: 0, tls, limits: { lookMs: 1 } },
-      edge: { host: '127.0.0.1', port: 0, tls },
+      edge: { host: '127.0.0.1', port: 0, tls, dataDir: server.dataDir },
     }),
     nodeId: randomUUID(),
     monotonicMs: () => nowMs,

@@ -56,7 +56,7 @@ beforeAll(async () => {
   openGateway = (port) => {
     const protocols = createProtocols({
       ucentral: { host: '127.0.0.1', port, tls },
-      edge: { host: '127.0.0.1', port: 0, tls },
+      edge: { host: '127.0.0.1', port: 0, tls, dataDir: server.dataDir },
     })
     return startGateway(server.ctx, { ...options, protocols })
   }

@@ -28,7 +28,7 @@ beforeAll(async () => {
   const tls = await issueGatewayTls(ca, ['127.0.0.1'])
   const protocols = createProtocols({
     ucentral: { host: '127.0.0.1', port: 0, tls },
-    edge: { host: '127.0.0.1', port: 0, tls },
+    edge: { host: '127.0.0.1', port: 0, tls, dataDir: server.dataDir },
   })
   const limits = { tickMs: 10, sweepMs: 50 }
   const gateway = await startGateway(server.ctx, { nodeId: randomUUID(), limits, protocols })

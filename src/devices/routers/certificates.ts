@@ -2,8 +2,8 @@
 export interface CheckedRequest {
   /** SHA-256 of the public key (its SubjectPublicKeyInfo), in hex. */
   readonly keySha256: string
-  /** Signs the key. No other part of the request enters the certificate. */
-  sign(commonName: string): Promise<AgentCertificate>
+  /** Signs the key for ten years from `at`. No other part of the request enters the certificate. */
+  sign(commonName: string, at: Date): Promise<AgentCertificate>
 }
 
 /** PEM texts. */

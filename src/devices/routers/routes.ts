@@ -58,7 +58,7 @@ export function routerOperations(clock: Clock, gateway: AgentGateway): Operation
         throttle.takeFrom(request.ip)
         const signing = await gateway.checkRequest(csr)
         const router = await registerRouter(ctx, { ...claim, keySha256: signing.keySha256 })
-        const certificate = await signing.sign(routerNameOf(router.mac))
+        const certificate = await signing.sign(routerNameOf(router.mac), ctx.clock.now())
         throttle.giveBackTo(request.ip)
         return presentRegisteredRouter(router, certificate, gateway)
       },

@@ -46,13 +46,20 @@ export interface RouterKey {
   readonly orgId: string
   readonly deviceId: string
   readonly keySha256: string
+  /** Counts as well, until the router uses it and it replaces the other. */
+  readonly renewalKeySha256: string | null
+}
+
+/** True for a key by which a router may connect. */
+export function isKeyOf({ keySha256, renewalKeySha256 }: RouterKey, key: string | undefined): boolean {
+  return key !== undefined && (key === keySha256 || key === renewalKeySha256)
 }
 
 /** Lists the keys of those of the devices that are registered routers, whichever organization has them. */
 export function listRouterKeys(reader: Reader, deviceIds: readonly string[]): Promise<RouterKey[]> {
   return reader
     .selectFrom('routerKey')
-    .select(['orgId', 'deviceId', 'keySha256'])
+    .select(['orgId', 'deviceId', 'keySha256', 'renewalKeySha256'])
     .where('deviceId', '=', anyOf(deviceIds))
     .execute()
 }
@@ -63,6 +70,44 @@ export async function insertRouterKey(
   { deviceId, keySha256, at }: { readonly deviceId: string; readonly keySha256: string; readonly at: Date },
 ): Promise<void> {
   await tx.insertInto('routerKey').values({ orgId: scope.orgId, deviceId, keySha256, registeredAt: at }).execute()
+}
+
+/** A session by which a router renews its certificate, with the key that it has proved. */
+export interface RenewingRouter {
+  readonly deviceId: string
+  readonly keySha256: string
+  /** Of its session. */
+  readonly epoch: string
+}
+
+/**
+ * Lets another key count beside the one that has registered.
+ * @returns False where the session is no longer that of the router, or its key no longer that of the registration.
+ */
+export async function updateRenewalKey(
+  tx: Tx,
+  { deviceId, keySha256, epoch }: RenewingRouter,
+  renewalKey: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update router_key set renewal_key_sha256 = ${renewalKey}
+    from device_session session
+    where router_key.device_id = ${deviceId} and router_key.key_sha256 = ${keySha256}
+      and session.device_id = router_key.device_id and session.epoch = ${epoch}
+    returning router_key.device_id
+  `.execute(tx)
+  return rows.length > 0
+}
+
+/** Makes the key that a router has renewed its certificate with the only one. */
+export async function updateRenewed(tx: Tx, { orgId, deviceId }: RouterKey): Promise<void> {
+  await tx
+    .updateTable('routerKey')
+    .set({ keySha256: sql<string>`renewal_key_sha256`, renewalKeySha256: null })
+    .where('orgId', '=', orgId)
+    .where('deviceId', '=', deviceId)
+    .where('renewalKeySha256', 'is not', null)
+    .execute()
 }
 
 /** Prevents the deletion of the organization until `tx` ends. @returns False if there is no such organization. */

@@ -9,5 +9,7 @@ export interface RouterKeyTable {
   deviceId: string
   /** The hash of the public key, in hex. */
   keySha256: string
+  /** Of the key that replaces it once the router uses it. */
+  renewalKeySha256: string | null
   registeredAt: Date
 }

@@ -7,7 +7,8 @@ import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
 import { eventDevice, groupByOrg } from './event-device.ts'
 import { listRevokedMacs } from '../certificates/store.ts'
-import { listRouterKeys } from '../routers/store.ts'
+import { recordRouterRenewed } from '../routers/renew-certificate.ts'
+import { isKeyOf, listRouterKeys } from '../routers/store.ts'
 import { appendCompletedRestores, recordCommandsLost } from '../commands/append-ended.ts'
 import { deleteOutages } from './store-outages.ts'
 import {
@@ -41,7 +42,7 @@ export async function recordConnects(
   return inTxByKeys(ctx, async (tx) => {
     await registerDevices(tx, ordered, at)
     const proven = await withoutRevoked(tx, await withoutForeign(tx, ordered))
-    const allowed = await withoutImpostors(tx, proven)
+    const allowed = await withoutImpostors(tx, proven, at)
     const opened = await openSessions(tx, nodeId, { openings: allowed, at, atMs })
     await recordCommandsLost(tx, opened, { at, why: 'connection_lost' })
     const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
@@ -81,15 +82,27 @@ async function withoutRevoked(tx: Tx, openings: readonly SessionOpening[]): Prom
 
 /**
  * Drops sessions that name a registered SSR router without its key, by whatever protocol, and those with a key that no
- * longer belongs to a router.
+ * longer belongs to a router. A router that connects with the key of its renewed certificate ends its former key.
  */
-async function withoutImpostors(tx: Tx, openings: readonly SessionOpening[]): Promise<readonly SessionOpening[]> {
+async function withoutImpostors(
+  tx: Tx,
+  openings: readonly SessionOpening[],
+  at: Date,
+): Promise<readonly SessionOpening[]> {
   const registered = await listRouterKeys(
     tx,
     openings.map(({ mac }) => deviceIdOf(mac)),
   )
-  const keys = new Map(registered.map(({ deviceId, keySha256 }) => [deviceId, keySha256]))
-  return openings.filter(({ mac, routerKey }) => keys.get(deviceIdOf(mac)) === routerKey)
+  const keys = new Map(registered.map((key) => [key.deviceId, key]))
+  const allowed = openings.filter(({ mac, routerKey }) => {
+    const key = keys.get(deviceIdOf(mac))
+    return key === undefined ? routerKey === undefined : isKeyOf(key, routerKey)
+  })
+  for (const { mac, routerKey } of allowed) {
+    const key = keys.get(deviceIdOf(mac))
+    if (key !== undefined && routerKey === key.renewalKeySha256) await recordRouterRenewed(tx, { ...key, mac }, at)
+  }
+  return allowed
 }
 
 /** A session as its device opened it. */

@@ -16,6 +16,7 @@ export interface SessionOpening {
   readonly routerKey?: string
   /** The serial number of its client certificate: see plainSerial(). Absent for devices that prove a key. */
   readonly certificateSerial?: string
+  readonly certificateExpiresAt?: Date
   readonly facts: DeviceFacts
 }
 
@@ -78,6 +79,7 @@ const sessionColumns = columnsOf('deviceSession', {
   connectedMs: 'float8',
   facts: 'jsonb',
   orgId: 'uuid',
+  certificateExpiresAt: 'timestamptz',
 })
 
 /**
@@ -89,10 +91,11 @@ export async function openSessions(
   nodeId: string,
   { openings, at, atMs }: { openings: readonly SessionOpening[]; at: Date; atMs: number },
 ): Promise<OpenedSession[]> {
-  const rows = openings.map(({ mac, family, orgId = null, facts }) => ({
+  const rows = openings.map(({ mac, family, orgId = null, certificateExpiresAt = null, facts }) => ({
     deviceId: deviceIdOf(mac),
     family,
     orgId,
+    certificateExpiresAt,
     facts,
   }))
   return insertRows(tx, sessionColumns, rows, {
@@ -101,6 +104,7 @@ export async function openSessions(
       on conflict (device_id) do update set node_id = excluded.node_id, family = excluded.family,
         epoch = device_session.epoch + 1, connected = true, connected_at = excluded.connected_at,
         connected_ms = excluded.connected_ms, lost_at = null, facts = excluded.facts, org_id = excluded.org_id,
+        certificate_expires_at = excluded.certificate_expires_at,
         disconnected_ms = case when device_session.connected then excluded.connected_ms
           else device_session.disconnected_ms end
       returning device_id, epoch`,

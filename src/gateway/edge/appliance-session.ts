@@ -7,7 +7,7 @@ import { encodeOrder } from './driver.ts'
 import { type AgentHost, AgentSession } from './session.ts'
 
 export interface AppliancePeer extends FramePeer {
-  readonly identity: ProvenIdentity
+  readonly identity: Omit<ProvenIdentity, 'certificateExpiresAt'>
 }
 
 /** One connection of the agent of an edge appliance. */
@@ -15,8 +15,9 @@ export class ApplianceSession extends AgentSession<ApplianceSession> implements 
   readonly identity: ProvenIdentity
 
   constructor(socket: WebSocket, peer: AppliancePeer, host: AgentHost<ApplianceSession>) {
-    super(socket, { ...peer, deviceId: peer.identity.mxedgeId }, host)
-    this.identity = peer.identity
+    const { mxedgeId: deviceId, keySha256 } = peer.identity
+    super(socket, { ...peer, deviceId, keySha256 }, host)
+    this.identity = { ...peer.identity, certificateExpiresAt: peer.certificateExpiresAt }
   }
 
   get logged() {

@@ -4,10 +4,14 @@ import type { SilenceLimits } from '../watch-sessions.ts'
 
 export interface EdgeLimits extends ArrivalTimes, SilenceLimits {
   readonly admission: AdmissionLimits
+  /** A certificate that expires sooner is renewed. */
+  readonly renewBeforeMs: number
 }
 
 export const defaultLimits: EdgeLimits = {
   admission: { perSecond: 300, burst: 600, handshakes: 200, waitMs: 20_000 },
+  // Long enough for agents that are switched off for most of a year.
+  renewBeforeMs: 365 * 24 * 3_600_000,
   silentMs: 2000,
   lookMs: 10,
   upgradeMs: 20_000,

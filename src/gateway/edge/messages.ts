@@ -128,6 +128,13 @@ export const CommandError = Type.Object({
 })
 export type CommandError = Static<typeof CommandError>
 
+/** What the agent asks for a new certificate with; the answer has `certificate` and `ca`, both PEM. */
+export const Renewal = Type.Object({
+  /** PEM of a certificate request for a new key. */
+  csr: Type.String({ minLength: 1, maxLength: 4096 }),
+})
+export type Renewal = Static<typeof Renewal>
+
 /** The codes of errors. The negative ones are those of JSON-RPC: the call was not executed. */
 export const errorCodes = {
   parseError: -32_700,
@@ -144,6 +151,7 @@ const checks = {
   hello: Compile(Hello),
   report: Compile(Report),
   progress: Compile(Progress),
+  renewal: Compile(Renewal),
   result: Compile(CommandResult),
   error: Compile(CommandError),
 }
@@ -151,6 +159,7 @@ const checks = {
 export const isHello = (value: unknown): value is Hello => checks.hello.Check(value)
 export const isReport = (value: unknown): value is Report => checks.report.Check(value)
 export const isProgress = (value: unknown): value is Progress => checks.progress.Check(value)
+export const isRenewal = (value: unknown): value is Renewal => checks.renewal.Check(value)
 export const isCommandResult = (value: unknown): value is CommandResult => checks.result.Check(value)
 export const isCommandError = (value: unknown): value is CommandError => checks.error.Check(value)
 

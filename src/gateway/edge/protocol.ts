@@ -5,6 +5,7 @@ import { deviceIdOf } from '../../devices/device.ts'
 import { parseRouterName } from '../../devices/routers/identity.ts'
 import { ROUTER_FAMILY } from '../../devices/routers/register-router.ts'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
+import { createAgentSigner } from '../agent-signer.ts'
 import { Allowances } from '../allowance.ts'
 import type { ProvenIdentity } from '../appliance-link.ts'
 import { type ConnectionPolicy, createConnectionGate, defaultConnections } from '../../platform/connection-gate.ts'
@@ -21,6 +22,7 @@ import { decodeReply } from './driver.ts'
 import { type EdgeLimits, defaultLimits } from './limits.ts'
 import { ApplianceSession } from './appliance-session.ts'
 import { type Receivers, applianceReceivers, dropMessage, receiveCall } from './receive.ts'
+import type { EdgeHost } from './renew.ts'
 import { routerReceivers } from './receive-router.ts'
 import { routerDriver } from './router-driver.ts'
 import { type RouterIdentity, RouterSession } from './router-session.ts'
@@ -34,6 +36,8 @@ export interface EdgeOptions {
   readonly port: number
   /** Its CA signs the certificates of agents. */
   readonly tls: GatewayTls
+  /** The folder of the installation, whose CA signs the certificates of agents when they are renewed. */
+  readonly dataDir: string
   readonly connections?: ConnectionPolicy
   readonly limits?: Partial<EdgeLimits>
 }
@@ -47,12 +51,19 @@ export function edge(options: EdgeOptions): Protocol {
 }
 
 /** The identity in an agent's certificate. */
-type AgentIdentity = (ProvenIdentity & { readonly role: 'appliance' }) | (RouterIdentity & { readonly role: 'router' })
+type AgentIdentity =
+  | (Omit<ProvenIdentity, 'certificateExpiresAt'> & { readonly role: 'appliance' })
+  | (RouterIdentity & { readonly role: 'router' })
 
 type AnySession = ApplianceSession | RouterSession
 
-async function listen(host: LinkHost, { limits: changed, connections, ...address }: EdgeOptions): Promise<Listener> {
+async function listen(
+  linkHost: LinkHost,
+  { limits: changed, connections, dataDir, ...address }: EdgeOptions,
+): Promise<Listener> {
   const limits: EdgeLimits = { ...defaultLimits, ...changed }
+  const { renewBeforeMs } = limits
+  const host: EdgeHost = { ...linkHost, renewal: { checkRequest: createAgentSigner(dataDir), renewBeforeMs } }
   const sessions = createOpenSessions<AnySession>(({ deviceId }) => deviceId)
   const allowances = new Allowances()
   const open = { host, turns: createTurns(host.now), sessions, allowances }
@@ -119,7 +130,7 @@ function identify(commonName: string, socket: TLSSocket): AgentIdentity | null {
 }
 
 interface Open {
-  readonly host: LinkHost
+  readonly host: EdgeHost
   readonly turns: Turns
   readonly sessions: OpenSessions<AnySession>
   readonly allowances: Allowances

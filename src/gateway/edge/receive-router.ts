@@ -1,11 +1,14 @@
 import { isIP } from 'node:net'
-import { listRouterKeys } from '../../devices/routers/store.ts'
+import { routerNameOf } from '../../devices/routers/identity.ts'
+import { renewRouterCertificate } from '../../devices/routers/renew-certificate.ts'
+import { isKeyOf, listRouterKeys } from '../../devices/routers/store.ts'
 import type { DeviceFacts } from '../../devices/tables.ts'
 import { closeCodes } from '../close-codes.ts'
 import type { DeviceCall } from '../frame-session.ts'
 import type { LinkHost } from '../protocol.ts'
 import { errorCodes } from './messages.ts'
-import { INTERVAL_S, type Receivers, dropMessage } from './receive.ts'
+import { type Receivers, dropMessage } from './receive.ts'
+import { type EdgeHost, welcome } from './renew.ts'
 import { routerDriver } from './router-driver.ts'
 import { type RouterHello, type RouterReport, isRouterHello, isRouterReport } from './router-messages.ts'
 import type { RouterSession } from './router-session.ts'
@@ -14,9 +17,13 @@ export const routerReceivers: Receivers<RouterSession> = {
   onHello,
   onReport,
   onProgress: (host, session, { callId, step }) => host.onProgress(session, callId, step),
+  async admitKey({ ctx }, { mac, deviceId, keySha256: present, epoch }, keySha256) {
+    const isAdmitted = await renewRouterCertificate(ctx, { deviceId, keySha256: present, epoch }, keySha256)
+    return isAdmitted ? routerNameOf(mac) : null
+  },
 }
 
-async function onHello(host: LinkHost, session: RouterSession, { id, params }: DeviceCall): Promise<void> {
+async function onHello(host: EdgeHost, session: RouterSession, { id, params }: DeviceCall): Promise<void> {
   if (id === null || !isRouterHello(params)) {
     dropMessage(host, session, { what: 'invalid_message', detail: 'hello' })
     session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of hello' })
@@ -28,12 +35,12 @@ async function onHello(host: LinkHost, session: RouterSession, { id, params }: D
   }
   const [key] = await listRouterKeys(host.ctx.db, [session.deviceId])
   session.orgId = key?.orgId ?? null
-  const isRegistered = key?.keySha256 === session.routerKey
+  const isRegistered = key !== undefined && isKeyOf(key, session.routerKey)
   if (!isRegistered || !(await host.connect(session, factsOf(params, session.address)))) {
     host.counters.add('refused_identity')
     return session.close('unregistered')
   }
-  session.answer(id, { interval_s: INTERVAL_S })
+  welcome(host, session, id)
   await report(host, session, params.report)
 }
 

@@ -4,12 +4,12 @@ import type { DeviceCall } from '../frame-session.ts'
 import type { LinkHost } from '../protocol.ts'
 import type { MxedgeReport } from '../../mxedges/sessions/facts.ts'
 import { cleanMachine } from '../../mxedges/sessions/machine.ts'
+import { commonNameOf } from '../../mxedges/registration/identity.ts'
+import { renewCertificate } from '../../mxedges/registration/renew-certificate.ts'
 import { type Hello, type Report, errorCodes, isHello, isProgress, isReport } from './messages.ts'
 import type { ApplianceSession } from './appliance-session.ts'
+import { type AdmitKey, type EdgeHost, renew, welcome } from './renew.ts'
 import type { AgentSession } from './session.ts'
-
-/** The interval of an agent's reports. */
-export const INTERVAL_S = 60
 
 type Oddity =
   | 'unknown_method'
@@ -35,9 +35,10 @@ export function dropMessage<S extends AgentSession<S>>(
 
 /** The messages that the agents of one role send. */
 export interface Receivers<S> {
-  readonly onHello: (host: LinkHost, session: S, call: DeviceCall) => Promise<void>
+  readonly onHello: (host: EdgeHost, session: S, call: DeviceCall) => Promise<void>
   readonly onReport: (host: LinkHost, session: S, call: DeviceCall) => Promise<void>
   readonly onProgress: (host: LinkHost, session: S, reached: CallProgress) => Promise<boolean>
+  readonly admitKey: AdmitKey<S>
 }
 
 /** A step that the command of a call has reached. */
@@ -48,7 +49,7 @@ export interface CallProgress {
 
 /** Handles a message of an agent. Never rejects. */
 export async function receiveCall<S extends AgentSession<S>>(
-  host: LinkHost,
+  host: EdgeHost,
   session: S,
   { call, receivers }: { readonly call: DeviceCall; readonly receivers: Receivers<S> },
 ): Promise<void> {
@@ -58,6 +59,7 @@ export async function receiveCall<S extends AgentSession<S>>(
     if (call.method === 'hello') return await receivers.onHello(host, session, call)
     if (!session.isConnected) return closeEarly(host, session)
     if (call.method === 'report') return await receivers.onReport(host, session, call)
+    if (call.method === 'renew') return await renew(host, session, { call, admitKey: receivers.admitKey })
     if (call.method === 'progress') return onProgress(host, session, { call, receivers })
     dropMessage(host, session, { what: 'unknown_method', detail: call.method })
     session.refuse(call.id, { code: errorCodes.unknownMethod, message: 'The gateway has no such method' })
@@ -72,9 +74,12 @@ export const applianceReceivers: Receivers<ApplianceSession> = {
   onHello,
   onReport,
   onProgress: (host, session, { callId, step }) => host.appliances.onProgress(session, callId, step),
+  async admitKey({ ctx }, { identity, epoch }, keySha256) {
+    return (await renewCertificate(ctx, { ...identity, epoch }, keySha256)) ? commonNameOf(identity) : null
+  },
 }
 
-async function onHello(host: LinkHost, session: ApplianceSession, { id, params }: DeviceCall): Promise<void> {
+async function onHello(host: EdgeHost, session: ApplianceSession, { id, params }: DeviceCall): Promise<void> {
   if (id === null || !isHello(params)) {
     dropMessage(host, session, { what: 'invalid_message', detail: 'hello' })
     session.refuse(id, { code: errorCodes.invalidParams, message: 'The params are not those of hello' })
@@ -86,7 +91,7 @@ async function onHello(host: LinkHost, session: ApplianceSession, { id, params }
     host.counters.add('refused_identity')
     return session.close('unregistered')
   }
-  session.answer(id, { interval_s: INTERVAL_S })
+  welcome(host, session, id)
 }
 
 async function onReport(host: LinkHost, session: ApplianceSession, { id, params }: DeviceCall): Promise<void> {

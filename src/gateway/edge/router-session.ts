@@ -26,9 +26,10 @@ export class RouterSession extends AgentSession<RouterSession> implements Device
   orgId: string | null = null
 
   constructor(socket: WebSocket, peer: RouterPeer, host: AgentHost<RouterSession>) {
-    super(socket, { ...peer, deviceId: deviceIdOf(peer.identity.mac) }, host)
-    this.mac = peer.identity.mac
-    this.routerKey = peer.identity.keySha256
+    const { mac, keySha256 } = peer.identity
+    super(socket, { ...peer, deviceId: deviceIdOf(mac), keySha256 }, host)
+    this.mac = mac
+    this.routerKey = keySha256
   }
 
   get logged() {

@@ -34,14 +34,23 @@ const MAX_SENT = 2
 export abstract class AgentSession<S extends AgentSession<S>> extends FrameSession implements Link {
   readonly deviceId: string
   epoch: string = NO_EPOCH
+  /** SHA-256 of the certificate's public key, in hex. */
+  readonly keySha256: string
+  readonly certificateExpiresAt: Date
   readonly #agents: AgentHost<S>
   /** The commands that were sent last: one is in flight at a time, and one beside it that only collects files. */
   readonly #sent: SentCall[] = []
 
-  constructor(socket: WebSocket, peer: FramePeer & { readonly deviceId: string }, host: AgentHost<S>) {
+  constructor(
+    socket: WebSocket,
+    peer: FramePeer & Pick<AgentSession<S>, 'deviceId' | 'keySha256'>,
+    host: AgentHost<S>,
+  ) {
     super(socket, peer, host)
     this.#agents = host
     this.deviceId = peer.deviceId
+    this.keySha256 = peer.keySha256
+    this.certificateExpiresAt = peer.certificateExpiresAt
   }
 
   /** The fields that identify the peer in the log. */

@@ -30,6 +30,7 @@ export interface SessionPeer extends FramePeer {
   /** From the client certificate: twelve lower-case hex digits. */
   readonly identity: string
   readonly certificateSerial: string
+  readonly certificateExpiresAt: Date
 }
 
 /** One connection of a device, which its certificate identifies. */
@@ -38,6 +39,7 @@ export class Session extends FrameSession implements DeviceLink {
   readonly mac: string
   readonly deviceId: string
   readonly certificateSerial: string
+  readonly certificateExpiresAt: Date
   readonly orgId = null
   epoch: string = NO_EPOCH
   /** False while reports may come from the queue that the device filled while it was offline. */
@@ -51,6 +53,7 @@ export class Session extends FrameSession implements DeviceLink {
     this.#sessions = host
     this.mac = peer.identity
     this.certificateSerial = peer.certificateSerial
+    this.certificateExpiresAt = peer.certificateExpiresAt
     this.deviceId = deviceIdOf(peer.identity)
   }
 

@@ -22,7 +22,7 @@ export function agentRegistrationOperations(clock: Clock, gateway: AgentGateway)
       throttle.takeFrom(request.ip)
       const signing = await gateway.checkRequest(body.csr)
       const registered = await registerAgent(ctx, { code: body.code, keySha256: signing.keySha256 })
-      const certificate = await signing.sign(commonNameOf(registered))
+      const certificate = await signing.sign(commonNameOf(registered), ctx.clock.now())
       throttle.giveBackTo(request.ip)
       return presentRegistered(registered, certificate, gateway)
     },

@@ -29,3 +29,46 @@ export async function updateRegistered(
     .where('id', '=', id)
     .execute()
 }
+
+/** A session by which an agent renews its certificate, with the key that it has proved. */
+export interface RenewingAgent {
+  readonly mxedgeId: string
+  readonly registrationEpoch: number
+  readonly keySha256: string
+  /** Of its session. */
+  readonly epoch: string
+}
+
+/**
+ * Lets another key count beside the one that has registered.
+ * @returns False where the session is no longer that of the appliance, or its key no longer that of the registration.
+ */
+export async function updateRenewalKey(
+  tx: Tx,
+  { mxedgeId, registrationEpoch, keySha256, epoch }: RenewingAgent,
+  renewalKey: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update mxedge set renewal_key = ${renewalKey}
+    from mxedge_session session
+    where mxedge.id = ${mxedgeId} and mxedge.registration_epoch = ${registrationEpoch}
+      and mxedge.registered_key = ${keySha256}
+      and session.org_id = mxedge.org_id and session.mxedge_id = mxedge.id and session.epoch = ${epoch}
+    returning mxedge.id
+  `.execute(tx)
+  return rows.length > 0
+}
+
+/** Makes the key that an agent has renewed its certificate with the only one. */
+export async function updateRenewed(
+  tx: Tx,
+  scope: InOrg,
+  { id, keySha256, at }: { readonly id: string; readonly keySha256: string; readonly at: Date },
+): Promise<void> {
+  await tx
+    .updateTable('mxedge')
+    .set({ registeredKey: keySha256, renewalKey: null, modifiedAt: at })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+}

@@ -7,6 +7,7 @@ import { markMxedgeCommandsLost } from '../commands/store.ts'
 import { queueConfiguration } from '../commands/queue-configuration.ts'
 import { type Mxedge, mxedgeOfEvent } from '../mxedge.ts'
 import type { AgentIdentity } from '../registration/identity.ts'
+import { recordRenewed } from '../registration/renew-certificate.ts'
 import type { MxedgeFacts, MxedgeReport } from './facts.ts'
 import { type MxedgeSession, listSessions, lockConnecting, openSession } from './store.ts'
 
@@ -14,6 +15,7 @@ import { type MxedgeSession, listSessions, lockConnecting, openSession } from '.
 export interface MxedgeOpening extends AgentIdentity {
   /** SHA-256 of the key of the certificate, in hex. */
   readonly keySha256: string
+  readonly certificateExpiresAt: Date
   readonly facts: MxedgeFacts
   readonly report: MxedgeReport
 }
@@ -56,7 +58,7 @@ function isRegistered(mxedge: Mxedge | undefined, opening: MxedgeOpening): mxedg
   return (
     mxedge !== undefined &&
     mxedge.registrationEpoch === opening.registrationEpoch &&
-    mxedge.registeredKey === opening.keySha256
+    (mxedge.registeredKey === opening.keySha256 || mxedge.renewalKey === opening.keySha256)
   )
 }
 
@@ -67,13 +69,15 @@ interface Opening {
 }
 
 async function open(tx: Tx, mxedge: Mxedge, { opening, nodeId, at }: Opening): Promise<string> {
-  const { facts, report } = opening
+  const { facts, report, keySha256, certificateExpiresAt } = opening
   const scope = systemScope('gateway', mxedge.orgId)
   const [before] = await listSessions(tx, scope, [mxedge.id])
-  const epoch = await openSession(tx, scope, { mxedgeId: mxedge.id, nodeId, facts, report, at })
+  const epoch = await openSession(tx, scope, { mxedgeId: mxedge.id, nodeId, facts, report, certificateExpiresAt, at })
   await markMxedgeCommandsLost(tx, [{ mxedgeId: mxedge.id, epoch }], { at, why: 'connection_lost' })
   await queueConfiguration(tx, scope, { mxedge, appliedSha256: facts.config_sha256, at })
   await appendMxedgeEvents(tx, scope, eventsOf(mxedge, before, facts), at)
+  // The former key ends where the new one is used first.
+  if (keySha256 === mxedge.renewalKey) await recordRenewed(tx, mxedge, { keySha256, at })
   return epoch
 }
 

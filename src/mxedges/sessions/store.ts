@@ -29,6 +29,7 @@ export interface NewMxedgeSession {
   readonly nodeId: string
   readonly facts: MxedgeFacts
   readonly report: MxedgeReport
+  readonly certificateExpiresAt: Date
   readonly at: Date
 }
 
@@ -36,16 +37,17 @@ export interface NewMxedgeSession {
 export async function openSession(
   tx: Tx,
   scope: InOrg,
-  { mxedgeId, nodeId, facts, report, at }: NewMxedgeSession,
+  { mxedgeId, nodeId, facts, report, certificateExpiresAt, at }: NewMxedgeSession,
 ): Promise<string> {
   noteChanges(tx, 'mxedge_stats', [{ orgId: scope.orgId, id: mxedgeId }])
   const opened = await sql<{ epoch: string }>`
-    insert into mxedge_session (org_id, mxedge_id, node_id, epoch, connected, connected_at, last_seen_at, facts, report)
+    insert into mxedge_session (org_id, mxedge_id, node_id, epoch, connected, connected_at, last_seen_at, facts, report,
+      certificate_expires_at)
     values (${scope.orgId}, ${mxedgeId}, ${nodeId}, nextval('mxedge_session_epoch'), true, ${at}, ${at},
-      ${json(facts)}::jsonb, ${json(report)}::jsonb)
+      ${json(facts)}::jsonb, ${json(report)}::jsonb, ${certificateExpiresAt})
     on conflict (org_id, mxedge_id) do update set node_id = excluded.node_id, epoch = excluded.epoch, connected = true,
       connected_at = excluded.connected_at, last_seen_at = excluded.last_seen_at, lost_at = null,
-      facts = excluded.facts, report = excluded.report
+      facts = excluded.facts, report = excluded.report, certificate_expires_at = excluded.certificate_expires_at
     returning epoch
   `.execute(tx)
   return opened.rows[0]?.epoch ?? '0'
