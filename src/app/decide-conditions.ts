@@ -1,4 +1,6 @@
+import type { ExpiringDevices } from '../devices/certificates/store-expiry.ts'
 import type { Condition } from '../events/store-system.ts'
+import type { ExpiringMxedge } from '../mxedges/sessions/store-expiry.ts'
 import type { ExpiringCertificate } from '../webhooks/client-certificate.ts'
 import type { NamedWebhook } from '../webhooks/store-failing.ts'
 
@@ -9,14 +11,21 @@ export interface Certificate {
   /** The subject of the certificate, as in "the certificate of the HTTPS server". */
   readonly of: string
   readonly notAfter: Date
+  /** Of a CA that devices trust or are trusted by: all of them need new certificates before it ends. */
+  readonly isCa?: boolean
 }
 
 const DAY_MS = 24 * 3600e3
 export const EXPIRES_WITHIN_MS = 30 * DAY_MS
+const CA_EXPIRES_WITHIN_MS = 365 * DAY_MS
+/** Somebody may have to visit each device. */
+export const DEVICES_EXPIRE_WITHIN_MS = 90 * DAY_MS
 
 export function decideCertificates(certificates: readonly Certificate[], now: Date): Finding[] {
   return certificates
-    .filter(({ notAfter }) => notAfter.getTime() - now.getTime() < EXPIRES_WITHIN_MS)
+    .filter(({ notAfter, isCa = false }) => {
+      return notAfter.getTime() - now.getTime() < (isCa ? CA_EXPIRES_WITHIN_MS : EXPIRES_WITHIN_MS)
+    })
     .map(({ of, notAfter }) => {
       return {
         type: 'CERTIFICATE_EXPIRING',
@@ -100,6 +109,35 @@ export function clientCertificateCondition(
     siteId,
     text: `The client certificate of webhook "${name}" ${expiry(notAfter, now)}`,
     endedText: `The client certificate of webhook "${name}" no longer expires soon`,
+  }
+}
+
+export function devicesExpiringCondition(
+  { orgId, siteId, devices, firstName, firstAt, aps, switches, gateways }: ExpiringDevices,
+  now: Date,
+): Condition {
+  return {
+    orgId,
+    type: 'DEVICE_CERTIFICATE_EXPIRING',
+    subject: `devices ${siteId ?? 'without a site'}`,
+    siteId,
+    text:
+      devices === 1
+        ? `The certificate of ${firstName} ${expiry(firstAt, now)}`
+        : `The certificates of ${devices} devices expire, that of ${firstName} first: it ${expiry(firstAt, now)}`,
+    endedText: 'No certificate of these devices expires soon any more',
+    about: { aps, switches, gateways },
+  }
+}
+
+export function mxedgeExpiringCondition({ orgId, id, name, siteId, expiresAt }: ExpiringMxedge, now: Date): Condition {
+  return {
+    orgId,
+    type: 'DEVICE_CERTIFICATE_EXPIRING',
+    subject: id,
+    siteId,
+    text: `The certificate of edge appliance ${name} ${expiry(expiresAt, now)}`,
+    endedText: `The certificate of edge appliance ${name} no longer expires soon`,
   }
 }
 

@@ -1,5 +1,7 @@
+import { listExpiringDevices } from '../devices/certificates/store-expiry.ts'
 import { type Condition, type ConditionKey, listOpenConditions, updateConditions } from '../events/store-system.ts'
 import { listMissingImages } from '../firmware/check-files.ts'
+import { listExpiringMxedges } from '../mxedges/sessions/store-expiry.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
@@ -9,11 +11,14 @@ import { findExpiringCertificates } from '../webhooks/client-certificate.ts'
 import { listFailingWebhooks, listOverflowingWebhooks } from '../webhooks/store-failing.ts'
 import {
   type Certificate,
+  DEVICES_EXPIRE_WITHIN_MS,
   EXPIRES_WITHIN_MS,
   type Finding,
   decideCertificates,
   decideDisk,
   clientCertificateCondition,
+  devicesExpiringCondition,
+  mxedgeExpiringCondition,
   decideUsage,
   failingCondition,
   missingCondition,
@@ -41,15 +46,16 @@ export function certificatesOf({ http, gateway, edge }: Pick<TlsMaterial, 'http'
   const chains = [
     ...(http === null ? [] : [{ of: 'the HTTPS server', pem: http.cert }]),
     { of: 'the gateway for devices', pem: gateway.cert },
-    { of: 'the CA of devices', pem: gateway.ca },
+    { of: 'the CA of devices', pem: gateway.ca, isCa: true },
     ...(edge.cert === gateway.cert ? [] : [{ of: 'the gateway for agents', pem: edge.cert }]),
-    ...(edge.ca === gateway.ca ? [] : [{ of: 'the CA of agents', pem: edge.ca }]),
+    ...(edge.ca === gateway.ca ? [] : [{ of: 'the CA of agents', pem: edge.ca, isCa: true }]),
   ]
-  return chains.flatMap(({ of, pem }) =>
+  return chains.flatMap(({ of, pem, isCa = false }: { of: string; pem: string; isCa?: boolean }) =>
     certificatesIn(pem).map(({ validToDate: notAfter }, index) => ({
       // Names identify conditions, and the certificates of a file may have the same subject.
       of: index === 0 ? of : `${of} (number ${index + 1} in its file)`,
       notAfter,
+      isCa,
     })),
   )
 }
@@ -66,6 +72,9 @@ export async function watchConditions(ctx: Context, { storage, certificates }: W
   const failing = await listFailingWebhooks(ctx.db, addMs(now, -FAILING_MS))
   const overflowing = await listOverflowingWebhooks(ctx.db, addMs(now, -OVERFLOWING_MS))
   const expiring = await findExpiringCertificates(ctx.db, addMs(now, EXPIRES_WITHIN_MS))
+  const devicesBefore = addMs(now, DEVICES_EXPIRE_WITHIN_MS)
+  const devices = await listExpiringDevices(ctx.db, devicesBefore)
+  const mxedges = await listExpiringMxedges(ctx.db, devicesBefore)
   const { ofOrgs, ofServer } = await findFullQuotas(ctx, storage, open)
   const isDiskLow = open.some(({ type }) => type === 'DISK_SPACE_LOW')
   const low = decideDisk({ ...disk, isOpen: isDiskLow })
@@ -76,6 +85,8 @@ export async function watchConditions(ctx: Context, { storage, certificates }: W
     ...failing.map(failingCondition),
     ...overflowing.map(overflowingCondition),
     ...expiring.map((webhook) => clientCertificateCondition(webhook, now)),
+    ...devices.map((expiring) => devicesExpiringCondition(expiring, now)),
+    ...mxedges.map((expiring) => mxedgeExpiringCondition(expiring, now)),
     ...(await Promise.all(server.map((finding) => forConcerned(ctx, finding)))).flat(),
   ]
   await inTx(ctx, (tx) => updateConditions(tx, present, now))

@@ -88,6 +88,8 @@ export interface Condition {
   readonly siteId: string | null
   readonly text: string
   readonly endedText: string
+  /** What its alarm is about. */
+  readonly about?: AlarmDetails
 }
 
 export type ConditionKey = Pick<Condition, 'orgId' | 'type' | 'subject'>
@@ -114,7 +116,7 @@ const conditionColumns = columnsOf(
  * calls report each of them once.
  */
 export async function updateConditions(tx: Tx, present: readonly Condition[], at: Date): Promise<void> {
-  const rows = present.map((condition) => ({ ...condition, text: shorten(condition.text) }))
+  const rows = present.map(({ about: _, ...condition }) => ({ ...condition, text: shorten(condition.text) }))
   const { rows: begun } = await sql<ConditionKey & { siteId: string | null }>`
     insert into system_condition (org_id, type, subject, site_id, ended_text, since)
     select org.id, present.type, present.subject, present.site_id, present.ended_text, ${at}
@@ -136,9 +138,17 @@ export async function updateConditions(tx: Tx, present: readonly Condition[], at
     ...ended.map((key) => eventOf(key, conditionEnds[key.type], key.endedText)),
   ]
   await insertSystemEvents(tx, events, at)
+  const about = new Map(present.map((condition) => [keyOf(condition), condition.about]))
   const raised = begun.map((key): NewAlarm => {
     const { orgId, type, subject } = alarmKeyOf(key)
-    return { orgId, type, subject, siteId: key.siteId, text: texts.get(keyOf(key)) ?? '', details: detailsOf(key) }
+    return {
+      orgId,
+      type,
+      subject,
+      siteId: key.siteId,
+      text: texts.get(keyOf(key)) ?? '',
+      details: about.get(keyOf(key)) ?? detailsOf(key),
+    }
   })
   await raiseAlarms(tx, raised, at)
   await endAlarms(tx, ended.map(alarmKeyOf), at)

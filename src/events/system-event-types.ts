@@ -18,7 +18,8 @@ export const systemEvents = {
     severity: 'critical',
     category: 'certificate',
     display: 'Certificate of the server expires soon',
-    description: 'A certificate by which clients or devices know the server expires within 30 days',
+    description:
+      'A certificate by which clients or devices know the server expires within 30 days, or the CA of devices or agents within a year',
     example: 'The certificate of the HTTPS server expires on 2026-12-01',
     alarm: 'certificate_expiring',
   },
@@ -168,6 +169,22 @@ export const systemEvents = {
     example: 'Device 020000000001 is replaced again and again by another one with its certificate',
     alarm: 'device_certificate_cloned',
   },
+  DEVICE_CERTIFICATE_EXPIRING: {
+    severity: 'critical',
+    category: 'certificate',
+    display: 'Certificates of devices expire soon',
+    description:
+      'The certificate by which devices of a site, or an edge appliance, prove themselves expires within 90 days; afterwards they can no longer connect',
+    example: 'The certificates of 12 devices expire, that of Hall first, on 2036-12-01',
+    alarm: 'device_certificate_expiring',
+  },
+  DEVICE_CERTIFICATE_RENEWED: {
+    severity: 'info',
+    category: 'certificate',
+    display: 'Certificates of devices no longer expire soon',
+    description: 'The devices whose certificates were about to expire have connected with others, or were given up',
+    example: 'No certificate of these devices expires soon any more',
+  },
   DEVICE_UPTIME_MISSING: {
     severity: 'warn',
     category: 'device',
@@ -188,6 +205,7 @@ export const conditionEnds = {
   WEBHOOK_FAILING: 'WEBHOOK_RECOVERED',
   WEBHOOK_OVERFLOWING: 'WEBHOOK_OVERFLOW_ENDED',
   WEBHOOK_CERTIFICATE_EXPIRING: 'WEBHOOK_CERTIFICATE_RENEWED',
+  DEVICE_CERTIFICATE_EXPIRING: 'DEVICE_CERTIFICATE_RENEWED',
 } as const satisfies Partial<Record<SystemEventType, SystemEventType>>
 
 export type ConditionType = keyof typeof conditionEnds

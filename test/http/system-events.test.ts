@@ -134,7 +134,7 @@ describe('what the service reports', () => {
 
   it('is told apart by types that are listed', async () => {
     const types = await get('/const/system_events')
-    expect(types).toHaveLength(21)
+    expect(types).toHaveLength(23)
     for (const { key, example } of types) expect(example).toMatchObject({ type: key, text: expect.any(String) })
     expect(types).toContainEqual({
       key: 'WEBHOOK_FAILING',

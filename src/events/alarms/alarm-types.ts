@@ -42,6 +42,14 @@ export const alarms = {
     example: 'Several devices connect with the certificate of Hall',
     fields: devices,
   },
+  device_certificate_expiring: {
+    group: 'security',
+    severity: 'critical',
+    display: 'Certificates of devices expire soon',
+    lasts: true,
+    example: 'The certificates of 12 devices expire, that of Hall first, on 2036-12-01',
+    fields: ['aps', 'switches', 'gateways'],
+  },
   upgrade_failed: {
     group: 'upgrade',
     severity: 'critical',
