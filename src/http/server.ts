@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
+import { Readable } from 'node:stream'
 import cookie from '@fastify/cookie'
 import Fastify, {
   LogController,
@@ -11,13 +12,17 @@ import Fastify, {
 import { uuidv7 } from 'uuidv7'
 import type { Authenticate } from '../access/authenticate.ts'
 import type { Caller } from '../access/authorize.ts'
+import { accountOf } from '../access/request-limits.ts'
 import { AppError } from '../platform/errors.ts'
+import { networkOf } from '../platform/network-of.ts'
 import { createConnectionGate } from '../platform/connection-gate.ts'
 import type { Logger } from '../platform/log.ts'
 import { MAX_PUBLIC_BYTES, limitBodyTime, takeLargeBodies } from './body-limits.ts'
 import { replyToBrokenRequest, replyToExpectation } from './broken-requests.ts'
 import { assertOneHost, assertPlainBody, hasBody } from './check-headers.ts'
 import { replyWithError } from './errors.ts'
+import { createAccountMemory } from './account-memory.ts'
+import { type Requester, TURN_MS, createFairTurns } from './fair-turns.ts'
 import { createForwardedForCheck } from './forwarded-for.ts'
 import { guardConnections } from './guard-connections.ts'
 import { takeJson } from './json.ts'
@@ -25,7 +30,7 @@ import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
 import { compileValidator } from './validate.ts'
-import { MAX_REQUESTS_PER_ACCOUNT, createWorkLimits } from './work-limits.ts'
+import { MAX_REQUESTS_PER_ACCOUNT, createWorkLimits, takesTurns } from './work-limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -145,15 +150,19 @@ interface ApiCallers {
   readonly sessionCookie: () => string
   /** Requests of one account that are in work at a time; default 100. */
   readonly requestsPerAccount?: number
+  /** How long a request counts among those of its account that are in work; default 100 ms. */
+  readonly turnMs?: number
 }
 
 /** Adds the routes of the interface under /api/v1. Each requires credentials unless its config is `public`. */
 export async function serveApi(
   http: FastifyInstance,
-  { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT }: ApiCallers,
+  { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT, turnMs = TURN_MS }: ApiCallers,
   plugins: readonly FastifyPluginAsync[],
 ): Promise<void> {
   const workLimits = createWorkLimits(requestsPerAccount)
+  const turns = createFairTurns({ maxInWork: requestsPerAccount, now: () => performance.now(), turnMs })
+  const accounts = createAccountMemory()
   await http.register(
     async (api) => {
       api.decorateRequest('caller')
@@ -163,13 +172,36 @@ export async function serveApi(
         void reply.header('cache-control', 'no-store')
         const { config } = request.routeOptions
         if (config.public === true) return
-        request.caller = await identify(request, authenticate, request.cookies[sessionCookie()])
+        const sessionId = request.cookies[sessionCookie()]
+        const credentials = request.headers.authorization ?? sessionId ?? ''
+        // Also the check of credentials is work, so it has to wait for its turn before its caller is known.
+        const expected = accounts.find(credentials)
+        const hasTurn = takesTurns(request.raw)
+        if (hasTurn) await turns.enter(whoIs(request, expected), reply.raw)
+        request.caller = await identify(request, authenticate, sessionId)
+        const account = accountOf(request.caller.principal)
+        if (account !== expected) {
+          accounts.remember(credentials, account)
+          turns.leave(reply.raw)
+          if (hasTurn) await turns.enter(whoIs(request, account), reply.raw)
+        }
         if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
           throw new AppError('unauthenticated', 'Two factor authentication is required.')
         const exchange = { request: request.raw, response: reply.raw, route: request.routeOptions.url ?? '' }
         await workLimits.enter(request.caller.principal, exchange)
       })
+      api.addHook('preHandler', async (request, reply) => {
+        // Its body has arrived: one that comes slowly keeps no place.
+        if (request.routeOptions.config.public === true && takesTurns(request.raw))
+          await turns.enter(whoIs(request, undefined), reply.raw)
+      })
       api.addHook('onSend', (_request, reply, payload, done) => {
+        // A download may take long, and needs little more than the client's time.
+        if (payload instanceof Readable) {
+          turns.leave(reply.raw)
+          workLimits.weighAnswer(reply.raw, 0)
+        }
+
         if (typeof payload === 'string' || Buffer.isBuffer(payload)) workLimits.weighAnswer(reply.raw, payload.length)
         done(null, payload)
       })
@@ -180,6 +212,10 @@ export async function serveApi(
 }
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+function whoIs({ method, ip }: FastifyRequest, account: string | undefined): Requester {
+  return { account, network: networkOf(ip), kind: SAFE.has(method) ? 'read' : 'change' }
+}
 
 async function identify(
   request: FastifyRequest,

@@ -100,7 +100,7 @@ export function createWorkLimits(requestsPerAccount: number): WorkLimits {
       })
       const all = bodyBytes + (answerBytes.get(entry.kind) ?? UNKNOWN_ANSWER_BYTES)
       const bytes = isSafe(request) ? all : Math.max(all, CHANGE_BYTES)
-      if (bytes > SMALL_BYTES && isInMemory(request)) await takeTurn(entry, bytes, response)
+      if (bytes > SMALL_BYTES && takesTurns(request)) await takeTurn(entry, bytes, response)
     },
 
     weighAnswer(response, bytes) {
@@ -165,7 +165,7 @@ function isSafe({ method }: IncomingMessage): boolean {
 }
 
 /** False for uploads and streams, which take long and hold little. */
-function isInMemory(request: IncomingMessage): boolean {
+export function takesTurns(request: IncomingMessage): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding, upgrade } = request.headers
   const hasBody = coding !== undefined || Number(length) > 0
   return upgrade === undefined && (!hasBody || bodyBytesOf(request) > 0)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { expect, it, onTestFinished } from 'vitest'
@@ -29,7 +30,7 @@ const person = (adminId: string): Principal => ({
 })
 
 /** Starts a server whose callers name their account as their token; `/slow` answers when `release` is called. */
-async function startServer() {
+async function startServer({ turnMs = 2 ** 31 - 1 } = {}) {
   const waiting: (() => void)[] = []
   let checks = Promise.resolve()
   let begun = 0
@@ -39,12 +40,18 @@ async function startServer() {
     await checks
     return person(authorization)
   }
-  await serveApi(http, { authenticate, sessionCookie: () => 'sessionid', requestsPerAccount: 40 }, [
+  await serveApi(http, { authenticate, sessionCookie: () => 'sessionid', requestsPerAccount: 40, turnMs }, [
     async (api) => {
       const slow = () => new Promise((resolve) => waiting.push(() => resolve({})))
       api.get('/slow', slow)
       api.post('/slow', { schema: { body: Type.Object({}) } }, slow)
       api.get('/quick', () => ({}))
+      api.get('/download', () => {
+        const stream = new PassThrough()
+        stream.write('a beginning')
+        return stream
+      })
+      api.post('/public', { config: { public: true }, schema: { body: Type.Object({}) } }, slow)
       api.get('/large', async () => {
         await slow()
         return { text: 'x'.repeat(5 * 1024 * 1024) }
@@ -158,6 +165,62 @@ it('runs four changes of one account at a time, also small ones, and those of ot
   await inWork(2)
   const answers = await releaseUntil(Promise.all(changes))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
+
+it('handles eight reads of an account at a time while another one wants something, and checks their credentials in turn', async () => {
+  const { call, inWork, begun, release, releaseUntil } = await startServer()
+  const [busy, other] = [randomUUID(), randomUUID()]
+  // The sizes of their answers are known, and the other one is there.
+  for (const account of [busy, other])
+    for (const path of ['/quick', '/slow']) expect((await releaseUntil(call(account, path))).status).toBe(200)
+  const before = begun()
+  const reads = Array.from({ length: 20 }, () => call(busy, '/slow'))
+  await inWork(8)
+  expect((await call(other, '/quick')).status).toBe(200)
+  expect(begun()).toBe(before + 9)
+  const others = Array.from({ length: 3 }, () => call(other, '/slow'))
+  await inWork(11)
+  release()
+  await Promise.all(others)
+  await inWork(8)
+  const answers = await releaseUntil(Promise.all(reads))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
+
+it('lets a slow read keep its place for a short time only', async () => {
+  const { call, inWork, releaseUntil } = await startServer({ turnMs: 1 })
+  const [busy, other] = [randomUUID(), randomUUID()]
+  for (const account of [busy, other])
+    for (const path of ['/quick', '/slow']) expect((await releaseUntil(call(account, path))).status).toBe(200)
+  const reads = Array.from({ length: 20 }, () => call(busy, '/slow'))
+  await inWork(20)
+  await releaseUntil(Promise.all(reads))
+})
+
+it('gives the place of a download back when it begins', async () => {
+  const { call, inWork, releaseUntil } = await startServer()
+  const [busy, other] = [randomUUID(), randomUUID()]
+  for (const account of [busy, other]) expect((await call(account, '/quick')).status).toBe(200)
+  await (await call(busy, '/download')).body?.cancel()
+  const downloads = await Promise.all(Array.from({ length: 12 }, () => call(busy, '/download')))
+  expect((await call(other, '/quick')).status).toBe(200)
+  const read = call(busy, '/slow')
+  await inWork(1)
+  await releaseUntil(read)
+  await Promise.all(downloads.map(async ({ body }) => body?.cancel()))
+})
+
+it('handles eight requests of a network of strangers at a time, once their bodies have arrived', async () => {
+  const { port, call, inWork, releaseUntil } = await startServer()
+  expect((await call(randomUUID(), '/quick')).status).toBe(200)
+  const head = 'POST /api/v1/public HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{'
+  const slow = Array.from({ length: 10 }, () => connect(port, '127.0.0.1'))
+  for (const socket of slow) socket.write(head)
+  const strangers = Array.from({ length: 12 }, () => call('', '/public', '{}'))
+  await inWork(8)
+  const answers = await releaseUntil(Promise.all(strangers))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  for (const socket of slow) socket.destroy()
 })
 
 it('counts nothing for clients that have left, also where they left during the check of their credentials', async () => {

@@ -1,0 +1,23 @@
+import { sha256 } from '../platform/secrets.ts'
+
+/** Credentials whose accounts are remembered; then the oldest are dropped. */
+const MAX_KNOWN = 10_000
+
+/** Remembers whose credentials were right. It only says whose turn a request is: each is checked anew. */
+export interface AccountMemory {
+  find(credentials: string): string | undefined
+  remember(credentials: string, account: string): void
+}
+
+export function createAccountMemory(): AccountMemory {
+  const accounts = new Map<string, string>()
+  const keyOf = (credentials: string): string => sha256(credentials).toString('base64')
+  return {
+    find: (credentials) => accounts.get(keyOf(credentials)),
+    remember(credentials, account) {
+      const [oldest] = accounts.keys()
+      if (accounts.size >= MAX_KNOWN && oldest !== undefined) accounts.delete(oldest)
+      accounts.set(keyOf(credentials), account)
+    },
+  }
+}
