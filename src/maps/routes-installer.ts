@@ -4,6 +4,7 @@ import { type Operation, operation } from '../http/operation.ts'
 import type { SiteScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { installerSite } from '../orgs/installers/at.ts'
+import { showOneTo, showTo } from '../orgs/reveal.ts'
 import { upsertMap } from './create-map.ts'
 import { findMap, listMaps } from './store.ts'
 import { updateMap } from './update-map.ts'
@@ -20,8 +21,10 @@ export const installerMapOperations: Operation[] = [
     tag,
     at: installerSite('/maps'),
     item: MapReply,
-    run: async (ctx, { scope: { site }, page }) =>
-      presentPage(await listMaps(ctx.db, site, { page }), (map) => presentMap(ctx, map)),
+    run: async (ctx, { scope: { site }, caller, page }) => {
+      const { rows, ...whole } = presentPage(await listMaps(ctx.db, site, { page }), (map) => presentMap(ctx, map))
+      return { ...whole, rows: await showTo(ctx, { caller, scope: site }, rows) }
+    },
   }),
   operation({
     id: 'createInstallerMap',
@@ -33,8 +36,10 @@ export const installerMapOperations: Operation[] = [
     body: MapBody,
     reply: MapReply,
     record: (ctx, { scope: { site }, params }) => readMap(ctx, site, params.map_id),
-    run: async (ctx, { scope: { site }, params, body }) =>
-      presentMap(ctx, await upsertMap(ctx, site, { mapId: params.map_id, body })),
+    run: async (ctx, { scope: { site }, caller, params, body }) => {
+      const map = await upsertMap(ctx, site, { mapId: params.map_id, body })
+      return showOneTo(ctx, { caller, scope: site }, presentMap(ctx, map), body)
+    },
   }),
   operation({
     id: 'updateInstallerMap',
@@ -46,8 +51,10 @@ export const installerMapOperations: Operation[] = [
     body: MapBody,
     reply: MapReply,
     record: (ctx, { scope: { site }, params }) => readMap(ctx, site, params.map_id),
-    run: async (ctx, { scope: { site }, params, body }) =>
-      presentMap(ctx, await updateMap(ctx, site, { mapId: params.map_id, change: body })),
+    run: async (ctx, { scope: { site }, caller, params, body }) => {
+      const map = await updateMap(ctx, site, { mapId: params.map_id, change: body })
+      return showOneTo(ctx, { caller, scope: site }, presentMap(ctx, map), body)
+    },
   }),
 ].flat()
 

@@ -4,6 +4,7 @@ import { presentPage } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty } from '../http/schemas.ts'
 import { notFound } from '../platform/errors.ts'
+import { showOneTo, showTo } from '../orgs/reveal.ts'
 import { createMap } from './create-map.ts'
 import { linkWayfinding } from './link-wayfinding.ts'
 import { installerMapOperations } from './routes-installer.ts'
@@ -32,8 +33,11 @@ const siteMapOperations: Operation[] = [
     at: site('/maps', { needs: 'read' }),
     query: MapsQuery,
     item: MapReply,
-    run: async (ctx, { scope, query, page }) =>
-      presentPage(await listMaps(ctx.db, scope, { conditions: parseMaps(query), page }), (map) => presentMap(ctx, map)),
+    run: async (ctx, { scope, caller, query, page }) => {
+      const maps = await listMaps(ctx.db, scope, { conditions: parseMaps(query), page })
+      const { rows, ...whole } = presentPage(maps, (map) => presentMap(ctx, map))
+      return { ...whole, rows: await showTo(ctx, { caller, scope }, rows) }
+    },
   }),
   operation({
     id: 'createSiteMap',
@@ -43,7 +47,8 @@ const siteMapOperations: Operation[] = [
     at: site('/maps', { needs: 'write' }),
     body: MapBody,
     reply: MapReply,
-    run: async (ctx, { scope, body }) => presentMap(ctx, await createMap(ctx, scope, body)),
+    run: async (ctx, { scope, caller, body }) =>
+      showOneTo(ctx, { caller, scope }, presentMap(ctx, await createMap(ctx, scope, body)), body),
   }),
   operation({
     id: 'getSiteMap',
@@ -53,10 +58,10 @@ const siteMapOperations: Operation[] = [
     at: site(single, { needs: 'read' }),
     params,
     reply: MapReply,
-    run: async (ctx, { scope, params }) => {
+    run: async (ctx, { scope, caller, params }) => {
       const map = await findMap(ctx.db, scope, params.map_id)
       if (map === undefined) throw notFound(params.map_id)
-      return presentMap(ctx, map)
+      return showOneTo(ctx, { caller, scope }, presentMap(ctx, map))
     },
   }),
   operation({
@@ -68,8 +73,10 @@ const siteMapOperations: Operation[] = [
     params,
     body: MapBody,
     reply: MapReply,
-    run: async (ctx, { scope, params, body }) =>
-      presentMap(ctx, await updateMap(ctx, scope, { mapId: params.map_id, change: body })),
+    run: async (ctx, { scope, caller, params, body }) => {
+      const map = await updateMap(ctx, scope, { mapId: params.map_id, change: body })
+      return showOneTo(ctx, { caller, scope }, presentMap(ctx, map), body)
+    },
   }),
   operation({
     id: 'importSiteWayfindings',

@@ -1,3 +1,5 @@
+import { showOneTo, showTo } from './reveal.ts'
+import { hasSecrets } from './secrets.ts'
 import { Type } from 'typebox'
 import { uuidv7 } from 'uuidv7'
 import { authorizeNewOrg, may } from '../access/authorize.ts'
@@ -51,7 +53,7 @@ export const orgOperations: Operation[] = [
     tag: 'Orgs',
     at: orgSites('', { needs: 'read' }),
     reply: OrgReply,
-    run: async (ctx, { scope }) => presentOrg(await getOrg(ctx.db, scope)),
+    run: async (ctx, { scope, caller }) => showOneTo(ctx, { caller, scope }, presentOrg(await getOrg(ctx.db, scope))),
   }),
   operation({
     id: 'updateOrg',
@@ -61,7 +63,8 @@ export const orgOperations: Operation[] = [
     at: org('', { needs: 'admin' }),
     body: UpdateOrgBody,
     reply: OrgReply,
-    run: async (ctx, { scope, body }) => presentOrg(await updateOrg(ctx, scope, body)),
+    run: async (ctx, { scope, caller, body }) =>
+      showOneTo(ctx, { caller, scope }, presentOrg(await updateOrg(ctx, scope, body)), body),
   }),
   operation({
     id: 'cloneOrg',
@@ -90,11 +93,11 @@ export function siteOperations(context: Context): Operation[] {
       at: orgSites('/sites', { needs: 'read' }),
       query: Type.Object(pageQuery),
       reply: Type.Array(SiteReply),
-      run: async (_ctx, { scope, query, reply }) => {
+      run: async (ctx, { scope, caller, query, reply }) => {
         const page = parsePage(query)
-        const { sites, whole } = await readSites({ scope: readScopeOf(scope), page })
+        const { sites, text, whole } = await readSites({ scope: readScopeOf(scope), page })
         setPageHeaders(reply, page, whole)
-        return sites
+        return text ?? showTo(ctx, { caller, scope }, sites)
       },
     }),
     operation({
@@ -105,7 +108,10 @@ export function siteOperations(context: Context): Operation[] {
       at: org('/sites', { needs: 'write' }),
       body: CreateSiteBody,
       reply: SiteReply,
-      run: async (ctx, { scope, body }) => presentSiteAt(ctx.clock.now())(await createSite(ctx, scope, body)),
+      run: async (ctx, { scope, caller, body }) => {
+        const created = presentSiteAt(ctx.clock.now())(await createSite(ctx, scope, body))
+        return showOneTo(ctx, { caller, scope }, created, body)
+      },
     }),
     operation({
       id: 'getSiteInfo',
@@ -114,7 +120,8 @@ export function siteOperations(context: Context): Operation[] {
       tag: 'Sites',
       at: site('', { needs: 'read' }),
       reply: SiteReply,
-      run: async (ctx, { scope }) => presentSiteAt(ctx.clock.now())(await getSite(ctx.db, scope)),
+      run: async (ctx, { scope, caller }) =>
+        showOneTo(ctx, { caller, scope }, presentSiteAt(ctx.clock.now())(await getSite(ctx.db, scope))),
     }),
     operation({
       id: 'updateSiteInfo',
@@ -126,7 +133,8 @@ export function siteOperations(context: Context): Operation[] {
       reply: SiteReply,
       run: async (ctx, { scope, caller, body }) => {
         const mayRegroup = may(caller, { orgId: scope.orgId }, 'write')
-        return presentSiteAt(ctx.clock.now())(await updateSite(ctx, scope, { body, mayRegroup }))
+        const updated = presentSiteAt(ctx.clock.now())(await updateSite(ctx, scope, { body, mayRegroup }))
+        return showOneTo(ctx, { caller, scope }, updated, body)
       },
     }),
   ].flat()
@@ -139,6 +147,8 @@ export function siteOperations(context: Context): Operation[] {
 function sitesReader({ hotDb, clock }: Context) {
   return coalesceEqual(async ({ scope, page }: { readonly scope: ReadScope; readonly page: Page }) => {
     const { rows, ...whole } = await listSites(hotDb, scope, page)
-    return { sites: new JsonText(rows.map(presentSiteAt(clock.now()))), whole }
+    const sites = rows.map(presentSiteAt(clock.now()))
+    // Callers differ in whether they see secrets, and few sites have any.
+    return { sites, text: sites.some(hasSecrets) ? null : new JsonText(sites), whole }
   })
 }

@@ -23,6 +23,23 @@ export function omitSecrets(document: Document, written: Document = {}): Record<
   )
 }
 
+/** True if omitSecrets() would change the document. */
+export function hasSecrets(document: Document): boolean {
+  return Object.entries(document).some(
+    ([name, value]) => isSecret(name, value) || hasLogin(name, value) || isOpen(value),
+  )
+}
+
+function hasLogin(name: string, value: unknown): boolean {
+  return isUrl(name, value) && withoutLogin(value) !== value
+}
+
+/** True for a value that contains secrets at any depth. */
+function isOpen(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(isOpen)
+  return isObject(value) && hasSecrets(value)
+}
+
 function presentField(name: string, value: unknown, written: unknown): unknown {
   if (isSecret(name, value)) return value
   return isUrl(name, value) && value !== written ? withoutLogin(value) : withoutSecrets(value, written)

@@ -2,6 +2,7 @@ import { site } from '../../http/at.ts'
 import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
+import { showOneTo, showTo } from '../../orgs/reveal.ts'
 import { createMapStack } from './create-map-stack.ts'
 import { listMapStacks } from './store.ts'
 import { MapStackBody, MapStackReply, MapStacksQuery, parseMapStacks, presentMapStack } from './wire.ts'
@@ -17,8 +18,11 @@ export const mapStackOperations: Operation[] = [
     at: site('/mapstacks', { needs: 'read' }),
     query: MapStacksQuery,
     item: MapStackReply,
-    run: async (ctx, { scope, query, page }) =>
-      presentPage(await listMapStacks(ctx.db, scope, { conditions: parseMapStacks(query), page }), presentMapStack),
+    run: async (ctx, { scope, caller, query, page }) => {
+      const stacks = await listMapStacks(ctx.db, scope, { conditions: parseMapStacks(query), page })
+      const { rows, ...whole } = presentPage(stacks, presentMapStack)
+      return { ...whole, rows: await showTo(ctx, { caller, scope }, rows) }
+    },
   }),
   operation({
     id: 'createSiteMapStack',
@@ -28,6 +32,7 @@ export const mapStackOperations: Operation[] = [
     at: site('/mapstacks', { needs: 'write' }),
     body: MapStackBody,
     reply: MapStackReply,
-    run: async (ctx, { scope, body }) => presentMapStack(await createMapStack(ctx, scope, body)),
+    run: async (ctx, { scope, caller, body }) =>
+      showOneTo(ctx, { caller, scope }, presentMapStack(await createMapStack(ctx, scope, body)), body),
   }),
 ].flat()

@@ -3,6 +3,7 @@ import { listOperation } from '../../http/list-operation.ts'
 import { presentPage } from '../../http/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid } from '../../http/schemas.ts'
+import { showOneTo, showTo } from '../reveal.ts'
 import { createSiteGroup } from './create-site-group.ts'
 import { getSiteGroup, listSiteGroups } from './store.ts'
 import { updateSiteGroup } from './update-site-group.ts'
@@ -20,7 +21,10 @@ export const siteGroupOperations: Operation[] = [
     tag,
     at: orgSites('/sitegroups', { needs: 'read' }),
     item: SiteGroupReply,
-    run: async (ctx, { scope, page }) => presentPage(await listSiteGroups(ctx.db, scope, page), presentSiteGroup),
+    run: async (ctx, { scope, caller, page }) => {
+      const { rows, ...whole } = presentPage(await listSiteGroups(ctx.db, scope, page), presentSiteGroup)
+      return { ...whole, rows: await showTo(ctx, { caller, scope }, rows) }
+    },
   }),
   operation({
     id: 'createOrgSiteGroup',
@@ -30,7 +34,8 @@ export const siteGroupOperations: Operation[] = [
     at: org('/sitegroups', { needs: 'write' }),
     body: CreateSiteGroupBody,
     reply: SiteGroupReply,
-    run: async (ctx, { scope, body }) => presentSiteGroup(await createSiteGroup(ctx, scope, body)),
+    run: async (ctx, { scope, caller, body }) =>
+      showOneTo(ctx, { caller, scope }, presentSiteGroup(await createSiteGroup(ctx, scope, body)), body),
   }),
   operation({
     id: 'getOrgSiteGroup',
@@ -40,8 +45,8 @@ export const siteGroupOperations: Operation[] = [
     at: orgSites(one, { needs: 'read' }),
     params,
     reply: SiteGroupReply,
-    run: async (ctx, { scope, params: { sitegroup_id: id } }) =>
-      presentSiteGroup(await getSiteGroup(ctx.db, scope, id)),
+    run: async (ctx, { scope, caller, params: { sitegroup_id: id } }) =>
+      showOneTo(ctx, { caller, scope }, presentSiteGroup(await getSiteGroup(ctx.db, scope, id))),
   }),
   operation({
     id: 'updateOrgSiteGroup',
@@ -52,7 +57,7 @@ export const siteGroupOperations: Operation[] = [
     params,
     body: UpdateSiteGroupBody,
     reply: SiteGroupReply,
-    run: async (ctx, { scope, params: { sitegroup_id: id }, body }) =>
-      presentSiteGroup(await updateSiteGroup(ctx, scope, { id, body })),
+    run: async (ctx, { scope, caller, params: { sitegroup_id: id }, body }) =>
+      showOneTo(ctx, { caller, scope }, presentSiteGroup(await updateSiteGroup(ctx, scope, { id, body })), body),
   }),
 ].flat()
