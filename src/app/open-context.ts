@@ -3,7 +3,7 @@ import type { Limits } from '../platform/limits.ts'
 import { createMetrics } from '../platform/prometheus.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
-import { endPool, openDb, openHotPool, openPool } from '../platform/db.ts'
+import { endPool, openClaimPool, openDb, openHotPool, openKeyPool, openPool } from '../platform/db.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import type { ServiceClock, TimeReading } from '../platform/service-clock.ts'
@@ -44,12 +44,16 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
   const onLost = (error: Error): void => log.warn({ err: error }, 'database connection lost')
   const pool = openPool(connection, onLost)
   const hotPool = openHotPool(connection, onLost)
+  const keyPool = openKeyPool(connection, onLost)
+  const claimPool = openClaimPool(connection, onLost)
   const closePools = async (): Promise<void> => {
-    await Promise.all([endPool(pool), endPool(hotPool)])
+    await Promise.all([pool, hotPool, keyPool, claimPool].map(endPool))
   }
   const base = {
     db: openDb(pool, secrets),
     hotDb: openDb(hotPool, secrets),
+    keyDb: openDb(keyPool, secrets),
+    claimDb: openDb(claimPool, secrets),
     clock,
     wakes: createWakes(),
     log,

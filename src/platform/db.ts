@@ -77,6 +77,29 @@ export function openHotPool(connection: pg.PoolConfig, onError: (error: Error) =
 }
 
 /**
+ * A pool for work on many rows by their keys: each join looks its rows up in an index, one by one, and each statement is
+ * planned for the present sizes of its tables. PostgreSQL would otherwise read whole tables that it expects to be small,
+ * until it has analyzed them: each of the hundred rounds of a new large upgrade would then read all of it.
+ */
+export function openKeyPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
+  return openPool({ ...connection, max: 4, options: optionsByKeys('force_custom_plan') }, onError)
+}
+
+/**
+ * As openKeyPool(), for the claims of workers, which are executed for every few rows that are queued: each is planned once
+ * per connection, because that takes longer than its execution. Such a statement must leave the planner no choice but
+ * the order and the indexes that it means: it reads each table by a lateral query with a limit.
+ */
+export function openClaimPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
+  return openPool({ ...connection, max: 2, options: optionsByKeys('force_generic_plan') }, onError)
+}
+
+function optionsByKeys(plans: 'force_custom_plan' | 'force_generic_plan'): string {
+  const off = ['jit', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_seqscan']
+  return [`plan_cache_mode=${plans}`, ...off.map((name) => `${name}=off`)].map((each) => `-c ${each}`).join(' ')
+}
+
+/**
  * Ends the pool and waits until every connection is closed. `pool.end` resolves while they are still closing, and a
  * database that is stopped then logs an error for each.
  */
@@ -120,6 +143,11 @@ export interface Transactional {
   readonly wakes: Wakes
 }
 
+export interface TransactionalByKeys {
+  readonly keyDb: Db
+  readonly wakes: Wakes
+}
+
 /**
  * Runs `work` in one transaction (read committed) and, once it has committed, wakes the workers that `wakeAfterCommit`
  * named in it. A thrown error rolls everything back and wakes no worker.
@@ -138,22 +166,10 @@ export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>):
   return result
 }
 
-/**
- * As inTx(), for work on many rows by their keys: each join looks its rows up in an index, one by one, and each
- * statement is planned for the present sizes of its tables. PostgreSQL would otherwise read whole tables that it
- * expects to be small, until it has analyzed them: each of the hundred rounds of a new large upgrade would then read
- * all of it.
- */
-export async function inTxByKeys<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return inTx(ctx, async (tx) => {
-    await planByKeys.execute(tx)
-    return work(tx)
-  })
+/** As inTx(), for work on many rows by their keys; see openKeyPool(). */
+export function inTxByKeys<T>(ctx: TransactionalByKeys, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return inTx({ db: ctx.keyDb, wakes: ctx.wakes }, work)
 }
-
-/** Applies until the end of the transaction. */
-const planByKeys = sql`select set_config('plan_cache_mode', 'force_custom_plan', true), set_config(name, 'off', true)
-  from unnest(array['jit', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_seqscan']) name`
 
 /** True if a row that another one refers to is missing, or was about to be deleted. */
 export function isForeignKeyViolation(error: unknown): error is pg.DatabaseError {

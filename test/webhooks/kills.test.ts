@@ -31,7 +31,7 @@ function killedBefore(statement: number): { readonly ctx: Context; readonly isDe
     },
     transformResult: ({ result }) => Promise.resolve(result),
   })
-  return { ctx: { ...ctx, db, hotDb: db }, isDead: () => statements >= statement }
+  return { ctx: { ...ctx, db, hotDb: db, keyDb: db, claimDb: db }, isDead: () => statements >= statement }
 }
 
 async function isDrained(): Promise<boolean> {
