@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { expect, it, onTestFinished } from 'vitest'
 import { claimQueuedCommands } from '../../src/mxedges/commands/store.ts'
-import { type Tx, inTxByKeys } from '../../src/platform/db.ts'
+import type { Tx } from '../../src/platform/db.ts'
 import { seedOrg } from '../support/fleet.ts'
 import { createTestContext } from '../support/server.ts'
 
@@ -38,7 +38,7 @@ it('a claim looks up only what is queued, however many appliances are connected'
     )
   await commands('done', APPLIANCES)
   await commands('queued', QUEUED)
-  const { claimed, lookups } = await inTxByKeys(ctx, async (tx) => {
+  const { claimed, lookups } = await ctx.claimDb.transaction().execute(async (tx) => {
     const before = await countLookups(tx)
     const found = await claimQueuedCommands(tx, nodeId, { at: now, limit: 100 })
     return { claimed: found, lookups: (await countLookups(tx)) - before }

@@ -33,9 +33,8 @@ export function recordCommandsSent(
   nodeId: string,
   wanted: { readonly limit: number; readonly rebooting: readonly string[] },
 ): Promise<CommandToSend[]> {
-  return inTxByKeys(ctx, (tx) =>
-    claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs(), ...wanted }),
-  )
+  const { claimDb, clock, serviceClock } = ctx
+  return claimQueuedCommands(claimDb, nodeId, { at: clock.now(), atMs: serviceClock.nowMs(), ...wanted })
 }
 
 export async function recordCommandsUnsent(

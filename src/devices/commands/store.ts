@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
-import type { Reader, Tx } from '../../platform/db.ts'
+import type { Db, Reader, Tx } from '../../platform/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
 import type { CommandProgress, DeviceCapabilities } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
@@ -76,8 +76,6 @@ export type CommandToSend = CommandOrder & {
   readonly capabilities: DeviceCapabilities
 }
 
-const idColumns = columnsOf('deviceCommand', { orgId: 'uuid', id: 'uuid' })
-
 function isDiagnosticKind(kind: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`${kind} in (${sql.join(diagnosticKinds.map((name) => sql.lit(name)))})`
 }
@@ -86,42 +84,40 @@ function isDiagnosticKind(kind: RawBuilder<unknown>): RawBuilder<boolean> {
  * Marks the oldest queued command of each device as sent, if the device has a session on the node and nothing in
  * flight, and returns these commands. Other commands don't wait for a diagnostic command, which waits for all others,
  * nor for a part of the device to return. A restart waits while an upgrade runs on its device. The caller writes to the
- * sockets once this has committed.
+ * sockets once this has committed. A claim is a single statement: one round trip and, if it finds something, one
+ * commit.
  */
 export async function claimQueuedCommands(
-  tx: Tx,
+  claimDb: Db,
   nodeId: string,
   { at, atMs, limit, rebooting }: { at: Date; atMs: number; limit: number; rebooting: readonly string[] },
 ): Promise<CommandToSend[]> {
   // The query sorts nothing: otherwise each of the many claims that process the queue would sort the whole queue. Each
   // table is read by its key, row by row, as in rollout/store-targets.ts, because the planner treats a full queue as
-  // empty.
+  // empty. The queue is read once, by a query of its own. A row that another transaction has locked is about to be cancelled or
+  // to expire, so it is skipped.
   const delays = (other: RawBuilder<unknown>) =>
     sql`(not ${isDiagnosticKind(other)} or ${isDiagnosticKind(sql`queued.kind`)})`
-  const next = await sql<{ orgId: string; id: string }>`
-    select queued.org_id, queued.id
-    from device_command queued
-    cross join lateral (select * from device_session where device_id = queued.device_id limit 1) session
-    cross join lateral (
-      select command.id from device_command command
-      where command.device_id = queued.device_id and command.state = 'queued'
-        and (command.expires_at is null or command.expires_at > ${at}) and not ${disturbsUpgrade}
-        and ${delays(sql`command.kind`)}
-      order by command.id limit 1) oldest
-    left join lateral (
-      select id from device_command other
-      where other.device_id = queued.device_id and other.state = 'sent' and ${delays(sql`other.kind`)}
-        and (other.progress ->> 'step' = 'return') is not true limit 1) sent on true
-    where queued.state = 'queued' and queued.id = oldest.id and sent.id is null
-      and session.connected and session.node_id = ${nodeId} and queued.device_id <> all(${rebooting}::uuid[])
-    limit ${limit}
-  `.execute(tx)
-  if (next.rows.length === 0) return []
-  // This is a separate statement for the same reason: otherwise it would search the whole queue once per row. A row
-  // that another transaction has locked is about to be cancelled or to expire, so it is skipped.
   const claimed = await sql<CommandToSend>`
-    with locked as materialized (
-      select command.* from ${rowsAs('next', idColumns, next.rows)}
+    with next as materialized (
+      select queued.org_id, queued.id
+      from device_command queued
+      cross join lateral (select * from device_session where device_id = queued.device_id limit 1) session
+      cross join lateral (
+        select command.id from device_command command
+        where command.device_id = queued.device_id and command.state = 'queued'
+          and (command.expires_at is null or command.expires_at > ${at}) and not ${disturbsUpgrade}
+          and ${delays(sql`command.kind`)}
+        order by command.id limit 1) oldest
+      left join lateral (
+        select id from device_command other
+        where other.device_id = queued.device_id and other.state = 'sent' and ${delays(sql`other.kind`)}
+          and (other.progress ->> 'step' = 'return') is not true limit 1) sent on true
+      where queued.state = 'queued' and queued.id = oldest.id and sent.id is null
+        and session.connected and session.node_id = ${nodeId} and queued.device_id <> all(${rebooting}::uuid[])
+      limit ${limit}
+    ), locked as materialized (
+      select command.* from next
       cross join lateral (
         select * from device_command
         where org_id = next.org_id and id = next.id limit 1 for update skip locked) command
@@ -137,7 +133,7 @@ export async function claimQueuedCommands(
     where command.org_id = locked.org_id and command.id = locked.id
       and session.connected and session.node_id = ${nodeId} and device.org_id = locked.org_id
     returning ${sentColumns}
-  `.execute(tx)
+  `.execute(claimDb)
   return claimed.rows
 }
 

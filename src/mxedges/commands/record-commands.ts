@@ -25,7 +25,7 @@ import {
  * Commits the intent to send before anything is sent, so that after a crash it is certain which commands may have run.
  */
 export function recordMxedgeCommandsSent(ctx: Context, nodeId: string, limit: number): Promise<MxedgeCommandToSend[]> {
-  return inTxByKeys(ctx, (tx) => claimQueuedCommands(tx, nodeId, { at: ctx.clock.now(), limit }))
+  return claimQueuedCommands(ctx.claimDb, nodeId, { at: ctx.clock.now(), limit })
 }
 
 export async function recordMxedgeCommandsUnsent(

@@ -6,7 +6,7 @@ import type { LossReason } from '../../devices/commands/command.ts'
 import type { Page, Paged } from '../../http/lists.ts'
 import { smallRows } from '../../http/store-bounds.ts'
 import { pageOf } from '../../http/store-pages.ts'
-import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { type Db, type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import { noteChanges } from '../../platform/changes.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
@@ -144,10 +144,11 @@ function commandOf({ name, model, doc, ...command }: SentRow): MxedgeCommandToSe
 
 /**
  * Marks the oldest queued command of each appliance as sent, if the appliance has a session on the node and nothing in
- * flight, and returns these commands.
+ * flight, and returns these commands. A single statement: a claim is one round trip and, where it finds something, one
+ * commit.
  */
 export async function claimQueuedCommands(
-  tx: Tx,
+  claimDb: Db,
   nodeId: string,
   { at, limit }: { readonly at: Date; readonly limit: number },
 ): Promise<MxedgeCommandToSend[]> {
@@ -158,23 +159,27 @@ export async function claimQueuedCommands(
       select distinct on (queued.mxedge_id) queued.org_id, queued.id
       from mxedge_command queued
       cross join lateral (select * from mxedge_session where mxedge_id = queued.mxedge_id limit 1) session
+      left join lateral (
+        select id from mxedge_command where mxedge_id = queued.mxedge_id and state = 'sent' limit 1) sent on true
       where queued.state = 'queued' and queued.expires_at > ${at} and session.connected and session.lost_at is null
-        and session.node_id = ${nodeId}
-        and not exists (select from mxedge_command sent where sent.mxedge_id = queued.mxedge_id and sent.state = 'sent')
+        and session.node_id = ${nodeId} and sent.id is null
       order by queued.mxedge_id, queued.id limit ${limit}
     ), locked as materialized (
-      select command.org_id, command.id, command.mxedge_id
-      from oldest join mxedge_command command on command.org_id = oldest.org_id and command.id = oldest.id
-      where command.state = 'queued' order by command.id for update of command skip locked
+      select command.* from oldest
+      cross join lateral (
+        select * from mxedge_command
+        where org_id = oldest.org_id and id = oldest.id limit 1 for update skip locked) command
+      where command.state = 'queued'
     )
     update mxedge_command command set state = 'sent', epoch = session.epoch, sent_at = ${at},
       call_id = nextval('device_call_id')::integer
     from locked
-    join mxedge_session session on session.mxedge_id = locked.mxedge_id
-    join mxedge on mxedge.org_id = locked.org_id and mxedge.id = locked.mxedge_id
+    cross join lateral (select * from mxedge_session where mxedge_id = locked.mxedge_id limit 1) session
+    cross join lateral (
+      select * from mxedge where org_id = locked.org_id and id = locked.mxedge_id limit 1) mxedge
     where command.org_id = locked.org_id and command.id = locked.id and session.connected
     returning ${sentColumns}
-  `.execute(tx)
+  `.execute(claimDb)
   return claimed.rows.map(commandOf)
 }
 
