@@ -15,8 +15,8 @@ import type { TopicEvents } from './topics.ts'
 export interface Audit {
   readonly message: string
   readonly siteId?: string | null
-  /** The name of the site, if it no longer exists. */
-  readonly siteName?: string
+  /** The name of the site, if the caller knows it; otherwise it is looked up. */
+  readonly siteName?: string | undefined
   /** The device, if the change concerns a single one. */
   readonly deviceId?: string | undefined
   readonly before?: Record<string, unknown>

@@ -77,6 +77,7 @@ async function queueMaintenance(tx: Tx, scope: SiteScope, { kind, devices, at }:
   const auditId = await appendAudit(tx, scope, {
     message: `${wording[kind].audit} ${what}`,
     siteId: scope.siteId,
+    siteName: device?.siteName ?? undefined,
     deviceId: single?.id,
     after: single === undefined ? { macs: devices.map(({ mac }) => mac) } : { mac: single.mac },
     at,

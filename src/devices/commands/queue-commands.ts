@@ -40,7 +40,7 @@ export function findCommandRefusal({ connected, capabilities }: Readiness, order
 }
 
 /** A device that is to execute a command. */
-export type Commanded = Readiness & Pick<Device, 'id' | 'mac' | 'name' | 'siteId'>
+export type Commanded = Readiness & Pick<Device, 'id' | 'mac' | 'name' | 'siteId' | 'siteName'>
 
 /** The content of the audit record of a command. */
 export interface CommandAudit {
@@ -76,6 +76,7 @@ export async function queueCommand(
   await appendAudit(tx, scope, {
     message: `${audit.message} ${device.name ?? device.mac}`,
     siteId: device.siteId,
+    siteName: device.siteName ?? undefined,
     deviceId: device.id,
     after: { mac: device.mac, ...audit.after?.(id) },
     at,

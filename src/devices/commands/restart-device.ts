@@ -96,6 +96,7 @@ async function queueRestarts(tx: Tx, scope: SiteScope, { devices, part, at }: Re
   const auditId = await appendAudit(tx, scope, {
     message: single === undefined ? `Restart ${devices.length} devices` : `Restart device ${single.name ?? single.mac}`,
     siteId: scope.siteId,
+    siteName: device?.siteName ?? undefined,
     deviceId: single?.id,
     after: { ...(single === undefined ? { macs: devices.map(({ mac }) => mac) } : { mac: single.mac }), ...part },
     at,
