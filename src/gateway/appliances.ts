@@ -18,10 +18,11 @@ import { listStaleSessions } from '../mxedges/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
 import { gatherAnswers } from '../platform/gather-answers.ts'
 import { startPoller } from '../platform/poller.ts'
+import { splitByBytes } from '../platform/split.ts'
 import type { ApplianceHello, ApplianceLink, OrderAddresses } from './appliance-link.ts'
 import { type WithImage, addImages, artifactOf } from './artifacts.ts'
 import type { CommandRows } from './command-rows.ts'
-import { batchOf } from './limits.ts'
+import { batchOf, linksOfStatement } from './limits.ts'
 import { type RunningSide, type SessionRows, startSide } from './link-side.ts'
 import type { LinkRegistry } from './link-registry.ts'
 import type { ApplianceSide } from './protocol.ts'
@@ -166,9 +167,9 @@ async function closeStaleLinks(ctx: Context, links: LinkRegistry<ApplianceLink>)
     epoch,
     registrationEpoch: identity.registrationEpoch,
   }))
-  if (open.length === 0) return
-  for (const { mxedgeId, epoch, why } of await listStaleSessions(ctx.db, open)) {
-    const link = links.find(mxedgeId)
-    if (link?.epoch === epoch) link.close(why)
-  }
+  for (const part of splitByBytes(open, () => 0, linksOfStatement))
+    for (const { mxedgeId, epoch, why } of await listStaleSessions(ctx.db, part)) {
+      const link = links.find(mxedgeId)
+      if (link?.epoch === epoch) link.close(why)
+    }
 }

@@ -14,4 +14,7 @@ export function batchOf(count: number): PartLimits {
   return { count, bytes: Infinity }
 }
 
+/** A statement about many links; commands wait while it is encoded. */
+export const linksOfStatement = batchOf(500)
+
 export const defaultLimits: Limits = { tickMs: 1000, sweepMs: 5000, batchSize: 200 }

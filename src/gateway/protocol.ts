@@ -20,8 +20,9 @@ export interface Protocol {
 
 export interface Listener {
   readonly port: number
-  /** Ends the links whose devices are dead, or have not connected in time. Called at regular intervals. */
-  look(): void
+  /** Ends the links whose devices are dead, or have not connected in time. Called at regular intervals, and not before the last
+   * call has ended. */
+  look(): Promise<void> | void
   /** Accepts no more devices and closes all links, so that they reconnect soon; resolves when all sockets are closed. */
   close(): Promise<void>
 }

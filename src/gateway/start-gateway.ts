@@ -48,7 +48,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
     ctx,
     intervalMs: tickMs,
     async work() {
-      for (const listener of listeners.values()) listener.look()
+      for (const listener of listeners.values()) await listener.look()
       dispatcher.endLate()
       appliances.dispatcher.endLate()
       return null

@@ -6,10 +6,12 @@ import { isKeyOf, listRouterKeys } from '../devices/routers/store.ts'
 import { findSuperseded } from '../devices/sessions/store.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
+import { splitByBytes } from '../platform/split.ts'
 import type { ApplianceLink } from './appliance-link.ts'
 import { sweepAppliances } from './appliances.ts'
 import type { GatewayCounters } from './counters.ts'
 import type { DeviceLink } from './device-link.ts'
+import { linksOfStatement } from './limits.ts'
 import type { LinkRegistry } from './link-registry.ts'
 
 /** Far longer than it takes to close the links of a revoked certificate; a new link is checked as it is recorded. */
@@ -57,10 +59,11 @@ async function keepLease(ctx: Context, { nodeId, links, appliances, counters }: 
 /** Closes links of devices that have since connected to another node; their old sockets may not notice for minutes. */
 async function closeSuperseded(ctx: Context, { links }: SweepOptions): Promise<void> {
   const keys = [...links.all()].map(({ deviceId, epoch }) => ({ deviceId, epoch }))
-  for (const { deviceId, epoch } of await findSuperseded(ctx.db, keys)) {
-    const link = links.find(deviceId)
-    if (link?.epoch === epoch) link.close('replaced')
-  }
+  for (const part of splitByBytes(keys, () => 0, linksOfStatement))
+    for (const { deviceId, epoch } of await findSuperseded(ctx.db, part)) {
+      const link = links.find(deviceId)
+      if (link?.epoch === epoch) link.close('replaced')
+    }
 }
 
 /** Closes links whose certificates have been revoked since they connected. */

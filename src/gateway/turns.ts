@@ -4,8 +4,8 @@ export interface Turns {
   run<T>(work: () => T): Promise<T>
 }
 
-/** The length of a slice; a single piece of work may take longer. */
-const SLICE_MS = 5
+/** The length of a slice, for which commands wait; a single piece of work may take longer. */
+const SLICE_MS = 2
 
 export function createTurns(now: () => number): Turns {
   let waiting: (() => void)[] = []

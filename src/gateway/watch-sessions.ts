@@ -1,5 +1,6 @@
 import { closeCodes } from './close-codes.ts'
 import type { FrameSession } from './frame-session.ts'
+import { visitAll } from './visit-all.ts'
 
 /** How long a session may be silent. */
 export interface SilenceLimits {
@@ -13,14 +14,15 @@ export interface SilenceLimits {
 /** Pings sessions and ends those that are dead, have not sent their hello in time or send too much. */
 export function watchSessions(
   sessions: Iterable<FrameSession>,
-  nowMs: number,
+  now: () => number,
   { helloMs, pingMs, deadMs }: SilenceLimits,
-): void {
-  for (const session of sessions) {
+): Promise<void> {
+  return visitAll(sessions, (session) => {
+    const nowMs = now()
     session.look()
     if (!session.isConnected && nowMs - session.openedAtMs >= helloMs)
       session.closeWith(closeCodes.policy, 'the first message is late')
     else if (nowMs - session.heardAtMs >= deadMs && !session.isPaused) session.terminate()
     else if (nowMs - session.pingedAtMs >= pingMs) session.ping()
-  }
+  })
 }

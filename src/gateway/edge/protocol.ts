@@ -101,9 +101,9 @@ async function listen(
   })
   return {
     port: server.port,
-    look() {
+    async look() {
       server.dropLate()
-      watchSessions(sessions.all, host.now(), limits)
+      await watchSessions(sessions.all, host.now, limits)
       allowances.sweep(host.now())
     },
     close() {

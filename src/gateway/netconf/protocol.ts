@@ -4,6 +4,7 @@ import { type ConnectionPolicy, createConnectionGate, defaultConnections } from 
 import type { LinkHost, Listener, Protocol } from '../protocol.ts'
 import { Allowances } from '../allowance.ts'
 import { createTurns } from '../turns.ts'
+import { visitAll } from '../visit-all.ts'
 import { RefusedError, type Refusal, acceptDevice } from './accept.ts'
 import { createCallers } from './callers.ts'
 import { FAMILY } from './driver.ts'
@@ -105,9 +106,9 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
   const port = await open(listener, options)
   return {
     port,
-    look() {
+    async look() {
       callers.dropLate()
-      for (const link of links) link.look(limits)
+      await visitAll(links, (link) => link.look(limits))
       allowances.sweep(now())
     },
     close: () =>

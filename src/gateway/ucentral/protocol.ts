@@ -47,7 +47,7 @@ async function listen(
     port: server.port,
     look() {
       server.dropLate()
-      sessions.look()
+      return sessions.look()
     },
     close() {
       sessions.close()

@@ -18,7 +18,7 @@ export interface Sessions {
   mayOpen(mac: string): boolean
   open(socket: WebSocket, peer: Peer<string>): void
   /** Checks all sessions; called at regular intervals. */
-  look(): void
+  look(): Promise<void>
   /** Closes all sessions because the service stops. */
   close(): void
 }
@@ -41,8 +41,8 @@ export function createSessions(host: LinkHost, { limits, gatewayName }: Sessions
       const allowance = allowances.open(peer.identity, now())
       sockets.add(new Session(socket, { ...peer, allowance }, sessionHost))
     },
-    look() {
-      watchSessions(sockets.all, now(), limits)
+    async look() {
+      await watchSessions(sockets.all, now, limits)
       warnOfMissingUptimes(host, sockets.all)
       allowances.sweep(now())
     },
