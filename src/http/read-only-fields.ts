@@ -51,6 +51,12 @@ const readOnlyFields = {
     ...{ mxagent_registered: varying, tunterm_registered: varying, versions: varying },
     ...{ image1_url: samePicture, image2_url: samePicture, image3_url: samePicture },
   },
+  MxedgeUpgrade: {
+    ...{ id: same, org_id: same, site_id: same, created_time: same, finished_time: same },
+    ...{ status: same, phase: same, held: same, stop_reason: same },
+    // Each change of the upgrade or of an appliance changes them.
+    ...{ phase_sizes: varying, counts: varying, notes: varying, waits_until: varying },
+  },
   Org: { ...ofOrg, ...noProvider, msp_name: same, msp_logo_url: same },
   OrgApiToken: { ...created, org_id: same, created_by: same, key: keyOrHint, last_used: varying },
   OrgSetting: {

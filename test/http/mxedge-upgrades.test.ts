@@ -339,6 +339,23 @@ describe('PUT', () => {
     await cancel(id)
   })
 
+  test('takes the record back as it was read, and no other value of what the service sets', async () => {
+    const { id } = await upgrade(world, { ...tunterm('latest'), strategy: 'canary' })
+    const put = (body: object) => world.call('PUT', `${pathOf(world)}/${id}`, { body })
+    const read = await find(world, id)
+    expect(await put({ ...read, max_failure_percentage: 20 })).toMatchObject({
+      status: 200,
+      body: { ...read, max_failure_percentage: 20 },
+    })
+    const others = { id: randomUUID(), status: 'completed', phase: 2, created_time: 1, stop_reason: 'enough' }
+    for (const [field, value] of Object.entries(others))
+      expect(await put({ [field]: value })).toMatchObject({
+        status: 400,
+        body: { detail: `Invalid field ${field}: can't be changed: the service sets it` },
+      })
+    await cancel(id)
+  })
+
   test('of an upgrade of a site covers only the appliances there, also by the path of the organization', async () => {
     const body = { mxedge_ids: [boxes[6]], site_id: siteId }
     await world.call('POST', `/orgs/${world.org.orgId}/mxedges/assign`, { body })

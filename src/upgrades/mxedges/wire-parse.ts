@@ -1,5 +1,6 @@
 import { type PackageName, packageNames } from '../../firmware/packages/package.ts'
-import { mergeDocument } from '../../http/documents.ts'
+import { mergeDocument, omitFields } from '../../http/documents.ts'
+import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { commonStrategies } from '../strategies/index.ts'
 import type { Strategy } from '../strategies/strategy.ts'
@@ -48,7 +49,7 @@ export function mergeMxedgeUpgrade(
   before: Readonly<Record<string, unknown>>,
   body: MxedgeUpgradeBody,
 ): MxedgeUpgradeRequest {
-  return parseMxedgeUpgrade(mergeDocument(before, body))
+  return parseMxedgeUpgrade(mergeDocument(before, omitFields(body, readOnlyOf('MxedgeUpgrade'))))
 }
 
 /** @throws AppError invalid naming a service that has no package. */

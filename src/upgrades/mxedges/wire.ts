@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { CODENAME, PACKAGE_VERSION, channels, packageNames } from '../../firmware/packages/package.ts'
 import { unsettable } from '../../http/closed-bodies.ts'
-import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { readOnlyOf } from '../../http/read-only-fields.ts'
+import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
 import type { MxedgeUpgrade, MxedgeUpgradeItem, MxedgeUpgradeTarget } from '../../mxedges/upgrades/store-records.ts'
 import { MAX_RUNS, type MxedgeStep } from '../../mxedges/upgrades/upgrade.ts'
 import { epochS } from '../../platform/clock.ts'
@@ -62,7 +63,7 @@ export type MxedgeUpgradeBody = Static<typeof MxedgeUpgradeBody>
 
 export const MxedgeUpgradeUpdateBody = named(
   'MxedgeUpgradeUpdate',
-  Type.Object(fields, unsettable(Object.keys(fields))),
+  Type.Object({ ...fields, ...asTheyAre(readOnlyOf('MxedgeUpgrade')) }, unsettable(Object.keys(fields))),
 )
 
 /** `skipped` and `cancelled` are ours: without them the counts would not add up to the total. */
