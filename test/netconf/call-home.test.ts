@@ -181,7 +181,9 @@ test('a cluster restarts its nodes one by one, or both', async () => {
   const { place } = await start()
   const mac = newMac()
   await harness.claim(mac, 'gateway')
-  const { device } = startJunos({ ...place, mac, model: 'srx345', form: 'cluster' })
+  const minute = Promise.withResolvers<void>()
+  const call = { waitMinutes: () => minute.promise }
+  const { device } = startJunos({ ...place, mac, model: 'srx345', form: 'cluster', call })
   const session = await untilSession(harness, mac)
   expect(session.facts).toMatchObject({
     type: 'gateway',
@@ -196,4 +198,14 @@ test('a cluster restarts its nodes one by one, or both', async () => {
   await harness.queue(mac, { kind: 'restart', params: { node: 'node1' } })
   await waitUntil('its request', () => device.journal.length > 0)
   expect(device.journal).toEqual(['reboot 1'])
+  await waitUntil('its return', () => device.booting.length === 0)
+  const bootedAtMs = device.chassis.map((node) => node.bootedAtMs)
+  harness.advance(1000)
+  const both = await harness.queue(mac, { kind: 'restart', params: {} })
+  await harness.untilCommand(both, 'done')
+  expect(device.journal).toEqual(['reboot 1', 'reboot 0', 'reboot 1'])
+  minute.resolve()
+  await untilSession(harness, mac, session.epoch)
+  await waitUntil('the boots of both', () => device.booting.length === 0)
+  for (const [index, node] of device.chassis.entries()) expect(node.bootedAtMs).toBeGreaterThan(bootedAtMs[index] ?? 0)
 })

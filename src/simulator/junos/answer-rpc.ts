@@ -8,6 +8,8 @@ export interface RpcAnswer {
   readonly body: string | null
   /** The chassis that boot after the reply. */
   readonly boots: readonly number[]
+  /** How long after the reply they do. */
+  readonly inMinutes: number
 }
 
 export interface RpcOptions {
@@ -85,8 +87,8 @@ function snapshot({ faults, chassis }: JunosDevice, own: Chassis): string {
   )
 }
 
-function say(body: string | null, boots: readonly number[] = []): RpcAnswer {
-  return { body, boots }
+function say(body: string | null, boots: readonly number[] = [], inMinutes = 0): RpcAnswer {
+  return { body, boots, inMinutes }
 }
 
 function masterOf(device: JunosDevice): Chassis {
@@ -215,11 +217,9 @@ function rollBack(device: JunosDevice): RpcAnswer {
   for (const chassis of device.chassis) chassis.pending = chassis.backup
   const result = (chassis: Chassis): string =>
     `${encodeXml('output', `Junos version '${chassis.pending}' will become active at next reboot`)}<package-result>0</package-result>`
-  return rebooted(
-    device,
-    allOf(device),
-    device.form === 'single' ? result(masterOf(device)) : perEngine(device, result),
-  )
+  return rebooted(device, allOf(device), {
+    body: device.form === 'single' ? result(masterOf(device)) : perEngine(device, result),
+  })
 }
 
 function reboot(device: JunosDevice, rpc: XmlElement): RpcAnswer {
@@ -233,11 +233,15 @@ function reboot(device: JunosDevice, rpc: XmlElement): RpcAnswer {
   // As recorded: the prompt for a person precedes the answer.
   const choice = '<rpc><select-choice><prompt>Reboot the system ? [yes,no] (no) </prompt></select-choice></rpc>'
   const status = `${choice}<request-reboot-results><request-reboot-status reboot-time="1">\nShutdown NOW!\n[pid 4242]\n</request-reboot-status></request-reboot-results>`
-  return rebooted(device, indexes, status)
+  return rebooted(device, indexes, { body: status, inMinutes: Number(childOf(rpc, 'in')?.text ?? 0) })
 }
 
-function rebooted(device: JunosDevice, indexes: readonly number[], body: string): RpcAnswer {
-  return say(device.faults.has('silent_reboot') ? null : body, indexes)
+function rebooted(
+  { faults }: JunosDevice,
+  indexes: readonly number[],
+  { body, inMinutes = 0 }: { readonly body: string; readonly inMinutes?: number },
+): RpcAnswer {
+  return say(faults.has('silent_reboot') && inMinutes === 0 ? null : body, indexes, inMinutes)
 }
 
 function allOf({ chassis }: JunosDevice): number[] {

@@ -4,7 +4,7 @@ import type { JunosConfig } from './junos-config.ts'
 import { generateHostKey } from './host-key.ts'
 import { createJunosDevice } from './junos-device.ts'
 import { openJunosFile } from './saved-junos.ts'
-import { type SimulatedJunos, startSimulatedJunos } from './simulated-junos.ts'
+import { type SimulatedJunos, pause, startSimulatedJunos } from './simulated-junos.ts'
 
 export interface JunosFleetOptions {
   readonly devices: readonly PlannedJunos[]
@@ -61,6 +61,7 @@ function startDevice(planned: PlannedJunos, options: JunosFleetOptions): Simulat
     outboundSsh: { deviceId, secret },
     bootMs: pace.bootMs * pace.timeScale,
     retryMs: RETRY_MS * pace.timeScale,
+    waitMinutes: (minutes, signal) => pause(minutes * 60_000 * pace.timeScale, signal),
     workMs: (pace.flashMs * pace.timeScale) / WORKS_PER_FLASH,
     bytesPerS: pace.downloadBytesPerS,
     downloadCa,

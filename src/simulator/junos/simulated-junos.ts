@@ -15,6 +15,8 @@ export interface SimulatedJunosOptions extends Omit<CallHomeOptions, 'onRpc'> {
   readonly now: () => number
   /** The duration of a request that changes something. */
   readonly workMs?: number
+  /** Waits until a reboot that was requested for later; without it for as long as a real device. */
+  readonly waitMinutes?: (minutes: number, signal: AbortSignal) => Promise<void>
   /** Speed of downloads; 0: no limit. */
   readonly bytesPerS?: number
   /** The CAs that it trusts for downloads, PEM; null: the public ones. */
@@ -27,6 +29,8 @@ export interface SimulatedJunosOptions extends Omit<CallHomeOptions, 'onRpc'> {
   readonly onChange?: () => void
 }
 
+const MINUTE_MS = 60_000
+
 /** A device that calls home until it is stopped. */
 export interface SimulatedJunos {
   readonly device: JunosDevice
@@ -37,6 +41,7 @@ export interface SimulatedJunos {
 
 export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJunos {
   const { device, bootMs, retryMs, now, workMs = 0, downloadCa = null, onChange = () => undefined } = options
+  const { waitMinutes = (minutes, signal) => pause(minutes * MINUTE_MS, signal) } = options
   const ending = new AbortController()
   const dispatcher = new Agent(downloadCa === null ? {} : { connect: { ca: downloadCa } })
   let call: HomeCall | null = null
@@ -74,16 +79,31 @@ export function startSimulatedJunos(options: SimulatedJunosOptions): SimulatedJu
     await options.onRequest?.(rpc.name)
     if (takesTime(rpc.name) && workMs > 0) await pause(workMs, ending.signal)
     if (ending.signal.aborted) return null
-    const { body, boots } = await answerRpc(device, rpc, { nowMs: now(), download })
-    const isOver = boots.includes(device.master)
-    device.booting = [...new Set([...device.booting, ...boots])]
-    if (!isOver) bootParts(boots)
+    const { body, boots, inMinutes } = await answerRpc(device, rpc, { nowMs: now(), download })
+    if (inMinutes > 0) rebootLater(boots, inMinutes)
+    else beginBoots(boots)
     if (isWork(rpc.name)) onChange()
-    if (!isOver) return body
+    if (inMinutes > 0 || !boots.includes(device.master)) return body
     if (body === null) call?.end()
     // The reply leaves first.
     else setImmediate(() => call?.socket.end())
     return body
+  }
+
+  function beginBoots(boots: readonly number[]): void {
+    device.booting = [...new Set([...device.booting, ...boots])]
+    if (!boots.includes(device.master)) bootParts(boots)
+  }
+
+  function rebootLater(boots: readonly number[], minutes: number): void {
+    const later = waitMinutes(minutes, ending.signal).then(() => {
+      working.delete(later)
+      if (ending.signal.aborted) return
+      beginBoots(boots)
+      onChange()
+      if (boots.includes(device.master)) call?.end()
+    })
+    working.add(later)
   }
 
   async function boot(indexes: () => readonly number[]): Promise<void> {
@@ -145,7 +165,7 @@ function takesTime(name: string): boolean {
   return isWork(name) && name !== 'request-reboot'
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   // The stop ends the pause.
   await delay(ms, undefined, { signal }).catch(() => undefined)
 }
