@@ -95,7 +95,7 @@ describe('a restart of one part', () => {
     expect((await untilSession(harness, mac)).epoch).toBe(epoch)
   })
 
-  test('that holds the connection is done when it is back on the next connection', async () => {
+  test('that holds the connection is done when it is back on the next connection, and no restart of the device', async () => {
     const { mac, epoch, boot } = await start(chassis, { faults: ['silent_reboot'] })
     const id = await restart(mac, { member: 0 })
     await waitUntil('the disconnection', async () => !(await harness.status(mac)).connected)
@@ -103,6 +103,7 @@ describe('a restart of one part', () => {
     boot()
     await untilSession(harness, mac, epoch)
     await untilEnded(id, 'done')
+    expect(await eventsOf(mac)).toEqual([['SW_PART_RESTARTED', 'member 0']])
   })
 
   test('does not keep other commands waiting', async () => {

@@ -33,7 +33,7 @@ export interface JunosFacts {
   readonly members: readonly ChassisMember[]
   /** Both nodes of a cluster; empty for a device without one. */
   readonly nodes: readonly ClusterNode[]
-  /** The node or member that the gateway talks to reports this uptime. */
+  /** Of the part that has been up for the longest: the device has booted as a whole only once all of them have. */
   readonly uptimeS: number | null
   /** The uptimes of members and nodes in seconds, by their number, as far as the device reports them. */
   readonly partUptimes: ReadonlyMap<number, number>
@@ -74,8 +74,7 @@ export function* readChanges(before: JunosFacts, isThorough: boolean): Task<Juno
   const members = chassis?.kind === 'ok' ? membersOf(chassis.root, sets ?? [], before) : before.members
   const backup = sets === null ? before.backup : decideBackup(sets)
   const nodes = system?.kind === 'ok' ? nodesOf(system.root) : before.nodes
-  const seen = { uptimeS: uptimeOf(uptime), partUptimes: partUptimes(uptime, { members }) }
-  return { ...before, ...seen, members, nodes, backup }
+  return { ...before, ...uptimesOf(uptime, { members }), members, nodes, backup }
 }
 
 interface Replies {
@@ -104,8 +103,7 @@ function composeFacts({ system, macs, chassis, uptime, sets }: Replies): JunosFa
     ...(members[0] !== undefined && { serial: members[0].serial }),
     members,
     nodes: nodesOf(system),
-    uptimeS: uptimeOf(uptime),
-    partUptimes: partUptimes(uptime, { members }),
+    ...uptimesOf(uptime, { members }),
     backup: sets === null ? null : decideBackup(sets),
   }
 }
@@ -176,10 +174,9 @@ function membersOf(
   return [...distinct.values()].toSorted((a, b) => a.member - b.member).slice(0, MAX_MEMBERS)
 }
 
-function uptimeOf(reply: RpcReply): number | null {
-  if (reply.kind !== 'ok') return null
-  const [part] = partsOf(reply.root).toSorted((a, b) => Number(b.engine === 'localre') - Number(a.engine === 'localre'))
-  return part === undefined ? null : uptimeIn(part.element)
+function uptimesOf(reply: RpcReply, device: Pick<JunosFacts, 'members'>): Pick<JunosFacts, 'uptimeS' | 'partUptimes'> {
+  const uptimes = reply.kind === 'ok' ? partsOf(reply.root).flatMap(({ element }) => uptimeIn(element) ?? []) : []
+  return { uptimeS: uptimes.length === 0 ? null : Math.max(...uptimes), partUptimes: partUptimes(reply, device) }
 }
 
 /** Returns how long the members and nodes have been up, by their number. A part without a name is the one that answers. */

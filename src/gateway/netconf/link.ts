@@ -9,7 +9,7 @@ import { type JunosFacts, readChanges } from './facts.ts'
 import { readHardware } from './hardware.ts'
 import type { NetconfLimits } from './limits.ts'
 import type { NetconfSession } from './session.ts'
-import { type AwaitedPart, hasReturned, isPresent } from './returns.ts'
+import { type AwaitedPart, continuedUptimeS, hasReturned, isPresent } from './returns.ts'
 import { type Task, type TaskCall, type TaskResult, waits } from './task.ts'
 import { startTask, stepOfPart } from './tasks.ts'
 
@@ -42,6 +42,8 @@ export class JunosLink implements DeviceLink {
   #running: Promise<void> = Promise.resolve()
   #tasks = 0
   #polledAtMs: number
+  /** Service time before the device was asked for the facts. */
+  #askedAtMs: number
   #polls = 0
   #awaited: AwaitedPart[] = []
   /** True once we have closed the link: a broken connection then reveals nothing about the device. */
@@ -52,6 +54,7 @@ export class JunosLink implements DeviceLink {
     this.#session = session
     this.#facts = facts
     this.#polledAtMs = host.now()
+    this.#askedAtMs = host.ctx.serviceClock.nowMs()
     this.mac = facts.mac
     this.deviceId = deviceIdOf(facts.mac)
     this.orgId = orgId
@@ -165,9 +168,12 @@ export class JunosLink implements DeviceLink {
     const askedAtMs = this.#host.ctx.serviceClock.nowMs()
     this.#polls += 1
     const isThorough = this.#polls % POLLS_PER_THOROUGH === 0
-    const after = await this.#run(readChanges(before, isThorough))
-    if (after === LOST) return
+    const read = await this.#run(readChanges(before, isThorough))
+    if (read === LOST) return
+    const uptimeS = continuedUptimeS(before, read, (askedAtMs - this.#askedAtMs) / 1000)
+    const after = { ...read, uptimeS }
     this.#facts = after
+    this.#askedAtMs = askedAtMs
     const reported = this.#report(after.uptimeS, {
       members: changed(membersOf(before), membersOf(after)),
       capabilities: changed(junosDriver.capabilitiesOf(before), junosDriver.capabilitiesOf(after)),

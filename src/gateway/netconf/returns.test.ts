@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
-import { type AwaitedPart, hasReturned } from './returns.ts'
+import { type AwaitedPart, continuedUptimeS, hasReturned } from './returns.ts'
 
 const MIN_MS = 60_000
 const awaited: AwaitedPart = { callId: 1, number: 2, uptimeS: 1000, sinceMs: 0, wasAbsent: false }
@@ -55,4 +55,21 @@ test('a part that has not booted has never returned, however late its answer and
       expect(hasReturned({ ...awaited, uptimeS: beforeS }, facts(nowS), elapsedMs)).toBe(false)
     }),
   )
+})
+
+/** Of a device with members, by their number. */
+function uptimesOf(...uptimes: readonly (number | null)[]) {
+  const partUptimes = new Map(uptimes.flatMap((uptimeS, part) => (uptimeS === null ? [] : [[part, uptimeS]])))
+  return { uptimeS: partUptimes.size === 0 ? null : Math.max(...partUptimes.values()), partUptimes }
+}
+
+test.each([
+  ['continues with its parts', [900, 500], [960, 560], 960],
+  ['continues while the oldest part is away', [900, 500], [null, 560], 960],
+  ['continues when the oldest part is back', [900, 500], [10, 560], 960],
+  ['begins when all parts have restarted', [900, 500], [10, 20], 20],
+  ['begins when the others are not there', [900, 500], [10, null], 10],
+  ['is unknown where no part says so', [900, 500], [null, null], null],
+] as const)('the uptime of a device %s', (_, before, after, expected) => {
+  expect(continuedUptimeS(uptimesOf(...before), uptimesOf(...after), 60)).toBe(expected)
 })

@@ -30,6 +30,23 @@ export function hasReturned(awaited: AwaitedPart, facts: JunosFacts, askedAtMs: 
   return nowS + SLACK_S < beforeS + (askedAtMs - sinceMs) / 1000
 }
 
+/**
+ * Returns for how long the device has been up as a whole: since the boot of the part that has been up for the longest,
+ * also when that part has left or restarted and another one has continued.
+ * @param elapsedS Service time between the two looks at the device.
+ */
+export function continuedUptimeS(
+  before: Pick<JunosFacts, 'uptimeS' | 'partUptimes'>,
+  after: Pick<JunosFacts, 'uptimeS' | 'partUptimes'>,
+  elapsedS: number,
+): number | null {
+  if (before.uptimeS === null || after.uptimeS === null || after.uptimeS >= before.uptimeS) return after.uptimeS
+  const hasContinued = [...after.partUptimes].some(
+    ([part, uptimeS]) => uptimeS >= (before.partUptimes.get(part) ?? Infinity),
+  )
+  return hasContinued ? before.uptimeS + Math.floor(elapsedS) : after.uptimeS
+}
+
 export function isPresent(number: number, { members, nodes }: Pick<JunosFacts, 'members' | 'nodes'>): boolean {
   return (
     members.some((one) => one.member === number && one.isPresent) ||
