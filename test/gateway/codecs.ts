@@ -1,5 +1,7 @@
 import { decodeReply as decodeEdgeReply } from '../../src/gateway/edge/driver.ts'
-import { isHello, isReport } from '../../src/gateway/edge/messages.ts'
+import { isHello, isProgress, isReport } from '../../src/gateway/edge/messages.ts'
+import { routerDriver } from '../../src/gateway/edge/router-driver.ts'
+import { isRouterHello, isRouterReport } from '../../src/gateway/edge/router-messages.ts'
 import {
   compressParams,
   decodeFrame,
@@ -8,7 +10,7 @@ import {
   encodeNotification,
   encodeResult,
 } from '../../src/gateway/jsonrpc.ts'
-import { readFacts } from '../../src/gateway/netconf/facts.ts'
+import { readChanges, readFacts } from '../../src/gateway/netconf/facts.ts'
 import { FrameDecoder, type Framing, FramingError, encodeMessage } from '../../src/gateway/netconf/framing.ts'
 import { readHardware } from '../../src/gateway/netconf/hardware.ts'
 import { PreambleError, PreambleReader } from '../../src/gateway/netconf/preamble.ts'
@@ -98,6 +100,7 @@ export const edge: Codec = {
   frames: [
     encodeCall(1, 'hello', { ...hello, config_sha256: null, report }),
     encodeCall(2, 'report', report),
+    encodeNotification('progress', { command_id: id, step: 'download', percent: 5 }),
     encodeResult(1024, { command_id: id, boot_id: 'a', repeated: false, text: 'done' }),
     encodeError(1024, { code: 2, message: 'failed', data: { command_id: id, boot_id: 'a' } }),
     encodeCall(1024, 'service.control', { command_id: id, ...order.params }),
@@ -106,7 +109,35 @@ export const edge: Codec = {
     const frame = decodeFrame(bytes.toString('utf8'))
     if (frame.kind === 'reply') return decodeEdgeReply(order, frame)
     if (frame.kind !== 'call') return frame.kind
-    return isHello(frame.params) || isReport(frame.params) ? frame.params : frame.method
+    const { params } = frame
+    return isHello(params) || isReport(params) || isProgress(params) ? params : frame.method
+  },
+  refusals: [],
+}
+
+const { services: _, ...routerReport } = report
+const routerHello = {
+  ...{ role: 'ssr', agent: '1', mac, boot_id: 'a', model: 'SSR120', serial: 'S', version: '6.1.0' },
+  ...{ nodes: ['node0', 'node1'], methods: ['restart', 'stage', 'activate'] },
+}
+
+export const router: Codec = {
+  name: 'frames of SSR routers',
+  frames: [
+    encodeCall(1, 'hello', { ...routerHello, report: routerReport }),
+    encodeCall(2, 'report', routerReport),
+    encodeResult(1024, { command_id: id, boot_id: 'a', repeated: false, text: 'done' }),
+    encodeError(1024, { code: 1, message: 'refused', data: { command_id: id, boot_id: 'a' } }),
+  ].map((text) => Buffer.from(text)),
+  decode(bytes) {
+    const frame = decodeFrame(bytes.toString('utf8'))
+    if (frame.kind === 'reply') {
+      const sent = { device: { mac, type: 'gateway' as const }, lastStep: null }
+      return kinds.map((kind) => routerDriver.decodeReply({ ...sent, kind }, frame))
+    }
+    if (frame.kind !== 'call') return frame.kind
+    if (isRouterHello(frame.params)) return { ...frame.params, ...routerDriver.capabilitiesOf(frame.params) }
+    return isRouterReport(frame.params) ? frame.params : frame.method
   },
   refusals: [],
 }
@@ -123,6 +154,13 @@ const requests = [
   '<request-package-rollback/>',
   '<request-snapshot/>',
   '<request-reboot/>',
+  '<request-system-storage-cleanup/>',
+  '<request-package-in-service-upgrade><package-name>/var/tmp/a</package-name></request-package-in-service-upgrade>',
+  '<get-chassis-inventory/>',
+  '<get-environment-information/>',
+  '<get-firmware-information/>',
+  '<get-route-engine-information/>',
+  '<get-poe-controller-information/>',
 ]
 
 async function listReplies(): Promise<string[]> {
@@ -190,6 +228,10 @@ const member = {
   version: '1',
 }
 
+const nodes = (['node0', 'node1'] as const).map((node) => ({ node, isPresent: true, serial: 'S', version: '1.0.0' }))
+const chassis = { ...base, members: [member, { ...member, member: 1, isMaster: false, isAnswering: false }] }
+const cluster = { ...base, model: 'SRX345', nodes }
+
 /** Answers every request of a task with the same reply. No task may make requests forever. */
 function runTask(task: Task<unknown>, reply: RpcReply): unknown {
   let next = task.next()
@@ -208,7 +250,14 @@ export const junosReplies: Codec = {
     if (decoded === null) return null
     const tasks = [
       readFacts(),
+      ...[base, chassis, cluster].map((each) => readChanges(each, true)),
       readHardware({ ...base, members: [member] }),
+      startTask({ kind: 'restart', member: 1 }, chassis),
+      startTask({ kind: 'restart' }, cluster),
+      startTask({ kind: 'stage', ...image, uri: 'https://example.test/a', localCertificates: false }, cluster),
+      startTask({ kind: 'activate', ...image }, cluster),
+      startTask({ kind: 'activate', ...image }, chassis),
+      startTask({ kind: 'restore_backup', version: '1.0.0' }, chassis),
       startTask({ kind: 'restart' }, base),
       startTask({ kind: 'restart', node: 'node1' }, base),
       startTask({ kind: 'stage', ...image, uri: 'https://example.test/a', localCertificates: false }, base),
@@ -222,4 +271,4 @@ export const junosReplies: Codec = {
 }
 
 /** Every codec of the gateway: a new protocol adds its own. */
-export const codecs: readonly Codec[] = [ucentral, edge, ...framings, xml, preamble, junosReplies]
+export const codecs: readonly Codec[] = [ucentral, edge, router, ...framings, xml, preamble, junosReplies]

@@ -8,7 +8,7 @@ import type { TestPeer } from '../drivers/protocol-suite.ts'
 import { openRouterPeer } from '../drivers/router-peer.ts'
 import { newHostKey, testNetconf, untilSession } from '../netconf/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Codec, edge, junosReplies, ucentral } from './codecs.ts'
+import { type Codec, edge, junosReplies, router, ucentral } from './codecs.ts'
 import { type GatewayHarness, type RunningGateway, createGatewayHarness, newMac, openDevice } from './harness.ts'
 import { mutatedFrameOf } from './mutations.ts'
 
@@ -91,7 +91,12 @@ test.each<
   [string, Codec, Attack, (gateway: RunningGateway, mac: string) => Promise<Pick<TestPeer, 'hello' | 'nextCall'>>]
 >([
   ['uCentral devices', ucentral, attackUcentral, openUcentral],
-  ['agents', edge, attackEdge, (gateway, mac) => openRouterPeer({ port: gateway.portOf('edge'), mac, harness })],
+  [
+    'agents',
+    { ...router, frames: [...router.frames, ...edge.frames] },
+    attackEdge,
+    (gateway, mac) => openRouterPeer({ port: gateway.portOf('edge'), mac, harness }),
+  ],
   [
     'Junos devices',
     { ...junosReplies, frames: junosReplies.frames.map(withoutReply) },
