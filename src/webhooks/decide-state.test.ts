@@ -26,7 +26,7 @@ it('says how often the receiver failed, what waits and why', () => {
 })
 
 it('says that the receiver has asked for a pause', () => {
-  const reason = 'The receiver has asked for a pause, and 2 messages wait'
+  const reason = 'The receiver has requested a pause, and 2 messages wait'
   expect(decideState({ ...signs, pending: 2, openUntil: later }, now)).toEqual({ state: 'paused', reason })
 })
 
@@ -55,7 +55,7 @@ it('stays paused after the pause of an open breaker, until a probe succeeds', ()
 
 it('says that the rate limit may be what delays messages, and only while some wait', () => {
   const limited = { ...signs, isLimited: true, openUntil: later }
-  const reason = 'The rate limit, or the receiver, has asked for a pause, and 2 messages wait'
+  const reason = 'The rate limit, or the receiver, has requested a pause, and 2 messages wait'
   expect(decideState({ ...limited, pending: 2 }, now)).toEqual({ state: 'paused', reason })
   expect(decideState(limited, now)).toEqual({ state: 'healthy', reason: null })
 })

@@ -30,9 +30,9 @@ export function decideState(
   if (!enabled) return { state: 'disabled', reason: `The webhook is disabled, and ${waiting}` }
   if (failures === 0 && isLimited && (openUntil === null || pending === 0)) return { state: 'healthy', reason: null }
   if (failures < BREAKER_FAILURES && openUntil !== null && isLimited)
-    return { state: 'paused', reason: `The rate limit, or the receiver, has asked for a pause, and ${waiting}` }
+    return { state: 'paused', reason: `The rate limit, or the receiver, has requested a pause, and ${waiting}` }
   if (failures < BREAKER_FAILURES && openUntil !== null)
-    return { state: 'paused', reason: `The receiver has asked for a pause, and ${waiting}` }
+    return { state: 'paused', reason: `The receiver has requested a pause, and ${waiting}` }
   if (failures === 0) return { state: 'healthy', reason: null }
   const last = lastError === null ? '' : `: ${lastError}`
   const times = failures === 1 ? 'The last attempt failed' : `The last ${failures} attempts failed`

@@ -132,7 +132,7 @@ describe.skipIf(noChromium !== null)(
       await dialog.getByText('the 3 devices still to be upgraded').waitFor()
       await dialog.getByRole('button', { name: 'Pause' }).click()
       await page.getByRole('button', { name: 'Resume…' }).click()
-      await dialog.getByText('goes on with the 3 devices').waitFor()
+      await dialog.getByText('continues with the 3 devices').waitFor()
       await dialog.getByRole('button', { name: 'Resume' }).click()
       await page.getByRole('button', { name: 'Pause…' }).waitFor()
       await page.getByRole('button', { name: 'Cancel the upgrade…' }).click()

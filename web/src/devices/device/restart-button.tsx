@@ -41,7 +41,7 @@ export function RestartButton({ stats, report, siteId }: RestartButtonProps) {
             value={part}
             data={[
               { value: '', label: `All ${members.length} members` },
-              ...members.map((member) => ({ value: String(member), label: `Member ${member} alone` })),
+              ...members.map((member) => ({ value: String(member), label: `Only member ${member}` })),
             ]}
             onChange={({ currentTarget: { value } }) => setPart(value)}
           />

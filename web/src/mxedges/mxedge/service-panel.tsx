@@ -49,7 +49,7 @@ const controllable: readonly Path['name'][] = ['mxagent', 'tunterm', 'radsecprox
 
 const effects: Readonly<Record<Action, (name: string) => string>> = {
   start: (name) => `Starts ${name}.`,
-  stop: (name) => `Stops ${name}: what it does for the network ends until somebody starts it.`,
+  stop: (name) => `Stops ${name}: the network does without it until it is started again.`,
   restart: (name) => `Stops ${name} for a moment and starts it again.`,
 }
 

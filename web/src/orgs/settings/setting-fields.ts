@@ -30,7 +30,7 @@ export const settingGroups: readonly { readonly title: string; readonly fields: 
       {
         path: ['device_updown_threshold'],
         label: 'Report outages after (minutes)',
-        description: 'Empty or 0: at once',
+        description: 'Empty or 0: immediately',
         kind: 'number',
       },
       { path: ['ap_updown_threshold'], label: 'Of access points', description: 'Empty: as above', kind: 'number' },
@@ -63,7 +63,7 @@ export const settingGroups: readonly { readonly title: string; readonly fields: 
         kind: 'number',
         empty: 0,
       },
-      { path: ['api_policy', 'no_reveal'], label: 'Show stored secrets to nobody', kind: 'switch' },
+      { path: ['api_policy', 'no_reveal'], label: 'Hide stored secrets from everyone', kind: 'switch' },
     ],
   },
   {

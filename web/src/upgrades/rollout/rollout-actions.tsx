@@ -49,7 +49,7 @@ export function RolloutActions({ place, report, hold, counts: upgrade, onDone }:
       title: 'Resume',
       effect:
         hold?.by === 'user'
-          ? `The upgrade goes on with the ${counted(waiting, 'device')} still to be upgraded.`
+          ? `The upgrade continues with the ${counted(waiting, 'device')} still to be upgraded.`
           : `The upgrade waits: ${hold?.reason ?? ''}. Resuming opens the next phase all the same, for up to ${counted(waiting, 'device')}.`,
       run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/resume', { params })),
     },

@@ -31,6 +31,6 @@ async function getReport(api: Api, orgId: string, upgradeId: string): Promise<Re
       params: { path: { org_id: orgId, upgrade_id: upgradeId } },
     }),
   )
-  if (typeof report === 'string') throw new Error('The report came as CSV, which nobody asked for')
+  if (typeof report === 'string') throw new Error('The report is CSV instead of JSON')
   return report
 }

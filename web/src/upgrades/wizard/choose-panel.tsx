@@ -60,7 +60,7 @@ export function ChoosePanel({ orgId, sites, draft, errorOf, onChange }: ChoosePa
         <TextInput
           type="datetime-local"
           label="Start"
-          description="On the clocks of each site; empty: at once"
+          description="In the time zone of each site; empty: immediately"
           value={start}
           error={errorOf('start_datetime')}
           onChange={({ currentTarget: { value } }) => onChange({ start: value })}

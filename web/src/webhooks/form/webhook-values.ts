@@ -57,7 +57,7 @@ export const webhookFields: readonly WebhookField[] = [
     label: 'Secret',
     kind: 'secret',
     types: ['http-post', 'oauth2', 'aws-sns', 'google-pubsub', 'pull'],
-    description: 'Signs each message, so that the receiver can tell who sent it',
+    description: 'Signs each message, so that the receiver can verify the sender',
   },
   { name: 'headers', label: 'Headers', kind: 'headers', types: called, description: 'One a line, as Name: value' },
   {
