@@ -237,7 +237,7 @@ function ssoKinds(ids: Ids): Kind[] {
       schema: 'sso',
       list: `/orgs/${org}/ssos`,
       base: named,
-      known: { custom_logout_url: address, idp_sso_url: address, role_attr_extraction: 'CN' },
+      known: { custom_logout_url: address, idp_sso_url: address },
     },
     {
       ...privileges,

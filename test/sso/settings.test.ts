@@ -59,7 +59,6 @@ describe('an SSO', () => {
     ['idp_sso_url', { idp_sso_url: 'javascript:alert(1)' }],
     ['idp_sso_url', { idp_sso_url: 'not an address' }],
     ['custom_logout_url', { custom_logout_url: 'data:text/html,bye' }],
-    ['role_attr_extraction', { role_attr_extraction: 'OU' }],
     ['scim_enabled', { scim_enabled: true }],
     ['name', { name: '' }],
     ['issuer', { issuer: 7 }],
@@ -117,6 +116,22 @@ describe('an SSO', () => {
       expect(login.status).toBe(warning === undefined ? 302 : 400)
       await server.call('DELETE', `${path}/${sso.id}`)
     }
+  })
+
+  it("keeps a way to extract roles that it doesn't know, says so, and admits nobody with it", async () => {
+    const usable = { issuer: 'https://idp.example/id', idp_sso_url: 'https://idp.example/sso', idp_cert: keys.cert }
+    const { body: sso } = await create({ ...usable, role_attr_extraction: 'OU' })
+    const one = `${path}/${sso.id}`
+    const state = async () => {
+      const { body } = await server.call('GET', `${one}/metadata`)
+      const { status } = await fetch(`${server.url}/saml/${sso.domain}/login`, { redirect: 'manual' })
+      return { extraction: (await server.call('GET', one)).body.role_attr_extraction, warnings: body.warnings, status }
+    }
+    const warnings = ['role_attr_extraction is OU, but roles can be extracted by CN only']
+    expect(await state()).toEqual({ extraction: 'OU', warnings, status: 400 })
+    await server.call('PUT', one, { body: { role_attr_extraction: 'cn' } })
+    expect(await state()).toEqual({ extraction: 'cn', warnings: undefined, status: 302 })
+    await server.call('DELETE', one)
   })
 
   it.each(['ldap', 'mxedge_proxy', 'oauth', 'openroaming'])(

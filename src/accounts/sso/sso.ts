@@ -24,10 +24,8 @@ export function mergeSso(before: SsoDocument | null, body: Readonly<Record<strin
 }
 
 function assertSso(doc: SsoDocument): void {
-  const { name, role_attr_extraction: extraction = '' } = doc
+  const { name } = doc
   if (name === undefined || name.trim() === '') throw invalidField('name', 'is required')
-  if (extraction !== '' && extraction.toUpperCase() !== 'CN')
-    throw invalidField('role_attr_extraction', 'must be CN where it is set')
   assertAddress('idp_sso_url', doc.idp_sso_url)
   assertAddress('custom_logout_url', doc.custom_logout_url)
 }
@@ -44,8 +42,10 @@ const MAX_CERTIFICATES = 4
 
 /** Returns the reason why the SSO admits no sign-in; null if its configuration is complete. */
 export function loginFault({ doc }: Pick<Sso, 'doc'>): string | null {
-  const { idp_type: type = 'saml' } = doc
+  const { idp_type: type = 'saml', role_attr_extraction: extraction = '' } = doc
   if (type !== 'saml') return `idp_type is ${type}, but people can sign in with saml only`
+  if (extraction !== '' && extraction.toUpperCase() !== 'CN')
+    return `role_attr_extraction is ${extraction}, but roles can be extracted by CN only`
   return certificateFault(doc)
 }
 

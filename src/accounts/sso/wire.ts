@@ -28,7 +28,9 @@ const settable = {
   nameid_format: Type.Optional(Type.Enum(['email', 'unspecified'], { default: 'email' })),
   custom_logout_url: Text,
   role_attr_from: Type.Optional(Type.String({ maxLength: 200, default: 'Role' })),
-  role_attr_extraction: Type.Optional(Type.String({ maxLength: 20, description: '`CN`, or empty' })),
+  role_attr_extraction: Type.Optional(
+    Type.String({ maxLength: 20, description: '`CN`; with another one nobody can sign in' }),
+  ),
   default_role: Text,
   ignore_unmatched_roles: Type.Optional(Type.Boolean({ default: false })),
   scim_enabled: Type.Optional(Type.Boolean({ default: false })),
