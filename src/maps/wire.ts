@@ -209,24 +209,42 @@ export const SetMapReply = named(
   Type.Object({ locked: Type.Array(Type.String()), moved: Type.Array(Type.String()) }),
 )
 
+const ofJibestream = { description: 'of jibestream' }
+/** Fields of jibestream alone. They are declared so that its requests are refused for their vendor, not for a field. */
+const jibestream = {
+  client_id: Type.Optional(Type.String(ofJibestream)),
+  client_secret: Type.Optional(Type.String(ofJibestream)),
+  customer_id: Type.Optional(Whole(ofJibestream)),
+  endpoint_url: Type.Optional(Type.String(ofJibestream)),
+  mmpp: Type.Optional(Type.Number(ofJibestream)),
+  ppm: Type.Optional(Type.Number(ofJibestream)),
+  venue_id: Type.Optional(Whole(ofJibestream)),
+}
+
 /**
- * Members that both services have; `micello` and `mapvendor` are one. Maps of jibestream would have to be fetched by
- * the server, so they are refused. Source: contract, `importSiteWayfindings`.
+ * `micello` and `mapvendor` are one service. Maps of jibestream would have to be fetched by the server, so they are
+ * refused. Source: contract, `importSiteWayfindings`.
  */
 export const WayfindingImportBody = named(
   'WayfindingImport',
   Type.Object({
-    vendor_name: Type.Enum(['micello', 'mapvendor', 'jibestream']),
+    vendor_name: Type.Enum(['micello', 'mapvendor', 'jibestream'], {
+      description:
+        'jibestream is refused: the server would have to fetch its maps with the credentials of the customer',
+    }),
     account_key: Type.Optional(Type.String()),
     default_level_id: Type.Optional(Whole()),
     map_id: Type.Optional(Uuid),
+    ...jibestream,
   }),
 )
 
 /** @throws AppError invalid naming the field. */
 export function parseWayfinding(body: Static<typeof WayfindingImportBody>): Omit<WayfindingLink, 'mapId'> {
-  const { vendor_name: vendor, account_key, default_level_id, map_id } = body
+  const { vendor_name: vendor, account_key, default_level_id, map_id, ...others } = body
   if (vendor === 'jibestream') throw invalidField('vendor_name', "maps of jibestream can't be fetched")
+  const other = Object.keys(others).find((name) => name in jibestream)
+  if (other !== undefined) throw invalidField(other, `is not a field of ${vendor}`)
   const account = { account_key, default_level_id, map_id }
   for (const [field, value] of Object.entries(account))
     if (value === undefined) throw invalidField(field, 'is required')

@@ -13,7 +13,9 @@ const ImportPart = closeBody(
   named(
     'MapImport',
     Type.Object({
-      vendor_name: Type.Enum(['ekahau', 'ibwave', 'images']),
+      vendor_name: Type.Enum(['ekahau', 'ibwave', 'images'], {
+        description: 'ibwave is refused: its format is not public',
+      }),
       import_all_floorplans: Type.Optional(Type.Boolean({ description: 'default false: those with access points' })),
       import_height: Type.Optional(Type.Boolean({ description: 'of access points; default true' })),
       import_orientation: Type.Optional(Type.Boolean({ description: 'of access points; default true' })),

@@ -298,7 +298,17 @@ describe('wayfinding', () => {
 
   it('of a service that Signalbox would have to call is refused', async () => {
     const id = await add({})
-    expect(await link(id, { vendor_name: 'jibestream', ...account })).toMatchObject({ status: 400 })
+    const own = {
+      client_id: randomUUID(),
+      client_secret: 's',
+      customer_id: 1,
+      endpoint_url: 'https://maps.example.test',
+    }
+    const theirs = { ...own, map_id: account.map_id, mmpp: 20, ppm: 50, venue_id: 2 }
+    const refused = await link(id, { vendor_name: 'jibestream', ...theirs })
+    expect(refused).toMatchObject({ status: 400, body: { reason: "maps of jibestream can't be fetched" } })
+    const mixed = await link(id, { vendor_name: 'micello', ...account, venue_id: 2 })
+    expect(mixed).toMatchObject({ status: 400, body: { detail: 'Invalid field venue_id: is not a field of micello' } })
     const { map_id: _, ...rest } = account
     const missing = await link(id, { vendor_name: 'micello', ...rest })
     expect(missing).toMatchObject({ status: 400, body: { detail: expect.stringContaining('Invalid field map_id: ') } })

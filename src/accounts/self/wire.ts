@@ -126,7 +126,7 @@ export const UpdateBody = named(
   Type.Object(
     {
       ...ownFields,
-      enable_two_factor: Type.Optional(Type.Boolean({ description: 'as it is; see /self/two_factor' })),
+      enable_two_factor: Type.Optional(Type.Boolean({ description: 'as it is; see /self/two_factor/verify' })),
       tags: Type.Optional(Type.Array(Type.String(), { maxItems: 100, description: 'none: accounts have no tags' })),
       password: Password,
       old_password: Type.Optional(
@@ -145,7 +145,7 @@ export const UpdateBody = named(
 const fixed = [
   { fields: ['admin_id', 'name', 'password_modified_time'], why: "can't be changed: the service sets it" },
   { fields: ['email'], why: "can't be changed here: use /self/update" },
-  { fields: ['enable_two_factor'], why: "can't be changed here: use /self/two_factor" },
+  { fields: ['enable_two_factor'], why: "can't be changed here: use /self/two_factor/verify" },
   { fields: ['privileges'], why: "can't be changed here: use the admins of the organization" },
   { fields: ['tags'], why: "can't be set: accounts have no tags" },
   { fields: ['compliance_status', 'expire_time', 'hours'], why: "can't be set: accounts do not have it" },
