@@ -9,10 +9,10 @@ export interface FurtherRefusal {
 
 export const furtherRefusals: readonly FurtherRefusal[] = [
   {
-    what: '`PUT /orgs/{org_id}/inventory` with the `op` `upgrade_to_mist` or `downgrade_to_jsi`',
-    words: 'is not supported',
-    file: 'src/devices/inventory/wire.ts',
-    why: 'There is no other service to transfer devices to or from',
+    what: '`PUT /orgs/{org_id}/inventory` with the `op` `downgrade_to_jsi`, for each device; `upgrade_to_mist` changes nothing',
+    words: 'there is no other service to manage it',
+    file: 'src/mxedges/inventory/routes.ts',
+    why: 'Signalbox manages every device of the inventory itself',
   },
   {
     what: '`POST /orgs/{org_id}/inventory/replace` with `tunterm_port_config`',

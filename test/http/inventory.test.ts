@@ -4,6 +4,7 @@ import { listUnclaimed } from '../../src/devices/registry/store.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { giveToUpgrade } from '../support/device-upgrades.ts'
 import { addSite, claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
+import { makeMxedge } from '../support/mxedges.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -253,6 +254,36 @@ describe('assign, unassign, delete', () => {
     expect(await auditMessages()).toEqual(before)
   })
 
+  it('leaves devices and edge appliances with the service, which manages them all', async () => {
+    const [device] = await claimNewDevices(server, 1)
+    const edge = await makeMxedge(server.ctx)
+    await server.call('POST', path, { body: [edge.claim_code] })
+    const before = await auditMessages()
+    const names = { macs: [device?.mac, edge.mac, 'aabbccddeeff'], serials: ['nobody'] }
+    expect(await server.call('PUT', path, { body: { op: 'upgrade_to_mist', ...names } })).toMatchObject({
+      status: 200,
+      body: {
+        op: 'upgrade_to_mist',
+        success: [device?.mac, edge.mac],
+        error: ['aabbccddeeff', 'nobody'],
+        reason: ['not found', 'not found'],
+      },
+    })
+    expect(
+      await server.call('PUT', path, { body: { op: 'downgrade_to_jsi', macs: [device?.mac, edge.mac] } }),
+    ).toMatchObject({
+      status: 400,
+      body: {
+        op: 'downgrade_to_jsi',
+        success: [],
+        error: expect.arrayContaining([device?.mac, edge.mac]),
+        reason: ['there is no other service to manage it', 'there is no other service to manage it'],
+      },
+    })
+    expect((await list(`mac=${device?.mac}`)).body).toMatchObject([{ jsi: false }])
+    expect(await auditMessages()).toEqual(before)
+  })
+
   it('refuses to delete a device in a running upgrade', async () => {
     const [device] = await claimNewDevices(server, 1)
     await giveToUpgrade(server.ctx.db, device?.id ?? '')
@@ -275,7 +306,6 @@ describe('assign, unassign, delete', () => {
   it.each([
     ['an unknown op', { op: 'explode', macs: ['aabbccddeeff'] }, 'op'],
     ['a missing op', { macs: ['aabbccddeeff'] }, 'op'],
-    ['an op that is not supported', { op: 'upgrade_to_mist', macs: ['aabbccddeeff'] }, 'op'],
     ['a missing site', { op: 'assign', macs: ['aabbccddeeff'] }, 'site_id'],
     ['a site that is not a UUID', { op: 'assign', site_id: '7', macs: ['aabbccddeeff'] }, 'site_id'],
     ['macs of a wrong type', { op: 'delete', macs: 'aabbccddeeff' }, 'macs'],

@@ -143,7 +143,10 @@ export const InventoryUpdateBody = named(
   'InventoryUpdate',
   Type.Object(
     {
-      op: Type.Enum(operations),
+      op: Type.Enum(operations, {
+        description:
+          'upgrade_to_mist changes nothing, because the service manages every device; downgrade_to_jsi is refused for each',
+      }),
       macs: Names,
       serials: Names,
       site_id: Type.Optional(Uuid),
@@ -158,12 +161,11 @@ export const InventoryUpdateBody = named(
 
 export type InventoryChange =
   | ({ readonly op: 'assign' } & AssignRequest)
-  | { readonly op: 'unassign' | 'delete'; readonly names: DeviceNames }
+  | { readonly op: 'unassign' | 'delete' | 'upgrade_to_mist' | 'downgrade_to_jsi'; readonly names: DeviceNames }
 
 /** @throws AppError invalid naming the field. */
 export function parseInventoryUpdate(body: Static<typeof InventoryUpdateBody>): InventoryChange {
   const { op, macs = [], serials = [], site_id: siteId, no_reassign: noReassign = false } = body
-  if (op === 'downgrade_to_jsi' || op === 'upgrade_to_mist') throw invalidField('op', `${op} is not supported`)
   const names = { macs, serials }
   if (op !== 'assign') return { op, names }
   if (siteId === undefined) throw invalidField('site_id', 'is required to assign')

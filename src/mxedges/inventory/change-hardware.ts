@@ -8,13 +8,15 @@ import {
 import {
   type ChangeReport,
   type DeviceNames,
+  type Labelled,
   NOT_FOUND,
+  type Selection,
   plainNames,
   selectDevices,
   settleUnknown,
 } from '../../devices/inventory/select-devices.ts'
 import { unclaimDevices } from '../../devices/inventory/unclaim-devices.ts'
-import { shareSiteName } from '../../devices/store.ts'
+import { lockDevicesBy, shareSiteName } from '../../devices/store.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
@@ -78,6 +80,25 @@ export async function unclaimHardware(
   })
   for (const name of pictures) await removeImage(files, name)
   return report
+}
+
+/**
+ * Reports on devices and edge appliances without changing them.
+ * @param refusal The reason why each that the organization has is refused; null if it is as the client wants it.
+ */
+export function checkHardware(
+  ctx: Context,
+  scope: OrgScope,
+  { names, refusal }: { readonly names: DeviceNames; readonly refusal: string | null },
+): Promise<ChangeReport> {
+  const report = ({ found, refused }: Selection<Labelled>): ChangeReport => ({
+    success: refusal === null ? found.map(({ name }) => name) : [],
+    refused: refusal === null ? refused : [...refused, ...found.map(({ name }) => ({ name, reason: refusal }))],
+  })
+  return inTx(ctx, async (tx) => {
+    const devices = report(selectDevices(names, await lockDevicesBy(tx, scope, plainNames(names))))
+    return merge(devices, report(await lockOthers(tx, scope, { names, devices })))
+  })
 }
 
 /** Locks the edge appliances among the names that no device has. */

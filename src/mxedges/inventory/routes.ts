@@ -16,7 +16,7 @@ import { type Operation, operation } from '../../http/operation.ts'
 import { ListErrorReply } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
 import type { ImageFiles } from '../../platform/images/image-files.ts'
-import { assignHardware, unassignHardware, unclaimHardware } from './change-hardware.ts'
+import { assignHardware, checkHardware, unassignHardware, unclaimHardware } from './change-hardware.ts'
 import { claimHardware } from './claim-hardware.ts'
 
 const tag = 'Orgs Inventory'
@@ -68,5 +68,9 @@ function apply(
       return unassignHardware(ctx, scope, change.names)
     case 'delete':
       return unclaimHardware(ctx, scope, { files, names: change.names })
+    case 'upgrade_to_mist':
+      return checkHardware(ctx, scope, { names: change.names, refusal: null })
+    case 'downgrade_to_jsi':
+      return checkHardware(ctx, scope, { names: change.names, refusal: 'there is no other service to manage it' })
   }
 }
