@@ -123,9 +123,9 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
     why: 'The upgrade would run without the snapshot; where some devices can, the others are noted in the record',
   },
   {
-    what: '`search_after` in a search, and `cert_expiry_duration` in searches of the last configurations',
+    what: '`search_after` in a search',
     words: 'is no parameter of this operation',
     file: 'src/http/validate.ts',
-    why: 'Newer clients have them. `next` of an answer contains all that leads to the next page, so no client gets a cursor to send; devices do not tell when their certificates expire',
+    why: 'Newer clients have it. `next` of an answer contains all that leads to the next page, so no client gets a cursor to send',
   },
 ]

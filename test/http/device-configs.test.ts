@@ -24,6 +24,14 @@ it('no search finds a configuration that was sent to a device, because none was'
   }
 })
 
+it('the searches of the last configurations take the expiry of certificates, which newer clients ask for', async () => {
+  for (const path of paths) {
+    const { status, body } = await server.call('GET', `${path}/search?cert_expiry_duration=2d`)
+    if (path.endsWith('/last_config')) expect([status, body.results]).toEqual([200, []])
+    else expect(body.detail).toContain('Invalid field cert_expiry_duration: ')
+  }
+})
+
 it('the searches check their queries', async () => {
   for (const path of paths)
     for (const query of ['mac=no', 'sort=mac', 'start=soon', 'limit=-1'])

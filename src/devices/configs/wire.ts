@@ -43,6 +43,13 @@ export const LastConfigsSearch = Type.Object({
   ...search,
   ...filterQuery(lastFilters),
   device_type: Type.Optional(Type.Enum(['ap', 'gateway', 'switch', 'mxedge'], { default: 'ap' })),
+  // Not in the contract: newer clients have it.
+  cert_expiry_duration: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: 'such as 2d, 3h or 172800; matches none: devices report no certificates',
+    }),
+  ),
 })
 export const ConfigHistorySearch = Type.Object({
   ...search,
