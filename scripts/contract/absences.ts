@@ -40,9 +40,14 @@ export const laterAbsences: readonly Absence[] = [
     why: 'They claim a whole order; Signalbox has no orders, and `addOrgInventory` is complete when it answers',
   },
   {
-    operations: ['exportOrgSsrIdTokens', 'setSiteDevicesGbpTag'],
-    isPlanned: true,
-    why: 'Needs the drivers for SSR routers and Junos',
+    operations: ['exportOrgSsrIdTokens'],
+    isPlanned: false,
+    why: 'Routers register by a code of their organization and have no identity tokens',
+  },
+  {
+    operations: ['setSiteDevicesGbpTag'],
+    isPlanned: false,
+    why: 'Signalbox sends no configuration to devices, and the tag of a client is a part of it',
   },
   {
     operations: ['startSiteMapsAutoGeofence', 'startSiteMapAutoGeofence', 'acceptSiteApLocalizationData'],

@@ -57,7 +57,7 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
     why: 'No device offers to ping from one node; the answer would be of another',
   },
   {
-    what: '`locate` and `unlocate` of a device with another `mac` than its own',
+    what: '`locate` of a device with another `mac` than its own',
     words: 'no part of it can blink alone',
     file: 'src/devices/commands/locate-device.ts',
     why: 'Another part would blink than the one that was meant',
@@ -111,16 +111,28 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
     why: "The server would have to download them with the customer's credentials",
   },
   {
-    what: 'upgrades with `enable_p2p`',
-    words: 'not supported yet',
-    file: 'src/upgrades/wire-parse.ts',
-    why: 'Nothing carries them out; the upgrade would run without them',
-  },
-  {
     what: 'upgrades with `snapshot` where no device can take one',
     words: 'can take a recovery snapshot',
     file: 'src/upgrades/plan-snapshots.ts',
     why: 'The upgrade would run without the snapshot; where some devices can, the others are noted in the record',
+  },
+  {
+    what: '`POST /sites/{site_id}/devices/upgrade` and the upgrade of a single device without `reboot: true`, for a switch or a gateway',
+    words: 'reboot to install firmware',
+    file: 'src/upgrades/plan-org-upgrade.ts',
+    why: 'The contract reboots no device without `reboot`, and no switch or gateway installs firmware without a reboot',
+  },
+  {
+    what: '`POST /self/apitokens` and `POST /self/oauth/{provider}` by an API token alone: 403',
+    words: 'needs a recent proof of who you are',
+    file: 'src/accounts/self/prove-recently.ts',
+    why: 'Whoever copies a token could otherwise create access that outlives it; the `password` in the body is a proof, too',
+  },
+  {
+    what: '`POST /self/two_factor/verify`, `POST /self/update` and `DELETE /self` by an API token alone: 403',
+    words: 'This needs the password',
+    file: 'src/accounts/self/prove-password.ts',
+    why: 'Whoever copies a token could otherwise take over the account; the `password` in the body is the proof',
   },
   {
     what: '`search_after` in a search',

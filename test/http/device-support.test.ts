@@ -170,7 +170,7 @@ describe('support files', () => {
     const scope = systemScopeOf('gateway', { orgId: server.org.orgId, siteId }) as SiteScope
     const https = { ...server.ctx, baseUrl: 'https://signalbox.example.test' }
     const ask = (localCertificates: boolean) => requestSupport(https, scope, { deviceId: device.id, localCertificates })
-    await expect(ask(true)).rejects.toThrow('trust only public CAs')
+    await expect(ask(true)).rejects.toThrow("The device can't upload to this server")
     await expect(ask(false)).resolves.toEqual(expect.any(String))
   })
 })
