@@ -9,6 +9,8 @@ export const pageQuery = {
       'limit',
       Type.Integer({
         minimum: 0,
+        // Longer numbers are not read from a query.
+        maximum: 999_999_999_999_999,
         default: 100,
         description: 'rows of a page; more than 1000 count as 1000, and 0 as the default',
       }),

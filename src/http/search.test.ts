@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../platform/errors.ts'
-import { parseSort, parseTimeRange } from './search.ts'
+import { parseSort, parseTimeRange, searchQuery } from './search.ts'
 
 const now = new Date('2026-03-01T12:00:00Z')
 const at = (iso: string): Date => new Date(iso)
@@ -35,6 +35,26 @@ describe('parseTimeRange', () => {
         expect.objectContaining({ code: 'invalid', message: expect.stringContaining(`Invalid field ${field}: `) }),
       )
   })
+
+  it.each(['start', 'end', 'duration'] as const)(
+    'takes for %s what the published pattern takes, and nothing else',
+    (field) => {
+      const pattern = new RegExp(String(Reflect.get(searchQuery[field], 'pattern')), 'u')
+      const some = fc.stringMatching(/^-?\d{0,13}(\.\d{0,2})?[smhdwy]?$|^now ?$|^.{0,3}$/)
+      fc.assert(
+        fc.property(fc.oneof(some, fc.stringMatching(pattern)), (text) => {
+          try {
+            parseTimeRange({ [field]: text }, now)
+            expect(text).toMatch(pattern)
+          } catch (error) {
+            if (!(error instanceof AppError)) throw error
+            // No pattern states that times end with the year 9999.
+            if (pattern.test(text)) expect(/\d+/.exec(text)?.[0].length).toBeGreaterThan(5)
+          }
+        }),
+      )
+    },
+  )
 
   it("never gives an instant that PostgreSQL can't keep", () => {
     const instant = fc.oneof(

@@ -3,19 +3,20 @@ import { MAX_EPOCH_S, addMs, epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 import { type Page, type Paged, nextPage } from './lists.ts'
 import { nameOf, named } from './schemas.ts'
+import { textOf } from './texts.ts'
 
 /** Query of every search over time. Source: contract, "Search". */
 export const searchQuery = {
   start: Type.Optional(
-    named('start', Type.String({ description: 'epoch seconds, `now`, or an offset from now such as `-1d`' })),
+    named('start', textOf('instant', { description: 'epoch seconds, `now`, or an offset from now such as `-1d`' })),
   ),
   end: Type.Optional(
-    named('end', Type.String({ description: 'epoch seconds, `now`, or an offset from now such as `-1h`' })),
+    named('end', textOf('instant', { description: 'epoch seconds, `now`, or an offset from now such as `-1h`' })),
   ),
   duration: Type.Optional(
     named(
       'duration',
-      Type.String({ default: '1d', description: 'before `end`, where there is no `start`: `10m`, `7d`, `2w`' }),
+      textOf('duration', { default: '1d', description: 'before `end`, where there is no `start`: `10m`, `7d`, `2w`' }),
     ),
   ),
 }

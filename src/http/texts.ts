@@ -18,6 +18,16 @@ const forms = {
   /** A time of day without a date, and a zone in brackets, are refused. */
   dateTime: { pattern: '^\\s*\\d{4}-?[\\dW][^[\\]]*$', refusal: 'must be an ISO 8601 date and time' },
   url: { pattern: '^\\s*[Hh][Tt][Tt][Pp][Ss]?:', refusal: 'must be an address of the form http://... or https://...' },
+  urlOrEmpty: {
+    pattern: '^(?:[Hh][Tt][Tt][Pp][Ss]?://[!-~]+)?$',
+    refusal: 'must be an address of the form http://... or https://...',
+  },
+  /** Of searches. Later times than the year 9999 are refused, too. */
+  instant: {
+    pattern: '^(?:now|\\d{1,12}(?:\\.\\d+)?|-\\d{1,7}[smhdw]?)$',
+    refusal: 'must be epoch seconds, `now` or an offset like `-1d`',
+  },
+  duration: { pattern: '^\\d{1,7}[smhdw]?$', refusal: 'must be a number with one of the units s, m, h, d, w' },
   addressRange: { pattern: '^[0-9A-Fa-f:.]+(?:/\\d+)?$', refusal: 'must be an address or a range like 10.0.0.0/8' },
 } as const
 

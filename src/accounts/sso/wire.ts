@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { pageQuery } from '../../http/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { searchQuery } from '../../http/search.ts'
+import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/clock.ts'
 import { type Reveal, presentSecrets } from '../../orgs/secrets.ts'
 import type { SamlUrls, Sso } from './sso.ts'
@@ -9,6 +10,7 @@ import type { SsoFailure } from './store-failures.ts'
 import { storedFields } from './wire-fields.ts'
 
 const Text = Type.Optional(Type.String({ maxLength: 1000 }))
+const Address = Type.Optional(textOf('urlOrEmpty', { maxLength: 1000 }))
 
 const settable = {
   idp_type: Type.Optional(
@@ -24,9 +26,9 @@ const settable = {
       description: 'the weakest that is accepted; default sha256. Signatures with sha384 itself are never accepted',
     }),
   ),
-  idp_sso_url: Text,
+  idp_sso_url: Address,
   nameid_format: Type.Optional(Type.Enum(['email', 'unspecified'], { default: 'email' })),
-  custom_logout_url: Text,
+  custom_logout_url: Address,
   role_attr_from: Type.Optional(Type.String({ maxLength: 200, default: 'Role' })),
   role_attr_extraction: Type.Optional(
     Type.String({ maxLength: 20, description: '`CN`; with another one nobody can sign in' }),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from '../../http/schemas.ts'
 import { type TimeRange, parseTimeRange, searchQuery } from '../../http/search.ts'
+import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { BUCKET_S } from './decide-bucket.ts'
@@ -35,10 +36,12 @@ function wholeOf(text: string | null): number | null {
 const RANGE = `the range has at most ${MAX_RANGE_S / (24 * 3600)} days`
 
 export const SeriesQuery = Type.Object({
-  start: Type.Optional(Type.String({ description: `epoch seconds, \`now\`, or an offset such as \`-1d\`; ${RANGE}` })),
+  start: Type.Optional(
+    textOf('instant', { description: `epoch seconds, \`now\`, or an offset such as \`-1d\`; ${RANGE}` }),
+  ),
   end: searchQuery.end,
   duration: Type.Optional(
-    Type.String({ default: '1d', description: `before \`end\`, where there is no \`start\`; ${RANGE}` }),
+    textOf('duration', { default: '1d', description: `before \`end\`, where there is no \`start\`; ${RANGE}` }),
   ),
   fields: Type.Optional(
     Type.String({ maxLength: 500, description: `some of ${names.join(', ')}, separated by commas; default: all` }),

@@ -10,13 +10,14 @@ import {
   searchQuery,
   sortParameter,
 } from '../../http/search.ts'
+import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/clock.ts'
 import { type FoundSite, siteCounts, siteFilters, siteSorts } from './site-search.ts'
 import type { SiteSearch } from './store.ts'
 
 const range = {
   ...searchQuery,
-  start: Type.Optional(Type.String({ description: 'echoed; the search covers the present state of sites' })),
+  start: Type.Optional(textOf('instant', { description: 'echoed; the search covers the present state of sites' })),
 }
 
 export const SitesSearchQuery = Type.Object({
