@@ -94,7 +94,7 @@ it('refuses a value that only just fails a constraint, and names its field', asy
 /** Why a value may be refused that meets the constraints of its field. No schema can state these. */
 const furtherReasons: Readonly<Record<string, RegExp>> = {
   'what exists':
-    /(?:no|not) (?:a known|device|edge|firmware|map|model|of|router|site|such|the id|version)|there is no|names no|another|is in stable|the image's SHA/u,
+    /(?:no|not|not an?) (?:known|device|edge|firmware|map|model|of|router|site|such|the id|version)|there is no|names no|another|is in stable|the image's SHA/u,
   'what other fields say':
     /does not belong|is required|is for |is given with|allowed only with|needs a version|no version requested|phase of/u,
   'what the description of the field excludes':
