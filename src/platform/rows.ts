@@ -2,6 +2,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { type Tx, json } from './db.ts'
 import { documentText } from './sealing/document-column.ts'
 import type { Schema } from './schema.ts'
+import { Param, statement } from './statement.ts'
 
 /** Types of values, by the SQL type of their column. */
 interface Values {
@@ -47,7 +48,7 @@ type Types<T extends TableName> = {
 /** A document of any shape is any object, and one with a specific shape may be readonly. */
 type Cell<V> = string extends keyof V ? object : V extends readonly (infer E)[] ? readonly E[] : V
 
-type RowOf<T extends TableName, C, X> = {
+type RowWith<T extends TableName, C, X> = {
   readonly [K in keyof C & keyof Selectable<Schema[T]>]: Cell<Selectable<Schema[T]>[K]>
 } & { readonly [K in keyof X]: X[K] extends SqlType ? Values[X[K]] | null : never }
 
@@ -61,6 +62,14 @@ export interface Columns<Row> {
   readonly row?: (row: Row) => void
 }
 
+/** The rows of columns. */
+export type RowOf<C> = C extends { readonly row?: (row: infer Row) => void } ? Row : never
+
+/** Names the columns, in the order in which \`rowsAs\` has them. */
+export function namesOf({ types }: Columns<never>): RawBuilder<unknown> {
+  return sql.join(Object.keys(types).map((name) => sql.ref(name)))
+}
+
 /**
  * Declares columns of a table with their SQL types, once for all statements that need them.
  * @param more Further members of the rows, which are not columns of the table.
@@ -69,7 +78,7 @@ export function columnsOf<T extends TableName, const C extends Types<T>, const X
   table: T,
   columns: C & { readonly [K in Exclude<keyof C, keyof Selectable<Schema[T]>>]: never },
   more?: X,
-): Columns<RowOf<T, C, X>> {
+): Columns<RowWith<T, C, X>> {
   return { table, types: { ...(columns as Readonly<Record<string, SqlType>>), ...more }, more: Object.keys(more ?? {}) }
 }
 
@@ -78,16 +87,16 @@ export function columnsOf<T extends TableName, const C extends Types<T>, const X
  * parameters for any number of rows. Members of the rows that are not declared are ignored.
  * @param place Names a further column: the number of the row, from 1.
  */
-export function rowsAs<R extends object>(
+export function rowsAs<R extends object, V = unknown>(
   alias: string,
   { types }: Columns<R>,
-  rows: readonly NoInfer<R>[],
+  rows: readonly NoInfer<R>[] | Param<V, readonly NoInfer<R>[]>,
   place?: string,
 ): RawBuilder<unknown> {
   const columns = Object.entries(types)
   const arrays = columns.map(([name, type]) => {
-    const values = rows.map((row) => encode(type, (row as Readonly<Record<string, unknown>>)[name]))
-    return sql`${values}::${castOf(type)}[]`
+    const valuesOf = (of: readonly R[]): unknown[] => of.map((row) => encode(type, memberOf(row, name)))
+    return sql`${rows instanceof Param ? rows.map(valuesOf) : valuesOf(rows)}::${castOf(type)}[]`
   })
   const names = [...columns.map(([name]) => name), ...(place === undefined ? [] : [place])].map((name) => sql.ref(name))
   const numbered = place === undefined ? sql`` : sql`with ordinality`
@@ -106,23 +115,47 @@ export async function insertRows<R extends object, E extends Partial<R> = {}, Ou
   tx: Tx,
   columns: Columns<R>,
   rows: readonly Omit<NoInfer<R>, keyof E>[],
-  { every, tail = sql`` }: InsertOptions<E, Out> = {},
+  { every, tail = noTail }: InsertOptions<E, Out> = {},
 ): Promise<Out[]> {
   if (rows.length === 0) return []
+  const same: object = every ?? {}
+  const known = inserts.get(columns) ?? new Map<string, WeakMap<object, Insert>>()
+  inserts.set(columns, known)
+  const name = Object.keys(same).join()
+  const byTail = known.get(name) ?? new WeakMap<object, Insert>()
+  known.set(name, byTail)
+  const insert = byTail.get(tail) ?? insertOf(columns, same, tail)
+  byTail.set(tail, insert)
+  return (await insert(tx, { rows, every: same })) as Out[]
+}
+
+type Insert = (tx: Tx, values: InsertValues) => Promise<unknown[]>
+
+interface InsertValues {
+  readonly rows: readonly object[]
+  readonly every: object
+}
+
+const noTail = sql<never>``
+
+/** The statements of insertRows, by the columns, by what is the same in every row, and by what follows the rows. */
+const inserts = new WeakMap<object, Map<string, WeakMap<object, Insert>>>()
+
+function insertOf(columns: Columns<never>, every: object, tail: RawBuilder<unknown>): Insert {
   const all = Object.entries(columns.types)
-  const isSame = ([name]: [string, SqlType]): boolean => every !== undefined && name in every
+  const isSame = ([name]: [string, SqlType]): boolean => name in every
   const own = { table: columns.table, more: [], types: Object.fromEntries(all.filter((column) => !isSame(column))) }
-  const names = all.map(([name]) => sql.ref(name))
-  const values = all.map((column) => {
-    const [name, type] = column
-    if (!isSame(column)) return sql.ref(name)
-    return sql`${encode(type, (every as Readonly<Record<string, unknown>>)[name])}::${castOf(type)}`
+  return statement<InsertValues, unknown>((param) => {
+    const values = all.map((column) => {
+      const [name, type] = column
+      if (!isSame(column)) return sql.ref(name)
+      return sql`${param('every').map((of) => encode(type, memberOf(of, name)))}::${castOf(type)}`
+    })
+    return sql`
+      insert into ${sql.table(columns.table)} (${namesOf(columns)})
+      select ${sql.join(values)} from ${rowsAs('new', own, param('rows'))} ${tail}
+    `
   })
-  const { rows: returned } = await sql<Out>`
-    insert into ${sql.table(columns.table)} (${sql.join(names)})
-    select ${sql.join(values)} from ${rowsAs('new', own, rows)} ${tail}
-  `.execute(tx)
-  return returned
 }
 
 interface UpdateOptions<R> {
@@ -142,23 +175,50 @@ export async function updateRows<R extends object>(
   { key, set, where }: UpdateOptions<NoInfer<R>>,
 ): Promise<void> {
   if (rows.length === 0) return
-  const isKey = (name: string): boolean => key.some((part) => part === name)
+  // Further parts of the statement may contain values.
+  const isFixed = set === undefined && where === undefined
+  const known = updates.get(columns) ?? new Map<string, Update>()
+  updates.set(columns, known)
+  const update = (isFixed ? known.get(key.join()) : undefined) ?? updateOf(columns, { key, set, where })
+  if (isFixed) known.set(key.join(), update)
+  await update(tx, { rows })
+}
+
+type Update = (tx: Tx, values: { readonly rows: readonly object[] }) => Promise<unknown[]>
+
+/** The statements of updateRows that depend on nothing but the columns and the key. */
+const updates = new WeakMap<object, Map<string, Update>>()
+
+interface UpdateParts {
+  readonly key: readonly string[]
+  readonly set: RawBuilder<unknown> | undefined
+  readonly where: RawBuilder<unknown> | undefined
+}
+
+function updateOf(columns: Columns<never>, { key, set, where }: UpdateParts): Update {
+  const rows: Columns<object> = { table: columns.table, types: columns.types, more: columns.more }
   const names = Object.keys(columns.types).filter((name) => !columns.more.includes(name))
   const pairs = names.map((name) => ({ name, value: sql.ref(`new.${name}`) }))
   const assignments = [
-    ...pairs.filter(({ name }) => !isKey(name)).map(({ name, value }) => sql`${sql.ref(name)} = ${value}`),
+    ...pairs.filter(({ name }) => !key.includes(name)).map(({ name, value }) => sql`${sql.ref(name)} = ${value}`),
     ...(set === undefined ? [] : [set]),
   ]
   const conditions = [
     ...pairs
-      .filter(({ name }) => isKey(name))
+      .filter(({ name }) => key.includes(name))
       .map(({ name, value }) => sql`${sql.ref(`${columns.table}.${name}`)} = ${value}`),
     ...(where === undefined ? [] : [where]),
   ]
-  await sql`
-    update ${sql.table(columns.table)} set ${sql.join(assignments)}
-    from ${rowsAs('new', columns, rows)} where ${sql.join(conditions, sql` and `)}
-  `.execute(tx)
+  return statement(
+    (param) => sql`
+      update ${sql.table(columns.table)} set ${sql.join(assignments)}
+      from ${rowsAs('new', rows, param('rows'))} where ${sql.join(conditions, sql` and `)}
+    `,
+  )
+}
+
+function memberOf(row: object, name: string): unknown {
+  return (row as Readonly<Record<string, unknown>>)[name]
 }
 
 function castOf(type: SqlType): RawBuilder<unknown> {

@@ -143,4 +143,44 @@ describe('insertRows and updateRows', () => {
       { name: 'Site 2', doc: { index: 2 }, timezone: 'UTC' },
     ])
   })
+
+  it('keep their texts, and take the values of each call', async () => {
+    const at = new Date('2026-02-01T00:00:00Z')
+    const org = '018f0000-0000-7000-8000-0000000000a0'
+    await db
+      .insertInto('org')
+      .values({ id: org, name: 'Org', doc: documentText({}), createdAt: at, modifiedAt: at })
+      .execute()
+    const rowOf = (last: number) => ({ id: org.slice(0, -1) + last, name: `Site ${last}`, doc: { last } })
+    const every = { orgId: org, createdAt: at, modifiedAt: at }
+    const named = sql<{ name: string }>`returning name`
+    const returned = await db.transaction().execute(async (tx) => [
+      await insertRows(tx, newSites, [rowOf(1)], { every: { ...every, timezone: 'UTC' } }),
+      await insertRows(tx, newSites, [rowOf(2), rowOf(3)], {
+        every: { ...every, timezone: 'Asia/Tokyo' },
+        tail: named,
+      }),
+      await insertRows(tx, newSites, [{ ...rowOf(4), timezone: 'Asia/Seoul' }], { every, tail: named }),
+    ])
+    expect(returned).toEqual([[], [{ name: 'Site 2' }, { name: 'Site 3' }], [{ name: 'Site 4' }]])
+    const names = columnsOf('site', { id: 'uuid', name: 'text' })
+    await db.transaction().execute(async (tx) => {
+      await updateRows(tx, names, [{ ...rowOf(1), name: 'First' }], { key: ['id'] })
+      await updateRows(tx, names, [{ ...rowOf(4), name: 'Last' }], { key: ['id'] })
+      await updateRows(tx, names, [{ id: rowOf(5).id, name: 'Site 3' }], { key: ['name'] })
+    })
+    const found = await db
+      .selectFrom('site')
+      .select(['id', 'name', 'timezone'])
+      .where('orgId', '=', org)
+      .orderBy('timezone')
+      .orderBy('name')
+      .execute()
+    expect(found.map(({ id, name, timezone }) => [id.slice(-1), name, timezone])).toEqual([
+      ['4', 'Last', 'Asia/Seoul'],
+      ['2', 'Site 2', 'Asia/Tokyo'],
+      ['5', 'Site 3', 'Asia/Tokyo'],
+      ['1', 'First', 'UTC'],
+    ])
+  })
 })
