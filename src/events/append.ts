@@ -5,7 +5,7 @@ import type { Tx } from '../platform/db.ts'
 import { type DeviceEventName, deviceEvents, families } from './device-event-types.ts'
 import type { DeviceType } from './device-type.ts'
 import { reduceChange } from './reduce-change.ts'
-import { type NewDeviceEvent, findSiteName, insertAuditLog, insertDeviceEvents, insertOutbox } from './store.ts'
+import { type NewDeviceEvent, findSiteName, insertAudit, insertDeviceEvents, insertOutbox } from './store.ts'
 import type { TopicEvents } from './topics.ts'
 
 /**
@@ -48,8 +48,7 @@ export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<s
     user_agent: actor.userAgent,
     ...reduceChange(audit),
   }
-  await insertAuditLog(tx, event, audit.at)
-  await insertOutbox(tx, [{ orgId, siteId, topic: 'audits', event }], audit.at)
+  await insertAudit(tx, event, audit.at)
   return event.id
 }
 

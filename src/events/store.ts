@@ -2,8 +2,9 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
-import { columnsOf, insertRows } from '../platform/rows.ts'
+import { type RowOf, columnsOf, insertRows, namesOf, rowsAs } from '../platform/rows.ts'
 import { splitByBytes } from '../platform/split.ts'
+import { statement } from '../platform/statement.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
@@ -43,7 +44,7 @@ const MAX_FILTERED_BY_INSERT = 8
 export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at: Date): Promise<void> {
   const isFew = events.length <= MAX_FILTERED_BY_INSERT
   const rows = (isFew ? events : await findHeard(tx, events)).map((row) => Object.assign({ id: uuidv7() }, row))
-  const tail = isFew ? sql<{ id: string }>`where ${isHeard} returning id` : sql<{ id: string }>`returning id`
+  const tail = isFew ? returningHeard : returningAll
   for (const part of partsOf(rows)) {
     const inserted = await insertRows(tx, outboxColumns, part, { every: { createdAt: at }, tail })
     const ids = inserted.map(({ id }) => id)
@@ -55,6 +56,9 @@ export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at
 const isHeard = sql`exists (select from event_subscription s
   where s.org_id = new.org_id and s.topic = new.topic
     and (new.site_id = any(s.site_ids) or array_position(s.site_ids, null) is not null))`
+
+const returningHeard = sql<{ id: string }>`where ${isHeard} returning id`
+const returningAll = sql<{ id: string }>`returning id`
 
 /** Returns the events that an enabled webhook subscribes to: one of their site, or of their organization. */
 async function findHeard(tx: Tx, events: readonly NewOutboxEvent[]): Promise<readonly NewOutboxEvent[]> {
@@ -93,24 +97,56 @@ export async function findSiteName(tx: Tx, { orgId }: InOrg, siteId: string): Pr
   return site?.name
 }
 
-export async function insertAuditLog(tx: Tx, event: TopicEvents['audits'], at: Date): Promise<void> {
-  await tx
-    .insertInto('auditLog')
-    .values({
-      orgId: event.org_id,
-      id: event.id,
-      siteId: event.site_id ?? null,
-      siteName: event.site_name ?? null,
-      adminId: event.admin_id,
-      adminName: event.admin_name,
-      message: event.message,
-      srcIp: event.src_ip === '' ? null : event.src_ip,
-      userAgent: event.user_agent,
-      before: event.before ? json(event.before) : null,
-      after: event.after ? json(event.after) : null,
-      createdAt: at,
-    })
-    .execute()
+const auditColumns = columnsOf('auditLog', {
+  orgId: 'uuid',
+  id: 'uuid',
+  siteId: 'uuid',
+  siteName: 'text',
+  adminId: 'uuid',
+  adminName: 'text',
+  message: 'text',
+  srcIp: 'text',
+  userAgent: 'text',
+  before: 'jsonb',
+  after: 'jsonb',
+  createdAt: 'timestamptz',
+})
+
+interface AuditRows {
+  readonly records: readonly RowOf<typeof auditColumns>[]
+  readonly events: readonly RowOf<typeof outboxColumns>[]
+}
+
+const insertAudited = statement<AuditRows, { id: string }>(
+  (param) => sql`
+    with record as (
+      insert into audit_log (${namesOf(auditColumns)}) select * from ${rowsAs('r', auditColumns, param('records'))}
+    )
+    insert into webhook_outbox (${namesOf(outboxColumns)})
+    select * from ${rowsAs('new', outboxColumns, param('events'))} where ${isHeard} returning id
+  `,
+)
+
+/** Inserts the record of a change and, as insertOutbox() does, its event. */
+export async function insertAudit(tx: Tx, event: TopicEvents['audits'], at: Date): Promise<void> {
+  const { org_id: orgId, site_id: siteId = null, src_ip: srcIp } = event
+  const record = {
+    orgId,
+    id: event.id,
+    siteId,
+    siteName: event.site_name ?? null,
+    adminId: event.admin_id,
+    adminName: event.admin_name,
+    message: event.message,
+    srcIp: srcIp === '' ? null : srcIp,
+    userAgent: event.user_agent,
+    before: event.before ?? null,
+    after: event.after ?? null,
+    createdAt: at,
+  }
+  const queued = { id: uuidv7(), orgId, siteId, topic: 'audits', event, createdAt: at }
+  const heard = await insertAudited(tx, { records: [record], events: [queued] })
+  if (heard.length > 0) wakeAfterCommit(tx, 'outbox', [queued.id])
 }
 
 export interface NewDeviceEvent {
