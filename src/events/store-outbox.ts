@@ -1,6 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { type Tx, anyOf } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
+import type { Param } from '../platform/statement.ts'
 import type { WebhookOutboxTable } from './tables.ts'
 
 /** Deletes events without subscribers. */
@@ -33,7 +34,7 @@ export interface RoutingParts {
 }
 
 /** @param condition Names columns of `locked_step`: only the steps that meet it are removed. */
-export function routingParts(steps: readonly RoutingStep[], condition: RawBuilder<unknown>): RoutingParts {
+export function routingParts<V>(steps: Param<V, readonly RoutingStep[]>, condition: RawBuilder<unknown>): RoutingParts {
   return {
     locked: sql`step as materialized (
       select * from ${rowsAs('s', stepColumns, steps)}

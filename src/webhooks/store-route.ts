@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { topics } from '../events/topics.ts'
 import type { Reader } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
+import { type Param, statement } from '../platform/statement.ts'
 import type { WaitingEvent, WaitingQueue } from './plan-round.ts'
 
 /** The waiting events of one organization and topic. */
@@ -81,13 +82,14 @@ export async function findQueues(reader: Reader, search: QueueSearch): Promise<F
   return foundOf(rows)
 }
 
-/** Finds the queues of events that are known to wait. All other events of these queues must be younger. */
-export async function findQueuesOf(
-  reader: Reader,
-  { ids, now }: { readonly ids: readonly string[]; readonly now: Date },
-): Promise<FoundQueues> {
-  const { rows } = await sql<FoundRow>`
-    with known as materialized (select * from webhook_outbox where id = any(${ids}::uuid[]) and set_aside_at is null),
+interface KnownEvents {
+  readonly ids: readonly string[]
+  readonly now: Date
+}
+
+const selectKnown = statement<KnownEvents, FoundRow>(
+  (param) => sql`
+    with known as materialized (select * from webhook_outbox where id = any(${param('ids')}::uuid[]) and set_aside_at is null),
     found as materialized (
       select q.*, row_number() over () as place from (
         select o.org_id, o.topic, min(o.created_at) + coalesce(min(k.ms), 0) * interval '1 ms' as ripe_at
@@ -95,14 +97,18 @@ export async function findQueuesOf(
         group by o.org_id, o.topic order by o.org_id, o.topic) q
     ), event as (
       select q.place, null::int as share, o.id, o.site_id, o.bytes, o.routed_to, o.event
-      from known o join found q on q.org_id = o.org_id and q.topic = o.topic where q.ripe_at <= ${now}
-    ) ${selectFound(now)}
-  `.execute(reader)
-  return foundOf(rows)
+      from known o join found q on q.org_id = o.org_id and q.topic = o.topic where q.ripe_at <= ${param('now')}
+    ) ${selectFound(param('now'))}
+  `,
+)
+
+/** Finds the queues of events that are known to wait. All other events of these queues must be younger. */
+export async function findQueuesOf(reader: Reader, known: KnownEvents): Promise<FoundQueues> {
+  return foundOf(await selectKnown(reader, known))
 }
 
 /** Selects each queue of `found` with the events of it in `event`, and after them its subscribers. */
-function selectFound(now: Date): RawBuilder<FoundRow> {
+function selectFound(now: Date | Param<KnownEvents, Date>): RawBuilder<FoundRow> {
   return sql`
     select q.place, q.org_id, q.topic, q.ripe_at, e.share, e.id, e.site_id, e.bytes, e.routed_to,
       case when e.bytes <= ${SHORT_BYTES} then e.event::text end as json,

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { type RoutingStep, routingParts } from '../events/store-outbox.ts'
 import type { Db } from '../platform/db.ts'
-import { columnsOf, rowsAs } from '../platform/rows.ts'
+import { type RowOf, columnsOf, rowsAs } from '../platform/rows.ts'
+import { statement } from '../platform/statement.ts'
 import type { LaneHealth } from './decide-lane.ts'
 import type { LaneWebhook } from './store-deliver.ts'
 import { type LaneKey, countPerLane } from './store-lanes.ts'
@@ -63,6 +64,64 @@ export interface RoutedMessages {
   readonly dropped: readonly LaneKey[]
 }
 
+interface RouteValues {
+  readonly steps: readonly RoutingStep[]
+  readonly lanes: readonly RowOf<typeof laneColumns>[]
+  readonly placed: readonly RowOf<typeof newColumns>[]
+  readonly bodies: readonly RowOf<typeof bodyColumns>[]
+  readonly at: Date
+  readonly runId: string | null
+  readonly leaseUntil: Date | null
+  readonly vtimeFloor: number
+  readonly maxPending: number
+}
+
+const route = statement<RouteValues, RoutedRow>((param) => {
+  const routing = routingParts(param('steps'), sql`org_id not in (select org_id from busy)`)
+  return sql`
+    with ${routing.locked}, lane as materialized (
+      select k.*, w.site_id, w.doc, w.secrets, l.pulled,
+        greatest(least(k.messages, ${param('maxPending')}::integer - l.pending), 0) as accepted,
+        ${param('runId')}::uuid is not null and not (l.keyed or l.pulled) and l.lease_until is null and l.open_until is null
+          and (l.next_at is null or l.next_at > ${param('at')}) and l.pending < ${param('maxPending')}::integer and k.messages > 0 as is_new,
+        not (l.keyed or l.pulled) and coalesce(l.leased_by = ${param('runId')}::uuid and l.lease_until > ${param('at')}, false) as is_held
+      from ${rowsAs('k', laneColumns, param('lanes'))}
+        join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
+        join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+      for key share of w skip locked for update of l skip locked
+    ), busy as materialized (
+      select org_id from step where id not in (select id from locked_step)
+      union
+      select k.org_id from ${rowsAs('k', laneColumns, param('lanes'))}
+        join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
+      where k.webhook_id not in (select webhook_id from lane)
+    ), ${routing.removed}, message as (
+      insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, order_key, due_at, created_at)
+      select m.org_id, m.id, m.webhook_id, m.topic, b.body, m.event_count, m.order_key, ${param('at')}::timestamptz, ${param('at')}::timestamptz
+      from ${rowsAs('m', newColumns, param('placed'))} join lane k on k.webhook_id = m.webhook_id
+        join ${rowsAs('b', bodyColumns, param('bodies'), 'place')} on b.place = m.body_place
+      where m.lane_place <= k.accepted and m.org_id not in (select org_id from busy)
+    ), changed as (
+      update webhook_lane l
+      set pending = l.pending + k.accepted,
+        overflowed = l.overflowed + k.messages + k.dropped - k.accepted,
+        overflowed_at = case when k.messages + k.dropped > k.accepted then ${param('at')}::timestamptz else l.overflowed_at end,
+        vtime = case when l.pending > 0 then l.vtime else greatest(l.vtime, ${param('vtimeFloor')}::float8) end,
+        next_at = case when k.is_new or k.is_held or l.pulled or k.accepted = 0 then l.next_at
+          else least(l.next_at, greatest(l.open_until, ${param('at')}::timestamptz)) end,
+        lease_until = case when k.is_new then ${param('leaseUntil')}::timestamptz else l.lease_until end,
+        leased_by = case when k.is_new then ${param('runId')}::uuid else l.leased_by end,
+        epoch = case when k.is_new then l.epoch + 1 else l.epoch end
+      from lane k
+      where l.org_id = k.org_id and l.webhook_id = k.webhook_id and k.org_id not in (select org_id from busy)
+      returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since,
+        k.is_new, k.is_held, k.pulled, k.accepted)
+    select b.busy_org_ids, c.*, k.site_id, case when c.is_new then k.doc end as doc, case when c.is_new then k.secrets end as secrets
+    from (select coalesce(array_agg(org_id), '{}') as busy_org_ids from busy) b
+      left join (changed c join lane k on k.webhook_id = c.webhook_id) on true
+  `
+})
+
 /**
  * Removes events from the outbox, or records how far they are routed, and inserts their messages, in one statement that
  * never waits: an organization with an event, a webhook or a lane that another transaction has locked is left for
@@ -79,62 +138,22 @@ export async function routeMessages(
   { steps, messages, dropped }: RoutedMessages,
   { at, lease, vtimeFloor, maxPending }: RouteOptions,
 ): Promise<RoutedRows> {
-  const runId = lease?.runId ?? null
-  const routing = routingParts(steps, sql`org_id not in (select org_id from busy)`)
   const bodies = [...new Set(messages.map(({ body }) => body))]
   const placeOf = new Map(bodies.map((body, index) => [body, index + 1]))
   const lanePlaces = placesInLanes(messages)
-  const placed = messages.map((message, index) =>
-    Object.assign({}, message, { bodyPlace: placeOf.get(message.body) ?? 0, lanePlace: lanePlaces[index] ?? 0 }),
-  )
-  const lanes = laneCounts(messages, dropped)
-  const { rows } = await sql<RoutedRow>`
-    with ${routing.locked}, lane as materialized (
-      select k.*, w.site_id, w.doc, w.secrets, l.pulled,
-        greatest(least(k.messages, ${maxPending}::integer - l.pending), 0) as accepted,
-        ${runId}::uuid is not null and not (l.keyed or l.pulled) and l.lease_until is null and l.open_until is null
-          and (l.next_at is null or l.next_at > ${at}) and l.pending < ${maxPending}::integer and k.messages > 0 as is_new,
-        not (l.keyed or l.pulled) and coalesce(l.leased_by = ${runId}::uuid and l.lease_until > ${at}, false) as is_held
-      from ${rowsAs('k', laneColumns, lanes)}
-        join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
-        join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
-      for key share of w skip locked for update of l skip locked
-    ), busy as materialized (
-      select org_id from step where id not in (select id from locked_step)
-      union
-      select k.org_id from ${rowsAs('k', laneColumns, lanes)}
-        join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
-      where k.webhook_id not in (select webhook_id from lane)
-    ), ${routing.removed}, message as (
-      insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, order_key, due_at, created_at)
-      select m.org_id, m.id, m.webhook_id, m.topic, b.body, m.event_count, m.order_key, ${at}::timestamptz, ${at}::timestamptz
-      from ${rowsAs('m', newColumns, placed)} join lane k on k.webhook_id = m.webhook_id
-        join ${rowsAs(
-          'b',
-          bodyColumns,
-          bodies.map((body) => ({ body })),
-          'place',
-        )} on b.place = m.body_place
-      where m.lane_place <= k.accepted and m.org_id not in (select org_id from busy)
-    ), changed as (
-      update webhook_lane l
-      set pending = l.pending + k.accepted,
-        overflowed = l.overflowed + k.messages + k.dropped - k.accepted,
-        overflowed_at = case when k.messages + k.dropped > k.accepted then ${at}::timestamptz else l.overflowed_at end,
-        vtime = case when l.pending > 0 then l.vtime else greatest(l.vtime, ${vtimeFloor}::float8) end,
-        next_at = case when k.is_new or k.is_held or l.pulled or k.accepted = 0 then l.next_at
-          else least(l.next_at, greatest(l.open_until, ${at}::timestamptz)) end,
-        lease_until = case when k.is_new then ${lease?.until ?? null}::timestamptz else l.lease_until end,
-        leased_by = case when k.is_new then ${runId}::uuid else l.leased_by end,
-        epoch = case when k.is_new then l.epoch + 1 else l.epoch end
-      from lane k
-      where l.org_id = k.org_id and l.webhook_id = k.webhook_id and k.org_id not in (select org_id from busy)
-      returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since,
-        k.is_new, k.is_held, k.pulled, k.accepted)
-    select b.busy_org_ids, c.*, k.site_id, case when c.is_new then k.doc end as doc, case when c.is_new then k.secrets end as secrets
-    from (select coalesce(array_agg(org_id), '{}') as busy_org_ids from busy) b
-      left join (changed c join lane k on k.webhook_id = c.webhook_id) on true
-  `.execute(db)
+  const rows = await route(db, {
+    steps,
+    lanes: laneCounts(messages, dropped),
+    placed: messages.map((message, index) =>
+      Object.assign({}, message, { bodyPlace: placeOf.get(message.body) ?? 0, lanePlace: lanePlaces[index] ?? 0 }),
+    ),
+    bodies: bodies.map((body) => ({ body })),
+    at,
+    runId: lease?.runId ?? null,
+    leaseUntil: lease?.until ?? null,
+    vtimeFloor,
+    maxPending,
+  })
   const accepted = new Map(rows.map((row) => [row.webhookId, row.accepted ?? 0]))
   return {
     direct: rows.flatMap(directLane),
