@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
-import { columnsOf, insertRows, rowsAs, updateRows } from '../platform/rows.ts'
+import { type RowOf, columnsOf, insertRows, rowsAs, updateRows } from '../platform/rows.ts'
 import type { WebhookBodyTable, WebhookDeliveryTable } from './tables.ts'
 import type { HeldCount } from './admission.ts'
 import { delayFollowers } from './store-order.ts'
@@ -226,7 +226,7 @@ export interface DeliveryRecord extends Selectable<WebhookDeliveryTable> {
   readonly exchange: Pick<Selectable<WebhookBodyTable>, 'reqHeaders' | 'reqPayload' | 'respHeaders' | 'respBody'>
 }
 
-const deliveryColumns = columnsOf('webhookDelivery', {
+export const deliveryColumns = columnsOf('webhookDelivery', {
   orgId: 'uuid',
   id: 'uuid',
   webhookId: 'uuid',
@@ -244,7 +244,7 @@ const deliveryColumns = columnsOf('webhookDelivery', {
   nextAttempt: 'timestamptz',
 })
 
-const bodyColumns = columnsOf('webhookBody', {
+export const bodyColumns = columnsOf('webhookBody', {
   orgId: 'uuid',
   deliveryId: 'uuid',
   reqHeaders: 'text',
@@ -256,11 +256,10 @@ const bodyColumns = columnsOf('webhookBody', {
 
 export async function insertDeliveries(tx: Tx, records: readonly DeliveryRecord[]): Promise<void> {
   await insertRows(tx, deliveryColumns, records)
-  const bodies = records.map(({ orgId, id, createdAt, exchange }) => ({
-    ...exchange,
-    orgId,
-    deliveryId: id,
-    createdAt,
-  }))
-  await insertRows(tx, bodyColumns, bodies)
+  await insertRows(tx, bodyColumns, records.map(bodyOf))
+}
+
+/** Returns what was sent and answered, for its own table. */
+export function bodyOf({ orgId, id, createdAt, exchange }: DeliveryRecord): RowOf<typeof bodyColumns> {
+  return { ...exchange, orgId, deliveryId: id, createdAt }
 }

@@ -7,6 +7,11 @@ export interface LaneKey {
   readonly webhookId: string
 }
 
+/** A lane with the epoch of its holder. */
+export interface HeldLaneKey extends LaneKey {
+  readonly epoch: string
+}
+
 export interface LaneChange extends LaneKey {
   readonly messages: number
 }
@@ -14,6 +19,7 @@ export interface LaneChange extends LaneKey {
 const keyTypes = { orgId: 'uuid', webhookId: 'uuid' } as const
 /** Names the changes as rows of `rowsAs`. */
 export const laneChangeColumns = columnsOf('webhookLane', keyTypes, { messages: 'integer' })
+const heldColumns = columnsOf('webhookLane', { ...keyTypes, epoch: 'bigint' })
 const releaseColumns = columnsOf(
   'webhookLane',
   { ...keyTypes, failures: 'integer', openUntil: 'timestamptz', failingSince: 'timestamptz' },
@@ -124,6 +130,17 @@ export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & Lan
         next_at = case when l.pending > k.messages then ${nextAt(sql`k.open_until`)} end
     from webhook w, ${rowsAs('k', releaseColumns, releases)}
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
+  `.execute(tx)
+}
+
+/** Ends the leases of lanes that are still held in these epochs. The lanes must be locked. */
+export async function endLeases(tx: Tx, lanes: readonly HeldLaneKey[]): Promise<void> {
+  await sql`
+    update webhook_lane l
+    set lease_until = null, leased_by = null, next_at = ${nextAt(sql`l.open_until`)}
+    from webhook w, ${rowsAs('k', heldColumns, lanes)}
+    where w.org_id = k.org_id and w.id = k.webhook_id
+      and l.org_id = k.org_id and l.webhook_id = k.webhook_id and l.epoch = k.epoch
   `.execute(tx)
 }
 

@@ -1,6 +1,8 @@
 import { type Transactional, type Tx, inTx } from '../platform/db.ts'
+import type { Logger } from '../platform/log.ts'
 import type { Attempt } from './deliver-message.ts'
-import { deleteMessages, insertDeliveries, rescheduleMessages } from './store-deliver.ts'
+import { type DeliveryRecord, deleteMessages, insertDeliveries, rescheduleMessages } from './store-deliver.ts'
+import { type HeldRelease, writeDelivered } from './store-delivered-batch.ts'
 import { updateAttempts } from './store-order.ts'
 import { parkMessages } from './store-parked.ts'
 import {
@@ -8,6 +10,7 @@ import {
   type LaneKey,
   type LaneRelease,
   countPerLane,
+  endLeases,
   lockLanes,
   releaseLanes,
   subtractFromLanes,
@@ -35,36 +38,71 @@ export function bytesOf({ outcome }: FlushEntry): number {
   return ENTRY_BYTES + reqHeaders.length + reqPayload.length + (respHeaders?.length ?? 0) + (respBody?.length ?? 0)
 }
 
+/** What writes results. */
+export interface ResultWriter extends Transactional {
+  readonly log: Logger
+}
+
 /**
  * Writes results in one transaction. Messages that need no further attempt are deleted even if another process has the
  * lane by now, because they must not be sent again. Only the holder of the lane may do anything else.
  */
-export async function writeEntries(ctx: Transactional, entries: readonly FlushEntry[]): Promise<void> {
-  await inTx(ctx, async (tx) => {
-    const records = entries.flatMap(({ outcome }) => ('attempt' in outcome ? [outcome.attempt.record] : []))
-    // This comes before the locks on the lanes, for which the router would wait.
-    if (records.length > 0) await insertDeliveries(tx, records)
-    const epochs = await lockLanes(
-      tx,
-      entries.map(({ lane }) => lane),
+export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEntry[]): Promise<void> {
+  const records = entries.flatMap(({ outcome }) => ('attempt' in outcome ? [outcome.attempt.record] : []))
+  const releases = entries.flatMap(({ lane: { orgId, webhookId, epoch }, outcome }) =>
+    'attempt' in outcome ? [] : [{ ...outcome.release, orgId, webhookId, epoch }],
+  )
+  const areDelivered = records.every(({ status, topic, final }) => status === 'success' || (final && topic === 'ping'))
+  if (!areDelivered) {
+    await inTx(ctx, (tx) => writeMixed(tx, { entries, records, releases }))
+    return
+  }
+  const left = await writeDelivered(ctx.db, { records, releases })
+  if (left.length === 0) return
+  try {
+    await inTx(ctx, async (tx) => {
+      await lockLanes(tx, left)
+      await endLeases(tx, left)
+    })
+  } catch (error) {
+    // The results are written, and must not be written again. The leases end by themselves.
+    ctx.log.warn(
+      { err: error, lanes: left.length },
+      'lanes could not be released, they are taken up again when their leases end',
     )
-    const attempts: HeldAttempt[] = []
-    const releases: LaneRelease[] = []
-    for (const { lane, outcome } of entries) {
-      const held = epochs.get(lane.webhookId) === lane.epoch
-      if ('attempt' in outcome) attempts.push({ lane, ...outcome, held })
-      else if (held) releases.push({ orgId: lane.orgId, webhookId: lane.webhookId, ...outcome.release })
-    }
-    const deleted = await writeAttempts(tx, attempts)
-    // Each lane is written once: at a second write PostgreSQL would check the webhook's row again, and wait for a
-    // transaction that has locked the webhook and waits for this lane.
-    const messagesOf = new Map(deleted.map(({ webhookId, messages }) => [webhookId, messages]))
-    const released = new Set(releases.map(({ webhookId }) => webhookId))
-    const kept = deleted.filter(({ webhookId }) => !released.has(webhookId))
-    if (kept.length > 0) await subtractFromLanes(tx, kept)
-    const leaving = releases.map((lane) => Object.assign(lane, { messages: messagesOf.get(lane.webhookId) ?? 0 }))
-    if (leaving.length > 0) await releaseLanes(tx, leaving)
-  })
+  }
+}
+
+interface MixedBatch {
+  readonly entries: readonly FlushEntry[]
+  readonly records: readonly DeliveryRecord[]
+  readonly releases: readonly HeldRelease[]
+}
+
+/** Writes results of which some are failures. */
+async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): Promise<void> {
+  // This comes before the locks on the lanes, for which the router would wait.
+  await insertDeliveries(tx, records)
+  const epochs = await lockLanes(
+    tx,
+    entries.map(({ lane }) => lane),
+  )
+  const isHeld = ({ webhookId, epoch }: LaneKey & { readonly epoch: string }): boolean =>
+    epochs.get(webhookId) === epoch
+  const attempts = entries.flatMap(({ lane, outcome }) =>
+    'attempt' in outcome ? [{ lane, ...outcome, held: isHeld(lane) }] : [],
+  )
+  const deleted = await writeAttempts(tx, attempts)
+  // Each lane is written once: at a second write PostgreSQL would check the webhook's row again, and wait for a
+  // transaction that has locked the webhook and waits for this lane.
+  const messagesOf = new Map(deleted.map(({ webhookId, messages }) => [webhookId, messages]))
+  const leaving = releases
+    .filter(isHeld)
+    .map((lane) => Object.assign(lane, { messages: messagesOf.get(lane.webhookId) ?? 0 }))
+  const released = new Set(leaving.map(({ webhookId }) => webhookId))
+  const kept = deleted.filter(({ webhookId }) => !released.has(webhookId))
+  if (kept.length > 0) await subtractFromLanes(tx, kept)
+  if (leaving.length > 0) await releaseLanes(tx, leaving)
 }
 
 interface HeldAttempt extends AttemptOutcome {
