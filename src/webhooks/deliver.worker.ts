@@ -89,6 +89,8 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     // The end of a lane's turn wakes this worker, so it checks again when there is room.
     if (!flusher.hasRoom()) return null
     const now = ctx.clock.now()
+    const due = await findNextDue(ctx.db)
+    if (due === null || due > now) return due
     const fast = await claim(admission.vacancy('fast'), now)
     const slow = await claim(admission.vacancy('slow'), now)
     if (fast.hasMore || slow.hasMore) return true
