@@ -3,16 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { sql } from 'kysely'
 import type { OptionValues } from '../scripts/run-measurement.ts'
 import { type Child, startChild } from './support/child.ts'
-import { cpuSecondsWithChildren, residentKb } from './support/process-usage.ts'
+import { residentKb } from './support/process-usage.ts'
 import type { ReceiverCommand } from './support/receiver.ts'
+import { measureCosts } from './support/webhook-costs.ts'
 import { type Engine, addEvent, ask, reportOf, withEngine } from './support/webhook-engine.ts'
 import { load, percentiles, reportWhen, untilDrained } from './support/webhook-load.ts'
+import { presentUsage, usageOf } from './support/webhook-usage.ts'
 
-/** Measures only small portions, which takes a minute. */
-export const options = { portions: { type: 'boolean' } } as const
+/** With `--portions` it measures only small portions, with `--costs` only the further costs of deliveries. */
+export const options = { portions: { type: 'boolean' }, costs: { type: 'boolean' } } as const
 
 const ORGS = 20
 /** Healthy webhooks per organization. */
@@ -27,19 +28,23 @@ const KILLS = 10
 const program = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** Deliveries per second, in small portions. */
-const PORTION_RATES = [200, 1000]
+const PORTION_RATES = [200, 1000, 2000]
 const PORTION_S = 15
 
 /**
  * Measures deliveries to receivers in another process: the cost of single events at a steady rate; the speed of sending
  * a backlog; the delay of an event to healthy receivers while 320 others answer, and while these begin to hang
- * together; and the time from a kill of the server to the first delivery.
+ * together; the time from a kill of the server to the first delivery; and the further costs (see measureCosts).
  */
 export async function run(values: OptionValues): Promise<Record<string, unknown>> {
   const receiver = await startChild({
     args: [program('support/receiver.ts')],
     ready: /^receiver ready (\S+)$/,
   })
+  if (values['costs'] === true) {
+    await receiver.stop()
+    return measureCosts()
+  }
   const portions = await withEngine({ receiver, orgs: ORGS, paths: ['healthy'] }, (engine) =>
     measurePortions(engine, receiver),
   )
@@ -56,7 +61,7 @@ export async function run(values: OptionValues): Promise<Record<string, unknown>
   const afterKill = await killAgainAndAgain(receiver)
   await receiver.stop()
   const scale = { webhooks: ORGS * (HEALTHY + OTHERS), hanging: ORGS * OTHERS }
-  return { ...scale, small_portions: portions, ...figures, after_kill: afterKill }
+  return { ...scale, small_portions: portions, ...figures, after_kill: afterKill, ...(await measureCosts()) }
 }
 
 async function measurePortions(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
@@ -77,41 +82,12 @@ async function measurePortion(engine: Engine, receiver: Child, rate: number): Pr
   await untilDrained(ctx)
   const after = await usageOf(engine, receiver)
   const { healthyMs } = await reportOf(receiver)
-  const spent = (part: keyof typeof after): number => after[part] - before[part]
-  const per1000 = (part: 'engine' | 'postgres' | 'receiver'): number => round((spent(part) / events) * 1000)
   return {
     deliveries: events,
     duplicates: healthyMs.length - events,
-    cpu_s_per_1000: round(per1000('engine') + per1000('postgres') + per1000('receiver')),
-    cpu_s_per_1000_of: { engine: per1000('engine'), postgres: per1000('postgres'), receiver: per1000('receiver') },
-    // Publishing commits once per event.
-    commits_each: round(spent('commits') / events - 1),
+    ...presentUsage(before, after, events),
     ...percentiles(healthyMs),
   }
-}
-
-async function usageOf(
-  { ctx, postgresPid }: Engine,
-  receiver: Child,
-): Promise<{ engine: number; postgres: number; receiver: number; commits: number }> {
-  const { user, system } = process.cpuUsage()
-  const { rows } = await sql<{ commits: string }>`
-    select pg_stat_force_next_flush(), xact_commit::text as commits from pg_stat_database where datname = current_database()
-  `.execute(ctx.db)
-  return {
-    engine: (user + system) / 1e6,
-    postgres: await cpuSecondsWithChildren(postgresPid),
-    receiver: await cpuSecondsWithChildren(receiver.pid),
-    commits: Number(rows[0]?.commits),
-  }
-}
-
-function cpuOf({ engine, postgres, receiver }: Awaited<ReturnType<typeof usageOf>>): number {
-  return engine + postgres + receiver
-}
-
-function round(value: number): number {
-  return Math.round(value * 1000) / 1000
 }
 
 async function drain(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
@@ -129,9 +105,7 @@ async function drain(engine: Engine, receiver: Child): Promise<Record<string, un
     messages,
     duplicates: received - messages,
     per_s: Math.round(messages / tookS),
-    // Other work on the machine affects this figure less than the rate.
-    cpu_s_per_1000: round(((cpuOf(after) - cpuOf(before)) * 1000) / messages),
-    cpu_us_each_of_engine: Math.round(((after.engine - before.engine) * 1e6) / messages),
+    ...presentUsage(before, after, messages),
   }
 }
 

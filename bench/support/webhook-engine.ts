@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
+import type pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { type OrgScope, systemScope } from '../../src/access/scope.ts'
 import { openContext } from '../../src/app/open-context.ts'
@@ -29,8 +30,15 @@ export interface Engine {
   readonly orgs: readonly OrgScope[]
   /** The id of PostgreSQL's main process. */
   readonly postgresPid: number
+  /** How many statements this process has sent. */
+  readonly statements: () => number
   /** Adds an organization with a webhook for each of these paths of the receiver; it is not among `orgs`. */
-  readonly addOrg: (paths: readonly string[]) => Promise<OrgScope>
+  readonly addOrg: (paths: readonly string[], options?: WebhookOptions) => Promise<OrgScope>
+}
+
+interface WebhookOptions {
+  /** Default: each event has a message of its own. */
+  readonly batched?: boolean
 }
 
 /** @param paths Each organization gets a webhook for each of these paths of the receiver. */
@@ -51,16 +59,17 @@ export async function withEngine<T>(
     const context = await openContext({ connection: postgres.connection, log, secrets, baseUrl: 'http://127.0.0.1' })
     context.listen()
     const { ctx } = context
+    const statements = countStatements(context.pool)
     const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true })
     const orgs: OrgScope[] = []
-    const add = async (of: readonly string[]): Promise<OrgScope> => {
+    const add: Engine['addOrg'] = async (of, more = {}) => {
       const urls = of.map((path) => `${receiver.match[1]}/${path}`)
-      return addOrg(ctx, outbound, urls)
+      return addOrg(ctx, outbound, { ...more, urls })
     }
     for (let org = 0; org < count; org += 1) orgs.push(await add(paths))
     await ctx.db.deleteFrom('webhookOutbox').execute()
     const workers = await startWebhookWorkers(ctx, { outbound })
-    const result = await work({ ctx, orgs, postgresPid: await postgresPidOf(ctx), addOrg: add })
+    const result = await work({ ctx, orgs, postgresPid: await postgresPidOf(ctx), statements, addOrg: add })
     await workers.stop()
     await outbound.close()
     await context.close()
@@ -71,7 +80,29 @@ export async function withEngine<T>(
   }
 }
 
-async function addOrg(ctx: Context, outbound: OutboundHttp, urls: readonly string[]): Promise<OrgScope> {
+/** Counts what is sent on connections of the pool from now on. */
+function countStatements(pool: pg.Pool): () => number {
+  const counted = new WeakSet<pg.PoolClient>()
+  let statements = 0
+  pool.on('acquire', (client) => {
+    if (counted.has(client)) return
+    counted.add(client)
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown
+    Object.assign(client, {
+      query: (...args: unknown[]) => {
+        statements += 1
+        return query(...args)
+      },
+    })
+  })
+  return () => statements
+}
+
+interface NewOrg extends WebhookOptions {
+  readonly urls: readonly string[]
+}
+
+async function addOrg(ctx: Context, outbound: OutboundHttp, { urls, batched = false }: NewOrg): Promise<OrgScope> {
   const [id, at] = [uuidv7(), ctx.clock.now()]
   await ctx.db
     .insertInto('org')
@@ -79,7 +110,13 @@ async function addOrg(ctx: Context, outbound: OutboundHttp, urls: readonly strin
     .execute()
   const scope = systemScope('webhooks', id)
   for (const [index, url] of urls.entries()) {
-    const body = { url: `${url}/${index}`, topics: ['audits'], secret: 's', single_event_per_message: true }
+    const body = {
+      url: `${url}/${index}`,
+      topics: ['audits'],
+      secret: 's',
+      single_event_per_message: !batched,
+      verify_cert: false,
+    }
     await createWebhook(ctx, scope, { body, outbound, limits: defaultWebhookLimits })
   }
   return scope

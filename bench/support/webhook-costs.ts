@@ -1,0 +1,175 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { sql } from 'kysely'
+import { type Child, startChild } from './child.ts'
+import { cpuSeconds, cpuSecondsOfDescendants, residentKb } from './process-usage.ts'
+import { startSignalbox } from './signalbox.ts'
+import { type Engine, addEvent, addEvents, ask, reportOf, withEngine } from './webhook-engine.ts'
+import { load, percentiles, untilDrained } from './webhook-load.ts'
+import { presentUsage, round, usageOf } from './webhook-usage.ts'
+
+const ORGS = 20
+const IDLE_WEBHOOKS = 50_000
+/** Single events, so far apart that each finds the engine at rest. */
+const RARE_EVENTS = 10
+const RARE_GAP_MS = 1500
+const QUIET_MS = RARE_EVENTS * RARE_GAP_MS
+const BATCHED_EVENTS = 50_000
+const DELIVERIES = 100_000
+const PUTS = 500
+const PUTS_PER_S = 50
+
+/**
+ * Measures: what publishing costs without a webhook; what an event costs that finds the engine at rest, and what rest costs,
+ * without and with 50,000 idle webhooks; how fast batched events are sent; how much memory is resident after 100,000
+ * deliveries, by HTTP and by TLS; and what a `PUT` costs the server and the receiver of its audit event.
+ */
+export async function measureCosts(): Promise<Record<string, unknown>> {
+  const receiver = await startReceiver([])
+  const plain = await withEngine({ receiver, orgs: ORGS, paths: ['healthy'] }, async (engine) => ({
+    publishing: await publish(engine, receiver),
+    rare_events: await rare(engine, receiver),
+    rare_events_beside_idle_webhooks: await besideIdleWebhooks(engine, receiver),
+    batched: await batched(engine, receiver),
+  }))
+  const backlog = await withEngine({ receiver, orgs: ORGS, paths: ['other'] }, (engine) => sendMany(engine, receiver))
+  const put = await measurePut(receiver)
+  await receiver.stop()
+  const tlsReceiver = await startReceiver(['--tls'])
+  const tls = await withEngine({ receiver: tlsReceiver, orgs: ORGS, paths: ['healthy'] }, (engine) =>
+    sendMany(engine, tlsReceiver),
+  )
+  await tlsReceiver.stop()
+  return { ...plain, backlog, backlog_by_tls: tls, put }
+}
+
+function startReceiver(args: readonly string[]): Promise<Child> {
+  return startChild({
+    args: [fileURLToPath(new URL('receiver.ts', import.meta.url)), ...args],
+    ready: /^receiver ready (\S+)$/,
+  })
+}
+
+/** Events that nobody hears: the part of the publisher in all figures. */
+async function publish(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
+  const unheard = [await engine.addOrg([])]
+  const before = await usageOf(engine, receiver)
+  const events = await load(engine.ctx, unheard, { eventsPerS: 200, seconds: 10 })
+  return { at_200_per_s: presentUsage(before, await usageOf(engine, receiver), events) }
+}
+
+async function rare(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
+  await delay(RARE_GAP_MS)
+  const quiet = await usageOf(engine, receiver)
+  await delay(QUIET_MS)
+  const before = await usageOf(engine, receiver)
+  await ask(receiver, 'reset')
+  for (let event = 0; event < RARE_EVENTS; event += 1) {
+    const scope = engine.orgs[event % engine.orgs.length]
+    if (scope !== undefined) await addEvent(engine.ctx, scope)
+    await delay(RARE_GAP_MS)
+  }
+  const after = await usageOf(engine, receiver)
+  const { healthyMs } = await reportOf(receiver)
+  const cpu = ({ engine: own, postgres, receiver: other }: typeof quiet): number => own + postgres + other
+  // The polls of the same time, and the begin, insert and commit of the publisher.
+  const polls = before.statements - quiet.statements
+  return {
+    statements_each: round((after.statements - before.statements - polls) / RARE_EVENTS - 3),
+    commits_each: round((after.commits - 2 * before.commits + quiet.commits) / RARE_EVENTS - 1),
+    cpu_ms_each: round(((cpu(after) - 2 * cpu(before) + cpu(quiet)) * 1000) / RARE_EVENTS),
+    cpu_ms_per_s_of_rest: round(((cpu(before) - cpu(quiet)) * 1e6) / QUIET_MS),
+    statements_per_s_of_rest: round((polls * 1000) / QUIET_MS),
+    ...percentiles(healthyMs),
+  }
+}
+
+async function besideIdleWebhooks(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
+  const { ctx } = engine
+  await sql`
+    with w as (
+      insert into webhook (org_id, id, enabled, topics, doc, created_at, modified_at)
+      select org_id, gen_random_uuid(), true, '{alarms}', '{"type": "http-post", "url": "http://127.0.0.1:9/", "topics": ["alarms"]}', now(), now()
+      from webhook cross join generate_series(1, ${IDLE_WEBHOOKS / ORGS}::integer)
+      returning org_id, id
+    ) insert into webhook_lane (org_id, webhook_id) select org_id, id from w
+  `.execute(ctx.db)
+  await sql`analyze webhook, webhook_lane`.execute(ctx.db)
+  const figures = await rare(engine, receiver)
+  await sql`delete from webhook where topics = '{alarms}'`.execute(ctx.db)
+  return { idle_webhooks: IDLE_WEBHOOKS, ...figures }
+}
+
+async function batched(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
+  const org = await engine.addOrg(['other'], { batched: true })
+  await ask(receiver, 'reset')
+  const before = await usageOf(engine, receiver)
+  const began = performance.now()
+  await addEvents(engine.ctx, org, BATCHED_EVENTS)
+  await untilDrained(engine.ctx)
+  const tookS = (performance.now() - began) / 1000
+  const after = await usageOf(engine, receiver)
+  const { received, events } = await reportOf(receiver)
+  const perS = Math.round(BATCHED_EVENTS / tookS)
+  return { events, messages: received, events_per_s: perS, ...presentUsage(before, after, BATCHED_EVENTS) }
+}
+
+/** Sends a backlog of single events to 20 webhooks. */
+async function sendMany(engine: Engine, receiver: Child): Promise<Record<string, unknown>> {
+  const { ctx, orgs } = engine
+  await ask(receiver, 'reset')
+  const before = await usageOf(engine, receiver)
+  const began = performance.now()
+  for (const scope of orgs) await addEvents(ctx, scope, DELIVERIES / orgs.length)
+  await untilDrained(ctx)
+  const tookS = (performance.now() - began) / 1000
+  const after = await usageOf(engine, receiver)
+  const { received } = await reportOf(receiver)
+  return {
+    deliveries: DELIVERIES,
+    duplicates: received - DELIVERIES,
+    per_s: Math.round(DELIVERIES / tookS),
+    ...presentUsage(before, after, DELIVERIES),
+    rss_mb: Math.round((await residentKb(process.pid)) / 1024),
+  }
+}
+
+async function measurePut(receiver: Child): Promise<Record<string, unknown>> {
+  const signalbox = await startSignalbox({ env: { SIGNALBOX_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
+  try {
+    const path = `/api/v1/orgs/${signalbox.orgId}`
+    await signalbox.call('POST', `${path}/webhooks`, { url: `${receiver.match[1]}/other/put`, topics: ['audits'] })
+    const { id } = (await signalbox.call('POST', `${path}/sites`, { name: 'Site' })) as { readonly id: string }
+    await put(signalbox.call, id, PUTS_PER_S * 2)
+    await delay(RARE_GAP_MS)
+    await ask(receiver, 'reset')
+    const usage = async (): Promise<number> =>
+      (await cpuSeconds(signalbox.pid)) +
+      (await cpuSecondsOfDescendants(signalbox.pid)) +
+      (await cpuSeconds(receiver.pid))
+    const before = await usage()
+    await put(signalbox.call, id, PUTS)
+    for (let events = 0; events < PUTS;) {
+      await delay(50)
+      events = (await reportOf(receiver)).events
+    }
+    return { puts: PUTS, per_s: PUTS_PER_S, cpu_s_per_1000: round((((await usage()) - before) / PUTS) * 1000) }
+  } finally {
+    await signalbox.stop()
+  }
+}
+
+async function put(
+  call: (method: string, path: string, body: unknown) => Promise<unknown>,
+  siteId: string,
+  count: number,
+): Promise<void> {
+  const began = performance.now()
+  const sent: Promise<unknown>[] = []
+  for (let index = 0; index < count; index += 1) {
+    sent.push(call('PUT', `/api/v1/sites/${siteId}`, { name: `Site ${index}` }))
+    const waitMs = began + ((index + 1) * 1000) / PUTS_PER_S - performance.now()
+    if (waitMs > 0) await delay(waitMs)
+  }
+  await Promise.all(sent)
+}
