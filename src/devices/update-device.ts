@@ -1,11 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { SiteScope } from '../access/scope.ts'
-import { appendAudit } from '../events/append.ts'
+import { appendAudit, appendDeviceEvents } from '../events/append.ts'
 import { omitSecrets } from '../orgs/secrets.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
 import { changeDevice } from './change-device.ts'
-import { type Device, lockDevice, updateDeviceRow } from './store.ts'
+import { type Device, deviceOfEvent, lockDevice, updateDeviceRow } from './store.ts'
 import { shareMapsOfSite } from '../maps/store-share.ts'
 
 /**
@@ -26,7 +27,7 @@ export function updateDevice(
     const { before, after, name, doc } = changeDevice(device, change)
     const at = ctx.clock.now()
     await updateDeviceRow(tx, scope, { id: deviceId, name, doc, at })
-    await appendAudit(tx, scope, {
+    const auditId = await appendAudit(tx, scope, {
       message: `Update device ${name ?? device.mac}`,
       siteId: scope.siteId,
       deviceId,
@@ -34,6 +35,8 @@ export function updateDevice(
       after: omitSecrets(after),
       at,
     })
+    const event = { device: { ...deviceOfEvent(device), name }, what: 'CONFIG_CHANGED_BY_USER' as const, auditId }
+    if (!isDeepStrictEqual(before, after)) await appendDeviceEvents(tx, scope, [event], at)
     return { ...device, name, doc, modifiedAt: at }
   })
 }

@@ -36,6 +36,7 @@ export const deviceEvents = {
     level: 'warn',
     description: 'The upgrade or restore of the device has ended without the requested version',
   },
+  CONFIG_CHANGED_BY_USER: { level: 'notice', description: 'A person has changed the record of the device' },
   PORT_UP: { level: 'notice', description: 'A port of the device has a link again, as its reports say' },
   PORT_DOWN: { level: 'notice', description: 'A port of the device has lost its link, as its reports say' },
   CLAIMED: { level: 'notice', description: 'The organization has claimed the device' },

@@ -151,3 +151,34 @@ describe('ports', () => {
     expect(typesOf(await org('search?type=AP_PORT*&limit=1'))).toEqual(['AP_PORT_UP'])
   })
 })
+
+it('says which devices a person has changed, and in which record of the audit log, but not those that are as before', async () => {
+  const place = await addSite(server)
+  const [first, second] = await claimNewDevices(server, 2, { siteId: place })
+  if (first === undefined || second === undefined) throw new Error('no devices')
+  const path = `/sites/${place}/devices`
+  const put = (body: object) => server.call('PUT', `${path}/${first.id}`, { body })
+  await put({ name: 'Lobby' })
+  await put({ name: 'Lobby' })
+  const rows = [first, second].map(({ mac }) => ({ mac, name: 'Lobby' }))
+  expect((await server.call('POST', `${path}/import`, { body: rows })).status).toBe(200)
+  const { body } = await server.call('GET', `${path}/events/search?type=AP_CONFIG_CHANGED_BY_USER&sort=timestamp`)
+  expect(body.results.map(({ mac, ap_name: name }: AnyJson) => [mac, name])).toEqual([
+    [first.mac, 'Lobby'],
+    [second.mac, 'Lobby'],
+  ])
+  const logs = (await server.call('GET', `/orgs/${server.org.orgId}/logs?site_id=${place}`)).body.results
+  const messageOf = new Map(logs.map(({ id, message }: AnyJson) => [id, message]))
+  expect(body.results.map(({ audit_id: id }: AnyJson) => messageOf.get(id))).toEqual([
+    'Update device Lobby',
+    `Import device ${second.mac}`,
+  ])
+  const sent = await server.ctx.db
+    .selectFrom('webhookOutbox')
+    .select('event')
+    .where('topic', '=', 'device-events')
+    .where('siteId', '=', place)
+    .execute()
+  const changed = sent.filter(({ event }) => event['type'] === 'AP_CONFIG_CHANGED_BY_USER')
+  expect(changed.map(({ event }) => event['mac'])).toEqual([first.mac, second.mac])
+})

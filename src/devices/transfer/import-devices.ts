@@ -1,7 +1,7 @@
 import type { Document } from '../../platform/document.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { SiteScope } from '../../access/scope.ts'
-import { appendAudit } from '../../events/append.ts'
+import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import { assertReadOnly } from '../../http/read-only-fields.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
 import type { Context } from '../../platform/context.ts'
@@ -10,7 +10,7 @@ import { AppError } from '../../platform/errors.ts'
 import { type DeviceChange, changeDevice } from '../change-device.ts'
 import { macOfDeviceId } from '../device.ts'
 import { countOf } from '../inventory/claim-devices.ts'
-import { type Device, lockDevicesBy } from '../store.ts'
+import { type Device, deviceOfEvent, lockDevicesBy } from '../store.ts'
 import { shareMapsOfSite } from '../../maps/store-share.ts'
 import { updateDevices } from './store.ts'
 
@@ -144,13 +144,19 @@ async function write(
   if (changes.length === 0) return
   const devices = changes.map(({ device: { id }, name, doc }) => ({ id, name, doc }))
   await updateDevices(tx, scope, { devices, at })
-  await appendAudit(tx, scope, {
+  const auditId = await appendAudit(tx, scope, {
     message: `Import ${countOf(changes.map(({ device }) => device.mac))}`,
     siteId: scope.siteId,
     before: { devices: changes.map(({ device, before, after }) => differenceOf(device, before, after)) },
     after: { devices: changes.map(({ device, before, after }) => differenceOf(device, after, before)) },
     at,
   })
+  const events = changes.map(({ device, name }) => ({
+    device: { ...deviceOfEvent(device), name },
+    what: 'CONFIG_CHANGED_BY_USER' as const,
+    auditId,
+  }))
+  await appendDeviceEvents(tx, scope, events, at)
 }
 
 /** Returns the fields of `document` that differ in `other`. */
