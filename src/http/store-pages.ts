@@ -26,6 +26,8 @@ export interface List {
   readonly isPlaced?: boolean
   /** An expression for the number of `hits`, where a table has it: a list of many rows is not read for its length. */
   readonly total?: RawBuilder<unknown>
+  /** How many hits are counted at most, of a list whose length would take too long to count. */
+  readonly maxTotal?: number
   /**
    * How to read the filtered `hits`. By default in their order, up to the end of the page. `gathered`: all of them,
    * once, because their number is not known otherwise. `chosen`: by `total`, in the way that reads fewer rows.
@@ -79,8 +81,11 @@ function sortedAsWhole({ total: _, gather, groups: __, ...list }: List, total: n
  * that the last page costs as much as the first.
  */
 function inOrder(list: List, page: Page): RawBuilder<unknown> {
-  const { hits, few, sizes } = list
-  const total = list.total ?? sql`select count(*) from hits`
+  const { hits, few, sizes, maxTotal = null } = list
+  const counted = maxTotal === null ? sql`hits` : sql`(select from hits limit ${maxTotal}::bigint) as hit`
+  const total = list.total ?? sql`select count(*) from ${counted}`
+  // The end of a list that is longer than its total is not known.
+  const isCapped = maxTotal === null ? sql`` : sql`or total >= ${maxTotal}::bigint`
   /** Supplies a page that ends after `last` hits. PostgreSQL does not see by itself that it needs no more. */
   const upTo = (order: RawBuilder<unknown>, last: RawBuilder<unknown>): RawBuilder<unknown> =>
     few === undefined
@@ -96,7 +101,7 @@ function inOrder(list: List, page: Page): RawBuilder<unknown> {
   return sql`${list.groups === undefined ? sql`` : plannedAnew}
     with hits as not materialized (${hits}), ${few === undefined ? sql`` : sql`few as materialized (${few}),`}
     ${fitOf(page, sizes)}, counted as materialized (
-      select total, fit.rows as size, skip, skip * 2 <= total as forward
+      select total, fit.rows as size, skip, skip * 2 <= total ${isCapped} as forward
       from (
         select (${total})::bigint ${few === undefined ? sql`` : sql`+ (select count(*) from few)`} as total offset 0
       ) as known cross join fit

@@ -71,7 +71,17 @@ function hitsOf(db: Db, scope: PlaceScope, { webhookId, start, end, conditions }
     .where(allHold(conditionsOn<typeof deliveryFilters>(columns, conditions)))
 }
 
+function newest(hits: ReturnType<typeof hitsOf>) {
+  return hits.orderBy('d.createdAt', 'desc').orderBy('d.id', 'desc').limit(MAX_COUNTED)
+}
+
 type Exchange = DeliveryRecord['exchange']
+
+/**
+ * The number of attempts that are counted, or sorted by another field than the time: a busy webhook makes millions a day, and
+ * reading them all would slow down the database for everyone.
+ */
+const MAX_COUNTED = 100_000
 
 /** Lists attempts by time, with request and response while these are stored; empty texts replace expired ones. */
 export async function searchDeliveries(
@@ -80,10 +90,12 @@ export async function searchDeliveries(
   search: DeliverySearch,
 ): Promise<Paged<DeliveryRecord>> {
   const { by, direction } = search.sort
+  const all = hitsOf(db, scope, search).selectAll('d').select(columns[by].value.as('sorted'))
   const { rows, ...whole } = await pageOf<Selectable<WebhookDeliveryTable> & Exchange>(
     db,
     {
-      hits: hitsOf(db, scope, search).selectAll('d').select(columns[by].value.as('sorted')),
+      hits: by === 'timestamp' ? all : newest(all),
+      maxTotal: MAX_COUNTED,
       order: by === 'timestamp' ? ['created_at', 'id'] : ['sorted', 'id'],
       direction,
       // A delivery and its body are in partitions of the same day.
@@ -118,22 +130,12 @@ function sizesOfExchanges({ orgId }: InOrg, { start, end }: DeliveryFilter): Siz
 
 export type DeliveryDistinct = (typeof deliveryCounts)[number]
 
-/**
- * The number of attempts that a count considers: a busy webhook makes millions a day, and counting them all would slow
- * down the database for everyone.
- */
-const MAX_COUNTED = 100_000
-
 /** Counts the newest attempts for each distinct value. */
 export function countDeliveries(
   db: Db,
   scope: PlaceScope,
   { distinct, limit, ...filter }: DeliveryFilter & { readonly distinct: DeliveryDistinct; readonly limit: number },
 ): Promise<Counts> {
-  const newest = hitsOf(db, scope, filter)
-    .select(columns[distinct].value.as('value'))
-    .orderBy('d.createdAt', 'desc')
-    .orderBy('d.id', 'desc')
-    .limit(MAX_COUNTED)
-  return countsOf(db, newest, { field: sql`hit.value`, limit })
+  const hits = newest(hitsOf(db, scope, filter).select(columns[distinct].value.as('value')))
+  return countsOf(db, hits, { field: sql`hit.value`, limit })
 }
