@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { invalidField } from '../platform/errors.ts'
 import { isPulled } from './delivery-options.ts'
-import { signatureHeaders } from './sign.ts'
+import { hmacKeysOf, signatureHeaders } from './sign.ts'
 import { signersOf } from './signing-keys.ts'
 import { type Pull, listNumbered, listUpTo, lockPulledLane, numberMessages, recordPulled } from './store-pull.ts'
 import { type WebhookRow, lockWebhook } from './store.ts'
@@ -52,7 +52,7 @@ export async function pullMessages(ctx: Context, scope: PlaceScope, request: Pul
     if (known.length < limit) await numberMessages(tx, lane, { now, enabled, limit: limit - known.length })
     const found = await listNumbered(tx, lane, pull)
     const opened = openWebhookSecrets(ctx.secrets, id, sealed)
-    const secrets = signingSecrets(opened, now)
+    const secrets = signingSecrets(opened, now).map(hmacKeysOf)
     const keys = signersOf(doc, opened.signingKeys, now)
     return {
       messages: found.map(({ id: messageId, topic, body }) => ({

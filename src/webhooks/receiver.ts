@@ -4,6 +4,7 @@ import type { ClientIdentity } from '../platform/outbound-agents.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { parseClientIdentity } from './client-certificate.ts'
+import { type HmacKeys, hmacKeysOf } from './sign.ts'
 import { signersOf } from './signing-keys.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
 import { receiverTypeOf } from './types/index.ts'
@@ -28,7 +29,7 @@ export interface Receiver {
   readonly url: string
   readonly verifyCert: boolean
   /** The signing secrets: the current one first, then those that were replaced recently. */
-  readonly secrets: readonly string[]
+  readonly secrets: readonly HmacKeys[]
   /** The Ed25519 keys that sign, the current one first. */
   readonly keys: readonly KeyObject[]
   readonly headers: Readonly<Record<string, string>>
@@ -49,7 +50,7 @@ export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedL
     siteId: webhook.siteId,
     url: String(webhook.doc['url']),
     verifyCert: webhook.doc['verify_cert'] !== false,
-    secrets: signingSecrets(opened, now),
+    secrets: signingSecrets(opened, now).map(hmacKeysOf),
     keys: signersOf(webhook.doc, opened.signingKeys, now),
     headers: customHeaders(webhook.doc),
     identity: parseClientIdentity(fields),

@@ -1,13 +1,17 @@
 import { createHmac, createPublicKey, verify } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { signatureHeaders } from './sign.ts'
+import { type HmacKeys, hmacKeysOf, signatureHeaders } from './sign.ts'
 import { planSigningKeys, publicKeyOf, replaceSigningKey, signersOf } from './signing-keys.ts'
 
 const at = new Date('2021-02-26T15:20:48.987Z')
+const keysOf = (...secrets: readonly string[]): HmacKeys[] => secrets.map(hmacKeysOf)
 const message = { messageId: 'msg_p5jXN8AQM9LWM0D4loKWxJek', at, body: Buffer.from('{"test": 2432232314}') }
 
 test('signs the body as the published interface does', () => {
-  const headers = signatureHeaders(['secret'], { ...message, body: Buffer.from('{"topic":"audits","events":[]}') })
+  const headers = signatureHeaders(keysOf('secret'), {
+    ...message,
+    body: Buffer.from('{"topic":"audits","events":[]}'),
+  })
   // printf '{"topic":"audits","events":[]}' | openssl dgst -sha256 -hmac secret, and -sha1
   expect(headers['X-Mist-Signature-v2']).toBe('fc25ea6ecbbcb5d1a4e94ae2b8bb80d044d211f07e6d75bee14ae952588eceec')
   expect(headers['X-Mist-Signature']).toBe('dbb1e390e2affdf8eadae43b600f880a2f9c10e1')
@@ -16,7 +20,7 @@ test('signs the body as the published interface does', () => {
 test('signs by Standard Webhooks with the decoded key', () => {
   // This is the example of the Standard Webhooks libraries.
   expect(
-    signatureHeaders(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'], { ...message, at: new Date(1614265330_987) }),
+    signatureHeaders(keysOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'), { ...message, at: new Date(1614265330_987) }),
   ).toMatchObject({
     'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     'webhook-timestamp': '1614265330',
@@ -27,7 +31,7 @@ test('signs by Standard Webhooks with the decoded key', () => {
 test.each(['plain', 'sécret', 'whsec_', 'whsec_not base64!', 'whsec_abc'])('uses %j unchanged', (secret) => {
   const signed = `${message.messageId}.1614352848.{"test": 2432232314}`
   const expected = createHmac('sha256', Buffer.from(secret, 'utf8')).update(signed).digest('base64')
-  expect(signatureHeaders([secret], message)['webhook-signature']).toBe(`v1,${expected}`)
+  expect(signatureHeaders(keysOf(secret), message)['webhook-signature']).toBe(`v1,${expected}`)
 })
 
 test('sends only id and time without a secret', () => {
@@ -36,7 +40,7 @@ test('sends only id and time without a secret', () => {
 
 test('signs with replaced secrets too, beside the headers that hold one signature', () => {
   const [all, ...each] = [['new', 'old', 'older'], ['new'], ['old'], ['older']].map((secrets) =>
-    signatureHeaders(secrets, message),
+    signatureHeaders(keysOf(...secrets), message),
   )
   const [now, ...former] = each
   expect(all).toEqual({
@@ -64,7 +68,7 @@ test('signs by Ed25519 keys, during a replacement by both, as their public keys 
     return verify(null, signed, createPublicKey({ key: { ...jwk }, format: 'jwk' }), bytes)
   })
   expect(valid).toEqual([true, true])
-  expect(signatureHeaders(['secret'], message, signersOf(doc, keys, now))['webhook-signature']).toMatch(
+  expect(signatureHeaders(keysOf('secret'), message, signersOf(doc, keys, now))['webhook-signature']).toMatch(
     /^v1,\S+ v1a,\S+ v1a,\S+$/,
   )
 })

@@ -1,4 +1,19 @@
-import { type KeyObject, createHmac, sign } from 'node:crypto'
+import { type KeyObject, createHmac, createSecretKey, sign } from 'node:crypto'
+
+/** A secret as the keys of its signatures: a key that is passed as bytes costs more than the signature. */
+export interface HmacKeys {
+  /** For the headers of the published interface. */
+  readonly plain: KeyObject
+  /** For the header of Standard Webhooks. */
+  readonly standard: KeyObject
+}
+
+/** Standard Webhooks writes keys as `whsec_` and base64; the key of any other secret is its UTF-8 bytes. */
+export function hmacKeysOf(secret: string): HmacKeys {
+  const plain = createSecretKey(secret, 'utf8')
+  const encoded = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret)?.[1]
+  return { plain, standard: encoded ? createSecretKey(encoded, 'base64') : plain }
+}
 
 export interface Signable {
   /** Stays the same over all attempts, so that receivers can drop duplicates. */
@@ -17,7 +32,7 @@ export interface Signable {
  * @param keys Ed25519 keys, which sign in the Standard Webhooks header only.
  */
 export function signatureHeaders(
-  secrets: readonly string[],
+  secrets: readonly HmacKeys[],
   { messageId, at, body }: Signable,
   keys: readonly KeyObject[] = [],
 ): Record<string, string> {
@@ -25,8 +40,8 @@ export function signatureHeaders(
   const identity = { 'webhook-id': messageId, 'webhook-timestamp': String(timestampS) }
   const prefix = `${messageId}.${timestampS}.`
   const signatures = [
-    ...secrets.map((secret) => {
-      const mac = createHmac('sha256', standardKey(secret)).update(prefix).update(body)
+    ...secrets.map(({ standard }) => {
+      const mac = createHmac('sha256', standard).update(prefix).update(body)
       return `v1,${mac.digest('base64')}`
     }),
     ...signByKeys(keys, prefix, body),
@@ -35,8 +50,8 @@ export function signatureHeaders(
   const standard = { ...identity, 'webhook-signature': signatures.join(' ') }
   const [present, ...former] = secrets
   if (present === undefined) return standard
-  const plain = (algorithm: 'sha256' | 'sha1', secret: string): string =>
-    createHmac(algorithm, secret).update(body).digest('hex')
+  const plain = (algorithm: 'sha256' | 'sha1', keys: HmacKeys): string =>
+    createHmac(algorithm, keys.plain).update(body).digest('hex')
   return {
     ...standard,
     'X-Mist-Signature-v2': plain('sha256', present),
@@ -52,10 +67,4 @@ function signByKeys(keys: readonly KeyObject[], prefix: string, body: Buffer): s
   if (keys.length === 0) return []
   const signed = Buffer.concat([Buffer.from(prefix), body])
   return keys.map((key) => `v1a,${sign(null, signed, key).toString('base64')}`)
-}
-
-/** Standard Webhooks writes keys as `whsec_` and base64; the key of any other secret is its UTF-8 bytes. */
-function standardKey(secret: string): Buffer {
-  const encoded = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret)?.[1]
-  return encoded ? Buffer.from(encoded, 'base64') : Buffer.from(secret, 'utf8')
 }

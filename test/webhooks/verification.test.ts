@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { topicsFor } from '../../src/events/topics.ts'
-import { signatureHeaders } from '../../src/webhooks/sign.ts'
+import { hmacKeysOf, signatureHeaders } from '../../src/webhooks/sign.ts'
 import { planSigningKeys, publicKeyOf, replaceSigningKey, signersOf } from '../../src/webhooks/signing-keys.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
@@ -66,7 +66,7 @@ const signers = signersOf(doc, keys, new Date())
 const publicKeys = keys.map((key) => publicKeyOf(key).public_key)
 
 function messageOf(secrets: readonly string[], body: Buffer, at = new Date()): Message {
-  const headers = signatureHeaders(secrets, { messageId: 'msg_1', at, body }, signers)
+  const headers = signatureHeaders(secrets.map(hmacKeysOf), { messageId: 'msg_1', at, body }, signers)
   return {
     secret: secrets.at(-1) ?? '',
     publicKey: '',
