@@ -20,13 +20,13 @@ export interface ConnectionOptions {
   readonly signal: AbortSignal
 }
 
-/** How the certificate is renewed on a connection. */
+/** Renews the certificate on a connection. */
 export interface ConnectionRenewal {
   /** Called when the gateway has accepted the credentials. */
   readonly onWelcome: () => Promise<void>
   /** Returns a certificate request for a new key. */
   readonly request: () => Promise<string>
-  /** Keeps the next certificate, by which the next connection identifies itself. */
+  /** Stores the next certificate, by which the next connection identifies itself. */
   readonly keep: (answer: unknown) => Promise<void>
 }
 

@@ -21,7 +21,7 @@ export const points = [
   'answer sent',
 ] as const
 
-/** Those of the renewal of its certificate. */
+/** The points in the renewal of the certificate. */
 export const renewalPoints = [
   'next key written',
   'next certificate written',

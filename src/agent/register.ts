@@ -43,12 +43,12 @@ const REGISTRATION = 'registration.json'
 export async function readCredentials(state: State): Promise<Credentials | null> {
   const [keyOfRegistration, text] = await Promise.all([state.read(KEY), state.read(REGISTRATION)])
   if (text === null) return null
-  // A renewed certificate has its key beside it, so that both are replaced at once.
+  // A renewed certificate is in one file with its key, so that both are replaced at once.
   const { key = keyOfRegistration, ...registration } = JSON.parse(text) as Registration & Partial<Credentials>
   return key === null ? null : { ...registration, key }
 }
 
-/** Replaces what the agent connects with. */
+/** Replaces the credentials that the agent connects with. */
 export function writeCredentials(state: State, credentials: Credentials): Promise<void> {
   return state.write(REGISTRATION, JSON.stringify(credentials))
 }

@@ -18,11 +18,11 @@ export interface Renewal {
   find(): Promise<{ readonly credentials: Credentials; readonly isNext: boolean } | null>
   /** Returns a certificate request for the next key, which it makes if there is none. */
   request(): Promise<string>
-  /** Keeps the next certificate. @throws Error for one that is not that of the next key, or not by its CA. */
+  /** Stores the next certificate. @throws Error if it is not for the next key, or its CA has not signed it. */
   keep(present: Credentials, answer: unknown): Promise<void>
   /** Makes the next credentials the present ones, after the gateway has accepted them. */
   confirm(next: Credentials): Promise<void>
-  /** Gives the next credentials up, which the gateway has refused. */
+  /** Deletes the next credentials, because the gateway has refused them. */
   drop(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ export function createRenewal(state: State, readPresent: () => Promise<Credentia
       await writeCredentials(state, next)
       onPoint('certificate replaced')
       await deleteKeyOfRegistration(state)
-      // A kill may have left it behind, and the next renewal needs another one.
+      // A kill may have left the key behind, and the next renewal needs another one.
       await state.remove(NEXT_KEY)
       await state.remove(NEXT)
       onPoint('former key removed')

@@ -89,10 +89,10 @@ export async function runAgent(options: AgentOptions): Promise<'stopped' | 'unre
 }
 
 /**
- * Gives up the credentials that the gateway has refused.
- * @param isNextRefused True where they are those of a renewal: a service that was restored from a backup knows the present
- *   ones alone.
- * @returns False where the agent has others.
+ * Deletes the credentials that the gateway has refused.
+ * @param isNextRefused True if they come from a renewal: a service that was restored from a backup knows only
+ *   the present ones.
+ * @returns False if the agent has others.
  */
 async function isUnregistered(state: State, renewal: Renewal, isNextRefused: boolean): Promise<boolean> {
   await renewal.drop()

@@ -1,7 +1,7 @@
 import type { AgentGateway } from '../devices/routers/certificates.ts'
 import { createAgentSigner } from '../gateway/agent-signer.ts'
 
-/** Returns what the registration of agents needs. @param dataDir The folder of the installation. */
+/** Returns the gateway data for the registration of agents. @param dataDir The folder of the installation. */
 export function agentGateway(dataDir: string, place: Pick<AgentGateway, 'address' | 'httpCa'>): AgentGateway {
   return { ...place, checkRequest: createAgentSigner(dataDir) }
 }

@@ -11,14 +11,14 @@ export interface Certificate {
   /** The subject of the certificate, as in "the certificate of the HTTPS server". */
   readonly of: string
   readonly notAfter: Date
-  /** Of a CA that devices trust or are trusted by: all of them need new certificates before it ends. */
+  /** True for a CA that devices trust or are trusted by: all of them need new certificates before it expires. */
   readonly isCa?: boolean
 }
 
 const DAY_MS = 24 * 3600e3
 export const EXPIRES_WITHIN_MS = 30 * DAY_MS
 const CA_EXPIRES_WITHIN_MS = 365 * DAY_MS
-/** Somebody may have to visit each device. */
+/** The warning comes early because somebody may have to visit each device. */
 export const DEVICES_EXPIRE_WITHIN_MS = 90 * DAY_MS
 
 export function decideCertificates(certificates: readonly Certificate[], now: Date): Finding[] {

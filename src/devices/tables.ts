@@ -187,7 +187,7 @@ export interface DeviceSessionTable {
   facts: Json<DeviceFacts>
   /** The organization that the connection proved; null if the device proves its own identity. */
   orgId: string | null
-  /** Of the client certificate; null where the device proves a key. */
+  /** The expiry of the client certificate; null if the device proves a key. */
   certificateExpiresAt: Date | null
 }
 

@@ -88,7 +88,7 @@ export interface Condition {
   readonly siteId: string | null
   readonly text: string
   readonly endedText: string
-  /** What its alarm is about. */
+  /** The details of the alarm. */
   readonly about?: AlarmDetails
 }
 

@@ -4,7 +4,7 @@ export interface Turns {
   run<T>(work: () => T): Promise<T>
 }
 
-/** The length of a slice, for which commands wait; a single piece of work may take longer. */
+/** The length of a slice, which delays commands; a single piece of work may take longer. */
 const SLICE_MS = 2
 
 export function createTurns(now: () => number): Turns {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { visitAll } from './visit-all.ts'
 
-/** Keeps the processor busy, as a visit does. */
+/** Occupies the processor like a visit. */
 function work(ms: number): void {
   const startMs = performance.now()
   while (performance.now() - startMs < ms);

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** How long commands and messages wait for a visit to many links, at most; a single visit may take longer. */
+/** The longest delay of commands and messages by a visit to many links; a single visit may take longer. */
 const SLICE_MS = 1
 /** Reading the clock would cost more than most visits. */
 const VISITS_PER_READ = 16

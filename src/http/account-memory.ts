@@ -3,7 +3,10 @@ import { sha256 } from '../platform/secrets.ts'
 /** Credentials whose accounts are remembered; then the oldest are dropped. */
 const MAX_KNOWN = 10_000
 
-/** Remembers whose credentials were right. It only says whose turn a request is: each is checked anew. */
+/**
+ * Remembers which account the accepted credentials belong to. This only decides whose turn a request is: the
+ * credentials of each request are still checked.
+ */
 export interface AccountMemory {
   find(credentials: string): string | undefined
   remember(credentials: string, account: string): void

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { AppError, tooManyRequests } from '../platform/errors.ts'
 
-/** Requests of one account in work while others want something, too; reads and changes apart. */
+/** Requests of one account that may be in work while other accounts send some, too; reads and changes count apart. */
 const SHARE = 8
-/** How long after its last request an account is taken for one that wants something. */
+/** An account counts as present for this long after its last request. */
 const PRESENT_MS = 2000
-/** A request that takes longer mostly waits for something else than the main thread. */
+/** A request that takes longer mostly waits for something other than the main thread. */
 export const TURN_MS = 100
 
 interface Lane {
@@ -17,16 +17,16 @@ interface Lane {
 export interface Requester {
   readonly account?: string | undefined
   readonly network: string
-  /** Reads and changes have places of their own: changes may wait for each other, and for names. */
+  /** Reads and changes have separate places, because changes may wait for each other, and for names. */
   readonly kind: 'read' | 'change'
 }
 
 export interface FairTurns {
   /**
-   * Waits until the account may have another request in work, and keeps the place until the answer has been sent, its
-   * time is over, or `leave` is called.
-   * @param who Either the account, or the network of somebody who is not known yet.
-   * @throws AppError rate_limited beyond what may wait, and for a client that has left.
+   * Waits until the account may have another request in work. The request occupies this place until its answer has been
+   * sent, its time is over, or `leave` is called.
+   * @param who The account, or the network of a caller who is not known yet.
+   * @throws AppError rate_limited if too many requests wait, or the client has left.
    */
   enter(who: Requester, response: ServerResponse): Promise<void>
   /** Gives the place of a request back before its answer has been sent. */
@@ -43,9 +43,10 @@ interface FairTurnsOptions {
 }
 
 /**
- * Shares the main thread and the database between accounts: whoever sends a hundred requests at a time gets them handled a
- * few at a time while others want something, so these wait behind a few of its requests and not behind a hundred. An
- * account that is alone waits for nothing, and a slow request keeps its place for a tenth of a second only.
+ * Shares the main thread and the database between accounts. If one account sends a hundred requests at a time while
+ * others send some, only a few of the hundred are handled at a time, so the others wait behind a few requests and not
+ * behind a hundred. If only one account sends requests, none wait. A slow request occupies its place only for a tenth
+ * of a second.
  */
 export function createFairTurns({ maxInWork, now, turnMs }: FairTurnsOptions): FairTurns {
   const lanes = new Map<string, Lane>()

@@ -150,7 +150,7 @@ interface ApiCallers {
   readonly sessionCookie: () => string
   /** Requests of one account that are in work at a time; default 100. */
   readonly requestsPerAccount?: number
-  /** How long a request counts among those of its account that are in work; default 100 ms. */
+  /** The longest time for which a request counts as in work for its account; default 100 ms. */
   readonly turnMs?: number
 }
 
@@ -174,7 +174,7 @@ export async function serveApi(
         if (config.public === true) return
         const sessionId = request.cookies[sessionCookie()]
         const credentials = request.headers.authorization ?? sessionId ?? ''
-        // Also the check of credentials is work, so it has to wait for its turn before its caller is known.
+        // The check of credentials is work, too, so a request waits for its turn before its caller is known.
         const expected = accounts.find(credentials)
         const hasTurn = takesTurns(request.raw)
         if (hasTurn) await turns.enter(whoIs(request, expected), reply.raw)
@@ -191,12 +191,12 @@ export async function serveApi(
         await workLimits.enter(request.caller.principal, exchange)
       })
       api.addHook('preHandler', async (request, reply) => {
-        // Its body has arrived: one that comes slowly keeps no place.
+        // The body has arrived: a body that arrives slowly occupies no place.
         if (request.routeOptions.config.public === true && takesTurns(request.raw))
           await turns.enter(whoIs(request, undefined), reply.raw)
       })
       api.addHook('onSend', (_request, reply, payload, done) => {
-        // A download may take long, and needs little more than the client's time.
+        // A download may take long but costs the server little.
         if (payload instanceof Readable) {
           turns.leave(reply.raw)
           workLimits.weighAnswer(reply.raw, 0)

@@ -61,7 +61,7 @@ export interface MxedgeTable {
   registeredAt: Date | null
   /** SHA-256 of its public key, in hex. */
   registeredKey: string | null
-  /** Of the key that replaces it once an agent uses it. */
+  /** The key that replaces the registered one once an agent uses it. */
   renewalKey: string | null
   createdAt: Date
   modifiedAt: Date

@@ -45,7 +45,7 @@ export async function showTo<T extends object>(
   return items.map((item) => presentSecrets(item as Document, reveal) as T)
 }
 
-/** As showTo(), for one object. */
+/** Does the same as showTo() for one object. */
 export async function showOneTo<T extends object>(
   ctx: Context,
   viewer: Viewer,

@@ -12,9 +12,9 @@ export interface Context {
   readonly db: Db
   /** For reads that every request needs and that are batched (coalesce.ts), on separate connections. */
   readonly hotDb: Db
-  /** For work on many rows by their keys, on connections of their own; see openKeyPool(). */
+  /** Does work on many rows by their keys, on its own connections; see openKeyPool(). */
   readonly keyDb: Db
-  /** For claims, each of them one statement, on connections of their own; see openClaimPool(). */
+  /** Executes claims, each of them one statement, on its own connections; see openClaimPool(). */
   readonly claimDb: Db
   readonly clock: Clock
   /** For time-outs that must be correct despite outages and changes of the clock. */

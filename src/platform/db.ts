@@ -86,9 +86,9 @@ export function openKeyPool(connection: pg.PoolConfig, onError: (error: Error) =
 }
 
 /**
- * As openKeyPool(), for the claims of workers, which are executed for every few rows that are queued: each is planned once
- * per connection, because that takes longer than its execution. Such a statement must leave the planner no choice but
- * the order and the indexes that it means: it reads each table by a lateral query with a limit.
+ * Does the same as openKeyPool() for the claims of workers, which are executed for every few queued rows. Each claim is
+ * planned once per connection, because planning takes longer than execution. The statement of a claim must leave the
+ * planner only the intended order and indexes, so it reads each table by a lateral query with a limit.
  */
 export function openClaimPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
   return openPool({ ...connection, max: 2, options: optionsByKeys('force_generic_plan') }, onError)
@@ -166,7 +166,7 @@ export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>):
   return result
 }
 
-/** As inTx(), for work on many rows by their keys; see openKeyPool(). */
+/** Does the same as inTx() for work on many rows by their keys; see openKeyPool(). */
 export function inTxByKeys<T>(ctx: TransactionalByKeys, work: (tx: Tx) => Promise<T>): Promise<T> {
   return inTx({ db: ctx.keyDb, wakes: ctx.wakes }, work)
 }

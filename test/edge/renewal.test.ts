@@ -33,7 +33,7 @@ async function renew(agent: AgentPeer, id: number, key: KeyObject) {
   return waitUntil('the answer to renew', () => agent.answers.find((answer) => answer.id === id) ?? null)
 }
 
-/** Moves the clock to where certificates of today have less than a year left, for one test. */
+/** Runs a test with a clock at which today's certificates have less than a year left. */
 async function nineYearsLater(run: () => Promise<void>): Promise<void> {
   const ms = (9 * 365 + 10) * DAY_MS
   world.shift(ms)

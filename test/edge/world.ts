@@ -20,7 +20,7 @@ export interface EdgeWorld extends TestServer {
   readonly gateway: Gateway
   /** Advances the clocks of the server and the gateway. */
   advance(ms: number): void
-  /** Moves the clock of the wall alone, also back: connections don't age. */
+  /** Moves only the wall clock, also backwards: connections don't age. */
   shift(ms: number): void
 }
 

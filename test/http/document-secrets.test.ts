@@ -52,7 +52,7 @@ it('secrets in organizations, sites, site groups, maps and map stacks are shown 
   expect(before).toHaveLength(8)
   for (const seen of before) expect(seen).toEqual(shown)
   for (const seen of await seenBy(writer)) expect(seen).toEqual(secrets)
-  // Equal reads at the same time share one query, and not what they show.
+  // Equal reads at the same time share one query, but each caller sees only what its role allows.
   const both = await Promise.all([seenBy(reader), seenBy(writer), seenBy(reader)])
   expect(both[0]).toEqual(both[2])
   expect(JSON.stringify(both[0])).not.toContain('hunter2')

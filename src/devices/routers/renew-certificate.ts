@@ -5,9 +5,9 @@ import { type Tx, inTx } from '../../platform/db.ts'
 import { type RenewingRouter, type RouterKey, updateRenewalKey, updateRenewed } from './store.ts'
 
 /**
- * Lets the next certificate of a router have another key. The present key counts until the router has connected with the
- * next one, so an answer that gets lost locks nobody out.
- * @returns False where the session no longer counts.
+ * Admits another key for the next certificate of a router. The present key counts until the router has connected with
+ * the next one, so a lost answer doesn't lock the router out.
+ * @returns False if the session no longer counts.
  */
 export function renewRouterCertificate(ctx: Context, router: RenewingRouter, renewalKey: string): Promise<boolean> {
   return inTx(ctx, (tx) => updateRenewalKey(tx, router, renewalKey))

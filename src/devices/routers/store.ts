@@ -76,13 +76,13 @@ export async function insertRouterKey(
 export interface RenewingRouter {
   readonly deviceId: string
   readonly keySha256: string
-  /** Of its session. */
+  /** The epoch of the router's session. */
   readonly epoch: string
 }
 
 /**
- * Lets another key count beside the one that has registered.
- * @returns False where the session is no longer that of the router, or its key no longer that of the registration.
+ * Admits another key beside the registered one.
+ * @returns False if the router has another session by now, or another registered key.
  */
 export async function updateRenewalKey(
   tx: Tx,

@@ -9,7 +9,7 @@ export interface RouterKeyTable {
   deviceId: string
   /** The hash of the public key, in hex. */
   keySha256: string
-  /** Of the key that replaces it once the router uses it. */
+  /** The SHA-256 of the key that replaces the present one once the router uses it. */
   renewalKeySha256: string | null
   registeredAt: Date
 }

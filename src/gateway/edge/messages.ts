@@ -128,7 +128,7 @@ export const CommandError = Type.Object({
 })
 export type CommandError = Static<typeof CommandError>
 
-/** What the agent asks for a new certificate with; the answer has `certificate` and `ca`, both PEM. */
+/** The agent's request for a new certificate; the answer has `certificate` and `ca`, both PEM. */
 export const Renewal = Type.Object({
   /** PEM of a certificate request for a new key. */
   csr: Type.String({ minLength: 1, maxLength: 4096 }),

@@ -5,7 +5,7 @@ import type { LinkHost } from '../protocol.ts'
 import { errorCodes, isRenewal } from './messages.ts'
 import type { AgentSession } from './session.ts'
 
-/** How certificates of agents are renewed. */
+/** The settings for the renewal of agents' certificates. */
 export interface RenewalOptions {
   readonly checkRequest: CheckRequest
   /** A certificate that expires sooner is renewed. */
@@ -18,15 +18,15 @@ export interface EdgeHost extends LinkHost {
 }
 
 /**
- * Lets another key count for the agent beside its present one.
- * @returns The common name of the next certificate; null where the session or its key no longer counts.
+ * Admits another key for the agent beside its present one.
+ * @returns The common name of the next certificate; null if the session or its key no longer counts.
  */
 export type AdmitKey<S> = (host: LinkHost, session: S, keySha256: string) => Promise<string | null>
 
-/** How often an agent reports. */
+/** The interval of an agent's reports. */
 const INTERVAL_S = 60
 
-/** Answers the hello of an agent. Its own clock may be wrong, so the gateway says when its certificate must be renewed. */
+/** Answers the hello of an agent. The agent's clock may be wrong, so the answer says when to renew the certificate. */
 export function welcome<S extends AgentSession<S>>(host: EdgeHost, session: S, helloId: number): void {
   session.answer(helloId, { interval_s: INTERVAL_S, renew_in_s: secondsUntilRenewal(host, session) })
 }
@@ -40,8 +40,8 @@ function secondsUntilRenewal<S extends AgentSession<S>>(
 }
 
 /**
- * Answers an agent that asks for a certificate with a new key. An agent that has lost the answer asks again, with the same
- * key or another one: its present certificate counts until it connects with the next one.
+ * Answers an agent's request for a certificate with a new key. If the answer gets lost, the agent asks again, with the
+ * same key or another one: its present certificate counts until it connects with the next one.
  */
 export async function renew<S extends AgentSession<S>>(
   host: EdgeHost,

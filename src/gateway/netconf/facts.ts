@@ -33,7 +33,9 @@ export interface JunosFacts {
   readonly members: readonly ChassisMember[]
   /** Both nodes of a cluster; empty for a device without one. */
   readonly nodes: readonly ClusterNode[]
-  /** Of the part that has been up for the longest: the device has booted as a whole only once all of them have. */
+  /**
+   * The uptime of the part that has been up for the longest: the device as a whole has booted only once all parts have.
+   */
   readonly uptimeS: number | null
   /** The uptimes of members and nodes in seconds, by their number, as far as the device reports them. */
   readonly partUptimes: ReadonlyMap<number, number>

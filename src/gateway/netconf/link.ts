@@ -42,7 +42,7 @@ export class JunosLink implements DeviceLink {
   #running: Promise<void> = Promise.resolve()
   #tasks = 0
   #polledAtMs: number
-  /** Service time before the device was asked for the facts. */
+  /** The service time before the request for the facts. */
   #askedAtMs: number
   #polls = 0
   #awaited: AwaitedPart[] = []

@@ -57,7 +57,7 @@ test('a part that has not booted has never returned, however late its answer and
   )
 })
 
-/** Of a device with members, by their number. */
+/** Returns the uptimes of a device with members, by their number. */
 function uptimesOf(...uptimes: readonly (number | null)[]) {
   const partUptimes = new Map(uptimes.flatMap((uptimeS, part) => (uptimeS === null ? [] : [[part, uptimeS]])))
   return { uptimeS: partUptimes.size === 0 ? null : Math.max(...partUptimes.values()), partUptimes }

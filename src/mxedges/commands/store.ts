@@ -144,8 +144,8 @@ function commandOf({ name, model, doc, ...command }: SentRow): MxedgeCommandToSe
 
 /**
  * Marks the oldest queued command of each appliance as sent, if the appliance has a session on the node and nothing in
- * flight, and returns these commands. A single statement: a claim is one round trip and, where it finds something, one
- * commit.
+ * flight, and returns these commands. It is a single statement, so a claim costs one round trip and, if it finds
+ * commands, one commit.
  */
 export async function claimQueuedCommands(
   claimDb: Db,

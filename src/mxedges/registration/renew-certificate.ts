@@ -7,9 +7,9 @@ import { type Mxedge, mxedgeOfEvent, titleOf } from '../mxedge.ts'
 import { type RenewingAgent, updateRenewalKey, updateRenewed } from './store.ts'
 
 /**
- * Lets the next certificate of an agent have another key. The present key counts until an agent has connected with the
- * next one, so an answer that gets lost locks nobody out.
- * @returns False where the session no longer counts.
+ * Admits another key for the next certificate of an agent. The present key counts until an agent has connected with the
+ * next one, so a lost answer doesn't lock the agent out.
+ * @returns False if the session no longer counts.
  */
 export function renewCertificate(ctx: Context, agent: RenewingAgent, renewalKey: string): Promise<boolean> {
   return inTx(ctx, (tx) => updateRenewalKey(tx, agent, renewalKey))

@@ -35,13 +35,13 @@ export interface RenewingAgent {
   readonly mxedgeId: string
   readonly registrationEpoch: number
   readonly keySha256: string
-  /** Of its session. */
+  /** The epoch of the appliance's session. */
   readonly epoch: string
 }
 
 /**
- * Lets another key count beside the one that has registered.
- * @returns False where the session is no longer that of the appliance, or its key no longer that of the registration.
+ * Admits another key beside the registered one.
+ * @returns False if the appliance has another session by now, or another registered key.
  */
 export async function updateRenewalKey(
   tx: Tx,

@@ -76,7 +76,7 @@ async function open(tx: Tx, mxedge: Mxedge, { opening, nodeId, at }: Opening): P
   await markMxedgeCommandsLost(tx, [{ mxedgeId: mxedge.id, epoch }], { at, why: 'connection_lost' })
   await queueConfiguration(tx, scope, { mxedge, appliedSha256: facts.config_sha256, at })
   await appendMxedgeEvents(tx, scope, eventsOf(mxedge, before, facts), at)
-  // The former key ends where the new one is used first.
+  // The former key stops counting at the first use of the new one.
   if (keySha256 === mxedge.renewalKey) await recordRenewed(tx, mxedge, { keySha256, at })
   return epoch
 }

@@ -8,7 +8,7 @@ export interface RpcAnswer {
   readonly body: string | null
   /** The chassis that boot after the reply. */
   readonly boots: readonly number[]
-  /** How long after the reply they do. */
+  /** The time between the reply and the boots, in minutes. */
   readonly inMinutes: number
 }
 
