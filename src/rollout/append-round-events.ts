@@ -11,7 +11,7 @@ import { NOT_REBOOTED } from './rollout.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 import { finalVersionOf } from './hops.ts'
 import { type EndedUpgrade, listEnded } from './store-events.ts'
-import type { LockedTarget } from './store-targets.ts'
+import type { LockedTarget } from './target-row.ts'
 
 type Round = OrgRound<LockedSiteUpgrade>
 type DecidedSite = Round['decisions'][number]

@@ -27,7 +27,7 @@ import { openDownloadPhase, updateOrgDownloads } from './store-downloads.ts'
 import { openPhase, updateOrgPhases } from './store-phases.ts'
 import { haltTargets, stopSiteUpgrades } from './store-stop.ts'
 import type { LockedSiteUpgrade } from './store.ts'
-import type { LockedTarget } from './store-targets.ts'
+import type { LockedTarget } from './target-row.ts'
 import { closingOf, sendBy } from './decide-window.ts'
 import { encodeStep } from './timeline.ts'
 

@@ -1,29 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
-import { BUSY, type LossReason } from '../devices/commands/command.ts'
+import { BUSY } from '../devices/commands/command.ts'
 import { type Reader, type Tx, noneOf } from '../platform/db.ts'
-import { type NamedVersion, identifyVersion } from '../firmware/version-identity.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
-import type { CommandKind, CommandState, VcMember } from '../devices/tables.ts'
-import type { DeviceType } from '../events/device-type.ts'
 import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import { terminalStates } from './rollout.ts'
 import { versionRun } from './store-versions.ts'
-import {
-  type CommandNow,
-  type DeviceNow,
-  type DownloadNow,
-  type TargetNow,
-  type UpgradeOrder,
-  linkOf,
-} from './target.ts'
-
-export interface LockedTarget extends TargetNow {
-  readonly upgradeId: string
-  readonly mac: string
-  /** The device's name; null if it has none or has left the organization. */
-  readonly name: string | null
-}
+import { type LockedTarget, type TargetRow, createKindsParser, targetOf } from './target-row.ts'
 
 export interface TargetKey {
   readonly upgradeId: string
@@ -58,57 +41,6 @@ export interface TargetLimits {
   readonly now: Date
 }
 
-interface TargetRow {
-  readonly upgradeId: string
-  readonly mac: string
-  readonly name: string | null
-  readonly deviceId: string
-  readonly phase: number
-  readonly downloadPhase: number | null
-  readonly rank: number | null
-  readonly state: TargetNow['state']
-  readonly enteredMs: number
-  readonly fromVersion: string | null
-  readonly targetVersion: string
-  readonly reported: readonly string[] | null
-  readonly imageId: string
-  readonly path: TargetNow['path']
-  readonly force: boolean
-  readonly attempt: number
-  readonly failedAttempts: number
-  readonly lostAttempts: number
-  readonly retryAtMs: number | null
-  readonly fetched: boolean
-  readonly staged: boolean
-  readonly bootCount: number | null
-  readonly type: DeviceType | null
-  /** The connection state that the interface shows. */
-  readonly up: boolean
-  readonly heard: boolean
-  readonly connectedMs: number | null
-  readonly disconnectedMs: number | null
-  readonly firmware: string | null
-  readonly deviceBootCount: number | null
-  readonly bootedAt: Date | null
-  readonly members: readonly VcMember[] | null
-  readonly commandId: string | null
-  readonly commands: readonly CommandKind[] | null
-  readonly repeatable: readonly CommandKind[] | null
-  readonly backupVersion: string | null
-  readonly commandKind: UpgradeOrder
-  readonly commandState: CommandState
-  readonly refusal: string | null
-  readonly refusalIsFinal: boolean
-  readonly refusalIsBusy: boolean
-  readonly loss: LossReason | null
-  readonly mayReboot: boolean
-  readonly sentAt: Date | null
-  readonly touchedMs: number | null
-  readonly bytesServed: string | null
-  readonly delivered: boolean
-  readonly fenced: boolean
-}
-
 /** Lists the targets that SiteUpgradeNow.targets describes, in the order of the plan. */
 export async function listTargets(
   tx: Tx,
@@ -116,8 +48,10 @@ export async function listTargets(
   siteUpgrades: readonly TargetedSiteUpgrade[],
   limits: TargetLimits & { readonly changes: readonly TargetKey[] },
 ): Promise<LockedTarget[]> {
-  const { rows } = await targetQuery(scope, siteUpgrades, limits).execute(tx)
-  return rows.map(targetOf)
+  // The names of the columns are those of the members, so that the wide rows need not be copied.
+  const { rows } = await tx.withoutPlugins().executeQuery(targetQuery(scope, siteUpgrades, limits).compile(tx))
+  const kindsOf = createKindsParser()
+  return rows.map((row) => targetOf(row, kindsOf))
 }
 
 type TargetedSiteUpgrade = Omit<SiteUpgradeNow & { readonly id: string }, 'targets'>
@@ -172,19 +106,22 @@ export function targetQuery(
     isEarly: plan.stages && rebootAt > now,
   }))
   return sql<TargetRow>`
-    select t.upgrade_id, t.mac, d.name, t.device_id, t.phase, t.download_phase, t.rank, t.state, t.entered_ms,
-      t.from_version, t.target_version, t.reported,
-      t.image_id, t.path, t.force, t.attempt, t.failed_attempts, t.lost_attempts, t.retry_at_ms, t.fetched, t.staged,
-      t.boot_count, d.type, coalesce(s.connected, false) as up, coalesce(session.connected, false) as heard,
-      case when session.connected then session.connected_ms end as connected_ms, session.disconnected_ms,
-      ${versionRun('t', 's.firmware')} as firmware,
-      s.boot_count as device_boot_count, s.booted_at, s.members, s.capabilities->'commands' as commands,
-      s.capabilities->'repeatable' as repeatable, s.capabilities->>'backup_version' as backup_version,
-      c.id as command_id, c.kind as command_kind, c.state as command_state,
-      c.outcome->>'text' as refusal, coalesce((c.outcome->>'final')::boolean, false) as refusal_is_final,
-      coalesce(c.outcome->>'code' = ${BUSY}, false) as refusal_is_busy,
-      c.outcome->>'why' as loss, coalesce(c.progress->>'step' = 'reboot', false) as may_reboot, c.sent_at, f.touched_ms, f.bytes_served,
-      f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
+    select t.upgrade_id as "upgradeId", t.mac, d.name, t.device_id as "deviceId", t.phase,
+      t.download_phase as "downloadPhase", t.rank, t.state, t.entered_ms as "enteredMs", t.from_version as "fromVersion",
+      t.target_version as "targetVersion", t.reported, t.image_id as "imageId", t.path, t.force, t.attempt,
+      t.failed_attempts as "failedAttempts", t.lost_attempts as "lostAttempts", t.retry_at_ms as "retryAtMs", t.fetched,
+      t.staged, t.boot_count as "bootCount", d.type, coalesce(s.connected, false) as up,
+      coalesce(session.connected, false) as heard,
+      case when session.connected then session.connected_ms end as "connectedMs",
+      session.disconnected_ms as "disconnectedMs", ${versionRun('t', 's.firmware')} as firmware,
+      s.boot_count as "deviceBootCount", s.booted_at as "bootedAt", s.members,
+      (s.capabilities->'commands')::text as commands, (s.capabilities->'repeatable')::text as repeatable,
+      s.capabilities->>'backup_version' as "backupVersion", c.id as "commandId", c.kind as "commandKind",
+      c.state as "commandState", c.outcome->>'text' as refusal,
+      coalesce((c.outcome->>'final')::boolean, false) as "refusalIsFinal",
+      coalesce(c.outcome->>'code' = ${BUSY}, false) as "refusalIsBusy", c.outcome->>'why' as loss,
+      coalesce(c.progress->>'step' = 'reboot', false) as "mayReboot", c.sent_at as "sentAt", f.touched_ms as "touchedMs",
+      f.bytes_served as "bytesServed", f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
     from ${rowsAs('site_upgrade', siteUpgradeColumns, rows)}
     cross join lateral (
       select * from upgrade_target
@@ -218,70 +155,4 @@ export function targetQuery(
         or (${unanswered}) is not true)
     order by t.upgrade_id, t.ordinal
   `
-}
-
-/** Names each member: copying the rest of such a wide row takes longer than anything else that a round does with it. */
-function targetOf(row: TargetRow): LockedTarget {
-  const named = { version: row.targetVersion, reported: row.reported ?? [] }
-  return {
-    upgradeId: row.upgradeId,
-    mac: row.mac,
-    name: row.name,
-    deviceId: row.deviceId,
-    phase: row.phase,
-    downloadPhase: row.downloadPhase,
-    rank: row.rank,
-    state: row.state,
-    enteredMs: row.enteredMs,
-    fromVersion: row.fromVersion,
-    targetVersion: row.targetVersion,
-    reported: named.reported,
-    imageId: row.imageId,
-    path: row.path,
-    force: row.force,
-    attempt: row.attempt,
-    failedAttempts: row.failedAttempts,
-    lostAttempts: row.lostAttempts,
-    retryAtMs: row.retryAtMs,
-    fetched: row.fetched,
-    staged: row.staged,
-    bootCount: row.bootCount,
-    device: row.type && deviceOf(row, row.type, named),
-    command: row.commandId === null ? null : commandOf(row, row.commandId),
-    download: row.touchedMs === null ? null : downloadOf(row, row.touchedMs),
-  }
-}
-
-function deviceOf(row: TargetRow, type: DeviceType, named: NamedVersion): DeviceNow {
-  return {
-    type,
-    link: linkOf(row.up, row.heard),
-    connectedMs: row.connectedMs,
-    disconnectedMs: row.disconnectedMs,
-    firmware: row.firmware,
-    bootCount: row.deviceBootCount ?? 0,
-    bootedAt: row.bootedAt,
-    memberFirmware: (row.members ?? []).map((member) => identifyVersion(member.firmware, [named])),
-    commands: row.commands ?? [],
-    repeatable: row.repeatable ?? [],
-    backupVersion: row.backupVersion,
-  }
-}
-
-function commandOf(row: TargetRow, id: string): CommandNow {
-  return {
-    id,
-    kind: row.commandKind,
-    state: row.commandState,
-    refusal: row.refusal,
-    refusalIsFinal: row.refusalIsFinal,
-    refusalIsBusy: row.refusalIsBusy,
-    loss: row.loss,
-    mayReboot: row.mayReboot,
-    sentAt: row.sentAt,
-  }
-}
-
-function downloadOf({ bytesServed, delivered, fenced }: TargetRow, touchedMs: number): DownloadNow {
-  return { touchedMs, bytesServed: Number(bytesServed), delivered, fenced }
 }

@@ -9,7 +9,8 @@ import { type TargetState, type UpgradeHold, inFlightStates, isInFlight } from '
 import { orgDownloadsOf } from './store-downloads.ts'
 import { listHealth } from './store-health.ts'
 import { orgPhasesOf } from './store-phases.ts'
-import { type LockedTarget, type TargetKey, type TargetLimits, listTargets } from './store-targets.ts'
+import { type TargetKey, type TargetLimits, listTargets } from './store-targets.ts'
+import type { LockedTarget } from './target-row.ts'
 
 /** The right to advance a site upgrade: void once another worker has claimed it with a higher epoch. */
 export interface SiteUpgradeClaim {
