@@ -2,6 +2,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { type Tx, json } from './db.ts'
 import { documentText } from './sealing/document-column.ts'
 import type { Schema } from './schema.ts'
+import { splitRows } from './split.ts'
 import { Param, statement } from './statement.ts'
 
 /** Types of values, by the SQL type of their column. */
@@ -110,7 +111,7 @@ interface InsertOptions<E, Out> {
   readonly tail?: RawBuilder<Out>
 }
 
-/** Inserts rows in one statement, however many. @returns What `tail` returns. */
+/** Inserts rows, a thousand per statement. @returns What `tail` returns. */
 export async function insertRows<R extends object, E extends Partial<R> = {}, Out = unknown>(
   tx: Tx,
   columns: Columns<R>,
@@ -126,7 +127,9 @@ export async function insertRows<R extends object, E extends Partial<R> = {}, Ou
   known.set(name, byTail)
   const insert = byTail.get(tail) ?? insertOf(columns, same, tail)
   byTail.set(tail, insert)
-  return (await insert(tx, { rows, every: same })) as Out[]
+  const returned: unknown[][] = []
+  for (const part of splitRows(rows)) returned.push(await insert(tx, { rows: part, every: same }))
+  return returned.flat() as Out[]
 }
 
 type Insert = (tx: Tx, values: InsertValues) => Promise<unknown[]>
@@ -167,7 +170,7 @@ interface UpdateOptions<R> {
   readonly where?: RawBuilder<unknown>
 }
 
-/** Updates rows in one statement, however many. */
+/** Updates rows, a thousand per statement. */
 export async function updateRows<R extends object>(
   tx: Tx,
   columns: Columns<R>,
@@ -181,7 +184,7 @@ export async function updateRows<R extends object>(
   updates.set(columns, known)
   const update = (isFixed ? known.get(key.join()) : undefined) ?? updateOf(columns, { key, set, where })
   if (isFixed) known.set(key.join(), update)
-  await update(tx, { rows })
+  for (const part of splitRows(rows)) await update(tx, { rows: part })
 }
 
 type Update = (tx: Tx, values: { readonly rows: readonly object[] }) => Promise<unknown[]>

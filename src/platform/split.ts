@@ -3,6 +3,21 @@ export interface PartLimits {
   readonly bytes: number
 }
 
+/**
+ * The rows that one statement writes at most: encoding them holds the event loop, and their values stay in memory until
+ * the statement has ended.
+ */
+const ROWS_PER_STATEMENT = 1000
+
+/** Splits rows into those of one statement each, in order. */
+export function splitRows<T>(rows: readonly T[]): (readonly T[])[] {
+  if (rows.length <= ROWS_PER_STATEMENT) return rows.length === 0 ? [] : [rows]
+  const count = Math.ceil(rows.length / ROWS_PER_STATEMENT)
+  return Array.from({ length: count }, (_, part) =>
+    rows.slice(part * ROWS_PER_STATEMENT, (part + 1) * ROWS_PER_STATEMENT),
+  )
+}
+
 /** Splits a list into parts within the limits, in order. An item that exceeds them becomes a separate part. */
 export function splitByBytes<T>(items: readonly T[], sizeOf: (item: T) => number, limits: PartLimits): T[][] {
   const parts: T[][] = []

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import type { Tx } from '../platform/db.ts'
 import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
+import { splitRows } from '../platform/split.ts'
 import type { TargetOutage } from './decide-outage.ts'
 import type { SiteUpgradeChange, Now } from './site-upgrade-now.ts'
 import type { TargetState } from './rollout.ts'
@@ -46,9 +47,17 @@ export async function updateTargets(
   tx: Tx,
   scope: OrgScope,
   changes: readonly TargetChange[],
+  at: Pick<Now, 'now' | 'nowMs'>,
+): Promise<void> {
+  for (const part of splitRows(changes)) await updateSomeTargets(tx, scope, part, at)
+}
+
+async function updateSomeTargets(
+  tx: Tx,
+  scope: OrgScope,
+  changes: readonly TargetChange[],
   { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
 ): Promise<void> {
-  if (changes.length === 0) return
   const rows = changes.map(({ newCommandId: commandId, step: timeline, outage, ...change }) => {
     const { downAt = null, upAt = null } = outage ?? {}
     return { ...change, orgId: scope.orgId, commandId, timeline, downAt, upAt }

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../access/scope.ts'
 import { BUSY } from '../devices/commands/command.ts'
 import { type Reader, type Tx, noneOf } from '../platform/db.ts'
+import { nextTurn } from '../platform/next-turn.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import { terminalStates } from './rollout.ts'
@@ -50,6 +51,7 @@ export async function listTargets(
 ): Promise<LockedTarget[]> {
   // The names of the columns are those of the members, so that the wide rows need not be copied.
   const { rows } = await tx.withoutPlugins().executeQuery(targetQuery(scope, siteUpgrades, limits).compile(tx))
+  await nextTurn()
   const kindsOf = createKindsParser()
   return rows.map((row) => targetOf(row, kindsOf))
 }

@@ -1,6 +1,7 @@
 import { type OrgScope, systemScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTxByKeys } from '../platform/db.ts'
+import { nextTurn } from '../platform/next-turn.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import { applyRounds } from './apply.ts'
 import { findAbsence, findDisturbed } from './decide-grace.ts'
@@ -164,6 +165,8 @@ export async function advanceSiteUpgrades(
     const startedMs = performance.now()
     const locked = await lockSiteUpgrades(tx, scope, { claims, changes, ...limits })
     const lookMs = performance.now() - startedMs
+    // Of a large phase, each part of the round takes some dozens of milliseconds.
+    await nextTurn()
     const decide = (siteUpgrades: readonly LockedSiteUpgrade[]): OrgRound<LockedSiteUpgrade>[] => {
       const byUpgrade = Map.groupBy(siteUpgrades, ({ orgUpgradeId }) => orgUpgradeId)
       return orgUpgrades
@@ -177,6 +180,7 @@ export async function advanceSiteUpgrades(
       disturbed.has(siteUpgrade.id) ? Object.assign({}, siteUpgrade, { graceUntilMs }) : siteUpgrade,
     )
     const applied = disturbed.size === 0 ? rounds : decide(patient)
+    await nextTurn()
     await applyRounds(tx, scope, applied, at)
     return applied
   })

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import { splitRows } from '../../platform/split.ts'
 import { noteStats } from '../stats/note-stats.ts'
 import type { FwUpdate } from '../tables.ts'
 
@@ -42,22 +43,25 @@ export async function assignDevices(
   wanted: readonly AssignedDevice[],
   at: Date,
 ): Promise<Set<string>> {
-  if (wanted.length === 0) return new Set()
+  const assigned: string[] = []
   // Concurrent requests lock in the order of the ids, so they can't deadlock.
-  const { rows } = await sql<{ deviceId: string }>`
-    with free as materialized (
-      select new.*
-      from ${rowsAs('new', assignedColumns, withOrg(scope, wanted))}
-      join device_upgrade own on own.org_id = new.org_id and own.device_id = new.device_id
-      where own.upgrade_id is null
-      order by own.device_id for update of own
-    )
-    update device_upgrade own set ${setAssigned}, ${setScheduled(at)}
-    from free as new where own.org_id = new.org_id and own.device_id = new.device_id
-    returning own.device_id
-  `.execute(tx)
-  noteStats(tx, withOrg(scope, rows))
-  return new Set(rows.map(({ deviceId }) => deviceId))
+  for (const part of splitRows(inOrderOfIds(wanted))) {
+    const { rows } = await sql<{ deviceId: string }>`
+      with free as materialized (
+        select new.*
+        from ${rowsAs('new', assignedColumns, withOrg(scope, part))}
+        join device_upgrade own on own.org_id = new.org_id and own.device_id = new.device_id
+        where own.upgrade_id is null
+        order by own.device_id for update of own
+      )
+      update device_upgrade own set ${setAssigned}, ${setScheduled(at)}
+      from free as new where own.org_id = new.org_id and own.device_id = new.device_id
+      returning own.device_id
+    `.execute(tx)
+    noteStats(tx, withOrg(scope, rows))
+    for (const { deviceId } of rows) assigned.push(deviceId)
+  }
+  return new Set(assigned)
 }
 
 /** Assigns devices that an upgrade has, and has not begun with, to these upgrades. The caller has locked both. */
@@ -116,8 +120,11 @@ export async function updateDeviceUpgrades(
   steps: readonly DeviceUpgradeStep[],
   at: Date,
 ): Promise<void> {
-  if (steps.length === 0) return
-  const rows = inOrderOfIds(steps).map(({ deviceId, shown, inFlight, ends }) => {
+  for (const part of splitRows(inOrderOfIds(steps))) await updateSome(tx, scope, part, at)
+}
+
+async function updateSome(tx: Tx, scope: InOrg, steps: readonly DeviceUpgradeStep[], at: Date): Promise<void> {
+  const rows = steps.map(({ deviceId, shown, inFlight, ends }) => {
     const { progress = null, status = null, will_retry: willRetry = null } = shown === 'kept' ? {} : (shown ?? {})
     return { orgId: scope.orgId, deviceId, inFlight, ends, progress, status, willRetry, isKept: shown === 'kept' }
   })
