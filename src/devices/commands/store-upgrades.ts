@@ -185,7 +185,7 @@ export async function findActiveUpgrade(reader: Reader, scope: InOrg, deviceId: 
 /**
  * Returns the organization upgrades that are in flight on the devices, by the device's id. The rows stay locked against
  * the rollout engine until `tx` ends: a round that commands a device comes either before this call, which then sees it,
- * or after `tx`. Call it before `tx` locks the status of a device, as the engine does.
+ * or after `tx`. Call it before `tx` locks the status of a device: all callers lock these rows in that order.
  */
 export async function shareUpgradesInFlight(
   tx: Tx,
