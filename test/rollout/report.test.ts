@@ -103,9 +103,11 @@ it('a report says when phases opened and ended, and who opened them', async () =
   expect(running).toMatchObject({
     status: 'running',
     phases: [
-      { total: 1, upgraded: 1 },
-      { total: 2, upgraded: 0 },
+      { total: 1, upgraded: 1, gate: { min_upgraded: 1, wait_for: 'approval', passed: false } },
+      { total: 2, upgraded: 0, gate: { min_upgraded: 1, passed: false } },
     ],
+    // 5 % of three devices: not even one may fail.
+    stops_after_failures: 1,
   })
   expect(running).not.toHaveProperty('ended_at')
   rollout.clock.advance(60_000)
@@ -114,11 +116,23 @@ it('a report says when phases opened and ended, and who opened them', async () =
   const { json } = await reportOf(id)
   const [first, second] = json.phases
   expect(second?.opened_at).toBeGreaterThanOrEqual((first?.ended_at ?? Infinity) + 60)
+  expect(first?.gate).toMatchObject({ wait_for: 'approval', passed: true })
   expect(json.decisions.map(({ type, note }) => [type, note])).toEqual([
     ['UPGRADE_CREATED', undefined],
     ['UPGRADE_HELD', undefined],
     ['UPGRADE_APPROVED', 'Looks good'],
   ])
+})
+
+it('a report says how many failures stop the upgrade, by the budget or the percentage', async () => {
+  const stopsAfter = async (body: Parameters<typeof rollout.create>[0]) => {
+    const { id } = await rollout.create({ ...body, supersede: true })
+    return (await reportOf(id)).json.stops_after_failures
+  }
+  const canary = { strategy: 'canary' as const, canary_phases: [50, 100], max_failure_percentage: 50 }
+  expect(await stopsAfter(canary)).toBe(2)
+  expect(await stopsAfter({ ...canary, failure_budget: 0 })).toBe(1)
+  expect(await stopsAfter({ strategy: 'big_bang' })).toBeNull()
 })
 
 it('a report of thousands of devices names each of them once, read in parts', async () => {

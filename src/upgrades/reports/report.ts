@@ -1,4 +1,4 @@
-import type { TargetCounts, TargetState, UpgradeHop, UpgradeStatus } from '../../rollout/rollout.ts'
+import type { TargetCounts, TargetState, UpgradeHop, UpgradePlan, UpgradeStatus } from '../../rollout/rollout.ts'
 import type { UpgradeEvent } from '../../rollout/store-events.ts'
 
 /** An organization upgrade, or the part of it at one site. */
@@ -9,6 +9,16 @@ export interface ReportedUpgrade {
   readonly strategy: string
   readonly targetVersion: string
   readonly createdAt: Date
+  /** More failures than this percentage of `planned` stop it; null: no such limit. */
+  readonly maxFailurePercentage: number | null
+  /** Targets without those that were skipped when planning. */
+  readonly planned: number
+  /** More failures than this stop it; null: no such limit. */
+  readonly failureBudget: number | null
+  /** By phase; null: no phase has a gate, or each site has gates of its own. */
+  readonly gates: UpgradePlan['gates']
+  /** The last phase that is open. */
+  readonly currentPhase: number
 }
 
 /** The known downtimes of devices. */

@@ -9,7 +9,12 @@ import type { LeftOutDevice, ReportedDevice, ReportedUpgrade } from './report.ts
 export async function getReported(reader: Reader, scope: OrgScope, id: string): Promise<ReportedUpgrade> {
   const upgrade = await reader
     .selectFrom('orgUpgrade')
-    .select(['id as orgUpgradeId', 'strategy', 'targetVersion', 'createdAt'])
+    .select(['id as orgUpgradeId', 'strategy', 'targetVersion', 'createdAt', 'maxFailurePercentage', 'planned'])
+    .select([
+      'currentPhase',
+      sql<number | null>`(request->>'failure_budget')::integer`.as('failureBudget'),
+      sql<ReportedUpgrade['gates']>`nullif(phase_plan->'gates', 'null')`.as('gates'),
+    ])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .where('kind', '=', 'device')
@@ -26,6 +31,14 @@ export async function getReportedOfSite(reader: Reader, scope: SiteScope, id: st
       join.onRef('orgUpgrade.orgId', '=', 'siteUpgrade.orgId').onRef('orgUpgrade.id', '=', 'siteUpgrade.orgUpgradeId'),
     )
     .select(['siteUpgrade.id as siteUpgradeId', 'orgUpgradeId', 'strategy', 'targetVersion', 'orgUpgrade.createdAt'])
+    .select([
+      'siteUpgrade.currentPhase',
+      sql<number | null>`(plan->>'max_failure_percentage')::float8`.as('maxFailurePercentage'),
+      sql<number>`(plan->>'planned')::integer`.as('planned'),
+      // The budget is one for all sites.
+      sql<null>`null`.as('failureBudget'),
+      sql<ReportedUpgrade['gates']>`nullif(plan->'gates', 'null')`.as('gates'),
+    ])
     .where('siteUpgrade.orgId', '=', scope.orgId)
     .where('siteUpgrade.siteId', '=', scope.siteId)
     .where('siteUpgrade.id', '=', id)

@@ -5,9 +5,11 @@ import { finalVersionOf } from '../../rollout/hops.ts'
 import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
 import { decideWholeStatus } from '../decide-whole-status.ts'
+import { limitOf } from '../previews/plan-preview.ts'
 import { statuses } from '../site/filters.ts'
+import { GateReply, presentGate } from './wire-gates.ts'
 import type { ReportRow } from './read-report.ts'
-import type { Downtime, ReportSummary, ReportedSite } from './report.ts'
+import type { Downtime, ReportSummary, ReportedSite, ReportedUpgrade } from './report.ts'
 import { DecisionReply, presentDecisions } from './wire-decisions.ts'
 
 const Count = Type.Integer()
@@ -35,6 +37,7 @@ const phaseFields = {
   opened_at: Type.Optional(Timestamp),
   ended_at: Type.Optional(Timestamp),
   duration: Type.Optional(Seconds),
+  gate: Type.Optional(GateReply),
 }
 
 const downloadFields = {
@@ -105,6 +108,9 @@ const summaryFields = {
   downtime: DowntimeReply,
   versions: Type.Array(Type.Object({ from: Type.Optional(Type.String()), to: Type.String(), devices: Devices })),
   failures: Type.Array(Type.Object({ reason: Type.String(), devices: Devices })),
+  stops_after_failures: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'so many failures in all phases stop the upgrade; null: no number of them does',
+  }),
   left_out: Type.Array(Type.Object({ reason: Type.String(), devices: Devices }), {
     description: 'Why devices that were selected are not among those of the upgrade',
   }),
@@ -156,12 +162,20 @@ export function presentSummary(summary: ReportSummary): Static<typeof SummaryRep
       from === null ? { to, devices } : { from, to, devices },
     ),
     failures: summary.failures.map(({ reason, devices }) => ({ reason: reason ?? 'unknown', devices })),
+    stops_after_failures: stopsAfter(upgrade),
     left_out: summary.leftOut.map(({ reason, devices }) => ({ reason, devices })),
     phases: presentPhases(summary),
     downloads: presentDownloads(summary),
     decisions: presentDecisions(events),
     sites: sites.map((site) => presentSite(site, startsOfSites.get(site.id) ?? null)),
   }
+}
+
+/** The smallest number of failures that exceeds the percentage or the budget. */
+function stopsAfter({ maxFailurePercentage, planned, failureBudget }: ReportedUpgrade): number | null {
+  const limits = [limitOf(maxFailurePercentage, planned), failureBudget === null ? null : failureBudget + 1]
+  const known = limits.filter((limit) => limit !== null)
+  return known.length === 0 ? null : Math.min(...known)
 }
 
 /** The end of the last site; null while one runs. */
@@ -207,12 +221,13 @@ function presentDownloads({ downloads, events }: ReportSummary): Static<typeof S
   })
 }
 
-function presentPhases({ phases, events }: ReportSummary): Static<typeof SummaryReply>['phases'] {
+function presentPhases({ upgrade, phases, events }: ReportSummary): Static<typeof SummaryReply>['phases'] {
   const opened = openingsOf(events, undefined)
   return phases.map(({ phase, total, upgraded, failed, endedAt }) => {
     const { started_at: start, ...rest } = timesOf(opened.get(phase) ?? null, endedAt === null ? null : epochS(endedAt))
     const counts = { phase, total, upgraded, failed }
-    return Object.assign(counts, rest, start === undefined ? {} : { opened_at: start })
+    const gate = presentGate(upgrade, phase)
+    return Object.assign(counts, rest, start === undefined ? {} : { opened_at: start }, gate === null ? {} : { gate })
   })
 }
 

@@ -1,0 +1,42 @@
+import { type Static, Type } from 'typebox'
+import { named } from '../../http/schemas.ts'
+import type { ReportedUpgrade } from './report.ts'
+
+export const GateReply = named(
+  'UpgradeGate',
+  Type.Object(
+    {
+      max_failures: Type.Optional(Type.Integer({ description: 'more failures in the phase stop the upgrade' })),
+      max_failure_percentage: Type.Optional(
+        Type.Number({ description: 'a larger share of failures in the phase pauses the upgrade' }),
+      ),
+      min_upgraded: Type.Optional(
+        Type.Integer({ description: 'fewer upgraded devices in the phase pause the upgrade' }),
+      ),
+      min_success_percentage: Type.Optional(
+        Type.Number({ description: 'a smaller share of upgraded devices in the phase pauses the upgrade' }),
+      ),
+      wait_for: Type.Optional(
+        Type.Enum(['pause', 'approval', 'check'], { description: 'what opens the next phase besides' }),
+      ),
+      passed: Type.Boolean({ description: 'whether the next phase is open' }),
+    },
+    { description: 'what the phase has to meet for the next one to open' },
+  ),
+)
+
+/** Null where the phase has no gate. */
+export function presentGate({ gates, currentPhase }: ReportedUpgrade, phase: number): Static<typeof GateReply> | null {
+  const gate = gates?.[phase - 1] ?? null
+  if (gate === null) return null
+  const { max_failures: failures, max_failure_percentage: percent, min_upgraded: upgraded } = gate
+  const { min_success_percentage: share, wait_for: waitFor } = gate
+  return {
+    ...(failures !== null && { max_failures: failures }),
+    ...(percent !== null && { max_failure_percentage: percent }),
+    ...(upgraded > 0 && { min_upgraded: upgraded }),
+    ...(share !== undefined && { min_success_percentage: share }),
+    ...(waitFor !== undefined && { wait_for: waitFor }),
+    passed: currentPhase > phase,
+  }
+}
