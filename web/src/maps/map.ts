@@ -99,6 +99,11 @@ export function scaleOf([from, to]: Segment, metres: number): number | null {
   return pixels > 0 && metres > 0 && Number.isFinite(metres) ? pixels / metres : null
 }
 
+/** Where an element on the plan is. */
+export function styleAt({ x, y }: Point, { width, height }: Size): { readonly left: string; readonly top: string } {
+  return { left: `${(100 * x) / width}%`, top: `${(100 * y) / height}%` }
+}
+
 function pointOf(position: Partial<Point> | undefined): Point {
   return { x: position?.x ?? 0, y: position?.y ?? 0 }
 }

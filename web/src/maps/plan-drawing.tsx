@@ -1,4 +1,4 @@
-import { type Point, type Segment, type SiteMap, type Size, cornersOf, segmentsOf } from '../map.ts'
+import { type Point, type Segment, type SiteMap, type Size, cornersOf, segmentsOf } from './map.ts'
 
 interface PlanDrawingProps {
   readonly map: SiteMap

@@ -1,9 +1,9 @@
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react'
 import { macText, stateOf } from '../../devices/device.ts'
 import { parseReport } from '../../devices/report.ts'
-import type { Point, Size } from '../map.ts'
+import { type Point, type Size, styleAt } from '../map.ts'
 import type { PlacedDevice } from '../placement.ts'
-import { pointUnder, stepFrom, styleAt } from './pointing.ts'
+import { pointUnder, stepFrom } from './pointing.ts'
 
 interface DeviceMarkerProps {
   readonly device: PlacedDevice

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from 'react'
-import type { Point, Size } from '../map.ts'
-import { pointUnder, stepFrom, styleAt } from './pointing.ts'
+import { type Point, type Size, styleAt } from '../map.ts'
+import { pointUnder, stepFrom } from './pointing.ts'
 
 interface PlanSurfaceProps {
   readonly size: Size

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { type Point, type SiteMap, picturePath, sizeOf } from '../map.ts'
+import { PlanDrawing } from '../plan-drawing.tsx'
 import { DeviceMarker } from './device-marker.tsx'
-import { PlanDrawing } from './plan-drawing.tsx'
 import { PlanSurface } from './plan-surface.tsx'
 import type { SiteDevices } from './use-site-devices.ts'
 

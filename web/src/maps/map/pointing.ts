@@ -28,8 +28,3 @@ export function stepFrom(from: Point, { key, shiftKey }: KeyboardEvent, size: Si
   const step = shiftKey ? 1 : Math.max(1, KEY_SHARE * size.width)
   return withinSize({ x: from.x + direction[0] * step, y: from.y + direction[1] * step }, size)
 }
-
-/** Returns the position of an element on the plan. */
-export function styleAt({ x, y }: Point, { width, height }: Size): { readonly left: string; readonly top: string } {
-  return { left: `${(100 * x) / width}%`, top: `${(100 * y) / height}%` }
-}

@@ -1,15 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type Schemas, answerOf, pageOf, useServer } from '../../api/client.ts'
+import { type Schemas, answerOf, useServer } from '../../api/client.ts'
 import { deviceIdOf } from '../../devices/device.ts'
 import { useLiveDevices } from '../../devices/use-live-devices.ts'
 import type { Point } from '../map.ts'
 import { type PlacedDevice, placementOn } from '../placement.ts'
-
-/** A plan shows devices among the first so many of its site. */
-const MAX_DEVICES = 1000
-/** Other people may be placing devices at the same time. */
-const READ_AGAIN_MS = 15_000
+import { MAX_DEVICES, siteDevicesQuery } from '../site-devices.ts'
 
 interface MapId {
   readonly siteId: string
@@ -21,19 +17,10 @@ export function useSiteDevices({ siteId, mapId }: MapId) {
   const { api } = useServer()
   const queries = useQueryClient()
   const [moving, setMoving] = useState<ReadonlyMap<string, Point>>(new Map())
-  const queryKey = ['site devices', siteId]
-  const read = () => queries.invalidateQueries({ queryKey })
+  const query = siteDevicesQuery(api, siteId)
+  const read = () => queries.invalidateQueries({ queryKey: query.queryKey })
   const live = useLiveDevices([siteId], { onGap: () => void read() })
-  const { data, error } = useQuery({
-    queryKey,
-    queryFn: () =>
-      pageOf(
-        api.GET('/api/v1/sites/{site_id}/stats/devices', {
-          params: { path: { site_id: siteId }, query: { type: 'all', limit: MAX_DEVICES } },
-        }),
-      ),
-    refetchInterval: READ_AGAIN_MS,
-  })
+  const { data, error } = useQuery(query)
   const change = useMutation({
     mutationFn: ({ mac, body }: { readonly mac: string; readonly body: Schemas['DeviceUpdate'] }) =>
       answerOf(

@@ -1,41 +1,92 @@
 import { Panel } from '../../display/panel.tsx'
-import { ShareBar } from '../../display/share-bar.tsx'
+import { StateMark } from '../../display/state-mark.tsx'
 import { duration } from '../../display/times.ts'
 import { useNow } from '../../display/use-now.ts'
+import { type PhaseSegment, PhaseSegments } from '../phase-segments.tsx'
 import type { Hold, Report } from '../upgrade.ts'
+import { BudgetBar } from './budget-bar.tsx'
+import { checkGate, gatesBetween } from './gate-checks.ts'
 import { type PhaseCounts, countPhases } from './phase-counts.ts'
+import { strategyText } from './strategy-text.ts'
 import { openPhaseOf } from './verdict.ts'
 
-/** The phases in their order, each as wide as its share of the devices; a gate between two shows what it waits for. */
-export function PhasePanel({ report, hold }: { readonly report: Report; readonly hold: Hold | null }) {
+/** A serial upgrade has a phase for each device: so many are shown, from the last one that has ended on. */
+const MAX_PHASES = 12
+const MAX_GATES = 4
+
+interface PhasePanelProps {
+  readonly report: Report
+  readonly hold: Hold | null
+}
+
+/** The phases with the gates between them, and how many more failures the upgrade tolerates. */
+export function PhasePanel({ report, hold }: PhasePanelProps) {
   const now = useNow(1000)
-  const open = openPhaseOf(report)
+  const open = openPhaseOf(report) ?? 1
+  const phases = countPhases(report)
+  const first = Math.max(0, Math.min(open - 2, phases.length - MAX_PHASES))
+  const shown = phases.slice(first, first + MAX_PHASES)
+  const between = new Map(gatesBetween(report).map((phase) => [phase.phase, phase]))
   return (
-    <Panel title="Phases" aside={report.strategy.replaceAll('_', ' ')}>
-      <ol className="phases">
-        {countPhases(report).map((phase) => (
-          <li
-            key={phase.phase}
-            className="phase"
-            data-state={phase.state}
-            style={{ flexGrow: Math.sqrt(Math.max(1, phase.total)) }}
-          >
-            <div className="phase-title">
-              <span>Phase {phase.phase}</span>
-              <span className="muted">{timeOf(phase, now)}</span>
-            </div>
-            <ShareBar label={`Phase ${phase.phase}`} shares={sharesOf(phase)} />
-            <div className="phase-figures">
-              {phase.upgraded} of {phase.total}
-              {phase.failed > 0 && <strong> · {phase.failed} failed</strong>}
-              {phase.underWay > 0 && ` · ${phase.underWay} under way`}
-            </div>
-            {hold !== null && phase.phase === open && <div className="gate">{gateText(hold)}</div>}
-          </li>
-        ))}
-      </ol>
+    <Panel title="Phases" aside={strategyText(report)}>
+      {first > 0 && <p className="plan-line muted">{first} before</p>}
+      <PhaseSegments segments={shown.map((phase) => segmentOf(phase, between.get(phase.phase)?.gate?.passed, now))} />
+      {phases.length > first + MAX_PHASES && (
+        <p className="plan-line muted">{phases.length - first - MAX_PHASES} after them</p>
+      )}
+      <Gates report={report} hold={hold} />
+      <BudgetBar report={report} />
     </Panel>
   )
+}
+
+/** The gates that are still closed, each with its rules and what they are compared with. */
+function Gates({ report, hold }: PhasePanelProps) {
+  const gates = gatesBetween(report)
+  const closed = gates.filter(({ gate }) => gate?.passed !== true)
+  const passed = gates.length - closed.length
+  const open = openPhaseOf(report)
+  if (gates.length === 0) return null
+  return (
+    <ul className="gates" aria-label="Gates">
+      {passed > 0 && (
+        <li>
+          <StateMark tone="good">{passed === 1 ? '1 gate passed' : `${passed} gates passed`}</StateMark>
+        </li>
+      )}
+      {closed.slice(0, MAX_GATES).map((phase) => (
+        <li key={phase.phase}>
+          <span className="gate-name">
+            After phase {phase.phase}
+            {hold !== null && phase.phase === open && <strong className="gate"> · {holdText(hold)}</strong>}
+          </span>
+          {checkGate(phase).map(({ rule, value, isMet }) => (
+            <span key={rule} className="gate-rule" data-met={phase.opened_at !== undefined && isMet}>
+              {rule}
+              {phase.opened_at !== undefined && <span className="muted">: {value}</span>}
+            </span>
+          ))}
+        </li>
+      ))}
+      {closed.length > MAX_GATES && <li className="muted">and {closed.length - MAX_GATES} more</li>}
+    </ul>
+  )
+}
+
+function segmentOf(phase: PhaseCounts, isGatePassed: boolean | undefined, now: number): PhaseSegment {
+  const { phase: number, total, state, upgraded, failed, underWay } = phase
+  return {
+    ...{ phase: number, total, state, isGatePassed },
+    aside: timeOf(phase, now),
+    shares: sharesOf(phase),
+    figures: (
+      <>
+        {upgraded} of {total}
+        {failed > 0 && <strong> · {failed} failed</strong>}
+        {underWay > 0 && ` · ${underWay} under way`}
+      </>
+    ),
+  }
 }
 
 function sharesOf({ upgraded, underWay, failed, cancelled, waiting }: PhaseCounts) {
@@ -53,12 +104,12 @@ function timeOf({ openedAt, endedAt, state }: PhaseCounts, now: number): string 
   return duration((endedAt ?? now) - openedAt)
 }
 
-function gateText({ by }: Hold): string {
+function holdText({ by }: Hold): string {
   const words = {
     user: 'paused by a person',
-    approval: 'gate: waits for an approval',
-    check: 'gate: waits for a check',
-    gate: 'gate: closed by the results',
+    approval: 'waits for an approval',
+    check: 'waits for a check',
+    gate: 'closed by the results',
   } as const
   return words[by]
 }

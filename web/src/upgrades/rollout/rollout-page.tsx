@@ -3,11 +3,16 @@ import { useMay } from '../../accounts/self.ts'
 import { ProblemNote, Skeleton } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
-import { useSites } from '../../orgs/sites.ts'
-import { type Upgrade, holdOf, upgradeStates } from '../upgrade.ts'
+import { SiteTimeOfDay } from '../../display/time.tsx'
+import { useNow } from '../../display/use-now.ts'
+import { type Site, useSites } from '../../orgs/sites.ts'
+import { type Hold, type Report, type Upgrade, holdOf, upgradeStates } from '../upgrade.ts'
+import { estimateEnd } from './estimate-end.ts'
+import { FloorPanel } from './floor-panel.tsx'
 import { PhasePanel } from './phase-panel.tsx'
 import { RolloutActions } from './rollout-actions.tsx'
 import { SitePanel } from './site-panel.tsx'
+import { versionText } from './strategy-text.ts'
 import { TargetPanel } from './target-panel.tsx'
 import { TimelinePanel } from './timeline-panel.tsx'
 import { useRollout } from './use-rollout.ts'
@@ -42,16 +47,40 @@ export function RolloutPage() {
         }
       >
         <StateMark tone={tone}>{text}</StateMark>
+        <span>{versionText(report)}</span>
         <span aria-live="polite">{verdictOf({ report, hold, stopReason: stopReasonOf(upgrade) })}</span>
+        <EndEstimate report={report} hold={hold} sites={sites} />
       </PageTitle>
       {hold !== null && <p className="note">{hold.reason}</p>}
       <PhasePanel report={report} hold={hold} />
-      <TargetPanel place={place} report={report} search={search} />
+      <TargetPanel place={place} report={report} search={search} sites={sites} />
       <div className="columns">
-        <SitePanel report={report} upgrade={upgrade} sites={sites} />
+        <div>
+          <SitePanel report={report} upgrade={upgrade} sites={sites} />
+          <FloorPanel report={report} siteId={search.site} />
+        </div>
         <TimelinePanel report={report} />
       </div>
     </>
+  )
+}
+
+interface EndEstimateProps {
+  readonly report: Report
+  readonly hold: Hold | null
+  readonly sites: ReadonlyMap<string, Site> | undefined
+}
+
+/** When the upgrade will have ended, in the time of its sites where they share a zone. */
+function EndEstimate({ report, hold, sites }: EndEstimateProps) {
+  const end = estimateEnd(report, hold, useNow())
+  if (end === null) return null
+  const zones = new Set(report.sites.map(({ site_id: siteId }) => sites?.get(siteId)?.timezone))
+  const [zone] = zones
+  return (
+    <span>
+      done about <SiteTimeOfDay at={end} zone={zones.size === 1 ? zone : undefined} />
+    </span>
   )
 }
 

@@ -3,7 +3,10 @@ import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTimeOfDay } from '../../display/time.tsx'
 import { duration } from '../../display/times.ts'
 import type { Site } from '../../orgs/sites.ts'
-import { type Report, type Upgrade, upgradeStates } from '../upgrade.ts'
+import type { Tone } from '../../display/tone.ts'
+import { useNow } from '../../display/use-now.ts'
+import { type Report, type Upgrade, isRunning, upgradeStates } from '../upgrade.ts'
+import { type Span, spanSites } from './site-spans.ts'
 
 interface SitePanelProps {
   readonly report: Report
@@ -11,9 +14,19 @@ interface SitePanelProps {
   readonly sites: ReadonlyMap<string, Site> | undefined
 }
 
-/** The progress of each site, with its start in its own time zone. */
+/** An upgrade of thousands of sites shows those that say most: see order(). */
+const SHOWN = 100
+
+/** How far each site is, with its start in its own time, and when it was its turn. */
 export function SitePanel({ report, upgrade, sites }: SitePanelProps) {
-  const starts = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.start_time]))
+  const now = useNow()
+  const planned = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.start_time]))
+  const startOf = (site: ReportedSite): number | undefined => site.started_at ?? planned.get(site.site_id)
+  const rows = order(report.sites)
+  const spans = spanSites(
+    rows.map((site) => ({ siteId: site.site_id, start: startOf(site), end: site.ended_at })),
+    now,
+  )
   return (
     <Panel title="Sites" aside={report.sites.length}>
       <div className="table-scroller">
@@ -27,12 +40,15 @@ export function SitePanel({ report, upgrade, sites }: SitePanelProps) {
                 Longest outage
               </th>
               <th scope="col">Start</th>
+              <th scope="col" className="wide">
+                Time
+              </th>
             </tr>
           </thead>
           <tbody>
-            {report.sites.map((site) => {
+            {rows.slice(0, SHOWN).map((site) => {
               const { tone, text } = upgradeStates[site.status]
-              const start = site.started_at ?? starts.get(site.site_id)
+              const start = startOf(site)
               return (
                 <tr key={site.site_id}>
                   <th scope="row">{site.site_name ?? 'A deleted site'}</th>
@@ -47,12 +63,35 @@ export function SitePanel({ report, upgrade, sites }: SitePanelProps) {
                   <td>
                     {start === undefined ? '–' : <SiteTimeOfDay at={start} zone={sites?.get(site.site_id)?.timezone} />}
                   </td>
+                  <td className="wide">
+                    <SpanBar span={spans.get(site.site_id)} tone={tone} />
+                  </td>
                 </tr>
               )
             })}
           </tbody>
         </table>
       </div>
+      {rows.length > SHOWN && <p className="plan-line muted">and {rows.length - SHOWN} more sites</p>}
     </Panel>
+  )
+}
+
+type ReportedSite = Report['sites'][number]
+
+/** Puts sites with failures first, then those that are under way. */
+function order(sites: readonly ReportedSite[]): readonly ReportedSite[] {
+  const rank = ({ failed, status }: ReportedSite): number => (failed > 0 ? 0 : isRunning(status) ? 1 : 2)
+  return sites.toSorted((one, other) => rank(one) - rank(other) || other.failed - one.failed)
+}
+
+/** When it was the turn of a site, within the time that all of them take. The columns beside it say the same in words. */
+function SpanBar({ span, tone }: { readonly span: Span | undefined; readonly tone: Tone }) {
+  if (span === undefined) return null
+  const place = { insetInlineStart: `${100 * span.from}%`, width: `${100 * (span.to - span.from)}%` }
+  return (
+    <span className="span-bar" aria-hidden="true">
+      <span data-tone={tone} style={place} />
+    </span>
   )
 }

@@ -1,11 +1,12 @@
-import { Link } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useMemo, useRef, useState } from 'react'
+import { useMemo, useRef } from 'react'
 import { deviceIdOf, macText } from '../../devices/device.ts'
 import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { type Report, type Target, targetStates } from '../upgrade.ts'
+import type { Site } from '../../orgs/sites.ts'
 import { groupTargets, selectTargets } from './group-targets.ts'
 import type { UpgradePlace } from './rollout-actions.tsx'
 import { TargetTimeline } from './target-timeline.tsx'
@@ -15,11 +16,19 @@ interface TargetPanelProps {
   readonly place: UpgradePlace
   readonly report: Report
   readonly search: TargetSearch
+  readonly sites: ReadonlyMap<string, Site> | undefined
 }
 
 /** The devices by state, failures first and by cause; a choice of them, and the timeline of one. */
-export function TargetPanel({ place, report, search }: TargetPanelProps) {
-  const [opened, setOpened] = useState<Target | null>(null)
+export function TargetPanel({ place, report, search, sites }: TargetPanelProps) {
+  const navigate = useNavigate({ from: '/orgs/$orgId/upgrades/$upgradeId' })
+  const opened = report.devices.find(({ mac }) => mac === search.device)
+  const open = (device: string | undefined): void =>
+    void navigate({
+      search: ({ device: _, ...others }) => ({ ...others, ...(device !== undefined && { device }) }),
+      replace: true,
+      resetScroll: false,
+    })
   const groups = useMemo(() => groupTargets(report.devices), [report.devices])
   const targets = useMemo(() => selectTargets(report.devices, search), [report.devices, search])
   return (
@@ -46,14 +55,15 @@ export function TargetPanel({ place, report, search }: TargetPanelProps) {
           It was a moment ago, perhaps. Choose another one above.
         </EmptyState>
       ) : (
-        <TargetRows targets={targets} onOpen={setOpened} />
+        <TargetRows targets={targets} onOpen={({ mac }) => open(mac)} />
       )}
-      {opened !== null && (
+      {opened !== undefined && (
         <TargetTimeline
           place={place}
           mac={opened.mac}
           title={macText(opened.mac)}
-          onClose={() => setOpened(null)}
+          zone={sites?.get(opened.site_id)?.timezone}
+          onClose={() => open(undefined)}
           device={
             <Link
               to="/orgs/$orgId/sites/$siteId/devices/$mac"
@@ -80,7 +90,7 @@ function GroupLink({ place, isCurrent, search, children }: GroupLinkProps) {
     <Link
       to="/orgs/$orgId/upgrades/$upgradeId"
       params={place}
-      search={search}
+      search={({ site }) => ({ ...search, ...(site !== undefined && { site }) })}
       replace
       resetScroll={false}
       className="chip"

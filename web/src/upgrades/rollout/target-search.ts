@@ -4,10 +4,18 @@ import { type TargetStatus, targetStatuses } from '../upgrade.ts'
 export interface TargetSearch {
   readonly state?: TargetStatus
   readonly cause?: string
+  /** The device whose timeline is open. */
+  readonly device?: string
+  /** The site whose floor plan is shown; absent: the first one. */
+  readonly site?: string
 }
 
 export function parseTargetSearch(search: Readonly<Record<string, unknown>>): TargetSearch {
   const state = targetStatuses.find((status) => status === search['state'])
-  const { cause } = search
-  return { ...(state !== undefined && { state }), ...(typeof cause === 'string' && cause !== '' && { cause }) }
+  const texts = (['cause', 'device', 'site'] as const).flatMap((name) => {
+    // The router reads a text of digits as a number.
+    const value = typeof search[name] === 'number' ? String(search[name]) : search[name]
+    return typeof value === 'string' && value !== '' ? [[name, value] as const] : []
+  })
+  return { ...(state !== undefined && { state }), ...Object.fromEntries(texts) }
 }

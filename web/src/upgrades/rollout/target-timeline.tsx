@@ -10,6 +10,7 @@ interface TargetTimelineProps {
   readonly place: UpgradePlace
   readonly mac: string
   readonly title: string
+  readonly zone: string | undefined
   /** A link to the page of the device. */
   readonly device: ReactNode
   readonly onClose: () => void
@@ -17,8 +18,8 @@ interface TargetTimelineProps {
 
 const POLL_MS = 2000
 
-/** The history of one device: its states, its commands and its events, by time. */
-export function TargetTimeline({ place, mac, title, device, onClose }: TargetTimelineProps) {
+/** What happened to one device: its states, its commands and its events, by time. */
+export function TargetTimeline({ place, mac, title, zone, device, onClose }: TargetTimelineProps) {
   const { api } = useServer()
   const query = useQuery({
     queryKey: ['upgrade target', place.upgradeId, mac],
@@ -48,7 +49,7 @@ export function TargetTimeline({ place, mac, title, device, onClose }: TargetTim
                     <span className="log-what" data-kind={step.kind}>
                       {step.what.replaceAll('_', ' ').toLowerCase()}
                     </span>
-                    <SiteTime at={step.timestamp} />
+                    <SiteTime at={step.timestamp} zone={zone} />
                   </div>
                   {step.cause !== '' && <p>{step.cause}</p>}
                 </li>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Hold, Report } from '../upgrade.ts'
-import { actionsOf, openPhaseOf, verdictOf } from './verdict.ts'
+import { actionsOf, budgetText, openPhaseOf, verdictOf } from './verdict.ts'
 
 const phases = [
   { phase: 1, total: 1, upgraded: 1, failed: 0, opened_at: 10, ended_at: 20 },
@@ -9,7 +9,8 @@ const phases = [
 ]
 
 function reportOf(changes: Partial<Report>): Report {
-  const report: Partial<Report> = { status: 'running', total: 100, upgraded: 3, failed: 1, phases, ...changes }
+  const counts = { total: 100, upgraded: 3, failed: 1, stops_after_failures: null }
+  const report: Partial<Report> = { status: 'running', ...counts, phases, ...changes }
   return report as Report
 }
 
@@ -17,6 +18,11 @@ const holdBy = (by: Hold['by']): Hold => ({ by, reason: 'too many failures', tim
 
 it.each([
   [reportOf({}), null, 'Phase 2 of 3: 3 of 100 upgraded, 1 failed'],
+  [
+    reportOf({ stops_after_failures: 6 }),
+    null,
+    'Phase 2 of 3: 3 of 100 upgraded, 1 of 5 tolerated failures, stops at 6',
+  ],
   [reportOf({ failed: 0 }), holdBy('user'), 'Paused in phase 2 of 3: 3 of 100 upgraded'],
   [reportOf({}), holdBy('gate'), 'Waits in phase 2 of 3: 3 of 100 upgraded, 1 failed'],
   [reportOf({ phases: phases.slice(2), upgraded: 0, failed: 0 }), null, 'Not begun: 0 of 100 upgraded'],
@@ -29,6 +35,12 @@ it('says why it was stopped', () => {
   expect(verdictOf({ report, hold: null, stopReason: 'More than 5 % failed' })).toBe(
     '3 of 100 upgraded, 1 failed. More than 5 % failed',
   )
+})
+
+it('tells how many more failures are tolerated', () => {
+  expect(budgetText({ failed: 0, stops_after_failures: 1 })).toBe('stops at the first failure')
+  expect(budgetText({ failed: 1, stops_after_failures: 1 })).toBe('1 failed')
+  expect(budgetText({ failed: 2, stops_after_failures: null })).toBe('2 failed, and no number of failures stops it')
 })
 
 it('offers what makes sense', () => {

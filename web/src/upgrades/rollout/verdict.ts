@@ -9,14 +9,25 @@ interface State {
 
 /** Returns in a sentence how an upgrade stands. */
 export function verdictOf({ report, hold, stopReason }: State): string {
-  const { total, upgraded, failed, status } = report
-  const failures = failed === 0 ? '' : `, ${failed} failed`
+  const { total, upgraded, failed, status, stops_after_failures: stops } = report
+  const failures =
+    stops !== null && isRunning(status) ? `, ${budgetText(report)}` : failed === 0 ? '' : `, ${failed} failed`
   const progress = `${upgraded} of ${total} upgraded${failures}`
   if (!isRunning(status)) return [progress, stopReason].filter((part) => part !== null).join('. ')
   const open = openPhaseOf(report)
   const phase = open === null ? 'Not begun' : `Phase ${open} of ${report.phases.length}`
   if (hold === null) return `${phase}: ${progress}`
   return `${hold.by === 'user' ? 'Paused' : 'Waits'} in phase ${open ?? 1} of ${report.phases.length}: ${progress}`
+}
+
+/** Returns how many of the tolerated failures there were, and which one stops the upgrade. */
+export function budgetText({
+  failed,
+  stops_after_failures: stops,
+}: Pick<Report, 'failed' | 'stops_after_failures'>): string {
+  if (stops === null) return `${failed} failed, and no number of failures stops it`
+  if (stops === 1) return failed === 0 ? 'stops at the first failure' : `${failed} failed`
+  return `${failed} of ${stops - 1} tolerated failures, stops at ${stops}`
 }
 
 /** Returns the number of the last phase that has opened; null before the first. */

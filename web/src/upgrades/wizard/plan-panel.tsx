@@ -3,12 +3,15 @@ import { counted } from '../../display/counted.ts'
 import { Panel } from '../../display/panel.tsx'
 import { SiteTime } from '../../display/time.tsx'
 import type { Site } from '../../orgs/sites.ts'
+import { PhaseSegments } from '../phase-segments.tsx'
 import { type PlanChanges, type Preview, groupSkipped } from './plan-summary.ts'
 
 /** A phase of a large organization has hundreds of sites. */
 const MAX_SITES = 12
 const MAX_MACS = 12
 const MAX_CHANGES = 12
+/** More phases would not fit beside each other. */
+const MAX_SEGMENTS = 12
 
 type Sites = ReadonlyMap<string, Site> | undefined
 
@@ -30,6 +33,15 @@ export function PlanPanel({ plan, sites }: PlanPanelProps) {
             'device',
           )} restart more than once, to pass over versions in between.`}
       </p>
+      {plan.phases.length <= MAX_SEGMENTS && (
+        <PhaseSegments
+          segments={plan.phases.map(({ percent, total, stops_after_failures: stops }, index) => ({
+            ...{ phase: index + 1, total, state: 'ahead' as const, aside: `up to ${percent} %` },
+            shares: [{ name: 'waiting', tone: 'idle', count: total }],
+            figures: `${counted(total, 'device')}${stops === undefined ? '' : `, stops at ${counted(stops, 'failure')}`}`,
+          }))}
+        />
+      )}
       <div className="table-scroller">
         <table>
           <thead>

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { estimateEnd } from './estimate-end.ts'
+
+const phases = [
+  { phase: 1, total: 1, upgraded: 1, failed: 0, opened_at: 0, ended_at: 100, duration: 100 },
+  { phase: 2, total: 0, upgraded: 0, failed: 0 },
+  { phase: 3, total: 9, upgraded: 2, failed: 1, opened_at: 100 },
+  { phase: 4, total: 90, upgraded: 0, failed: 0 },
+]
+
+it('takes the phases to come for as long as those that have ended', () => {
+  expect(estimateEnd({ phases, status: 'running' }, null, 120)).toBe(300)
+})
+
+it('moves on with a phase that takes longer', () => {
+  expect(estimateEnd({ phases, status: 'running' }, null, 500)).toBe(600)
+})
+
+it('does not guess', () => {
+  expect(estimateEnd({ phases: phases.slice(2), status: 'running' }, null, 120)).toBeNull()
+  expect(estimateEnd({ phases, status: 'completed' }, null, 120)).toBeNull()
+  expect(estimateEnd({ phases, status: 'running' }, { by: 'user', reason: '', timestamp: 1 }, 120)).toBeNull()
+})

@@ -1,0 +1,23 @@
+import { type Hold, type Report, isRunning } from '../upgrade.ts'
+
+/**
+ * Estimates when an upgrade ends: the phases to come take as long as those that have ended took on average, because the
+ * devices of a phase are upgraded at the same time. A phase that takes longer counts with what it has taken.
+ * @returns Epoch seconds; null while there is nothing to judge by, or while the upgrade waits for somebody.
+ */
+export function estimateEnd(
+  { phases, status }: Pick<Report, 'phases' | 'status'>,
+  hold: Hold | null,
+  nowS: number,
+): number | null {
+  if (!isRunning(status) || hold !== null) return null
+  const full = phases.filter(({ total }) => total > 0)
+  const durations = full.flatMap(({ duration }) => duration ?? [])
+  const open = full.find(
+    ({ opened_at: openedAt, ended_at: endedAt }) => openedAt !== undefined && endedAt === undefined,
+  )
+  if (durations.length === 0 || open?.opened_at === undefined) return null
+  const mean = durations.reduce((sum, duration) => sum + duration, 0) / durations.length
+  const ahead = full.filter(({ opened_at: openedAt }) => openedAt === undefined).length
+  return Math.max(nowS, open.opened_at + mean) + ahead * mean
+}

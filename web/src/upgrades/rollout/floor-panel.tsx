@@ -1,0 +1,146 @@
+import { NativeSelect } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useServer } from '../../api/client.ts'
+import { macText } from '../../devices/device.ts'
+import { EmptyState } from '../../display/notices.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { QueryView } from '../../display/query-view.tsx'
+import { type SiteMap, picturePath, sizeOf, styleAt } from '../../maps/map.ts'
+import { type PlacedDevice, placementOn } from '../../maps/placement.ts'
+import { PlanDrawing } from '../../maps/plan-drawing.tsx'
+import { siteDevicesQuery } from '../../maps/site-devices.ts'
+import { useMaps } from '../../maps/use-maps.ts'
+import { type Report, type Target, targetStates } from '../upgrade.ts'
+
+interface FloorPanelProps {
+  readonly report: Report
+  /** As in the address; undefined: the first one. */
+  readonly siteId: string | undefined
+}
+
+/** The floor plans of a site, with its devices in the colours of their states in the upgrade. */
+export function FloorPanel({ report, siteId }: FloorPanelProps) {
+  const navigate = useNavigate({ from: '/orgs/$orgId/upgrades/$upgradeId' })
+  const site = report.sites.find(({ site_id: id }) => id === siteId) ?? report.sites[0]
+  if (site === undefined) return null
+  return (
+    <Panel
+      title="Floor plan"
+      aside={
+        report.sites.length > 1 && (
+          <NativeSelect
+            size="xs"
+            aria-label="Site of the floor plan"
+            value={site.site_id}
+            data={report.sites.map(({ site_id: value, site_name: name = 'A deleted site' }) => ({
+              value,
+              label: name,
+            }))}
+            onChange={({ currentTarget: { value } }) =>
+              void navigate({ search: (search) => ({ ...search, site: value }), replace: true, resetScroll: false })
+            }
+          />
+        )
+      }
+    >
+      <SiteFloors key={site.site_id} site={site} targets={report.devices} />
+    </Panel>
+  )
+}
+
+interface SiteFloorsProps {
+  readonly site: Report['sites'][number]
+  readonly targets: readonly Target[]
+}
+
+function SiteFloors({ site: { site_id: siteId, site_name: name = 'The site' }, targets }: SiteFloorsProps) {
+  return (
+    <QueryView query={useMaps(siteId)} rows={6}>
+      {(maps) =>
+        maps.length === 0 ? (
+          <EmptyState title={`${name} has no floor plan`}>
+            With one, you see here which rooms are upgraded already.
+          </EmptyState>
+        ) : (
+          <Floors maps={maps} targets={targets} />
+        )
+      }
+    </QueryView>
+  )
+}
+
+interface FloorsProps {
+  readonly maps: readonly SiteMap[]
+  readonly targets: readonly Target[]
+}
+
+function Floors({ maps, targets }: FloorsProps) {
+  const [chosen, setChosen] = useState(maps[0]?.id)
+  const map = maps.find(({ id }) => id === chosen) ?? maps[0]
+  if (map === undefined) return null
+  return (
+    <>
+      {maps.length > 1 && (
+        <div className="chips" role="group" aria-label="Floors">
+          {maps.map(({ id, name }) => (
+            <button
+              key={id}
+              type="button"
+              className="chip"
+              aria-pressed={id === map.id}
+              {...(id === map.id && { 'data-current': '' })}
+              onClick={() => setChosen(id)}
+            >
+              {name ?? 'Floor plan'}
+            </button>
+          ))}
+        </div>
+      )}
+      <Floor map={map} targets={targets} />
+    </>
+  )
+}
+
+function Floor({ map, targets }: { readonly map: SiteMap; readonly targets: readonly Target[] }) {
+  const { api } = useServer()
+  const size = sizeOf(map)
+  const picture = picturePath(map)
+  const devices = useQuery(siteDevicesQuery(api, map.site_id)).data?.rows ?? []
+  const states = new Map(targets.map((target) => [target.mac, target.status]))
+  return (
+    <div className="plan plan-small" style={{ aspectRatio: `${size.width} / ${size.height}` }}>
+      {picture !== undefined && <img src={picture} alt="" />}
+      <PlanDrawing map={map} size={size} points={[]} />
+      {placementOn(map.id, devices).placed.map((device) => (
+        <TargetMarker key={device.stats.mac} device={device} map={map} status={states.get(device.stats.mac)} />
+      ))}
+    </div>
+  )
+}
+
+interface TargetMarkerProps {
+  readonly device: PlacedDevice
+  readonly map: SiteMap
+  readonly status: Target['status'] | undefined
+}
+
+/** A device that is not of the upgrade is shown, too, so that people recognize the floor. */
+function TargetMarker({ device: { stats, at }, map, status }: TargetMarkerProps) {
+  const name = stats.name || macText(stats.mac)
+  const { tone, text } =
+    status === undefined ? ({ tone: 'idle', text: 'Not of the upgrade' } as const) : targetStates[status]
+  return (
+    <span
+      className="plan-device"
+      data-tone={tone}
+      role="img"
+      aria-label={`${name}: ${text}`}
+      title={`${name}: ${text}`}
+      style={styleAt(at, sizeOf(map))}
+    >
+      <span className="state-dot" aria-hidden="true" />
+    </span>
+  )
+}

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { checkGate, gatesBetween } from './gate-checks.ts'
+
+const gate = { max_failure_percentage: 5, min_upgraded: 1, wait_for: 'approval', passed: false } as const
+const phase = { phase: 1, total: 10, upgraded: 9, failed: 1, gate }
+
+it('compares each rule of a gate with its present value', () => {
+  expect(checkGate(phase)).toEqual([
+    { rule: 'at most 5 % failed', value: '1 of 10', isMet: false },
+    { rule: 'at least 1 upgraded', value: '9', isMet: true },
+    { rule: 'an approval', value: 'not given yet', isMet: false },
+  ])
+  expect(checkGate({ ...phase, gate: { max_failures: 1, min_success_percentage: 90, passed: true } })).toEqual([
+    { rule: 'at most 1 failed', value: '1', isMet: true },
+    { rule: 'at least 90 % upgraded', value: '9 of 10', isMet: true },
+  ])
+})
+
+it('asks nothing of an empty phase', () => {
+  expect(checkGate({ ...phase, total: 0, upgraded: 0, failed: 0 })).toEqual([])
+})
+
+it('knows that the gate of the last phase leads nowhere', () => {
+  const phases = [phase, { ...phase, phase: 2 }, { ...phase, phase: 3 }]
+  expect(gatesBetween({ phases }).map(({ phase: number }) => number)).toEqual([1, 2])
+})

@@ -1,0 +1,50 @@
+import type { Report } from '../upgrade.ts'
+
+type Phase = Report['phases'][number]
+
+/** A condition of a gate with what it is compared with. */
+export interface GateCheck {
+  readonly rule: string
+  readonly value: string
+  readonly isMet: boolean
+}
+
+const waits = {
+  pause: { rule: 'a person resumes', open: 'not yet' },
+  approval: { rule: 'an approval', open: 'not given yet' },
+  check: { rule: 'a check passes', open: 'not passed yet' },
+} as const
+
+/** Returns what the phase has to meet for the next one to open; nothing for an empty phase, which always passes. */
+export function checkGate({ gate, total, failed, upgraded }: Phase): readonly GateCheck[] {
+  if (gate === undefined || total === 0) return []
+  const { max_failures: failures, max_failure_percentage: percent, min_upgraded: atLeast } = gate
+  const { min_success_percentage: share, wait_for: wait } = gate
+  const checks: (GateCheck | null)[] = [
+    failures === undefined
+      ? null
+      : { rule: `at most ${failures} failed`, value: `${failed}`, isMet: failed <= failures },
+    percent === undefined
+      ? null
+      : { rule: `at most ${percent} % failed`, value: `${failed} of ${total}`, isMet: 100 * failed <= percent * total },
+    atLeast === undefined
+      ? null
+      : { rule: `at least ${atLeast} upgraded`, value: `${upgraded}`, isMet: upgraded >= Math.min(atLeast, total) },
+    share === undefined
+      ? null
+      : {
+          rule: `at least ${share} % upgraded`,
+          value: `${upgraded} of ${total}`,
+          isMet: 100 * upgraded >= share * total,
+        },
+    wait === undefined
+      ? null
+      : { rule: waits[wait].rule, value: gate.passed ? 'done' : waits[wait].open, isMet: gate.passed },
+  ]
+  return checks.filter((check) => check !== null)
+}
+
+/** Returns the gates that lie between two phases, in the order of the phases. */
+export function gatesBetween({ phases }: Pick<Report, 'phases'>): readonly Phase[] {
+  return phases.slice(0, -1).filter((phase) => checkGate(phase).length > 0)
+}

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import { parseTargetSearch } from './target-search.ts'
+
+it('keeps what the page knows', () => {
+  expect(parseTargetSearch({ state: 'failed', cause: 'health', device: 'aa', site: 's' })).toEqual({
+    state: 'failed',
+    cause: 'health',
+    device: 'aa',
+    site: 's',
+  })
+  expect(parseTargetSearch({ state: 'lost', cause: '', device: {} })).toEqual({})
+})
+
+it('reads a MAC address of digits', () => {
+  expect(parseTargetSearch({ device: 112233445566 })).toEqual({ device: '112233445566' })
+})
