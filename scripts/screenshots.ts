@@ -1,5 +1,5 @@
-// Writes pictures of the console's pages: `npm run screenshots [-- FOLDER]`, by default dist/screenshots. It runs its
-// own demo, and needs Chromium (SIGNALBOX_TEST_CHROMIUM, or Debian's).
+// Writes pictures of the console's pages: `npm run screenshots [-- FOLDER [PAGE...]]`, by default all of them into
+// dist/screenshots. It runs a demo of its own, and needs Chromium (SIGNALBOX_TEST_CHROMIUM, or Debian's).
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -24,7 +24,8 @@ const views = {
 } as const
 
 if (noChromium !== null) throw new Error(noChromium)
-const folder = resolve(process.argv[2] ?? 'dist/screenshots')
+const [, , given = 'dist/screenshots', ...wanted] = process.argv
+const folder = resolve(given)
 await mkdir(folder, { recursive: true })
 await buildConsole()
 const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-screenshots-'))
@@ -46,7 +47,9 @@ try {
 
 /** Starts an upgrade that runs while the pictures are taken. */
 async function startUpgrade(url: string, demo: Demo): Promise<string> {
-  const { id } = await post(url, demo, '/devices/upgrade', { all_sites: true, strategy: 'canary', version: '3.2.0' })
+  const gates = [{ phase: 2, wait_for: 'approval' }]
+  const body = { all_sites: true, strategy: 'canary', version: '3.2.0', max_failure_percentage: 10, phase_gates: gates }
+  const { id } = await post(url, demo, '/devices/upgrade', body)
   return id ?? ''
 }
 
@@ -189,7 +192,7 @@ async function takeAll(
     ['people', `${org}/people`, 'Nobody is invited'],
     ['settings', `${org}/settings`, 'Maintenance windows'],
     ['audit-log', `${org}/audit`, 'Before and after'],
-    ['rollout', `${org}/upgrades/${upgradeId}`, 'Phase 1'],
+    ['rollout', `${org}/upgrades/${upgradeId}`, 'Meeting rooms'],
   ] as const
   const browser = await launchChromium()
   try {
@@ -204,6 +207,7 @@ async function takeAll(
       await signIn(page, demo)
       await page.waitForURL(`**${org}`)
       for (const [title, path, text] of pages) {
+        if (wanted.length > 0 && !wanted.includes(title)) continue
         await page.goto(path, { waitUntil: 'domcontentloaded' })
         await page.getByText(text).first().waitFor()
         await page.screenshot({ path: join(folder, `${title}-${name}.png`), fullPage: name === 'narrow' })
