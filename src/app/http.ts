@@ -24,6 +24,7 @@ import { emailPageRoutes } from '../accounts/self/routes-page.ts'
 import { selfOperations } from '../accounts/self/routes.ts'
 import { recordLoginFailure } from '../accounts/sessions/record-login-failure.ts'
 import { loginOperations } from '../accounts/sessions/routes.ts'
+import { selfSessionOperations } from '../accounts/sessions/routes-self.ts'
 import { orgTokenOperations } from '../accounts/tokens/routes-org.ts'
 import { ownTokenOperations } from '../accounts/tokens/routes-own.ts'
 import { firmwareOperations } from '../firmware/routes.ts'
@@ -158,6 +159,7 @@ function apiOperations(ctx: Context, parts: HttpParts, { guard, oauth }: SignIn)
     ...selfOperations(ctx, accounts, guard),
     ...selfEmailOperations(accounts, guard),
     ...selfHistoryOperations(accounts),
+    ...selfSessionOperations,
     ...secondFactorOperations(guard),
     ...recoveryOperations(accounts, guard),
     ...registrationOperations(accounts, guard),

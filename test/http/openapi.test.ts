@@ -16,6 +16,7 @@ const PUBLIC = [
   'registerMxEdgeAgent',
   'registerNewAdmin',
   'verifyRegistration',
+  'listLoginOauthProviders',
   'getOauth2AuthorizationUrlForLogin',
   'loginOauth2',
   // Agents have nothing but a code of their appliance or their organization.

@@ -47,6 +47,12 @@ async function link(server: TestServer, name: string) {
   return callAs(browser, server, `POST ${path}`, { code: await codeOf(browser, server, path) })
 }
 
+it('the providers that a server is set up for are known before anybody signs in', async () => {
+  const provider = await startOpenId('azure')
+  const server = await startServer(provider.settings)
+  expect((await server.call('GET', '/login/oauth', { as: null })).body).toEqual({ providers: ['azure'] })
+})
+
 describe('azure', () => {
   it('identifies people by tenant and object, whatever the subject', async () => {
     const provider = await startOpenId('azure')

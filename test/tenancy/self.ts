@@ -16,6 +16,9 @@ export const selfSamples: Samples = {
   verifySelfEmail: token,
   getSelfLoginFailures: {},
   getSelfApiUsage: {},
+  listSelfSessions: {},
+  endOtherSelfSessions: {},
+  endSelfSession: { ids: { session_id: '0'.repeat(32) } },
   listSelfAuditLogs: {},
   generateSecretFor2faVerification: {},
   verifyTwoFactor: { body: proof },
@@ -47,5 +50,6 @@ export const selfSamples: Samples = {
   unlinkSelfOauth2Provider: provider,
   unlinkOauth2Provider: provider,
   getOauth2AuthorizationUrlForLogin: { ...provider, query: 'forward=http://127.0.0.1/' },
+  listLoginOauthProviders: {},
   getAdminRegistrationInfo: {},
 }

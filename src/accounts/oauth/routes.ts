@@ -30,6 +30,7 @@ import {
   LoginUrlReply,
   OauthErrorReply,
   ProviderParams,
+  ProvidersReply,
 } from './wire.ts'
 
 const tag = 'OAuth'
@@ -115,6 +116,15 @@ export function oauthLoginOperations({ clock }: Context, oauth: Oauth, { throttl
   // Each login that begins takes a row, and its caller is unknown.
   const starts = createLoginThrottle(clock)
   return [
+    operation({
+      id: 'listLoginOauthProviders',
+      summary: 'List the OAuth providers that people can sign in by',
+      method: 'GET',
+      tag,
+      at: nobody('/login/oauth'),
+      reply: ProvidersReply,
+      run: () => ({ providers: oauth.settings.oauthProviders.map(({ name }) => name) }),
+    }),
     operation({
       id: 'getOauth2AuthorizationUrlForLogin',
       summary: 'Get the address at which to sign in by an OAuth provider',

@@ -4,6 +4,8 @@ import { PasswordProof } from '../wire-proof.ts'
 
 export const ProviderParams = Type.Object({ provider: Type.String({ maxLength: 64 }) })
 
+export const ProvidersReply = named('OauthProviders', Type.Object({ providers: Type.Array(Type.String()) }))
+
 export const ForwardQuery = Type.Object({
   forward: Type.Optional(Type.String({ maxLength: 2048, description: 'where to lead the browser with `?code=`' })),
 })
