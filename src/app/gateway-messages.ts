@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Limits } from '../gateway/limits.ts'
 import type { ProtocolOptions } from '../gateway/protocols.ts'
+import type { RepeatedRefusal } from '../gateway/refusals.ts'
 import type { LogLevel } from '../platform/log.ts'
 import type { TimeReading } from '../platform/service-clock.ts'
 import type { WakeName } from '../platform/wakes.ts'
@@ -36,11 +37,14 @@ interface WakeMessage {
 export type ToGateway =
   | WakeMessage
   | { readonly kind: 'time'; readonly reading: TimeReading }
+  /** Asks for `refusals`. */
+  | { readonly kind: 'list-refusals'; readonly question: number }
   | { readonly kind: 'stop' }
 
 export type FromGateway =
   | WakeMessage
   /** Devices can connect. */
   | { readonly kind: 'listening'; readonly ports: GatewayPorts }
+  | { readonly kind: 'refusals'; readonly question: number; readonly refusals: readonly RepeatedRefusal[] }
   /** Lines are written by one thread only, so that those of two threads never mix. */
   | { readonly kind: 'log'; readonly line: string }

@@ -43,6 +43,8 @@ async function stop(): Promise<void> {
 
 port.on('message', (message: ToGateway) => {
   if (message.kind === 'wake') wakes.receive(message.name, message.ids)
+  else if (message.kind === 'list-refusals')
+    send({ kind: 'refusals', question: message.question, refusals: gateway.refusals.list() })
   else if (message.kind === 'time') serviceClock.follow(message.reading)
   else void stop()
 })

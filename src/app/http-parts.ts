@@ -1,6 +1,7 @@
 import type { AccountParts } from '../accounts/parts.ts'
 import type { CallHomePlace } from '../devices/call-home/junos-commands.ts'
 import type { AgentGateway } from '../devices/routers/certificates.ts'
+import type { RepeatedRefusal } from '../gateway/refusals.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { ConsoleFiles } from '../http/console/console-files.ts'
 import type { HttpOptions } from '../http/server.ts'
@@ -29,6 +30,8 @@ export interface HttpParts {
   /** The web console; null if it has not been built. */
   readonly console: ConsoleFiles | null
   readonly webhookLimits: WebhookLimits
-  /** The address to which Junos devices call home; null while the service accepts no such connections. */
+  /** Why the gateway has refused the latest devices. */
+  readonly listRefusals: () => Promise<readonly RepeatedRefusal[]>
+  /** Where Junos devices call home; null while the service takes no such connections. */
   readonly callHomePlace: () => CallHomePlace | null
 }

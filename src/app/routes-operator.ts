@@ -22,6 +22,7 @@ import type { HttpParts } from './http-parts.ts'
 import { manifestRoutes } from './routes-manifest.ts'
 import { metricsRoutes } from './routes-metrics.ts'
 import { operatorFirmwareRoutes } from './routes-operator-firmware.ts'
+import { statusRoutes } from './routes-status.ts'
 import { storageRoutes } from './routes-storage.ts'
 
 const BootstrapBody = Type.Object({
@@ -58,6 +59,7 @@ export function operatorRoutes(ctx: Context, parts: HttpParts): FastifyPluginAsy
     await http.register(manifestRoutes(ctx))
     await http.register(storageRoutes(ctx, parts.storage))
     await http.register(metricsRoutes(ctx))
+    await http.register(statusRoutes(ctx, parts.listRefusals))
     await http.register(operatorFirmwareRoutes(ctx, parts.storage.firmwareFiles))
 
     for (const list of lists) registerList(http, ctx, list)

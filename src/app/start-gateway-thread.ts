@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import type { RepeatedRefusal } from '../gateway/refusals.ts'
 import type { Context } from '../platform/context.ts'
 import type { LogOutput } from '../platform/log.ts'
 import { pause } from '../platform/pause.ts'
@@ -16,6 +17,8 @@ export interface GatewayThread {
   readonly ports: GatewayPorts
   /** Resolves with a sentence when the thread ends by itself. Pending otherwise. */
   readonly failed: Promise<string>
+  /** Lists why the latest devices were refused. Resolves with none when the thread has ended. */
+  listRefusals(): Promise<readonly RepeatedRefusal[]>
   /** Closes all links in order. @throws Error when the thread had to be ended because it took too long. */
   stop(): Promise<void>
 }
@@ -40,14 +43,22 @@ export async function startGatewayThread(ctx: Context, options: GatewayThreadOpt
   const wakes = ctx.wakes.connect((name, ids) => send({ kind: 'wake', name, ids }))
   const timer = setInterval(() => send({ kind: 'time', reading: readTime() }), READ_TIME_MS)
   const listening = Promise.withResolvers<GatewayPorts>()
+  const questions = new Map<number, (refusals: readonly RepeatedRefusal[]) => void>()
+  let asked = 0
+  let hasEnded = false
   worker.on('message', (message: FromGateway) => {
     if (message.kind === 'wake') wakes.receive(message.name, message.ids)
     else if (message.kind === 'log') logOutput.write(message.line)
-    else listening.resolve(message.ports)
+    else if (message.kind === 'refusals') {
+      questions.get(message.question)?.(message.refusals)
+      questions.delete(message.question)
+    } else listening.resolve(message.ports)
   })
   const ended = endOf(worker).finally(() => {
     clearInterval(timer)
     wakes.disconnect()
+    hasEnded = true
+    for (const answer of questions.values()) answer([])
   })
   const ports = await Promise.race([listening.promise, ended.then(throwEnd)])
   let isStopping = false
@@ -62,6 +73,14 @@ export async function startGatewayThread(ctx: Context, options: GatewayThreadOpt
   return {
     ports,
     failed,
+    listRefusals() {
+      const { promise, resolve } = Promise.withResolvers<readonly RepeatedRefusal[]>()
+      if (hasEnded) return Promise.resolve([])
+      asked += 1
+      questions.set(asked, resolve)
+      send({ kind: 'list-refusals', question: asked })
+      return promise
+    },
     async stop() {
       if (hasFailed) return
       isStopping = true

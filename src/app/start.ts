@@ -36,7 +36,7 @@ import { openStorage } from './storage.ts'
 import { certificatesOf } from './system-conditions.ts'
 import { gatewayNameOf, openTls } from './tls.ts'
 import { isWildcard } from './wildcard.ts'
-import { startWorkers } from './workers.ts'
+import { type Workers, startWorkers } from './workers.ts'
 
 /** The folder into which the runner builds the console (scripts/console.mjs). */
 const CONSOLE_DIR = fileURLToPath(new URL('../../dist/console', import.meta.url))
@@ -121,8 +121,11 @@ async function startParts(
   const tokenUses = createTokenUses(ctx)
   closing.add('token uses', () => tokenUses.stop())
   const requestLimits = createRequestLimits(config.accounts)
-  // Set once the gateway listens.
-  const listening: { netconfPort: number | null } = { netconfPort: null }
+  // Known once the gateway listens.
+  const listening: { netconfPort: number | null } & Pick<Workers, 'listRefusals'> = {
+    netconfPort: null,
+    listRefusals: () => Promise.resolve([]),
+  }
   const callHomeHost = config.netconfHost ?? gatewayNameOf(config)
   let edgePort = config.edgePort
   const { http } = await buildHttp(ctx, {
@@ -153,6 +156,7 @@ async function startParts(
     outbound,
     console: await readConsole(log),
     webhookLimits: config.webhookLimits,
+    listRefusals: () => listening.listRefusals(),
     callHomePlace: () => (listening.netconfPort === null ? null : { host: callHomeHost, port: listening.netconfPort }),
   })
   closing.add('http', () => http.close())
@@ -167,7 +171,7 @@ async function startParts(
   context.setAddress(url)
   if (config.baseUrl === null && isWildcard(config.host))
     log.warn(`SIGNALBOX_BASE_URL is not set: devices are told to download firmware from ${url}`)
-  const { ports, failed } = await startWorkers(ctx, {
+  const { ports, failed, listRefusals } = await startWorkers(ctx, {
     config,
     dataDir: dataDir.path,
     connection,
@@ -185,6 +189,7 @@ async function startParts(
     closing,
   })
   listening.netconfPort = ports.netconfPort
+  listening.listRefusals = listRefusals
   edgePort = ports.edgePort
   context.listen()
   await writeServerFile(dataDir.path, url)

@@ -59,7 +59,7 @@ export interface WorkerParts {
   readonly closing: Closing
 }
 
-export type Workers = Pick<GatewayThread, 'ports' | 'failed'>
+export type Workers = Pick<GatewayThread, 'ports' | 'failed' | 'listRefusals'>
 
 /** Starts everything that runs in the background: chores, deliveries, rollouts, the gateway. */
 export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Workers> {

@@ -12,6 +12,7 @@ import { gatherFacts } from './facts.ts'
 import type { LinkRegistry } from './link-registry.ts'
 import { startSide } from './link-side.ts'
 import type { LinkHost } from './protocol.ts'
+import { type Refusals, createRefusals } from './refusals.ts'
 import { createReports } from './reports.ts'
 
 export interface HubOptions {
@@ -29,6 +30,7 @@ export interface HubOptions {
 /** Connects the links of devices to the dispatcher and the database. */
 export interface Hub {
   readonly counters: GatewayCounters
+  readonly refusals: Refusals
   readonly links: LinkRegistry<DeviceLink>
   readonly dispatcher: Dispatcher<DeviceLink, SentCommand>
   /** The interface for the protocols. */
@@ -46,6 +48,7 @@ export interface Hub {
 export function startHub(ctx: Context, options: HubOptions): Hub {
   const { nodeId, tickMs, batchSize, now, appliances } = options
   const counters = createGatewayCounters()
+  const refusals = createRefusals(() => ctx.clock.now().getTime())
   const reports = createReports(ctx, batchSize)
   const troubles = gatherFacts<DeviceTrouble>(ctx, {
     name: 'troubles of devices',
@@ -65,6 +68,7 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
   const awaited = createAwaitedRestarts(ctx, batchSize)
   return {
     counters,
+    refusals,
     links,
     dispatcher,
     host: {
@@ -72,6 +76,7 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
       appliances: appliances.host,
       ctx,
       counters,
+      refusals,
       now,
       report: (report) => reports.add(report),
       listAwaitedRestarts: (deviceId) => awaited.list(deviceId),

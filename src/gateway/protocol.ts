@@ -9,6 +9,7 @@ import type { ApplianceHello, ApplianceLink } from './appliance-link.ts'
 import type { GatewayCounters } from './counters.ts'
 import type { Decode, DeviceLink, Link, LinkEvent, LinkProgress } from './device-link.ts'
 import type { SentCommand } from './driver.ts'
+import type { Refusals } from './refusals.ts'
 
 /** A protocol by which devices connect. */
 export interface Protocol {
@@ -54,6 +55,7 @@ export interface LinkSide<L extends Link, F, S> {
 export interface LinkHost extends LinkSide<DeviceLink, DeviceFacts, SentCommand> {
   readonly ctx: Context
   readonly counters: GatewayCounters
+  readonly refusals: Refusals
   /** Monotonic milliseconds. */
   readonly now: () => number
   /** Records a device's report. If it returns a promise, the link must handle nothing else before it resolves. */

@@ -6,6 +6,7 @@ import { startHub } from './hub.ts'
 import { type Limits, defaultLimits } from './limits.ts'
 import { startPoller } from '../platform/poller.ts'
 import type { LinkHost, Listener, Protocol } from './protocol.ts'
+import type { Refusals } from './refusals.ts'
 import { closeRevoked, sweepDatabase } from './sweep.ts'
 
 export interface GatewayOptions {
@@ -24,6 +25,7 @@ export interface Gateway {
   /** @throws Error when no protocol of the gateway has this family. */
   portOf(family: string): number
   readonly counters: GatewayCounters
+  readonly refusals: Refusals
   /** Closes all links, so that devices reconnect soon, and completes pending writes. */
   stop(): Promise<void>
 }
@@ -38,7 +40,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
   await sweepLostDevices()
   const appliances = await startAppliances(ctx, { nodeId, tickMs, sweepMs, batchSize, now })
   const hub = startHub(ctx, { nodeId, tickMs, batchSize, now, localCertificates, appliances })
-  const { counters, dispatcher, links } = hub
+  const { counters, refusals, dispatcher, links } = hub
   const listeners = await listenAll(options.protocols, hub.host).catch(async (error: unknown) => {
     await hub.stop()
     throw error
@@ -82,6 +84,7 @@ export async function startGateway(ctx: Context, options: GatewayOptions): Promi
       return listener.port
     },
     counters,
+    refusals,
     async stop() {
       await Promise.all([ticker.stop(), sweeper.stop(), revoker.stop(), hub.prepareStop()])
       await closeAll(listeners)

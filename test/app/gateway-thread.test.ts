@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { systemScope } from '../../src/access/scope.ts'
 import { type GatewayThread, startGatewayThread } from '../../src/app/start-gateway-thread.ts'
+import { revokeCertificates } from '../../src/devices/certificates/revoke-certificates.ts'
 import { insertCommands } from '../../src/devices/commands/store.ts'
 import {
   type DeviceCa,
@@ -104,6 +105,29 @@ it('wakes the other threads when a device connects, and sends a command as soon 
   const state = () =>
     ctx.db.selectFrom('deviceCommand').select('state').where('id', '=', command.id).executeTakeFirstOrThrow()
   await waitUntil('the command has ended', async () => (await state()).state === 'done')
+})
+
+it('tells the other threads which devices it has refused, and why', async () => {
+  const { ctx, ca, orgId, start } = await createWorld()
+  const thread = await start()
+  const mac = newMac()
+  await claimDevice(ctx, orgId, { mac, type: 'ap' })
+  expect(await thread.listRefusals()).toEqual([])
+  await revokeCertificates(ctx, { mac, serial: '' })
+  const device = await openDevice(thread.ports.ucentralPort, ca, { mac })
+  device.hello()
+  await device.closed
+  await expect(openDevice(thread.ports.ucentralPort, await makeCa(), { mac })).rejects.toThrow()
+  const refused = await waitUntil('both are known', async () => {
+    const known = await thread.listRefusals()
+    return known.length === 2 ? known : null
+  })
+  expect(refused.toSorted((one, other) => one.why.localeCompare(other.why))).toMatchObject([
+    { protocol: 'ucentral', why: 'identity', mac, address: '127.0.0.1', count: 1 },
+    { protocol: 'ucentral', why: 'tls', count: 1 },
+  ])
+  await thread.stop()
+  expect(await thread.listRefusals()).toEqual([])
 })
 
 it('serves devices while the thread that answers clients is blocked', async () => {

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import type { Refusals } from '../../src/gateway/refusals.ts'
 import type { AddressInfo } from 'node:net'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -145,7 +146,12 @@ interface BoundedThings {
   readonly limits: Partial<Limits>
 }
 
-/** The web console, which a test's server has only on request. */
+/** What the gateway has refused, where a server of tests has none. */
+interface RefusedThings {
+  readonly refusals: Pick<Refusals, 'list'>
+}
+
+/** The web console, which a server of tests has only where one asks for it. */
 interface ServedConsole {
   readonly console: ConsoleFiles | null
 }
@@ -167,7 +173,12 @@ export async function startTestServer(
   clock: Clock = systemClock,
   settings: Partial<AccountSettings> = {},
   smtpUrl: string | null = null,
-  { console: consoleFiles = null, limits = {}, ...bounds }: Partial<UploadBounds & ServedConsole & BoundedThings> = {},
+  {
+    console: consoleFiles = null,
+    limits = {},
+    refusals = { list: () => [] },
+    ...bounds
+  }: Partial<UploadBounds & ServedConsole & BoundedThings & RefusedThings> = {},
 ): Promise<TestServer> {
   const context = await createTestContext(clock, { baseUrl: null, limits: { ...defaultLimits, ...limits } })
   const { ctx } = context
@@ -206,6 +217,7 @@ export async function startTestServer(
     outbound,
     console: consoleFiles,
     webhookLimits: defaultWebhookLimits,
+    listRefusals: () => Promise.resolve(refusals.list()),
     callHomePlace: () => ({ host: 'signalbox.example.test', port: 4334 }),
   })
   await http.listen({ host: '127.0.0.1', port: 0 })

@@ -96,6 +96,7 @@ async function listen(
     },
     onRefused(why, from) {
       host.counters.add(`refused_${why}`)
+      host.refusals.add({ protocol: 'edge', why, address: from })
       host.ctx.log.debug({ why, address: from }, 'refused a connection')
     },
   })

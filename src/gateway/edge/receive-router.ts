@@ -38,6 +38,7 @@ async function onHello(host: EdgeHost, session: RouterSession, { id, params }: D
   const isRegistered = key !== undefined && isKeyOf(key, session.routerKey)
   if (!isRegistered || !(await host.connect(session, factsOf(params, session.address)))) {
     host.counters.add('refused_identity')
+    host.refusals.add({ protocol: 'edge', why: 'identity', address: session.address, mac: session.mac })
     return session.close('unregistered')
   }
   welcome(host, session, id)

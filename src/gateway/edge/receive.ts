@@ -89,6 +89,8 @@ async function onHello(host: EdgeHost, session: ApplianceSession, { id, params }
   const facts = factsOf(hello, session.address)
   if (!(await host.appliances.connect(session, { facts, report: reportOf(report) }))) {
     host.counters.add('refused_identity')
+    const known = facts.serial === null ? {} : { detail: `serial ${facts.serial}` }
+    host.refusals.add({ protocol: 'edge', why: 'identity', address: session.address, ...known })
     return session.close('unregistered')
   }
   welcome(host, session, id)

@@ -34,7 +34,7 @@ const KEEP_ALIVE_MS = 60_000
 const BACKLOG = 4096
 
 async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener> {
-  const { ctx, counters, now } = host
+  const { ctx, counters, refusals, now } = host
   const limits: NetconfLimits = { ...defaultLimits, ...options.limits }
   const links = new Set<JunosLink>()
   const sockets = new Set<Socket>()
@@ -48,6 +48,7 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
     detail?: string,
   ): void {
     counters.add(why === 'error' ? 'message_failed' : `refused_${why}`)
+    refusals.add({ protocol: 'junos', why, address, ...(detail !== undefined && { detail }) })
     const level = why === 'host_key' || why === 'foreign' ? 'warn' : 'debug'
     ctx.log[level]({ why, address, detail }, 'refused a connection')
   }

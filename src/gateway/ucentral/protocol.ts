@@ -40,6 +40,7 @@ async function listen(
     onSession: (socket, peer) => sessions.open(socket, peer),
     onRefused(why, from) {
       host.counters.add(`refused_${why}`)
+      host.refusals.add({ protocol: 'ucentral', why, address: from })
       host.ctx.log.debug({ why, address: from }, 'refused a connection')
     },
   })

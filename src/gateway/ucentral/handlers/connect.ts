@@ -9,10 +9,9 @@ import type { LinkHost } from '../../protocol.ts'
 export async function onConnect(host: LinkHost, session: Session, params: Connect): Promise<void> {
   if (!(await host.connect(session, factsOf(params, session.address)))) {
     host.counters.add('refused_identity')
-    host.ctx.log.warn(
-      { mac: session.mac, address: session.address },
-      'refused a device: its certificate is revoked, or an SSR router has its MAC',
-    )
+    const { mac, address } = session
+    host.refusals.add({ protocol: 'ucentral', why: 'identity', address, mac })
+    host.ctx.log.warn({ mac, address }, 'refused a device: its certificate is revoked, or an SSR router has its MAC')
     return session.closeWith(closeCodes.policy, 'the certificate is revoked, or an SSR router has this MAC')
   }
   session.call(TELEMETRY_CALL_ID, { method: 'telemetry', params: telemetryOf(session.mac) })
