@@ -1,20 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it, describe, onTestFinished } from 'vitest'
-import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { temporaryDir } from '../support/temporary-dir.ts'
+import type { Page } from 'playwright-core'
+import { beforeAll, expect, it, describe, onTestFinished } from 'vitest'
+import { noChromium } from '../support/chromium.ts'
+import type { ServerProcess } from '../support/server-process.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { expectAccessible } from './axe.ts'
-
-/** Pages wait for the service, and the service for the processor. */
-const WITHIN_MS = 60_000
+import { WITHIN_MS, openDemo } from './demo.ts'
 
 /** One of the seven EAP102 of Tokyo. */
 const TOKYO_EAP102 = '02516e0000c9'
@@ -23,36 +18,15 @@ describe.skipIf(noChromium !== null)(
   `the console with a simulated fleet${noChromium === null ? '' : `: ${noChromium}`}`,
   () => {
     let server: ServerProcess
-    let browser: Browser
-    let view: BrowserContext
     let page: Page
     let org: string
     let siteId: string
     let upgradeId: string
-    const complaints: string[] = []
+    let complaints: readonly string[]
 
     beforeAll(async () => {
-      await buildConsole()
-      const dataDir = join(await temporaryDir(afterAll), 'data')
-      server = await startServerProcess({ dataDir, demo: true, env: { SIGNALBOX_ROLLOUT_SOAK_S: '0' } }, afterAll)
-      if (server.demo === null) throw new Error('no demo')
-      org = `/orgs/${server.demo.org_id}`
-      siteId = server.demo.site_ids[0] ?? ''
-      browser = await launchChromium()
-      view = await openView(browser, server.url)
-      view.setDefaultTimeout(WITHIN_MS)
-      page = await view.newPage()
-      // Chromium reports each refusal of the server; those of the wizard are expected.
-      page.on('console', (message) => {
-        const text = message.text()
-        if (message.type() === 'error' && !/status of 4(00|09) /.test(text)) complaints.push(text)
-      })
-      page.on('pageerror', (error) => complaints.push(String(error)))
-      const { email, password } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'))
-      await signIn(page, { email, password })
-      await page.waitForURL(`**${org}`)
+      ;({ server, page, org, siteId, complaints } = await openDemo())
     }, 240_000)
-    afterAll(async () => browser?.close())
 
     /** Upgrades one device by itself. */
     async function upgradeDevice(site: string, mac: string, version: string): Promise<void> {
@@ -112,37 +86,6 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('heading', { name: 'Upgrade to 3.2.0' }).waitFor()
       upgradeId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
     })
-
-    it('searches devices by the address, and opens one', { timeout: WITHIN_MS }, async () => {
-      await page.goto(`${org}/devices?type=switch`)
-      await page.getByText('18 devices').waitFor()
-      await page.getByRole('searchbox').fill('tokyo-switch-ex')
-      await page.getByText('2 devices').waitFor()
-      expect(new URL(page.url()).searchParams.get('text')).toBe('tokyo-switch-ex')
-      await expectAccessible(page)
-      await page.getByRole('link', { name: 'tokyo-switch-ex4100-48p-1' }).click()
-      await page.getByRole('heading', { name: 'tokyo-switch-ex4100-48p-1' }).waitFor()
-      await page.getByRole('heading', { name: 'Members' }).waitFor()
-    })
-
-    it(
-      'restarts a device after stating the effect, and follows the command to its end',
-      { timeout: WITHIN_MS },
-      async () => {
-        await page.goto(`${org}/sites/${siteId}/devices/02516e000003`)
-        await page.getByRole('button', { name: 'Restart…' }).click()
-        const dialog = page.getByRole('dialog')
-        await dialog.getByText('disconnects its 6 clients').waitFor()
-        await expectAccessible(page)
-        await dialog.getByRole('button', { name: 'Restart', exact: true }).click()
-        const command = page.getByRole('region', { name: 'Commands' }).getByRole('listitem').first()
-        await command.getByText('restart').waitFor()
-        await command.getByText('Done').waitFor()
-        // The stream reports that the device has gone and come back.
-        await page.getByRole('region', { name: 'Events' }).getByText('AP disconnected').waitFor()
-        await expectAccessible(page)
-      },
-    )
 
     it('watches an upgrade to its end, approved on the way', { timeout: 2 * WITHIN_MS }, async () => {
       await page.goto(`${org}/upgrades/${upgradeId}`)

@@ -10,6 +10,7 @@ import { useNow } from '../../display/use-now.ts'
 import { NewSiteForm } from '../../orgs/new-site-form.tsx'
 import { useSites } from '../../orgs/sites.ts'
 import { type SiteRow, orderSites } from './order-sites.ts'
+import { SitesMap } from './sites-map.tsx'
 import { useCounts } from '../use-counts.ts'
 
 const SHOWN = 50
@@ -26,26 +27,29 @@ export function SitesPanel({ orgId }: { readonly orgId: string }) {
           const rows = orderSites([...known.values()], all ?? new Map(), away ?? new Map())
           if (rows.length === 0) return <NoSites orgId={orgId} />
           return (
-            <div className="table-scroller">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Site</th>
-                    <th scope="col">State</th>
-                    <th scope="col">Devices</th>
-                    <th scope="col" className="wide">
-                      Local time
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.slice(0, SHOWN).map((row) => (
-                    <SiteLine key={row.site.id} orgId={orgId} row={row} />
-                  ))}
-                </tbody>
-              </table>
-              {rows.length > SHOWN && <p className="muted">and {rows.length - SHOWN} more without a device away</p>}
-            </div>
+            <>
+              <SitesMap orgId={orgId} sites={known} rows={rows} />
+              <div className="table-scroller">
+                <table>
+                  <thead>
+                    <tr>
+                      <th scope="col">Site</th>
+                      <th scope="col">State</th>
+                      <th scope="col">Devices</th>
+                      <th scope="col" className="wide">
+                        Local time
+                      </th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {rows.slice(0, SHOWN).map((row) => (
+                      <SiteLine key={row.site.id} orgId={orgId} row={row} />
+                    ))}
+                  </tbody>
+                </table>
+                {rows.length > SHOWN && <p className="muted">and {rows.length - SHOWN} more without a device away</p>}
+              </div>
+            </>
           )
         }}
       </QueryView>

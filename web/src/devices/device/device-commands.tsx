@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect } from 'react'
-import { type Schemas, pageOf, useServer } from '../../api/client.ts'
+import { useEffect, useState } from 'react'
+import { type Schemas, answerOf, pageOf, useServer } from '../../api/client.ts'
 import { commandWords } from '../command-words.ts'
 import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
@@ -32,7 +32,7 @@ export function DeviceCommands({ siteId, deviceId, zone }: DeviceCommandsProps) 
           ) : (
             <ol className="log">
               {rows.map((command) => (
-                <CommandLine key={command.id} command={command} zone={zone} />
+                <CommandLine key={command.id} siteId={siteId} command={command} zone={zone} />
               ))}
             </ol>
           )
@@ -42,7 +42,13 @@ export function DeviceCommands({ siteId, deviceId, zone }: DeviceCommandsProps) 
   )
 }
 
-function CommandLine({ command, zone }: { readonly command: Command; readonly zone: string | undefined }) {
+interface CommandLineProps {
+  readonly siteId: string
+  readonly command: Command
+  readonly zone: string | undefined
+}
+
+function CommandLine({ siteId, command, zone }: CommandLineProps) {
   const { tone, text } = commandWords[command.status]
   return (
     <li>
@@ -57,7 +63,39 @@ function CommandLine({ command, zone }: { readonly command: Command; readonly zo
         {command.finished_time !== undefined &&
           ` · took ${Math.max(0, command.finished_time - command.created_time).toFixed(1)} s`}
       </p>
+      {command.kind === 'ping' && command.status === 'done' && <CommandOutput siteId={siteId} command={command} />}
     </li>
+  )
+}
+
+/** What the device answered, read when somebody wants to see it. */
+function CommandOutput({ siteId, command }: Omit<CommandLineProps, 'zone'>) {
+  const { api } = useServer()
+  const [isOpen, setOpen] = useState(false)
+  const query = useQuery({
+    queryKey: ['device command', command.id],
+    queryFn: () =>
+      answerOf(
+        api.GET('/api/v1/sites/{site_id}/devices/{device_id}/commands/{command_id}', {
+          params: { path: { site_id: siteId, device_id: command.device_id, command_id: command.id } },
+        }),
+      ),
+    enabled: isOpen,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return (
+    <details className="exchange" onToggle={({ currentTarget: { open } }) => setOpen(open)}>
+      <summary>Output</summary>
+      {isOpen && (
+        <QueryView query={query} rows={2}>
+          {({ output = '' }) => (
+            <pre tabIndex={0} role="region" aria-label="Output of the command">
+              {output}
+            </pre>
+          )}
+        </QueryView>
+      )}
+    </details>
   )
 }
 

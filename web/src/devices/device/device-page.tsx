@@ -9,11 +9,13 @@ import { useSites } from '../../orgs/sites.ts'
 import { deviceIdOf, macText, stateOf } from '../device.ts'
 import { parseReport } from '../report.ts'
 import { type DeviceStats, useLiveDevices } from '../use-live-devices.ts'
+import { DeviceActions } from './device-actions.tsx'
 import { DeviceCommands } from './device-commands.tsx'
+import { DeviceConfig } from './device-config.tsx'
 import { DeviceEvents } from './device-events.tsx'
 import { DeviceFacts } from './device-facts.tsx'
+import { DeviceGraphs } from './device-graphs.tsx'
 import { DeviceHardware } from './device-hardware.tsx'
-import { RestartButton } from './restart-button.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/sites/$siteId/devices/$mac')
 
@@ -21,7 +23,7 @@ export function DevicePage() {
   const { orgId, siteId, mac } = route.useParams()
   const { query, stats } = useDevice(siteId, mac)
   const site = useSites(orgId).data?.get(siteId)
-  const mayRestart = useMay('operate', { orgId, siteId })
+  const mayOperate = useMay('operate', { orgId, siteId })
   if (query.error !== null && stats === undefined) return <ProblemNote problem={query.error} />
   if (stats === undefined) return <Skeleton rows={10} />
   const report = parseReport(stats)
@@ -43,7 +45,7 @@ export function DevicePage() {
           </>
         }
         actions={
-          mayRestart && stats.status === 'connected' && <RestartButton stats={stats} report={report} siteId={siteId} />
+          mayOperate && stats.status === 'connected' && <DeviceActions stats={stats} report={report} siteId={siteId} />
         }
       >
         <StateMark tone={tone}>{text}</StateMark>
@@ -54,11 +56,13 @@ export function DevicePage() {
       <div className="columns">
         <div>
           <DeviceFacts stats={stats} report={report} zone={site?.timezone} />
+          <DeviceGraphs siteId={siteId} deviceId={stats.id} zone={site?.timezone} />
           <DeviceHardware report={report} />
         </div>
         <div>
           <DeviceCommands siteId={siteId} deviceId={stats.id} zone={site?.timezone} />
           <DeviceEvents orgId={orgId} mac={mac} zone={site?.timezone} />
+          <DeviceConfig siteId={siteId} deviceId={stats.id} />
         </div>
       </div>
     </>

@@ -13,17 +13,26 @@ interface RestartButtonProps {
   readonly siteId: string
 }
 
-/** Restarts the device, or one member of a Virtual Chassis. */
+const nodes = ['node0', 'node1'] as const
+
+/** Restarts the device, one member of a Virtual Chassis, or one node of a cluster. */
 export function RestartButton({ stats, report, siteId }: RestartButtonProps) {
   const { api } = useServer()
   const queries = useQueryClient()
   const [part, setPart] = useState('')
   const members = stats.type === 'switch' ? report.members.map(({ index }) => index) : []
+  const parts = [
+    ...(members.length > 1
+      ? members.map((member) => ({ value: String(member), label: `Member ${member} alone` }))
+      : []),
+    // Which gateways are clusters is known to the service alone.
+    ...(stats.type === 'gateway' ? nodes.map((node) => ({ value: node, label: `Of a cluster, ${node} alone` })) : []),
+  ]
   const run = async (): Promise<void> => {
     await answerOf(
       api.POST('/api/v1/sites/{site_id}/devices/{device_id}/restart', {
         params: { path: { site_id: siteId, device_id: stats.id } },
-        body: part === '' ? {} : { member: Number(part) },
+        body: bodyOf(part),
       }),
     )
     await queries.invalidateQueries({ queryKey: ['device commands', stats.id] })
@@ -33,15 +42,15 @@ export function RestartButton({ stats, report, siteId }: RestartButtonProps) {
       action="Restart"
       isDestructive
       run={run}
-      effect={effectOf(stats, { clients: report.clients, members: members.length, member: part })}
+      effect={effectOf(stats, { clients: report.clients, members: members.length, part })}
       fields={
-        members.length > 1 && (
+        parts.length > 0 && (
           <NativeSelect
             label="What to restart"
             value={part}
             data={[
-              { value: '', label: `All ${members.length} members` },
-              ...members.map((member) => ({ value: String(member), label: `Only member ${member}` })),
+              { value: '', label: members.length > 1 ? `All ${members.length} members` : 'The whole device' },
+              ...parts,
             ]}
             onChange={({ currentTarget: { value } }) => setPart(value)}
           />
@@ -55,12 +64,19 @@ interface Cut {
   readonly clients: number | null
   readonly members: number
   /** Empty for the whole device. */
-  readonly member: string
+  readonly part: string
 }
 
-function effectOf({ name, mac }: DeviceStats, { clients, members, member }: Cut): string {
+function bodyOf(part: string) {
+  const node = nodes.find((name) => name === part)
+  if (node !== undefined) return { node }
+  return part === '' ? {} : { member: Number(part) }
+}
+
+function effectOf({ name, mac }: DeviceStats, { clients, members, part }: Cut): string {
   const what = name === '' ? mac : name
-  if (member !== '') return `Restarts member ${member} of ${what}. The other members keep running.`
+  if (part.startsWith('node')) return `Restarts ${part} of ${what}. The other node keeps running.`
+  if (part !== '') return `Restarts member ${part} of ${what}. The other members keep running.`
   const all = members > 1 ? ` with its ${members} members` : ''
   const cut = clients === null || clients === 0 ? '' : `, and disconnects its ${counted(clients, 'client')}`
   return `Restarts ${what}${all}${cut}. It is away until it has started again, usually for some minutes.`

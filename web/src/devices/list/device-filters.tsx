@@ -5,7 +5,7 @@ import type { Choice } from '../../display/choice-list.tsx'
 import type { Site } from '../../orgs/sites.ts'
 import { capital, deviceTypes } from '../device.ts'
 import { useValues } from '../use-values.ts'
-import type { DeviceSearch } from './device-search.ts'
+import { type DeviceSearch, filtersOf } from './device-search.ts'
 
 interface DeviceFiltersProps {
   readonly orgId: string
@@ -34,7 +34,7 @@ export function DeviceFilters({ orgId, search, sites }: DeviceFiltersProps) {
     ['model', 'All models', useValues(orgId, 'model')],
     ['version', 'All versions', useValues(orgId, 'version')],
   ]
-  const isFiltered = Object.keys(search).some((name) => name !== 'sort')
+  const filters = Object.keys(filtersOf(search))
   return (
     <div className="filters" role="search" aria-label="Devices">
       <SearchField text={search.text ?? ''} onChange={(text) => change({ text })} />
@@ -49,11 +49,11 @@ export function DeviceFilters({ orgId, search, sites }: DeviceFiltersProps) {
           onChange={({ currentTarget: { value } }) => change({ [name]: value })}
         />
       ))}
-      {isFiltered && (
+      {filters.length > 0 && (
         <button
           type="button"
           className="quiet"
-          onClick={() => change(Object.fromEntries(Object.keys(search).map((name) => [name, undefined])))}
+          onClick={() => change(Object.fromEntries(filters.map((name) => [name, undefined])))}
         >
           Clear
         </button>

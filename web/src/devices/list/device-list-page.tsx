@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Link, getRouteApi } from '@tanstack/react-router'
+import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useMay } from '../../accounts/self.ts'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
@@ -8,8 +8,11 @@ import { PageTitle } from '../../display/page-title.tsx'
 import { useSites } from '../../orgs/sites.ts'
 import { counted } from '../../display/counted.ts'
 import { useLiveDevices } from '../use-live-devices.ts'
+import { ColumnChoice } from './column-choice.tsx'
+import { columnsIn } from './columns.ts'
+import { CsvButton } from './csv-button.tsx'
 import { DeviceFilters } from './device-filters.tsx'
-import { type DeviceSearch, inventoryQuery } from './device-search.ts'
+import { type DeviceSearch, filtersOf, inventoryQuery } from './device-search.ts'
 import { DeviceTable } from './device-table.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/devices')
@@ -23,6 +26,7 @@ export function DeviceListPage() {
   const siteIds = useMemo(() => [...new Set(rows.flatMap(({ site_id: siteId }) => siteId ?? []))].toSorted(), [rows])
   const live = useLiveDevices(siteIds, { onGap: () => void devices.refetch() })
   const sites = useSites(orgId)
+  const navigate = useNavigate({ from: '/orgs/$orgId/devices' })
   const mayClaim = useMay('write', { orgId })
   const total = devices.data?.pages[0]?.total
   return (
@@ -32,7 +36,19 @@ export function DeviceListPage() {
         call={callOf(orgId, search)}
         actions={
           <>
-            <CsvLink siteId={search.site} />
+            <ColumnChoice
+              chosen={search.columns}
+              onChange={(chosen) =>
+                void navigate({
+                  search: ({ columns: _, ...others }) => ({
+                    ...others,
+                    ...(chosen !== undefined && { columns: chosen }),
+                  }),
+                  replace: true,
+                })
+              }
+            />
+            <CsvButton orgId={orgId} search={search} sites={sites.data} />
             {mayClaim && (
               <Link to="/orgs/$orgId/claim" params={{ orgId }} className="link-button">
                 Claim devices
@@ -46,7 +62,7 @@ export function DeviceListPage() {
       <DeviceFilters orgId={orgId} search={search} sites={sites.data} />
       {devices.data === undefined && devices.error === null && <Skeleton rows={12} />}
       {devices.data === undefined && <ProblemNote problem={devices.error} />}
-      {total === 0 && <NoDevices orgId={orgId} isFiltered={Object.keys(search).some((name) => name !== 'sort')} />}
+      {total === 0 && <NoDevices orgId={orgId} isFiltered={Object.keys(filtersOf(search)).length > 0} />}
       {rows.length > 0 && (
         <DeviceTable
           orgId={orgId}
@@ -55,6 +71,7 @@ export function DeviceListPage() {
           live={live}
           sites={sites.data}
           sort={search.sort ?? 'name'}
+          columns={columnsIn(search.columns)}
           onNearEnd={() => {
             if (devices.hasNextPage && !devices.isFetchingNextPage) void devices.fetchNextPage()
           }}
@@ -67,7 +84,7 @@ export function DeviceListPage() {
 function useDevices(orgId: string, search: DeviceSearch) {
   const { api } = useServer()
   return useInfiniteQuery({
-    queryKey: ['devices', orgId, search],
+    queryKey: ['devices', orgId, filtersOf(search), search.sort],
     queryFn: ({ pageParam }): Promise<Schemas['InventorySearchResult']> =>
       answerOf(
         api.GET('/api/v1/orgs/{org_id}/inventory/search', {
@@ -85,16 +102,6 @@ function useDevices(orgId: string, search: DeviceSearch) {
 function callOf(orgId: string, search: DeviceSearch): string {
   const query = Object.entries(inventoryQuery(search, 1)).map(([name, value]) => [name, String(value)])
   return `/orgs/${orgId}/inventory/search?${new URLSearchParams(query).toString()}`
-}
-
-/** The service exports the devices of one site. */
-function CsvLink({ siteId }: { readonly siteId: string | undefined }) {
-  if (siteId === undefined) return null
-  return (
-    <a className="link-button" href={`/api/v1/sites/${siteId}/devices/export`} download>
-      Download the site as CSV
-    </a>
-  )
 }
 
 function NoDevices({ orgId, isFiltered }: { readonly orgId: string; readonly isFiltered: boolean }) {

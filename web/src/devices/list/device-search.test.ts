@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { inventoryQuery, parseDeviceSearch } from './device-search.ts'
+import { filtersOf, inventoryQuery, parseDeviceSearch } from './device-search.ts'
 
 it('keeps the filters that it knows', () => {
   expect(parseDeviceSearch({ text: 'hall', status: '', version: 3, sort: '-name', other: 'x', model: ['y'] })).toEqual({
@@ -20,4 +20,9 @@ it('asks for every type by default', () => {
     page: 2,
   })
   expect(inventoryQuery({ type: 'teapot' }, 1).type).toBe('all')
+})
+
+it('tells what is wanted from how it is shown', () => {
+  expect(filtersOf({ text: 'ap', sort: '-mac', columns: 'mac' })).toEqual({ text: 'ap' })
+  expect(inventoryQuery({ text: 'ap', columns: 'mac' }, 1)).not.toHaveProperty('columns')
 })

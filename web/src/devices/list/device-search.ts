@@ -7,13 +7,15 @@ export interface DeviceSearch {
   readonly model?: string
   readonly version?: string
   readonly sort?: DeviceSort
+  /** See columnsIn(). */
+  readonly columns?: string
 }
 
 /** Fields to sort by; with a minus, in descending order. */
 export const deviceSorts = ['name', '-name', 'model', '-model', 'mac', '-mac'] as const
 export type DeviceSort = (typeof deviceSorts)[number]
 
-const texts = ['text', 'type', 'status', 'site', 'model', 'version'] as const
+const texts = ['text', 'type', 'status', 'site', 'model', 'version', 'columns'] as const
 
 /** Keeps the known parameters; an address that was typed by hand may contain anything. */
 export function parseDeviceSearch(search: Readonly<Record<string, unknown>>): DeviceSearch {
@@ -27,8 +29,16 @@ export function parseDeviceSearch(search: Readonly<Record<string, unknown>>): De
   return { ...Object.fromEntries(filters), ...(sort !== undefined && { sort }) }
 }
 
+/** Returns the parts that say which devices are wanted, and not how they are shown. */
+export function filtersOf({ sort: _, columns: __, ...filters }: DeviceSearch): DeviceSearch {
+  return filters
+}
+
 /** Returns the query of the inventory search. */
-export function inventoryQuery({ site, type = 'all', sort = 'name', ...others }: DeviceSearch, page: number) {
+export function inventoryQuery(
+  { site, type = 'all', sort = 'name', columns: _, ...others }: DeviceSearch,
+  page: number,
+) {
   return {
     ...others,
     type: (type === 'ap' || type === 'switch' || type === 'gateway' ? type : 'all') satisfies string,

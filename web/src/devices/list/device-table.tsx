@@ -4,12 +4,20 @@ import { useEffect, useRef } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { StateMark } from '../../display/state-mark.tsx'
 import type { Site } from '../../orgs/sites.ts'
-import { macText, stateOf } from '../device.ts'
+import { capital, deviceTypes, macText, stateOf } from '../device.ts'
 import { parseReport } from '../report.ts'
 import type { DeviceStats } from '../use-live-devices.ts'
+import type { Column, ColumnKey } from './columns.ts'
 import type { DeviceSort } from './device-search.ts'
 
 type Row = Schemas['InventoryHit']
+
+declare module 'react' {
+  interface CSSProperties {
+    /** The columns of the list: app.css has other ones for narrow windows. */
+    '--device-columns'?: string
+  }
+}
 
 interface DeviceTableProps {
   readonly orgId: string
@@ -18,6 +26,7 @@ interface DeviceTableProps {
   readonly live: ReadonlyMap<string, DeviceStats>
   readonly sites: ReadonlyMap<string, Site> | undefined
   readonly sort: DeviceSort
+  readonly columns: readonly Column[]
   readonly onNearEnd: () => void
 }
 
@@ -26,7 +35,7 @@ const ROW_PX = 36
 const AHEAD = 30
 
 /** Only the rows in view are in the document, however many there are. */
-export function DeviceTable({ orgId, rows, total, live, sites, sort, onNearEnd }: DeviceTableProps) {
+export function DeviceTable({ orgId, rows, total, live, sites, sort, columns, onNearEnd }: DeviceTableProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
     count: rows.length,
@@ -42,14 +51,24 @@ export function DeviceTable({ orgId, rows, total, live, sites, sort, onNearEnd }
   return (
     // A person who uses the keyboard scrolls by focusing it.
     <div className="device-scroller" ref={scroller} tabIndex={0} role="region" aria-label="Device rows">
-      <div className="device-table" role="table" aria-label="Devices" aria-rowcount={total + 1}>
+      <div
+        className="device-table"
+        role="table"
+        aria-label="Devices"
+        aria-rowcount={total + 1}
+        style={{ '--device-columns': ['minmax(180px, 2.2fr)', ...columns.map(({ width }) => width)].join(' ') }}
+      >
         <div role="row" aria-rowindex={1} className="device-row device-head">
           <SortHead title="Name" field="name" sort={sort} />
-          <span role="columnheader">State</span>
-          <SortHead title="Model" field="model" sort={sort} />
-          <span role="columnheader">Version</span>
-          <span role="columnheader">Site</span>
-          <SortHead title="MAC" field="mac" sort={sort} />
+          {columns.map(({ key, label }) =>
+            key === 'model' || key === 'mac' ? (
+              <SortHead key={key} title={label} field={key} sort={sort} />
+            ) : (
+              <span key={key} role="columnheader">
+                {label}
+              </span>
+            ),
+          )}
         </div>
         <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
           {items.map(({ index, start }) => {
@@ -61,6 +80,7 @@ export function DeviceTable({ orgId, rows, total, live, sites, sort, onNearEnd }
                 orgId={orgId}
                 row={row}
                 stats={live.get(row.mac)}
+                columns={columns}
                 siteName={row.site_id === undefined ? undefined : sites?.get(row.site_id)?.name}
                 place={{ index, start }}
               />
@@ -102,15 +122,12 @@ interface DeviceRowProps {
   readonly orgId: string
   readonly row: Row
   readonly stats: DeviceStats | undefined
+  readonly columns: readonly Column[]
   readonly siteName: string | undefined
   readonly place: { readonly index: number; readonly start: number }
 }
 
-function DeviceRow({ orgId, row, stats, siteName, place }: DeviceRowProps) {
-  const { tone, text } = stateOf(
-    stats?.status ?? row.status,
-    stats === undefined ? null : parseReport(stats).upgradeStep,
-  )
+function DeviceRow({ orgId, row, stats, columns, siteName, place }: DeviceRowProps) {
   const name = row.name === '' ? macText(row.mac) : row.name
   return (
     <div
@@ -128,21 +145,27 @@ function DeviceRow({ orgId, row, stats, siteName, place }: DeviceRowProps) {
           </Link>
         )}
       </span>
-      <span role="cell">
-        <StateMark tone={tone}>{text}</StateMark>
-      </span>
-      <span role="cell" className="wide">
-        {row.model}
-      </span>
-      <span role="cell" className="wide number">
-        {stats?.version ?? row.version ?? '–'}
-      </span>
-      <span role="cell" className="wide">
-        {row.site_id === undefined ? 'Not assigned' : (siteName ?? '')}
-      </span>
-      <span role="cell" className="wide mono">
-        {macText(row.mac)}
-      </span>
+      {columns.map(({ key }, index) => (
+        // A narrow window has room for the name and one column.
+        <span key={key} role="cell" className={`${index > 0 ? 'wide ' : ''}${classes[key] ?? ''}`}>
+          {cellOf(key, { row, stats, siteName })}
+        </span>
+      ))}
     </div>
   )
+}
+
+const classes: Partial<Readonly<Record<ColumnKey, string>>> = { version: 'number', mac: 'mono', serial: 'mono' }
+
+function cellOf(key: ColumnKey, { row, stats, siteName }: Pick<DeviceRowProps, 'row' | 'stats' | 'siteName'>) {
+  if (key === 'state') {
+    const upgradeStep = stats === undefined ? null : parseReport(stats).upgradeStep
+    const { tone, text } = stateOf(stats?.status ?? row.status, upgradeStep)
+    return <StateMark tone={tone}>{text}</StateMark>
+  }
+  if (key === 'type') return capital(deviceTypes[row.type].one)
+  if (key === 'version') return stats?.version ?? row.version ?? '–'
+  if (key === 'site') return row.site_id === undefined ? 'Not assigned' : (siteName ?? '')
+  if (key === 'mac') return macText(row.mac)
+  return row[key]
 }

@@ -1,0 +1,127 @@
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { noChromium } from '../support/chromium.ts'
+import { expectAccessible } from './axe.ts'
+import { WITHIN_MS, openDemo } from './demo.ts'
+
+describe.skipIf(noChromium !== null)(
+  `the devices in the console${noChromium === null ? '' : `: ${noChromium}`}`,
+  () => {
+    let page: Page
+    let org: string
+    let siteId: string
+    let complaints: readonly string[]
+
+    beforeAll(async () => {
+      ;({ page, org, siteId, complaints } = await openDemo())
+    }, 240_000)
+
+    it('draws the sites where they are', { timeout: WITHIN_MS }, async () => {
+      const mark = page.getByRole('link', { name: 'Tokyo: none of 20 devices away' })
+      await mark.waitFor()
+      const [tokyo, newYork] = await Promise.all([
+        mark.boundingBox(),
+        page.getByRole('link', { name: 'New York: none of 20 devices away' }).boundingBox(),
+      ])
+      expect(newYork?.x).toBeLessThan(tokyo?.x ?? 0)
+      await expectAccessible(page)
+      await mark.click()
+      await page.getByRole('heading', { name: 'Tokyo' }).waitFor()
+    })
+
+    it('searches devices by the address, and opens one', { timeout: WITHIN_MS }, async () => {
+      await page.goto(`${org}/devices?type=switch`)
+      await page.getByText('18 devices').waitFor()
+      await page.getByRole('searchbox').fill('tokyo-switch-ex')
+      await page.getByText('2 devices').waitFor()
+      expect(new URL(page.url()).searchParams.get('text')).toBe('tokyo-switch-ex')
+      await expectAccessible(page)
+      await page.getByRole('link', { name: 'tokyo-switch-ex4100-48p-1' }).click()
+      await page.getByRole('heading', { name: 'tokyo-switch-ex4100-48p-1' }).waitFor()
+      await page.getByRole('heading', { name: 'Members' }).waitFor()
+    })
+
+    it(
+      'shows the columns that the address asks for, and saves the devices as a table',
+      { timeout: WITHIN_MS },
+      async () => {
+        await page.goto(`${org}/devices?type=switch&text=tokyo`)
+        await page.getByText('6 devices').waitFor()
+        await page.getByRole('button', { name: 'Columns' }).click()
+        await page.getByRole('checkbox', { name: 'Serial' }).check()
+        await page.getByRole('checkbox', { name: 'Version' }).uncheck()
+        await expectAccessible(page)
+        await page.getByRole('button', { name: 'Done' }).click()
+        expect(new URL(page.url()).searchParams.get('columns')).toBe('state,model,site,mac,serial')
+        await page.reload()
+        await page.getByRole('columnheader', { name: 'Serial' }).waitFor()
+        expect(await page.getByRole('columnheader', { name: 'Version' }).count()).toBe(0)
+        const [download] = await Promise.all([
+          page.waitForEvent('download'),
+          page.getByRole('button', { name: 'Download CSV' }).click(),
+        ])
+        expect(download.suggestedFilename()).toBe('devices.csv')
+        const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n')
+        expect(lines[0]).toBe('name,status,type,model,version,site,mac,serial')
+        expect(lines).toHaveLength(7)
+        expect(lines[1]).toMatch(/^tokyo-switch-.*,connected,switch,.*,Tokyo,02:51:6e:/)
+      },
+    )
+
+    it(
+      'restarts a device after stating the effect, and follows the command to its end',
+      { timeout: WITHIN_MS },
+      async () => {
+        await page.goto(`${org}/sites/${siteId}/devices/02516e000003`)
+        await page.getByRole('button', { name: 'Restart…' }).click()
+        const dialog = page.getByRole('dialog')
+        await dialog.getByText('disconnects its 6 clients').waitFor()
+        await expectAccessible(page)
+        await dialog.getByRole('button', { name: 'Restart', exact: true }).click()
+        const command = page.getByRole('region', { name: 'Commands' }).getByRole('listitem').first()
+        await command.getByText('restart').waitFor()
+        await command.getByText('Done').waitFor()
+        // The stream tells that the device has gone and come back.
+        await page.getByRole('region', { name: 'Events' }).getByText('AP disconnected').waitFor()
+        await expectAccessible(page)
+      },
+    )
+
+    it('shows what is kept of a device for those who configure it', { timeout: WITHIN_MS }, async () => {
+      await page.goto(`${org}/sites/${siteId}/devices/02516e000004`)
+      await page.getByLabel('Configuration as JSON').getByText('"name": "berlin-ap-').waitFor()
+      await expectAccessible(page)
+    })
+
+    it('lets a device blink and send pings, whose output it shows', { timeout: WITHIN_MS }, async () => {
+      const dialog = page.getByRole('dialog')
+      const commands = page.getByRole('region', { name: 'Commands' })
+      await page.getByRole('button', { name: 'Locate…' }).click()
+      await dialog.getByText('blink').waitFor()
+      await dialog.getByRole('button', { name: 'Locate' }).click()
+      await commands.getByText('locate').waitFor()
+      await page.getByRole('button', { name: 'Ping…' }).click()
+      await dialog.getByLabel('Address or name of a host').fill('not a host')
+      await dialog.getByRole('button', { name: 'Ping' }).click()
+      await dialog.getByText('Invalid field host').waitFor()
+      await expectAccessible(page)
+      await dialog.getByLabel('Address or name of a host').fill('192.0.2.7')
+      await dialog.getByRole('button', { name: 'Ping' }).click()
+      await commands.getByRole('listitem').filter({ hasText: 'ping' }).getByText('Done').waitFor()
+      await commands.getByText('Output').click()
+      await commands.getByLabel('Output of the command').getByText('192.0.2.7').first().waitFor()
+    })
+
+    it('offers the nodes of a gateway, and the former firmware of a switch', { timeout: WITHIN_MS }, async () => {
+      await page.goto(`${org}/sites/${siteId}/devices/02516e000013`)
+      await page.getByRole('button', { name: 'Restore the firmware…' }).click()
+      await page.getByRole('dialog').getByText('with the firmware that it ran before').waitFor()
+      await expectAccessible(page)
+    })
+
+    it('has met no defect, and nothing that its policy forbids', () => {
+      expect(complaints).toEqual([])
+    })
+  },
+)

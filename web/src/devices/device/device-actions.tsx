@@ -1,0 +1,102 @@
+import { NumberInput, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { answerOf, useServer } from '../../api/client.ts'
+import { ConfirmButton } from '../../display/confirm-button.tsx'
+import { counted } from '../../display/counted.ts'
+import { macText } from '../device.ts'
+import type { Report } from '../report.ts'
+import type { DeviceStats } from '../use-live-devices.ts'
+import { RestartButton } from './restart-button.tsx'
+
+interface DeviceActionsProps {
+  readonly stats: DeviceStats
+  readonly report: Report
+  readonly siteId: string
+}
+
+/** What a device that is connected can be told to do. What its model can't do is refused by the service. */
+export function DeviceActions({ stats, report, siteId }: DeviceActionsProps) {
+  return (
+    <>
+      <LocateButton stats={stats} report={report} siteId={siteId} />
+      <PingButton stats={stats} report={report} siteId={siteId} />
+      {stats.type === 'switch' && <RestoreButton stats={stats} report={report} siteId={siteId} />}
+      <RestartButton stats={stats} report={report} siteId={siteId} />
+    </>
+  )
+}
+
+/** Reads the commands again after a further one. */
+function useRefresh(deviceId: string): () => Promise<void> {
+  const queries = useQueryClient()
+  return () => queries.invalidateQueries({ queryKey: ['device commands', deviceId] })
+}
+
+const nameOf = ({ name, mac }: DeviceStats): string => (name === '' ? macText(mac) : name)
+
+const DEFAULT_MINUTES = 5
+
+function LocateButton({ stats, siteId }: DeviceActionsProps) {
+  const { api } = useServer()
+  const refresh = useRefresh(stats.id)
+  const [minutes, setMinutes] = useState<number | string>(DEFAULT_MINUTES)
+  const params = { path: { site_id: siteId, device_id: stats.id } }
+  return (
+    <ConfirmButton
+      action="Locate"
+      effect={`The LEDs of ${nameOf(stats)} blink, so that somebody at the site finds it. Its clients notice nothing.`}
+      fields={<NumberInput label="Minutes" min={1} max={120} value={minutes} onChange={setMinutes} hideControls />}
+      run={async () => {
+        const body = { duration: Number(minutes) }
+        await answerOf(api.POST('/api/v1/sites/{site_id}/devices/{device_id}/locate', { params, body }))
+        await refresh()
+      }}
+    />
+  )
+}
+
+const PINGS = 10
+
+function PingButton({ stats, siteId }: DeviceActionsProps) {
+  const { api } = useServer()
+  const refresh = useRefresh(stats.id)
+  const [host, setHost] = useState('')
+  return (
+    <ConfirmButton
+      action="Ping"
+      effect={`${nameOf(stats)} sends ${counted(PINGS, 'ping')}. What comes back appears among its commands.`}
+      fields={
+        <TextInput
+          label="Address or name of a host"
+          value={host}
+          onChange={({ currentTarget: { value } }) => setHost(value)}
+        />
+      }
+      run={async () => {
+        const params = { path: { site_id: siteId, device_id: stats.id } }
+        const body = { host, count: PINGS }
+        await answerOf(api.POST('/api/v1/sites/{site_id}/devices/{device_id}/ping', { params, body }))
+        await refresh()
+      }}
+    />
+  )
+}
+
+function RestoreButton({ stats, report: { members }, siteId }: DeviceActionsProps) {
+  const { api } = useServer()
+  const refresh = useRefresh(stats.id)
+  const all = members.length > 1 ? ` with its ${members.length} members` : ''
+  return (
+    <ConfirmButton
+      action="Restore the firmware"
+      isDestructive
+      effect={`Restarts ${nameOf(stats)}${all} with the firmware that it ran before ${stats.version ?? 'the present one'}. It is away for some minutes.`}
+      run={async () => {
+        const params = { path: { site_id: siteId, device_id: stats.id } }
+        await answerOf(api.POST('/api/v1/sites/{site_id}/devices/{device_id}/restore_backup_version', { params }))
+        await refresh()
+      }}
+    />
+  )
+}

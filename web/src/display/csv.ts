@@ -1,0 +1,12 @@
+/** A spreadsheet would take a text that begins so for a formula. */
+const FORMULA = /^[=+\-@\t\r]/
+
+/** Returns rows as CSV with a line of names, as RFC 4180 has it. */
+export function csvOf(names: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [names, ...rows].map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')
+}
+
+function cellOf(text: string): string {
+  const safe = FORMULA.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
