@@ -30,6 +30,7 @@ const webLayers = [
   'upgrades',
   'webhooks',
   'audit',
+  'operator',
   'dashboard',
 ]
 

@@ -1,5 +1,5 @@
 // Writes pictures of the console's pages: `npm run screenshots [-- FOLDER [PAGE...]]`, by default all of them into
-// dist/screenshots. It runs a demo of its own, and needs Chromium (SIGNALBOX_TEST_CHROMIUM, or Debian's).
+// dist/screenshots. It runs its own demo, and needs Chromium (SIGNALBOX_TEST_CHROMIUM, or Debian's).
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -38,6 +38,8 @@ try {
     mapId: await drawMap(url, demo),
     upgradeId: await startUpgrade(url, demo),
     webhookId: await pingWebhook(url, demo),
+    ssoId: await addSso(url, demo),
+    operatorKey: (await readFile(join(dataDir, 'data', 'operator.key'), 'utf8')).trim(),
   })
 } finally {
   server.kill('SIGTERM')
@@ -165,10 +167,25 @@ async function send(url: string, demo: Demo, { method = 'POST', path, body }: Se
   return (await answer.json()) as { readonly id?: string }
 }
 
+/** Adds an identity provider with a role, as far as they are known before the provider knows the service. */
+async function addSso(url: string, demo: Demo): Promise<string> {
+  await post(url, demo, '/ssoroles', { name: 'staff', privileges: [{ scope: 'org', role: 'helpdesk' }] })
+  const { id = '' } = await post(url, demo, '/ssos', { name: 'Company', issuer: 'https://login.example.com/saml' })
+  return id
+}
+
+interface Prepared {
+  readonly mapId: string
+  readonly upgradeId: string
+  readonly webhookId: string
+  readonly ssoId: string
+  readonly operatorKey: string
+}
+
 async function takeAll(
   url: string,
   demo: Demo,
-  { mapId, upgradeId, webhookId }: { readonly mapId: string; readonly upgradeId: string; readonly webhookId: string },
+  { mapId, upgradeId, webhookId, ssoId, operatorKey }: Prepared,
 ): Promise<void> {
   const org = `/orgs/${demo.org_id}`
   const [siteId = ''] = demo.site_ids
@@ -190,6 +207,7 @@ async function takeAll(
     ['webhook', `${org}/webhooks/${webhookId}`, 'Request and response'],
     ['webhook-form', `${org}/webhooks/${webhookId}/edit`, 'device-updowns'],
     ['people', `${org}/people`, 'Nobody is invited'],
+    ['single-sign-on', `${org}/sso/${ssoId}`, 'Takes answers at'],
     ['settings', `${org}/settings`, 'Maintenance windows'],
     ['audit-log', `${org}/audit`, 'Before and after'],
     ['rollout', `${org}/upgrades/${upgradeId}`, 'Meeting rooms'],
@@ -204,6 +222,13 @@ async function takeAll(
       await page.goto('/register')
       await page.getByLabel('Organization').waitFor()
       await page.screenshot({ path: join(folder, `register-${name}.png`) })
+      if (wanted.length === 0 || wanted.includes('operator')) {
+        await page.goto('/operator')
+        await page.getByLabel('Operator key', { exact: true }).fill(operatorKey)
+        await page.keyboard.press('Enter')
+        await page.getByText('of the disk stay free').waitFor()
+        await page.screenshot({ path: join(folder, `operator-${name}.png`), fullPage: name === 'narrow' })
+      }
       await signIn(page, demo)
       await page.waitForURL(`**${org}`)
       for (const [title, path, text] of pages) {

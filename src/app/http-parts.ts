@@ -30,8 +30,8 @@ export interface HttpParts {
   /** The web console; null if it has not been built. */
   readonly console: ConsoleFiles | null
   readonly webhookLimits: WebhookLimits
-  /** Why the gateway has refused the latest devices. */
+  /** Lists why the gateway has refused the latest devices. */
   readonly listRefusals: () => Promise<readonly RepeatedRefusal[]>
-  /** Where Junos devices call home; null while the service takes no such connections. */
+  /** The address to which Junos devices call home; null while the service accepts no such connections. */
   readonly callHomePlace: () => CallHomePlace | null
 }

@@ -121,7 +121,7 @@ async function startParts(
   const tokenUses = createTokenUses(ctx)
   closing.add('token uses', () => tokenUses.stop())
   const requestLimits = createRequestLimits(config.accounts)
-  // Known once the gateway listens.
+  // Set once the gateway listens.
   const listening: { netconfPort: number | null } & Pick<Workers, 'listRefusals'> = {
     netconfPort: null,
     listRefusals: () => Promise.resolve([]),

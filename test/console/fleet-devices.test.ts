@@ -82,7 +82,7 @@ describe.skipIf(noChromium !== null)(
         const command = page.getByRole('region', { name: 'Commands' }).getByRole('listitem').first()
         await command.getByText('restart').waitFor()
         await command.getByText('Done').waitFor()
-        // The stream tells that the device has gone and come back.
+        // The stream reports that the device has gone and come back.
         await page.getByRole('region', { name: 'Events' }).getByText('AP disconnected').waitFor()
         await expectAccessible(page)
       },

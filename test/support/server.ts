@@ -146,12 +146,12 @@ interface BoundedThings {
   readonly limits: Partial<Limits>
 }
 
-/** What the gateway has refused, where a server of tests has none. */
+/** What the gateway has refused; a test's server has no gateway. */
 interface RefusedThings {
   readonly refusals: Pick<Refusals, 'list'>
 }
 
-/** The web console, which a server of tests has only where one asks for it. */
+/** The web console, which a test's server has only on request. */
 interface ServedConsole {
   readonly console: ConsoleFiles | null
 }

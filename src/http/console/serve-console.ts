@@ -3,7 +3,7 @@ import { notFound } from '../../platform/errors.ts'
 import { chooseEncoding } from './choose-encoding.ts'
 import type { ConsoleFile, ConsoleFiles } from './console-files.ts'
 
-/** The addresses of pages; `*` stands for any rest. The router in web/src/app/router.tsx has the pages themselves. */
+/** The addresses of pages; `*` matches any rest. The router in web/src/app/router.tsx defines the pages themselves. */
 const pages = ['/', '/sign-in', '/register', '/recover', '/account', '/operator', '/orgs/*']
 
 /** A year: the name of an asset changes with its contents. */

@@ -6,6 +6,7 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router'
+import { parseAnswerSearch, parseSignInSearch } from '../accounts/provider-answer.ts'
 import { selfQuery } from '../accounts/self.ts'
 import type { Api } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
@@ -37,12 +38,7 @@ const rootRoute = createRootRouteWithContext<RouterParts>()({
 const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/sign-in',
-  validateSearch: (
-    search: Readonly<Record<string, unknown>>,
-  ): { readonly return?: string; readonly expired?: boolean } => ({
-    ...(typeof search['return'] === 'string' && { return: search['return'] }),
-    ...(search['expired'] === true && { expired: true }),
-  }),
+  validateSearch: parseSignInSearch,
   component: lazyRouteComponent(() => import('../accounts/sign-in/sign-in-page.tsx'), 'SignInPage'),
 })
 
@@ -58,6 +54,12 @@ const recoverRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/recover',
   component: lazyRouteComponent(() => import('../accounts/recover/recover-page.tsx'), 'RecoverPage'),
+})
+
+const operatorRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/operator',
+  component: lazyRouteComponent(() => import('../operator/service/service-page.tsx'), 'ServicePage'),
 })
 
 /** The parent of all pages for people who are signed in. */
@@ -90,6 +92,7 @@ const homeRoute = createRoute({
 const accountRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/account',
+  validateSearch: parseAnswerSearch,
   component: lazyRouteComponent(() => import('../accounts/account/account-page.tsx'), 'AccountPage'),
 })
 
@@ -209,6 +212,18 @@ const peopleRoute = createRoute({
   component: lazyRouteComponent(() => import('../orgs/people/people-page.tsx'), 'PeoplePage'),
 })
 
+const ssoListRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/sso',
+  component: lazyRouteComponent(() => import('../orgs/sso-list/sso-list-page.tsx'), 'SsoListPage'),
+})
+
+const ssoRoute = createRoute({
+  getParentRoute: () => orgRoute,
+  path: '/sso/$ssoId',
+  component: lazyRouteComponent(() => import('../orgs/sso/sso-page.tsx'), 'SsoPage'),
+})
+
 const settingsRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/settings',
@@ -226,6 +241,7 @@ const routeTree = rootRoute.addChildren([
   signInRoute,
   registerRoute,
   recoverRoute,
+  operatorRoute,
   signedInRoute.addChildren([
     homeRoute,
     accountRoute,
@@ -247,6 +263,8 @@ const routeTree = rootRoute.addChildren([
       webhookRoute,
       editWebhookRoute,
       peopleRoute,
+      ssoListRoute,
+      ssoRoute,
       settingsRoute,
       auditRoute,
     ]),

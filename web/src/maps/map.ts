@@ -99,7 +99,7 @@ export function scaleOf([from, to]: Segment, metres: number): number | null {
   return pixels > 0 && metres > 0 && Number.isFinite(metres) ? pixels / metres : null
 }
 
-/** Where an element on the plan is. */
+/** Returns the position of an element on the plan. */
 export function styleAt({ x, y }: Point, { width, height }: Size): { readonly left: string; readonly top: string } {
   return { left: `${(100 * x) / width}%`, top: `${(100 * y) / height}%` }
 }

@@ -3,7 +3,7 @@ import { type Api, pageOf } from '../api/client.ts'
 
 /** A plan shows devices among the first so many of its site. */
 export const MAX_DEVICES = 1000
-/** Somebody else may be placing devices, too. */
+/** Other people may be placing devices at the same time. */
 const READ_AGAIN_MS = 15_000
 
 /** The devices of a site with their places on its plans. */

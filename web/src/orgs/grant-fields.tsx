@@ -1,5 +1,5 @@
 import { NativeSelect } from '@mantine/core'
-import { useSites } from '../sites.ts'
+import { useSites } from './sites.ts'
 import { type Grant, type Role, roleWords } from './grant.ts'
 
 interface GrantFieldsProps {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Site } from '../sites.ts'
+import type { Site } from './sites.ts'
 import { type Privilege, grantOf, privilegeText, privilegesOf } from './grant.ts'
 
 const org = { org_id: 'org', org_name: 'Org', name: 'Org', orggroup_ids: [] }

@@ -1,5 +1,5 @@
-import type { Schemas } from '../../api/client.ts'
-import type { Site } from '../sites.ts'
+import type { Schemas } from '../api/client.ts'
+import type { Site } from './sites.ts'
 
 export type Privilege = Schemas['AdminPrivilege']
 type PrivilegeGrant = Schemas['PrivilegeGrant']
@@ -30,14 +30,19 @@ export function privilegesOf({ role, siteId }: Grant, orgId: string): PrivilegeG
 }
 
 /** Returns the grant that a form begins with. One for groups of sites is not among its choices. */
-export function grantOf(privileges: readonly Privilege[]): Grant {
+export function grantOf(privileges: readonly Pick<Privilege, 'role' | 'site_id'>[]): Grant {
   const [first] = privileges
   return first === undefined ? firstGrant : { role: first.role, siteId: first.site_id ?? '' }
 }
 
 /** Returns the text of a privilege, such as "Observer of Berlin". */
 export function privilegeText(
-  { role, scope, site_id: siteId, sitegroup_ids: groups = [] }: Privilege,
+  {
+    role,
+    scope,
+    site_id: siteId,
+    sitegroup_ids: groups = [],
+  }: Pick<Privilege, 'role' | 'scope' | 'site_id' | 'sitegroup_ids'>,
   sites: ReadonlyMap<string, Site> | undefined,
 ): string {
   const { label } = roleWords[role]

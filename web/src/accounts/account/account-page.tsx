@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { PasswordInput } from '@mantine/core'
 import { answerOf, useServer } from '../../api/client.ts'
@@ -10,21 +10,27 @@ import { Panel } from '../../display/panel.tsx'
 import { RequestForm } from '../../display/request-form.tsx'
 import { type Self, useSelf } from '../self.ts'
 import { SecondFactorPanel } from './second-factor-panel.tsx'
-import { SignInPanel } from './sign-in-panel.tsx'
+import { SessionPanel } from './session-panel.tsx'
+import { LinkPanel, SignInPanel } from './sign-in-panel.tsx'
 import { TokenPanel } from './token-panel.tsx'
+
+const route = getRouteApi('/signed-in/account')
 
 /** The account of a person, whatever the organization. */
 export function AccountPage() {
   const self = useSelf()
+  const { provider, code } = route.useSearch()
   if (self === undefined) return null
   return (
     <main className="lone account-page">
       <PageTitle title="Your account" call="/self" above={<Link to="/">Signalbox</Link>}>
         <span>{self.email}</span>
       </PageTitle>
+      {provider !== undefined && code !== undefined && <LinkPanel provider={provider} code={code} />}
       <ProfilePanel key={JSON.stringify(self)} self={self} />
       <SignInPanel self={self} />
       <SecondFactorPanel self={self} />
+      <SessionPanel />
       <TokenPanel />
       <OrgPanel self={self} />
     </main>

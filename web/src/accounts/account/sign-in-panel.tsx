@@ -1,12 +1,16 @@
 import { Button } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { answerOf, useServer } from '../../api/client.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { ProblemNote } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { RequestForm } from '../../display/request-form.tsx'
 import { SiteTime } from '../../display/time.tsx'
+import { providerName } from '../provider-name.ts'
+import { providersQuery } from '../providers.ts'
 import type { Self } from '../self.ts'
+import { proofField, withoutEmpty } from './proof.ts'
 
 /** The password, and the providers that vouch for the account. */
 export function SignInPanel({ self }: { readonly self: Self }) {
@@ -48,20 +52,20 @@ export function SignInPanel({ self }: { readonly self: Self }) {
 
 const PREFIX = 'oauth_'
 
-/** A configured provider has its own field, which is true if it is linked. */
+/** The providers that the server is set up for, and those that are linked still. A field of the account tells which are. */
 function Providers({ self }: { readonly self: Self }) {
-  const providers = Object.entries(self).flatMap(([name, linked]) =>
-    name.startsWith(PREFIX) && typeof linked === 'boolean' ? [{ name: name.slice(PREFIX.length), linked }] : [],
-  )
-  // `oauth_google` is always there, whether or not it is configured.
-  const known = providers.filter(({ name, linked }) => linked || name !== 'google' || providers.length > 1)
+  const { api } = useServer()
+  const configured = useQuery(providersQuery(api)).data?.providers ?? []
+  const isLinked = (name: string): boolean => linkedIn(self).get(name) === true
+  const names = [...new Set([...configured, ...[...linkedIn(self).keys()].filter(isLinked)])]
+  const known = names.map((name) => ({ name, linked: isLinked(name) }))
   if (known.length === 0) return null
   return (
     <ol className="log">
       {known.map(({ name, linked }) => (
         <li key={name} className="image-line">
           <span>
-            {name} <span className="muted">{linked ? 'is linked' : 'is not linked'}</span>
+            {providerName(name)} <span className="muted">{linked ? 'is linked' : 'is not linked'}</span>
           </span>
           {linked ? <UnlinkButton provider={name} /> : <LinkButton provider={name} />}
         </li>
@@ -70,10 +74,23 @@ function Providers({ self }: { readonly self: Self }) {
   )
 }
 
+/** Returns whether each provider that the account names is linked. */
+function linkedIn(self: Self): ReadonlyMap<string, unknown> {
+  return new Map(
+    Object.entries(self).flatMap(([field, value]) =>
+      field.startsWith(PREFIX) ? [[field.slice(PREFIX.length), value] as const] : [],
+    ),
+  )
+}
+
 function LinkButton({ provider }: { readonly provider: string }) {
   const { api } = useServer()
   const mutation = useMutation({
-    mutationFn: () => answerOf(api.GET('/api/v1/self/oauth/{provider}', { params: { path: { provider } } })),
+    mutationFn: () => {
+      const forward = `${globalThis.location.origin}/account?${new URLSearchParams({ provider }).toString()}`
+      const params = { path: { provider }, query: { forward } }
+      return answerOf(api.GET('/api/v1/self/oauth/{provider}', { params }))
+    },
     onSuccess: ({ authorization_url: url }) => globalThis.location.assign(url),
   })
   return (
@@ -86,13 +103,35 @@ function LinkButton({ provider }: { readonly provider: string }) {
   )
 }
 
+/** Completes the link of a person who comes back from a provider. */
+export function LinkPanel({ provider, code }: { readonly provider: string; readonly code: string }) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  return (
+    <Panel title={`Link ${providerName(provider)}`}>
+      <p className="plan-line">From then on {providerName(provider)} signs you in to this account.</p>
+      <RequestForm
+        fields={[proofField]}
+        action={`Link ${providerName(provider)}`}
+        run={async (values) => {
+          const params = { path: { provider } }
+          await answerOf(api.POST('/api/v1/self/oauth/{provider}', { params, body: { code, ...withoutEmpty(values) } }))
+          await queries.invalidateQueries({ queryKey: ['self'] })
+          await navigate({ to: '/account', replace: true })
+        }}
+      />
+    </Panel>
+  )
+}
+
 function UnlinkButton({ provider }: { readonly provider: string }) {
   const { api } = useServer()
   const queries = useQueryClient()
   return (
     <ConfirmButton
       action="Unlink"
-      effect={`You can sign in by ${provider} no more.`}
+      effect={`You can sign in by ${providerName(provider)} no more.`}
       run={async () => {
         await answerOf(api.DELETE('/api/v1/self/oauth/{provider}', { params: { path: { provider } } }))
         await queries.invalidateQueries({ queryKey: ['self'] })

@@ -6,12 +6,13 @@ import { answerOf, useServer } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
 import { RequestForm } from '../../display/request-form.tsx'
 import { returnPath } from '../return-path.ts'
+import { ProviderAnswer, ProviderButtons } from './provider-sign-in.tsx'
 
 const route = getRouteApi('/sign-in')
 
 /** Sign-in with a password, and with the code of the second factor where the account has one. */
 export function SignInPage() {
-  const { return: given, expired } = route.useSearch()
+  const { return: given, expired, provider, code } = route.useSearch()
   const router = useRouter()
   const queries = useQueryClient()
   const [needsCode, setNeedsCode] = useState(false)
@@ -31,7 +32,11 @@ export function SignInPage() {
       {expired === true && !needsCode && (
         <p className="hint">Your session has ended. After signing in you are back where you were.</p>
       )}
+      {provider !== undefined && code !== undefined && !needsCode && (
+        <ProviderAnswer provider={provider} code={code} onDone={enter} onCode={() => setNeedsCode(true)} />
+      )}
       {needsCode ? <CodeForm onDone={enter} /> : <PasswordForm onDone={enter} onCode={() => setNeedsCode(true)} />}
+      {!needsCode && <ProviderButtons given={given} />}
       {!needsCode && <SsoForm given={given} />}
       {!needsCode && (
         <p className="hint">

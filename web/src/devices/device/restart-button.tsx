@@ -22,11 +22,9 @@ export function RestartButton({ stats, report, siteId }: RestartButtonProps) {
   const [part, setPart] = useState('')
   const members = stats.type === 'switch' ? report.members.map(({ index }) => index) : []
   const parts = [
-    ...(members.length > 1
-      ? members.map((member) => ({ value: String(member), label: `Member ${member} alone` }))
-      : []),
+    ...(members.length > 1 ? members.map((member) => ({ value: String(member), label: `Only member ${member}` })) : []),
     // Which gateways are clusters is known to the service alone.
-    ...(stats.type === 'gateway' ? nodes.map((node) => ({ value: node, label: `Of a cluster, ${node} alone` })) : []),
+    ...(stats.type === 'gateway' ? nodes.map((node) => ({ value: node, label: `Only ${node} of a cluster` })) : []),
   ]
   const run = async (): Promise<void> => {
     await answerOf(

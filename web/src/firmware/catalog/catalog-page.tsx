@@ -7,8 +7,9 @@ import { counted } from '../../display/counted.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
+import { sizeText } from '../../display/size.ts'
 import { SiteTime } from '../../display/time.tsx'
-import { type Image, sizeText, usesOf } from '../image.ts'
+import { type Image, usesOf } from '../image.ts'
 import { UploadPanel } from './upload-panel.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/firmware')

@@ -7,7 +7,8 @@ import { uploadFile } from '../../api/upload.ts'
 import { useValues } from '../../devices/use-values.ts'
 import { ProblemNote } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
-import { type Image, sizeText } from '../image.ts'
+import { sizeText } from '../../display/size.ts'
+import type { Image } from '../image.ts'
 import type { paths } from '#openapi'
 
 type Query = paths['/api/v1/orgs/{org_id}/firmware']['post']['parameters']['query']

@@ -9,8 +9,8 @@ import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { SiteTime } from '../../display/time.tsx'
 import { useSites } from '../sites.ts'
-import { GrantFields } from './grant-fields.tsx'
-import { firstGrant, privilegeText, privilegesOf } from './grant.ts'
+import { GrantFields } from '../grant-fields.tsx'
+import { firstGrant, privilegeText, privilegesOf } from '../grant.ts'
 
 interface InvitePanelProps {
   readonly orgId: string

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { Link, getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/counted.ts'
@@ -10,8 +10,8 @@ import { QueryView } from '../../display/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { useSites } from '../sites.ts'
 import { useMay, useSelf } from '../../accounts/self.ts'
-import { GrantFields } from './grant-fields.tsx'
-import { grantOf, privilegeText, privilegesOf, roleWords } from './grant.ts'
+import { GrantFields } from '../grant-fields.tsx'
+import { grantOf, privilegeText, privilegesOf, roleWords } from '../grant.ts'
 import { InvitePanel } from './invite-panel.tsx'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/people')
@@ -29,7 +29,15 @@ export function PeoplePage() {
   })
   return (
     <>
-      <PageTitle title="People" call={`/orgs/${orgId}/admins`}>
+      <PageTitle
+        title="People"
+        call={`/orgs/${orgId}/admins`}
+        actions={
+          <Link to="/orgs/$orgId/sso" params={{ orgId }} className="link-button">
+            Single sign-on
+          </Link>
+        }
+      >
         <span>{query.data === undefined ? ' ' : counted(query.data.length, 'person', 'people')}</span>
       </PageTitle>
       <Panel title="Members">

@@ -17,7 +17,7 @@ interface SitePanelProps {
 /** An upgrade of thousands of sites shows those that say most: see order(). */
 const SHOWN = 100
 
-/** How far each site is, with its start in its own time, and when it was its turn. */
+/** The progress of each site, with its start in its own time zone and its share of the whole time. */
 export function SitePanel({ report, upgrade, sites }: SitePanelProps) {
   const now = useNow()
   const planned = new Map(upgrade.upgrades.map(({ site_id: siteId, upgrade: one }) => [siteId, one.start_time]))

@@ -18,7 +18,7 @@ interface TargetTimelineProps {
 
 const POLL_MS = 2000
 
-/** What happened to one device: its states, its commands and its events, by time. */
+/** The history of one device: its states, its commands and its events, by time. */
 export function TargetTimeline({ place, mac, title, zone, device, onClose }: TargetTimelineProps) {
   const { api } = useServer()
   const query = useQuery({

@@ -1,0 +1,220 @@
+import { sql } from 'kysely'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createRefusals } from '../../src/gateway/refusals.ts'
+import { version } from '../../src/platform/version.ts'
+import { startRealProvider } from '../oauth/real-provider.ts'
+import { startIdentityProvider } from '../sso/identity-provider.ts'
+import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
+import { seedOrg } from '../support/fleet.ts'
+import { addPerson } from '../support/people.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { expectAccessible } from './axe.ts'
+import { WITHIN_MS } from './demo.ts'
+
+describe.skipIf(noChromium !== null)(
+  `accounts, single sign-on and the operator in the console${noChromium === null ? '' : `: ${noChromium}`}`,
+  () => {
+    const refusals = createRefusals(Date.now)
+    let server: TestServer
+    let browser: Browser
+    let org: string
+
+    beforeAll(async () => {
+      const provider = await startRealProvider('google')
+      onEnd(() => provider.close())
+      const settings = { oauthProviders: [provider.settings] }
+      server = await startTestServer(undefined, settings, null, { console: await buildConsole(), refusals })
+      onEnd(() => server.close())
+      provider.serve(server.url)
+      org = `/orgs/${server.org.orgId}`
+      browser = await launchChromium()
+      onEnd(() => browser.close())
+    }, 240_000)
+    const closing: (() => Promise<unknown>)[] = []
+    const onEnd = (close: () => Promise<unknown>): unknown => closing.unshift(close)
+    afterAll(async () => {
+      for (const close of closing) await close()
+    })
+
+    /** A window whose pages may meet no defect. */
+    async function openPage(): Promise<{ readonly page: Page; readonly context: BrowserContext }> {
+      const context = await openView(browser, server.url)
+      context.setDefaultTimeout(WITHIN_MS)
+      onTestFinished(() => context.close())
+      const page = await context.newPage()
+      const defects: string[] = []
+      page.on('pageerror', (error) => defects.push(String(error)))
+      page.on('console', (message) => {
+        if (/Content Security Policy/.test(message.text())) defects.push(message.text())
+      })
+      onTestFinished(() => expect(defects).toEqual([]))
+      return { context, page }
+    }
+
+    async function enter(person: TestOrg, path: string): Promise<Page> {
+      const { page } = await openPage()
+      await signIn(page, person)
+      await page.waitForURL(`**${org}`)
+      await page.goto(path)
+      return page
+    }
+
+    it('links a provider, and then signs in by it', { timeout: 2 * WITHIN_MS }, async () => {
+      const person = await addPerson(server, [{ scope: 'org', role: 'read' }])
+      const page = await enter(person, '/account')
+      await page.getByText('Google is not linked').waitFor()
+      await page.getByRole('button', { name: 'Link', exact: true }).click()
+      await agree(page)
+      await page.getByRole('heading', { name: 'Link Google' }).waitFor()
+      await expectAccessible(page)
+      await page.getByRole('button', { name: 'Link Google' }).click()
+      await page.getByText('Google is linked').waitFor()
+      expect(new URL(page.url()).search).toBe('')
+
+      const { page: other } = await openPage()
+      await other.goto(`/sign-in?return=${encodeURIComponent(`${org}/devices`)}`)
+      await other.getByRole('button', { name: 'Sign in with Google' }).waitFor()
+      await expectAccessible(other)
+      await other.getByRole('button', { name: 'Sign in with Google' }).click()
+      await agree(other)
+      await other.waitForURL(`**${org}/devices`)
+
+      // The answer of a provider works once.
+      await other.goto('/sign-in?provider=google&code=used')
+      await other.getByRole('alert').first().waitFor()
+    })
+
+    /** Signs in at the provider, under any name, and consents if it asks. */
+    async function agree(page: Page): Promise<void> {
+      await page.locator('input[name=login]').fill('carol')
+      await page.locator('input[name=password]').fill('any')
+      await page.getByRole('button').click()
+      await page.getByRole('button', { name: 'Continue' }).click()
+    }
+
+    it('lists the sessions of an account, and ends them', { timeout: WITHIN_MS }, async () => {
+      const person = await addPerson(server, [{ scope: 'org', role: 'read' }])
+      const [phone, tablet] = [await enter(person, org), await enter(person, org)]
+      const page = await enter(person, '/account')
+      const sessions = page.getByRole('region', { name: 'Sessions' })
+      await sessions.getByText('This browser').waitFor()
+      expect(await sessions.getByRole('listitem').count()).toBe(3)
+      await sessions.getByText('Chrome on Linux').first().waitFor()
+      await expectAccessible(page)
+      await sessions.getByRole('button', { name: 'End…' }).first().click()
+      await page.getByRole('dialog').getByText('Signs you out of Chrome on Linux at 127.0.0.1').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'End' }).click()
+      await sessions.getByRole('listitem').nth(2).waitFor({ state: 'detached' })
+      await sessions.getByRole('button', { name: 'End all others…' }).click()
+      await page.getByRole('dialog').getByText('Signs you out of 1 other browser').waitFor()
+      await page.getByRole('dialog').getByRole('button', { name: 'End all others' }).click()
+      await sessions.getByRole('listitem').nth(1).waitFor({ state: 'detached' })
+      for (const ended of [phone, tablet]) {
+        await ended.goto(`${org}/devices`)
+        await ended.waitForURL('**/sign-in?**')
+      }
+    })
+
+    it('sets up single sign-on, with what the identity provider needs', { timeout: 2 * WITHIN_MS }, async () => {
+      const idp = await startIdentityProvider()
+      onTestFinished(() => idp.close())
+      const page = await enter(server.org, `${org}/people`)
+      await page.getByRole('link', { name: 'Single sign-on' }).click()
+      await page.getByText('No identity provider yet').waitFor()
+      await page.getByText('No roles yet').waitFor()
+      await expectAccessible(page)
+      const roles = page.getByRole('region', { name: 'Roles' })
+      await roles.getByLabel('Name of a new role').fill('staff')
+      await roles.getByLabel('Role', { exact: true }).selectOption('helpdesk')
+      await roles.getByRole('button', { name: 'Add the role' }).click()
+      await roles.getByRole('listitem').getByText('Helpdesk').waitFor()
+      await page.getByLabel('Name of a new provider').fill('Company')
+      await page.getByRole('button', { name: 'Add the provider' }).click()
+      await page.getByRole('heading', { name: 'Company' }).waitFor()
+      await page.getByText('Takes answers at (ACS)').waitFor()
+      await page.getByLabel('Issuer').fill(idp.issuer)
+      await page.getByLabel('Sign-in address').fill('not an address')
+      await page.getByLabel('Certificate').fill(idp.keys.cert)
+      await page.getByLabel('Role without an attribute').fill('staff')
+      await page.getByRole('button', { name: 'Save' }).click()
+      // The words of the server appear at the field.
+      await page.getByText('Invalid field idp_sso_url').waitFor()
+      await expectAccessible(page)
+      await page.getByLabel('Sign-in address').fill(idp.ssoUrl)
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Saved.').waitFor()
+      const { body: ssos } = await server.call('GET', `${org}/ssos`)
+      expect(ssos).toMatchObject([
+        { name: 'Company', issuer: idp.issuer, idp_sso_url: idp.ssoUrl, default_role: 'staff' },
+      ])
+      await page.getByRole('link', { name: 'Single sign-on' }).click()
+      await page.getByText('Set up').waitFor()
+      await page.getByRole('link', { name: 'Company' }).click()
+      await page.getByRole('button', { name: 'Delete the provider…' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete the provider' }).click()
+      await page.getByText('No identity provider yet').waitFor()
+    })
+
+    it('shows an operator the service, and devices that were refused', { timeout: WITHIN_MS }, async () => {
+      const { ctx } = server
+      refusals.add({ protocol: 'ucentral', why: 'tls', address: '192.0.2.7' })
+      await ctx.db
+        .insertInto('deviceRegistry')
+        .values({
+          ...{ id: '00000000-0000-0000-1000-02516eaa0001', mac: '02516eaa0001', serial: 'DM1', model: 'EAP102' },
+          ...{ type: 'ap', claimCode: 'ABCDE-FGHIJ-KLMNO', orgId: null, createdAt: ctx.clock.now() },
+        })
+        .execute()
+      const { page } = await openPage()
+      await page.goto('/operator')
+      await page.getByLabel('Operator key', { exact: true }).fill('not the key')
+      await page.keyboard.press('Enter')
+      await page.getByText('This is not the operator key of the service').waitFor()
+      await expectAccessible(page)
+      await page.getByLabel('Operator key', { exact: true }).fill('operator-key')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: 'Service' }).waitFor()
+      await page.getByRole('region', { name: 'Process' }).getByText(version, { exact: true }).waitFor()
+      await page.getByRole('region', { name: 'Database' }).getByText('PostgreSQL').waitFor()
+      await page.getByRole('region', { name: 'Refused devices' }).getByText('The TLS handshake failed').waitFor()
+      await page.getByRole('region', { name: 'Unclaimed devices' }).getByText('ABCDE-FGHIJ-KLMNO').waitFor()
+      await page.getByRole('region', { name: 'Storage' }).getByText('Firmware').first().waitFor()
+      await expectAccessible(page)
+      // The key is nowhere but in the page.
+      const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])')
+      expect(kept).not.toContain('operator-key')
+      await page.reload()
+      await page.getByLabel('Operator key', { exact: true }).waitFor()
+    })
+
+    it('draws the last day of a device', { timeout: WITHIN_MS }, async () => {
+      const { ctx } = server
+      const seeded = await seedOrg(ctx, [{ devices: 1, name: 'Oslo' }], server.org.orgId)
+      const [device] = seeded.sites[0]?.devices ?? []
+      if (device === undefined) throw new Error('no device')
+      await sql`update device set site_since = now() - interval '2 days' where id = ${device.id}`.execute(ctx.db)
+      await sql`
+        insert into device_series (org_id, device_id, created_at, samples, cpu, memory, clients, rx_bytes, tx_bytes)
+        select ${server.org.orgId}, ${device.id}, date_bin('10 minutes', now(), 'epoch') - n * interval '10 minutes', 10,
+          20 + 15 * sin(n / 9.0), 55, round(8 + 7 * cos(n / 20.0)), 4e7 + 3e7 * cos(n / 20.0), 1e7 + 5e6 * sin(n / 30.0)
+        from generate_series(1, 140) n`.execute(ctx.db)
+      const page = await enter(server.org, `${org}/sites/${seeded.sites[0]?.id}/devices/${device.mac}`)
+      const day = page.getByRole('region', { name: 'Last day' })
+      await day
+        .getByRole('img', { name: /^Processor in the last day\. Processor: \d+ % at the end, from 5 % to 35 %/ })
+        .waitFor()
+      for (const name of ['Memory', 'Clients', 'Traffic']) await day.getByRole('img', { name }).waitFor()
+      expect(await day.locator('canvas').count()).toBe(4)
+      await expectAccessible(page)
+      // The value under the pointer is written above, with its time.
+      const text = day.locator('figcaption').first()
+      const before = await text.innerText()
+      const { x = 0, y = 0 } = (await day.locator('.u-over').first().boundingBox()) ?? {}
+      await page.mouse.move(x + 40, y + 20)
+      await page.mouse.move(x + 60, y + 30)
+      await text.getByText(/\d\d:\d\d/).waitFor()
+      expect(await text.innerText()).not.toBe(before)
+    })
+  },
+)

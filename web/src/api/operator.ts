@@ -1,0 +1,38 @@
+import type { Page } from './client.ts'
+import { Problem, detailOf, isAwayStatus } from './problem.ts'
+import type { Reachability } from './reachability.ts'
+
+/** Calls operations of the operator, which are not in the published document. */
+export interface OperatorApi {
+  /** @param path Under /operator/v1. @throws Problem for any answer but a success. */
+  get<Answer>(path: string): Promise<Answer>
+  /** Returns a page of a list whose total is in a header. @throws Problem as get(). */
+  list(path: string): Promise<Page<unknown>>
+}
+
+/** @param key The text of `operator.key`. It is in the memory of the page alone, and in no cookie. */
+export function createOperatorApi(key: string, reachability: Reachability): OperatorApi {
+  async function call(path: string): Promise<Response> {
+    const response = await fetch(`/operator/v1${path}`, {
+      headers: { authorization: `Operator ${key}` },
+      credentials: 'omit',
+      cache: 'no-store',
+    }).catch(() => null)
+    reachability.note(response !== null && !isAwayStatus(response.status))
+    if (response === null) throw new Problem(0, detailOf(null, 0))
+    if (response.ok) return response
+    // A 401 means elsewhere that a session has ended, and leads to the page to sign in.
+    if (response.status === 401) throw new Problem(403, 'This is not the operator key of the service.')
+    throw new Problem(response.status, detailOf(await response.json().catch(() => null), response.status))
+  }
+  return {
+    async get<Answer>(path: string) {
+      return (await (await call(path)).json()) as Answer
+    },
+    async list(path) {
+      const response = await call(path)
+      const rows = (await response.json()) as readonly unknown[]
+      return { rows, total: Number(response.headers.get('x-page-total') ?? rows.length) }
+    },
+  }
+}

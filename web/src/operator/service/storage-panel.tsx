@@ -1,0 +1,77 @@
+import { useQuery } from '@tanstack/react-query'
+import type { OperatorApi } from '../../api/operator.ts'
+import { Panel } from '../../display/panel.tsx'
+import { QueryView } from '../../display/query-view.tsx'
+import { sizeText } from '../../display/size.ts'
+import type { StorageStatus } from './answers.ts'
+import { READ_AGAIN_MS } from './read-again.ts'
+
+const SHOWN = 10
+
+/** The disk space that uploads use, and the organizations that use most of it. */
+export function StoragePanel({ operator }: { readonly operator: OperatorApi }) {
+  const query = useQuery({
+    queryKey: ['operator storage'],
+    queryFn: () => operator.get<StorageStatus>(`/storage?limit=${SHOWN}`),
+    refetchInterval: READ_AGAIN_MS,
+    gcTime: 0,
+  })
+  return (
+    <Panel
+      title="Storage"
+      aside={query.data === undefined ? undefined : `${sizeText(query.data.disk.free_bytes)} of the disk are free`}
+    >
+      <QueryView query={query}>{(storage) => <Storage storage={storage} />}</QueryView>
+    </Panel>
+  )
+}
+
+function Storage({ storage: { firmware, pictures, support, orgs, disk } }: { readonly storage: StorageStatus }) {
+  const uses = [
+    ['Firmware', firmware],
+    ['Pictures', pictures],
+    ['Support files', support],
+  ] as const
+  return (
+    <>
+      <ul className="bars">
+        {uses.map(([name, { used_bytes: used, max_bytes: most }]) => (
+          <li key={name} className="storage-bar">
+            <span>{name}</span>
+            <span className="bar" aria-hidden="true">
+              <span style={{ width: `${Math.min(100, (100 * used) / Math.max(1, most))}%` }} />
+            </span>
+            <span className="number">
+              {sizeText(used)} of {sizeText(most)}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p className="plan-line muted">{sizeText(disk.reserve_bytes)} of the disk stay free: no upload may use them.</p>
+      {orgs.length > 0 && (
+        <div className="table-scroller">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Organization</th>
+                <th scope="col">Firmware</th>
+                <th scope="col">Pictures</th>
+                <th scope="col">Support files</th>
+              </tr>
+            </thead>
+            <tbody>
+              {orgs.map(({ id, name, firmware_bytes: images, picture_bytes: photos, support_bytes: files }) => (
+                <tr key={id}>
+                  <th scope="row">{name}</th>
+                  <td>{sizeText(images)}</td>
+                  <td>{sizeText(photos)}</td>
+                  <td>{sizeText(files)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  )
+}

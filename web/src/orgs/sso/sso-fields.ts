@@ -1,0 +1,56 @@
+import type { Schemas } from '../../api/client.ts'
+
+export type Sso = Schemas['Sso']
+
+export interface SsoField {
+  readonly name:
+    | 'name'
+    | 'issuer'
+    | 'idp_sso_url'
+    | 'idp_cert'
+    | 'idp_sign_algo'
+    | 'nameid_format'
+    | 'role_attr_from'
+    | 'default_role'
+    | 'custom_logout_url'
+  readonly label: string
+  readonly description?: string
+  /** Absent: one line of text. */
+  readonly choices?: readonly string[]
+  readonly isLong?: boolean
+}
+
+/** What a SAML sign-in depends on, in the order in which people find it at their identity provider. */
+export const ssoFields: readonly SsoField[] = [
+  { name: 'name', label: 'Name' },
+  { name: 'issuer', label: 'Issuer', description: 'The entity id of the identity provider' },
+  { name: 'idp_sso_url', label: 'Sign-in address', description: 'Where the identity provider takes requests' },
+  { name: 'idp_cert', label: 'Certificate', description: 'PEM, with which it signs', isLong: true },
+  {
+    name: 'idp_sign_algo',
+    label: 'Weakest signature',
+    description: 'Weaker ones are refused',
+    choices: ['sha256', 'sha384', 'sha512', 'sha1'],
+  },
+  { name: 'nameid_format', label: 'Names people by', choices: ['email', 'unspecified'] },
+  { name: 'role_attr_from', label: 'Attribute with the roles', description: 'Empty: Role' },
+  { name: 'default_role', label: 'Role without an attribute', description: 'Empty: such people are refused' },
+  { name: 'custom_logout_url', label: 'Address after signing out', description: 'Optional' },
+]
+
+export type SsoTexts = Readonly<Record<SsoField['name'], string>>
+
+/** Returns what the form begins with. */
+export function textsOf(sso: Sso): SsoTexts {
+  const entries = ssoFields.map(({ name, choices }) => [name, sso[name] ?? choices?.[0] ?? ''])
+  return Object.fromEntries(entries) as SsoTexts
+}
+
+/** Returns the fields that differ. */
+export function changesOf(texts: SsoTexts, sso: Sso): Partial<SsoTexts> {
+  const before = textsOf(sso)
+  const changed = ssoFields
+    .filter(({ name }) => texts[name] !== before[name])
+    .map(({ name }) => [name, texts[name].trim()])
+  return Object.fromEntries(changed) as Partial<SsoTexts>
+}

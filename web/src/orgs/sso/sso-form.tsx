@@ -1,0 +1,93 @@
+import { Button, NativeSelect, TextInput, Textarea } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { answerOf, useServer } from '../../api/client.ts'
+import { fieldIn } from '../../api/problem.ts'
+import { ProblemNote } from '../../display/notices.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { type Sso, type SsoField, type SsoTexts, changesOf, ssoFields, textsOf } from './sso-fields.ts'
+
+interface SsoFormProps {
+  readonly sso: Sso
+  readonly mayChange: boolean
+}
+
+/** What the identity provider says of itself; what the server refuses is said at its field. */
+export function SsoForm({ sso, mayChange }: SsoFormProps) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const [texts, setTexts] = useState<SsoTexts>(() => textsOf(sso))
+  const mutation = useMutation({
+    mutationFn: () =>
+      answerOf(
+        api.PUT('/api/v1/orgs/{org_id}/ssos/{sso_id}', {
+          params: { path: { org_id: sso.org_id, sso_id: sso.id } },
+          body: changesOf(texts, sso) as Partial<Sso>,
+        }),
+      ),
+    async onSuccess() {
+      await queries.invalidateQueries({ queryKey: ['sso', sso.id] })
+      await queries.invalidateQueries({ queryKey: ['ssos', sso.org_id] })
+    },
+  })
+  const refused = mutation.error === null ? null : fieldIn(mutation.error.message)
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    mutation.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <Panel title="Of the identity provider">
+        <fieldset className="plain" disabled={!mayChange}>
+          <div className="wizard-fields one-column">
+            {ssoFields.map((field) => (
+              <FieldInput
+                key={field.name}
+                field={field}
+                text={texts[field.name]}
+                error={refused === field.name ? (mutation.error?.message ?? null) : null}
+                onChange={(text) => setTexts({ ...texts, [field.name]: text })}
+              />
+            ))}
+          </div>
+        </fieldset>
+        {!ssoFields.some(({ name }) => name === refused) && <ProblemNote problem={mutation.error} />}
+        {mutation.isSuccess && (
+          <p className="plan-line" role="status">
+            Saved.
+          </p>
+        )}
+        {mayChange && (
+          <p className="panel-buttons">
+            <Button type="submit" size="xs" loading={mutation.isPending}>
+              Save
+            </Button>
+          </p>
+        )}
+      </Panel>
+    </form>
+  )
+}
+
+interface FieldInputProps {
+  readonly field: SsoField
+  readonly text: string
+  readonly error: string | null
+  readonly onChange: (text: string) => void
+}
+
+function FieldInput({ field: { label, description, choices, isLong }, text, error, onChange }: FieldInputProps) {
+  const shared = { label, value: text, error, ...(description !== undefined && { description }) }
+  if (choices !== undefined)
+    return <NativeSelect {...shared} data={[...choices]} onChange={({ currentTarget: { value } }) => onChange(value)} />
+  if (isLong === true)
+    return (
+      <Textarea
+        {...shared}
+        rows={6}
+        classNames={{ input: 'mono' }}
+        onChange={({ currentTarget: { value } }) => onChange(value)}
+      />
+    )
+  return <TextInput {...shared} onChange={({ currentTarget: { value } }) => onChange(value)} />
+}
