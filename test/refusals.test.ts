@@ -27,7 +27,7 @@ interface World {
   readonly device: string
   readonly mac: string
   readonly role: string
-  /** Of a connected switch for which there is firmware. */
+  /** The ids of a connected switch for which there is firmware. */
   readonly upgradable: { readonly siteId: string; readonly deviceId: string }
 }
 

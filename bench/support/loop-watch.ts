@@ -1,4 +1,4 @@
-/** What a process needs while something is measured in it. */
+/** The resources that a process needs during a measurement. */
 export interface Needs {
   /** For how long at most its event loop did nothing else. */
   readonly heldMs: number

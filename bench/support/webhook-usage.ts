@@ -3,7 +3,7 @@ import { cpuSecondsWithChildren } from './process-usage.ts'
 import type { Child } from './child.ts'
 import type { Engine } from './webhook-engine.ts'
 
-/** What has been used since the start, processor time in seconds. */
+/** The usage since the start, with processor times in seconds. */
 export interface Usage {
   readonly engine: number
   readonly postgres: number

@@ -22,7 +22,7 @@ const forms = {
     pattern: '^(?:[Hh][Tt][Tt][Pp][Ss]?://[!-~]+)?$',
     refusal: 'must be an address of the form http://... or https://...',
   },
-  /** Of searches. Later times than the year 9999 are refused, too. */
+  /** The times in searches. Later times than the year 9999 are refused, too. */
   instant: {
     pattern: '^(?:now|\\d{1,12}(?:\\.\\d+)?|-\\d{1,7}[smhdw]?)$',
     refusal: 'must be epoch seconds, `now` or an offset like `-1d`',

@@ -25,7 +25,7 @@ export interface HeldRelease extends LaneRelease {
 }
 
 interface DeliveredBatch {
-  /** Of attempts after which the message is not sent again. */
+  /** The records of attempts after which the message is not sent again. */
   readonly records: readonly DeliveryRecord[]
   readonly releases: readonly HeldRelease[]
 }

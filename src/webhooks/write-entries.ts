@@ -38,7 +38,7 @@ export function bytesOf({ outcome }: FlushEntry): number {
   return ENTRY_BYTES + reqHeaders.length + reqPayload.length + (respHeaders?.length ?? 0) + (respBody?.length ?? 0)
 }
 
-/** What writes results. */
+/** The context that writes of results need. */
 export interface ResultWriter extends Transactional {
   readonly log: Logger
 }

@@ -35,7 +35,7 @@ export async function setFwUpdate(
   await db.updateTable('deviceUpgrade').set(shown).where('deviceId', '=', deviceId).execute()
 }
 
-/** What the statistics of the devices show of their updates, in the order of the devices' ids. */
+/** Returns the updates in the statistics of the devices, in the order of the devices' ids. */
 export async function listFwUpdates(db: Db, deviceId?: string): Promise<(FwUpdate | null)[]> {
   let query = db
     .selectFrom('deviceUpgrade')

@@ -89,7 +89,7 @@ async function updateAssigned(
   `.execute(tx)
 }
 
-/** What a step of an upgrade changes for its device. */
+/** The changes that a step of an upgrade makes to its device. */
 export interface DeviceUpgradeStep {
   readonly deviceId: string
   /** `kept`: the progress stays as it is; null: none is shown any more. */
