@@ -9,6 +9,7 @@ import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/errors.ts'
 import { deleteFirmware } from './delete-image.ts'
 import type { CatalogVersion, FirmwareFiles, ImageUse } from './firmware.ts'
+import { CheckBody, CheckReply, receiveCheck } from './routes-check.ts'
 import { receiveUpload } from './routes-upload.ts'
 import { findImage, listDeviceTypesByModel, listImages, listVersions } from './store.ts'
 import {
@@ -35,6 +36,17 @@ const params = { image_id: Uuid }
 export function firmwareOperations(files: FirmwareFiles, uses: readonly ImageUse[]): Operation[] {
   return [
     uploadOperation(files),
+    operation({
+      id: 'checkOrgFirmware',
+      summary: 'Check the results that uploads of firmware images would have',
+      method: 'POST',
+      tag,
+      at: org('/firmware/check', { needs: 'write' }),
+      body: CheckBody,
+      reply: CheckReply,
+      errors: storageErrors,
+      run: (ctx, { scope, body }) => receiveCheck(ctx, scope, { files, body }),
+    }),
     listOperation({
       id: 'listOrgFirmware',
       summary: 'List the firmware images of an organization',

@@ -40,6 +40,9 @@ export async function makeUpgrades(server: TestServer, { org_id: orgId, site_id:
         body: 'another image',
         headers: { 'content-type': 'application/octet-stream' },
       },
+      checkOrgFirmware: {
+        body: { files: [{ sha256: '0'.repeat(64), size: 1, query: { version: '9.9.9', models: 'AP45' } }] },
+      },
       listOrgFirmware: {},
       getOrgFirmware: {},
       listOrgAvailableDeviceVersions: {},
