@@ -22,7 +22,11 @@ module.exports = {
       ),
     ),
     rule('removal-imports-only-lower', { path: within(over) }, { path: within(roofs) }),
-    rule('app-knows-no-program', { path: within(['app']) }, { path: within(['bin', 'cli', 'simulator', 'agent']) }),
+    rule(
+      'app-knows-no-program',
+      { path: within(['app']) },
+      { path: within(['bin', 'cli', 'client', 'simulator', 'agent']) },
+    ),
     rule(
       'gateway-knows-no-protocol',
       { path: '^src/gateway/[^/]+\\.ts$', pathNot: '^src/gateway/protocols\\.ts$' },
@@ -38,7 +42,13 @@ module.exports = {
       { path: '^src/', pathNot: '^src/(gateway|simulator|agent)/' },
       { path: '^src/gateway/[^/]+/' },
     ),
-    rule('cli-speaks-http-only', { path: '^src/cli/' }, { path: '^src/', pathNot: '^src/(cli|platform)/' }),
+    // The command lines share the receiver of webhooks and the import of firmware.
+    rule('cli-speaks-http-only', { path: '^src/cli/' }, { path: '^src/', pathNot: '^src/(cli|client|platform)/' }),
+    rule(
+      'client-speaks-http-only',
+      { path: '^src/client/' },
+      { path: '^src/', pathNot: '^src/(client|platform/version)' },
+    ),
     rule(
       'simulator-shares-only-codecs',
       { path: '^src/simulator/', pathNot: '\\.test\\.ts$' },

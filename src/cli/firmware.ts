@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { CommandError } from '../client/exit-codes.ts'
+import { type Importer, importFirmware } from '../client/import-firmware.ts'
+import { AppError } from '../platform/errors.ts'
 import type { Client } from './client.ts'
-import { importFirmware } from './import-firmware.ts'
 
 const Moved = Type.Object({ id: Type.Union([Type.String(), Type.Null()]), left: Type.Integer() })
 
@@ -18,8 +20,8 @@ export function addFirmwareCommands(program: Command, operator: () => Promise<Cl
     .requiredOption('--org <id>', 'the organization that gets them')
     .option('--dry-run', 'check everything, and change nothing')
     .action(async (folder: string, { org, dryRun }: { org: string; dryRun?: true }) => {
-      const client = await operator()
-      await importFirmware(client, { folder, orgId: org, dryRun: dryRun === true, onResult: printLine })
+      const importer = operatorImporter(await operator(), org)
+      await importFirmware(importer, { folder, dryRun: dryRun === true, onResult: printLine })
     })
 
   firmware
@@ -33,6 +35,21 @@ export function addFirmwareCommands(program: Command, operator: () => Promise<Cl
         left = moved.left
       }
     })
+}
+
+/** Imports with the key of the operator, to any organization. */
+export function operatorImporter(client: Client, orgId: string): Importer {
+  const path = `/operator/v1/orgs/${encodeURIComponent(orgId)}/firmware`
+  return {
+    check: (files) => client.call('POST', `${path}/check`, { files }),
+    async upload(file) {
+      const values = Object.entries(file.query).map(([name, value]): [string, string] => [name, String(value)])
+      await client.uploadFile(`${path}?${new URLSearchParams(values).toString()}`, file).catch((error: unknown) => {
+        if (!(error instanceof AppError)) throw error
+        throw new CommandError(error.code === 'unavailable' ? 'unavailable' : 'refused', error.message)
+      })
+    },
+  }
 }
 
 function printLine(result: object): void {

@@ -1,15 +1,14 @@
-import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import { addListenCommand } from '../client/commands/webhooks.ts'
 import { AppError } from '../platform/errors.ts'
 import { readServerFile } from '../platform/server-file.ts'
 import { version } from '../platform/version.ts'
 import { type Client, createClient } from './client.ts'
 import { addFirmwareCommands } from './firmware.ts'
-import { listenForWebhooks, parsePublicKey } from './listen.ts'
 
 /** Runs one command. @throws AppError with one line for the operator. */
 export async function runCli(args: readonly string[]): Promise<void> {
@@ -94,67 +93,18 @@ export async function runCli(args: readonly string[]): Promise<void> {
 
   addFirmwareCommands(program, operator)
 
-  program
-    .command('webhooks')
-    .description('help for those who write receivers of webhooks')
-    .command('listen')
-    .description('receive webhooks on this machine: verify each, print it as a line of JSON, and answer it')
-    .option('--host <address>', 'where to listen', '127.0.0.1')
-    .option('--port <number>', 'where to listen; 0: any free port', wholeNumber, 9000)
-    .option('--secret <text>', 'that of the webhook; without it nothing is verified')
-    .option('--public-key <key>', 'that of a webhook with ed25519_signatures, whpk_...; verifies v1a')
-    .option('--status <number>', 'answer with this status', wholeNumber, 200)
-    .option('--hang', 'take messages and never answer')
-    .option('--reset', 'reset the connection instead of an answer')
-    .option('--times <number>', 'only so many messages get that, the others 200', wholeNumber)
-    .option('--delay <ms>', 'wait before each answer', wholeNumber, 0)
-    .action(listen)
+  const interrupted = new AbortController()
+  const webhooks = program.command('webhooks').description('test receivers of webhooks')
+  addListenCommand(webhooks, () => {
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupted.abort())
+    return {
+      interrupted: interrupted.signal,
+      onListening: (url) => write(JSON.stringify({ listening: url })),
+      onMessage: (message) => write(JSON.stringify(message)),
+    }
+  })
 
   await program.parseAsync(args, { from: 'user' })
-}
-
-interface ListenArguments {
-  readonly host: string
-  readonly port: number
-  readonly secret?: string
-  readonly publicKey?: string
-  readonly status: number
-  readonly hang?: true
-  readonly reset?: true
-  readonly times?: number
-  readonly delay: number
-}
-
-/** Runs until it is interrupted. */
-async function listen(given: ListenArguments): Promise<void> {
-  const { host, port, status, delay, hang, reset, secret = null, times = Infinity } = given
-  if (port > 65_535) throw new AppError('invalid', `--port: ${port} is not a port`)
-  if (status < 200 || status > 599) throw new AppError('invalid', `--status: ${status} is not a status from 200 to 599`)
-  if (hang === true && reset === true) throw new AppError('invalid', '--hang and --reset exclude each other')
-  const publicKey = given.publicKey === undefined ? null : parsePublicKey(given.publicKey)
-  if (publicKey === undefined)
-    throw new AppError('invalid', `--public-key: ${given.publicKey} is not a key such as whpk_...`)
-  const reply = hang === true ? 'hang' : reset === true ? 'reset' : 'answer'
-  const listener = await listenForWebhooks({
-    host,
-    port,
-    secret,
-    publicKey,
-    fault: { reply, status, times, delayMs: delay },
-    now: () => new Date(),
-    onMessage: (message) => write(JSON.stringify(message)),
-  }).catch((error: unknown) => {
-    throw new AppError('unavailable', error instanceof Error ? error.message : String(error))
-  })
-  write(JSON.stringify({ listening: listener.url }))
-  const interrupted = ['SIGINT', 'SIGTERM'].map((signal) => once(process, signal))
-  await Promise.race(interrupted)
-  await listener.close()
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new AppError('invalid', `${JSON.stringify(text)} is not a whole number`)
 }
 
 async function operatorClient(options: { readonly url?: string; readonly dataDir?: string }): Promise<Client> {

@@ -1,5 +1,8 @@
+import { createReadStream } from 'node:fs'
+import { Transform } from 'node:stream'
 import { rootCertificates } from 'node:tls'
-import { Agent, type Response, fetch } from 'undici'
+import { Agent, fetch, request } from 'undici'
+import { WebSocket } from 'ws'
 import { CommandError } from './exit-codes.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
@@ -19,7 +22,17 @@ export interface Api {
   send(request: Request): Promise<{ readonly body: Json; readonly headers: Headers }>
   get(path: string): Promise<Json>
   post(path: string, body?: Json): Promise<Json>
+  /** Sends a file of any size, piece by piece. */
+  upload(path: string, file: UploadedFile): Promise<Json>
+  openSocket(path: string): WebSocket
   close(): Promise<void>
+}
+
+export interface UploadedFile {
+  readonly path: string
+  readonly sizeBytes: number
+  /** Called with the number of bytes that have been sent. */
+  readonly onProgress?: (sentBytes: number) => void
 }
 
 export interface ApiOptions {
@@ -31,7 +44,10 @@ export interface ApiOptions {
 
 export function createApi({ url, headers, ca }: ApiOptions): Api {
   const base = parseUrl(url)
-  const dispatcher = new Agent({ ...(ca !== undefined && { connect: { ca: [...rootCertificates, ca] } }) })
+  const trust = ca === undefined ? {} : { ca: [...rootCertificates, ca] }
+  const dispatcher = new Agent({ connect: trust })
+  const unavailable = (error: unknown): CommandError =>
+    new CommandError('unavailable', `${base} does not answer: ${causeOf(error)}`)
   const api: Api = {
     url: base,
     async send({ method, path, body }) {
@@ -42,12 +58,23 @@ export function createApi({ url, headers, ca }: ApiOptions): Api {
         ...(body !== undefined && { body: JSON.stringify(body) }),
         dispatcher,
       }).catch((error: unknown) => {
-        throw new CommandError('unavailable', `${base} does not answer: ${causeOf(error)}`)
+        throw unavailable(error)
       })
-      return { body: await parseAnswer(answer, `${method} ${path}`), headers: answer.headers }
+      return { body: parseAnswer(answer.status, await answer.text(), `${method} ${path}`), headers: answer.headers }
     },
     get: async (path) => (await api.send({ method: 'GET', path })).body,
     post: async (path, body) => (await api.send({ method: 'POST', path, ...(body !== undefined && { body }) })).body,
+    async upload(path, { path: file, sizeBytes, onProgress }) {
+      const type = { 'content-type': 'application/octet-stream', 'content-length': String(sizeBytes) }
+      const body = countBytes(file, onProgress ?? (() => {}))
+      // The server answers after it has stored the file.
+      const options = { method: 'POST', headers: { ...headers, ...type }, body, dispatcher, headersTimeout: 0 } as const
+      const answer = await request(base + path, options).catch((error: unknown) => {
+        throw unavailable(error)
+      })
+      return parseAnswer(answer.statusCode, await answer.body.text(), `POST ${path.replace(/\?.*/, '')}`)
+    },
+    openSocket: (path) => new WebSocket(base.replace(/^http/, 'ws') + path, { headers, ...trust }),
     close: () => dispatcher.close(),
   }
   return api
@@ -68,13 +95,31 @@ function causeOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message
 }
 
-async function parseAnswer(answer: Response, what: string): Promise<Json> {
-  const text = await answer.text()
+function countBytes(path: string, onProgress: (sentBytes: number) => void): Transform {
+  let sentBytes = 0
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sentBytes += chunk.length
+      onProgress(sentBytes)
+      done(null, chunk)
+    },
+  })
+  const file = createReadStream(path)
+  file.on('error', (error) => counted.destroy(error))
+  return file.pipe(counted)
+}
+
+function parseAnswer(status: number, text: string, what: string): Json {
   const body = parseJson(text)
-  if (answer.ok) return body
-  const outcome = answer.status === 401 ? 'signedOut' : answer.status >= 500 ? 'unavailable' : 'refused'
+  if (status >= 200 && status < 300) return body
+  throw refusal(status, detailOf(body), what)
+}
+
+/** Returns the error of a refused request. */
+export function refusal(status: number, detail: string, what: string): CommandError {
+  const outcome = status === 401 ? 'signedOut' : status >= 500 ? 'unavailable' : 'refused'
   const hint = outcome === 'signedOut' ? ' (signalbox login signs in)' : ''
-  throw new CommandError(outcome, `${what}: ${answer.status} ${detailOf(body)}${hint}`)
+  return new CommandError(outcome, `${what}: ${status} ${detail}${hint}`)
 }
 
 function parseJson(text: string): Json {
@@ -99,4 +144,15 @@ export function objectOf(value: Json | undefined): JsonObject {
 export function rowsOf(value: Json): readonly JsonObject[] {
   const list = Array.isArray(value) ? (value as readonly Json[]) : objectOf(value)['results']
   return Array.isArray(list) ? list.map(objectOf) : []
+}
+
+/** Returns the rows of all pages of a list. */
+export async function listAll(api: Api, path: string): Promise<readonly JsonObject[]> {
+  const all: JsonObject[] = []
+  for (let next: string | undefined = path; next !== undefined;) {
+    const { body, headers } = await api.send({ method: 'GET', path: next })
+    all.push(...rowsOf(body))
+    next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
+  }
+  return all
 }

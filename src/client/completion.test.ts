@@ -5,7 +5,12 @@ import { completionScript } from './completion.ts'
 import { createProgram } from './program.ts'
 
 const run = promisify(execFile)
-const program = createProgram({ terminal: { stdout: process.stdout, stderr: process.stderr }, env: {}, opened: [] })
+const program = createProgram({
+  terminal: { stdout: process.stdout, stderr: process.stderr },
+  env: {},
+  interrupted: new AbortController().signal,
+  opened: [],
+})
 
 /** Completes the last of the words as bash does. */
 async function complete(...words: string[]): Promise<string[]> {

@@ -1,24 +1,58 @@
 import type { Json, JsonObject } from './api.ts'
 
+/** The columns of terminals that report no width. */
+export const USUAL_COLUMNS = 80
+
 /** The output of a command. */
 export interface Output {
   /** Prints a value as one line of JSON with `--json`, and otherwise the result of `text`. */
   show(value: Json, text: () => string): void
   /** Prints a line for people, which `--json` leaves out. */
   tell(line: string): void
+  /** Prints progress for people. On a terminal each line replaces the one before. */
+  progress(line: string): void
+  /** Ends the line of the progress, so that other lines follow it. */
+  endProgress(): void
+  /** True if lines of progress replace each other. */
+  readonly isLive: boolean
+}
+
+interface Screen extends NodeJS.WritableStream {
+  readonly columns?: number
+  readonly isTTY?: boolean
 }
 
 export interface Terminal {
-  readonly stdout: NodeJS.WritableStream & { readonly columns?: number; readonly isTTY?: boolean }
-  readonly stderr: NodeJS.WritableStream
+  readonly stdout: Screen
+  readonly stderr: Screen
 }
 
+const CLEAR_LINE = '\r\u001b[K'
+
 export function createOutput({ stdout, stderr }: Terminal, isJson: boolean): Output {
+  const isLive = stderr.isTTY === true && !isJson
+  let last = ''
+  function endProgress(): void {
+    if (isLive && last !== '') stderr.write('\n')
+    last = ''
+  }
   return {
-    show: (value, text) => stdout.write(`${isJson ? JSON.stringify(value) : text()}\n`),
-    tell: (line) => {
+    show(value, text) {
+      endProgress()
+      stdout.write(`${isJson ? JSON.stringify(value) : text()}\n`)
+    },
+    tell(line) {
+      endProgress()
       if (!isJson) stderr.write(`${line}\n`)
     },
+    progress(line) {
+      if (isJson || line === last) return
+      last = line
+      // The terminal would wrap a longer line, and only its second part would be cleared.
+      stderr.write(isLive ? CLEAR_LINE + cut(line, stderr.columns ?? USUAL_COLUMNS) : `${line}\n`)
+    },
+    endProgress,
+    isLive,
   }
 }
 
@@ -66,4 +100,19 @@ export function textOf(value: Json | undefined): string {
 
 function cut(line: string, width: number): string {
   return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`
+}
+
+const BAR_WIDTH = 30
+const PERCENT = 100
+
+/** Draws a share from 0 to 1 as a bar with its percentage. */
+export function bar(share: number): string {
+  const filled = Math.floor(share * BAR_WIDTH)
+  return `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.floor(share * PERCENT)} %`
+}
+
+/** Presents a time of the server in the time zone of this machine, such as `2026-12-01 02:00:00 CET`. */
+export function timeText(epochS: Json | undefined): string {
+  if (typeof epochS !== 'number' || !Number.isFinite(epochS)) return ''
+  return new Date(epochS * 1000).toLocaleString('sv-SE', { timeZoneName: 'short' })
 }

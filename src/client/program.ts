@@ -5,8 +5,11 @@ import { addAccountCommands } from './commands/account.ts'
 import { addApiCommand } from './commands/api.ts'
 import type { AddCommands } from './commands/command.ts'
 import { addDeviceCommands } from './commands/devices.ts'
+import { addFirmwareCommands } from './commands/firmware.ts'
+import { addLogCommands } from './commands/logs.ts'
 import { addSiteCommands } from './commands/sites.ts'
 import { addUpgradeCommands } from './commands/upgrades.ts'
+import { addWebhookCommands } from './commands/webhooks.ts'
 import { completionScript, isShell } from './completion.ts'
 import { CommandError, type Outcome, exitCodes } from './exit-codes.ts'
 import { type Surroundings, openSession } from './session.ts'
@@ -16,6 +19,9 @@ const parts: readonly AddCommands[] = [
   addSiteCommands,
   addDeviceCommands,
   addUpgradeCommands,
+  addFirmwareCommands,
+  addLogCommands,
+  addWebhookCommands,
   addApiCommand,
 ]
 
@@ -34,9 +40,10 @@ export function createProgram(surroundings: Surroundings): Command {
   program
     .command('completion <shell>')
     .description('print a script that completes commands: source <(signalbox completion bash)')
-    .action((shell: string) => {
+    .action((shell: string, _options, command) => {
       if (!isShell(shell)) throw new CommandError('usage', `${JSON.stringify(shell)} is not bash, zsh or fish`)
-      surroundings.terminal.stdout.write(`${completionScript(program, shell)}\n`)
+      const script = completionScript(program, shell)
+      openSession(command, surroundings).output.show({ shell, script }, () => script)
     })
   return program
 }
@@ -48,10 +55,10 @@ function exitCodeText(): string {
 /** Runs one command and reports its result. */
 export async function runProgram(
   args: readonly string[],
-  { terminal, env }: Omit<Surroundings, 'opened'>,
+  { terminal, env, interrupted }: Omit<Surroundings, 'opened'>,
 ): Promise<number> {
   const opened: Api[] = []
-  const program = createProgram({ terminal, env, opened })
+  const program = createProgram({ terminal, env, interrupted, opened })
   for (const command of allOf(program)) {
     command.exitOverride()
     command.configureOutput({
@@ -61,7 +68,7 @@ export async function runProgram(
   }
   try {
     await program.parseAsync(args, { from: 'user' })
-    return exitCodes.done.code
+    return exitCodes[interrupted.aborted ? 'interrupted' : 'done'].code
   } catch (error) {
     // Commander has already printed the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done.code : exitCodes.usage.code

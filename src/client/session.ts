@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type Api, createApi, objectOf, rowsOf } from './api.ts'
 import { type Configuration, readConfiguration } from './configuration.ts'
 import { CommandError } from './exit-codes.ts'
-import { type Output, type Terminal, createOutput, textOf } from './output.ts'
+import { type Output, type Terminal, USUAL_COLUMNS, createOutput, textOf } from './output.ts'
 
 /** The environment of a command: its output, and the server to which the person has signed in. */
 export interface Session {
@@ -11,6 +11,8 @@ export interface Session {
   readonly output: Output
   /** Columns of the terminal. */
   readonly width: number
+  /** Aborts when the person interrupts the command. */
+  readonly interrupted: AbortSignal
   /** @throws CommandError signedOut. */
   connect(): Promise<Api>
   /** Returns the id of the organization that the command concerns. @throws CommandError usage. */
@@ -28,6 +30,8 @@ export interface GlobalOptions {
 export interface Surroundings {
   readonly terminal: Terminal
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Aborts when the person interrupts the program. */
+  readonly interrupted: AbortSignal
   /** Collects the connections that commands open; the caller of the program closes them. */
   readonly opened: Api[]
 }
@@ -36,14 +40,15 @@ export interface Surroundings {
  * Creates the session of a command from its options, the environment, and the file that `login` has written, in this
  * order.
  */
-export function openSession(command: Command, { terminal, env, opened }: Surroundings): Session {
+export function openSession(command: Command, { terminal, env, interrupted, opened }: Surroundings): Session {
   const options = command.optsWithGlobals<GlobalOptions>()
   const { stdout } = terminal
   const stored = async (): Promise<Partial<Configuration>> => (await readConfiguration(env)) ?? {}
   return {
     env,
     output: createOutput(terminal, options.json === true),
-    width: stdout.isTTY === true ? (stdout.columns ?? 80) : Infinity,
+    interrupted,
+    width: stdout.isTTY === true ? (stdout.columns ?? USUAL_COLUMNS) : Infinity,
     async connect() {
       const known = await stored()
       const url = options.url ?? env['SIGNALBOX_URL'] ?? known.url

@@ -3,7 +3,8 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Client, createClient } from '../../src/cli/client.ts'
-import { type ImportResult, importFirmware } from '../../src/cli/import-firmware.ts'
+import { operatorImporter } from '../../src/cli/firmware.ts'
+import { type ImportResult, importFirmware } from '../../src/client/import-firmware.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
@@ -47,7 +48,11 @@ async function run(
   const results: ImportResult[] = []
   const { dryRun = false, via = client } = options
   try {
-    await importFirmware(via, { folder, orgId: org.orgId, dryRun, onResult: (result) => results.push(result) })
+    await importFirmware(operatorImporter(via, org.orgId), {
+      folder,
+      dryRun,
+      onResult: (result) => results.push(result),
+    })
   } catch (error) {
     results.push({ file: 'error', status: 'refused', problem: error instanceof Error ? error.message : String(error) })
   }
@@ -166,7 +171,11 @@ test.each([
   ],
 ])('a manifest that is %s is refused', async (json, reason) => {
   await writeFile(join(folder, 'firmware.json'), json)
-  const importing = importFirmware(client, { folder, orgId: org.orgId, dryRun: false, onResult: () => undefined })
+  const importing = importFirmware(operatorImporter(client, org.orgId), {
+    folder,
+    dryRun: false,
+    onResult: () => undefined,
+  })
   await expect(importing).rejects.toThrow(reason)
 })
 

@@ -3,7 +3,12 @@ import { expect, it } from 'vitest'
 import { exitCodes } from '../../src/client/exit-codes.ts'
 import { createProgram } from '../../src/client/program.ts'
 
-const program = createProgram({ terminal: { stdout: process.stdout, stderr: process.stderr }, env: {}, opened: [] })
+const program = createProgram({
+  terminal: { stdout: process.stdout, stderr: process.stderr },
+  env: {},
+  interrupted: new AbortController().signal,
+  opened: [],
+})
 
 function optionsOf({ options }: Command): string[] {
   return options.map(({ flags, description, defaultValue, mandatory }) => {

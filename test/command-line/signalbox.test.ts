@@ -2,13 +2,10 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configurationFile } from '../../src/client/configuration.ts'
-import { runProgram } from '../../src/client/program.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import type { AnyJson } from '../support/any-json.ts'
@@ -16,8 +13,8 @@ import { NEW, createFleet, seedOrg } from '../support/fleet.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
+import { type Result, program, runSignalbox } from './run-signalbox.ts'
 
-const program = fileURLToPath(new URL('../../src/bin/signalbox.ts', import.meta.url))
 const run = promisify(execFile)
 
 let server: TestServer
@@ -35,28 +32,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-interface Result {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-/** Runs a command with the given environment and without a configuration. */
-async function signalbox(args: readonly string[], env: Record<string, string> = {}): Promise<Result> {
-  const [out, err] = [[] as string[], [] as string[]]
-  const into = (lines: string[]) =>
-    new Writable({
-      write(chunk: Buffer, _encoding, done) {
-        lines.push(chunk.toString('utf8'))
-        done()
-      },
-    })
-  const code = await runProgram(args, {
-    terminal: { stdout: into(out), stderr: into(err) },
-    env: { XDG_CONFIG_HOME: '/nowhere', SIGNALBOX_URL: server.url, SIGNALBOX_TOKEN: server.org.token, ...env },
-  })
-  return { code, out: out.join(''), err: err.join('') }
-}
+const signalbox = (args: readonly string[], env: Record<string, string> = {}): Promise<Result> =>
+  runSignalbox({ url: server.url, token: server.org.token }, args, env)
 
 async function json(...args: string[]): Promise<AnyJson> {
   const { code, out, err } = await signalbox([...args, '--json'])

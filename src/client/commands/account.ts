@@ -48,7 +48,7 @@ export const addAccountCommands: AddCommands = (program, open) => {
     .action(async (_options, command) => {
       const { env, output } = open(command)
       await deleteConfiguration(env)
-      output.tell('signed out')
+      output.show({ signed_in: false }, () => 'signed out')
     })
 
   program

@@ -24,7 +24,7 @@ export function nameAndValue(text: string): readonly [string, string] {
 }
 
 /** Encodes the parameters that have a value. */
-export function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
+export function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
   const given = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) given.set(name, String(value))
   return given.size === 0 ? '' : `?${given.toString()}`

@@ -2,13 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { type Api, type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
 import { CommandError } from '../exit-codes.ts'
-import { fields, table, textOf } from '../output.ts'
+import { bar, fields, table, textOf, timeText } from '../output.ts'
 import type { Session } from '../session.ts'
 import { type AddCommands, collect, nameAndValue, wholeNumber } from './command.ts'
-import { findSite } from './devices.ts'
+import { findSite } from './find.ts'
 
 const WATCH_MS = 2000
-const PERCENT = 100
 
 /** Statuses in which nothing happens to the devices of a site any more. */
 const ENDED = new Set(['cancelled', 'completed', 'failed'])
@@ -202,10 +201,6 @@ function planText(plan: JsonObject, width: number): string {
   ].join('\n')
 }
 
-function timeText(epochS: number): string {
-  return Number.isFinite(epochS) ? new Date(epochS * 1000).toLocaleString(undefined, { timeZoneName: 'short' }) : ''
-}
-
 interface Progress {
   readonly total: number
   readonly counts: Readonly<Record<(typeof STATES)[number], number>>
@@ -247,13 +242,10 @@ function stateText(upgrade: JsonObject, width: number): string {
  * @throws CommandError upgradeFailed if not every device was upgraded.
  */
 async function watch(session: Session, api: Api, path: string): Promise<void> {
-  let last = ''
   for (;;) {
     const upgrade = objectOf(await api.get(path))
     const progress = progressOf(upgrade)
-    const line = bar(progress)
-    if (line !== last) session.output.tell(line)
-    last = line
+    session.output.progress(lineOf(progress))
     if (progress.hasEnded) {
       const { total, counts } = progress
       session.output.show(
@@ -268,14 +260,10 @@ async function watch(session: Session, api: Api, path: string): Promise<void> {
   }
 }
 
-const BAR_WIDTH = 30
-
-function bar({ total, counts }: Progress): string {
+function lineOf({ total, counts }: Progress): string {
   const ended = counts.upgraded + counts.failed + counts.skipped + counts.cancelled
-  const share = total === 0 ? 1 : ended / total
-  const filled = Math.floor(share * BAR_WIDTH)
   const states = STATES.filter((state) => counts[state] > 0).map(
     (state) => `${counts[state]} ${state.replaceAll('_', ' ')}`,
   )
-  return `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.floor(share * PERCENT)} %  ${states.join(', ')}`
+  return `${bar(total === 0 ? 1 : ended / total)}  ${states.join(', ')}`
 }

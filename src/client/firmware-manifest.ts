@@ -4,7 +4,7 @@ import { readFile, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { AppError } from '../platform/errors.ts'
+import { CommandError } from './exit-codes.ts'
 
 export const MANIFEST = 'firmware.json'
 
@@ -48,12 +48,12 @@ export interface ManifestFile {
 
 /**
  * Reads the manifest of a folder, and all its files.
- * @throws AppError invalid for a file that is not a manifest.
+ * @throws CommandError usage for a file that is not a manifest.
  */
 export async function readManifest(folder: string): Promise<ManifestFile[]> {
   const path = join(folder, MANIFEST)
   const json = await readFile(path, 'utf8').catch((error: unknown) => {
-    throw new AppError('invalid', `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new CommandError('usage', `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`)
   })
   const { images } = parseManifest(path, json)
   const root = await realpath(folder)
@@ -67,16 +67,16 @@ function parseManifest(path: string, json: string): Static<typeof Manifest> {
   try {
     value = JSON.parse(json)
   } catch (error) {
-    throw new AppError(
-      'invalid',
+    throw new CommandError(
+      'usage',
       `${path} is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
     )
   }
   if (Value.Check(Manifest, value)) return value
   const [error] = Value.Errors(Manifest, value)
   const what = error?.keyword === 'boolean' ? 'is not a field of the manifest' : (error?.message ?? 'is not valid')
-  throw new AppError(
-    'invalid',
+  throw new CommandError(
+    'usage',
     `${path}: ${error?.instancePath.slice(1).replaceAll('/', '.') || 'the manifest'} ${what}`,
   )
 }

@@ -9,6 +9,7 @@ import {
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Json } from './api.ts'
 
 export interface ListenOptions {
   readonly host: string
@@ -44,7 +45,7 @@ export interface HeardMessage {
   /** The status of the answer; null if there is none. */
   readonly status: number | null
   /** The document, or the text if it is not JSON. */
-  readonly message: unknown
+  readonly message: Json
 }
 
 export interface Listener {
@@ -167,10 +168,10 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | null {
   return typeof value === 'string' ? value : null
 }
 
-function parse(body: Buffer): unknown {
+function parse(body: Buffer): Json {
   const text = body.toString('utf8')
   try {
-    return JSON.parse(text)
+    return JSON.parse(text) as Json
   } catch {
     return text
   }
