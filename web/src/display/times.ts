@@ -4,35 +4,38 @@ const units = [
   ['minute', 60],
 ] as const
 
+/** Creating a formatter takes longer than formatting hundreds of times. */
+const formatters = new Map<string, Intl.DateTimeFormat>()
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
+
+/** @param zone Default: the zone of the viewer. */
+function formatterOf(parts: Intl.DateTimeFormatOptions, zone?: string): Intl.DateTimeFormat {
+  const key = `${Object.keys(parts).join(' ')} ${zone ?? ''}`
+  const known = formatters.get(key)
+  if (known !== undefined) return known
+  const made = new Intl.DateTimeFormat('en-GB', { ...parts, ...(zone !== undefined && { timeZone: zone }) })
+  formatters.set(key, made)
+  return made
+}
+
+const timeParts = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' } as const
+const clockParts = { day: '2-digit', month: 'short', second: '2-digit', ...timeParts } as const
+
 /** Returns how long ago an instant was, such as "5 min. ago". Both are seconds. */
 export function ago(instantS: number, nowS: number): string {
   const past = Math.max(0, nowS - instantS)
-  const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
-  for (const [unit, seconds] of units) if (past >= seconds) return format.format(-Math.floor(past / seconds), unit)
-  return past < 5 ? 'now' : format.format(-Math.floor(past), 'second')
+  for (const [unit, seconds] of units) if (past >= seconds) return relative.format(-Math.floor(past / seconds), unit)
+  return past < 5 ? 'now' : relative.format(-Math.floor(past), 'second')
 }
 
 /** Returns a time as clocks show it in a zone, or in that of the viewer. */
 export function clockTime(instantS: number, zone?: string): string {
-  return new Intl.DateTimeFormat('en-GB', {
-    day: '2-digit',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    timeZoneName: 'short',
-    ...(zone !== undefined && { timeZone: zone }),
-  }).format(new Date(instantS * 1000))
+  return formatterOf(clockParts, zone).format(new Date(instantS * 1000))
 }
 
 /** Returns the time of day in a zone, or in that of the viewer. */
 export function timeOfDay(instantS: number, zone?: string): string {
-  return new Intl.DateTimeFormat('en-GB', {
-    hour: '2-digit',
-    minute: '2-digit',
-    timeZoneName: 'short',
-    ...(zone !== undefined && { timeZone: zone }),
-  }).format(new Date(instantS * 1000))
+  return formatterOf(timeParts, zone).format(new Date(instantS * 1000))
 }
 
 /** Returns a length of time by its two largest units, such as "3 d 4 h". */
