@@ -1,0 +1,199 @@
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseConfig } from '../../src/app/config.ts'
+import { type Running, startServer } from '../../src/app/start.ts'
+import { type Client, createClient } from '../../src/cli/client.ts'
+import { loadDeviceCa } from '../../src/gateway/device-ca.ts'
+import { createLog } from '../../src/platform/log.ts'
+import type { FaultPlan } from '../../src/simulator/faults.ts'
+import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
+import { type Fleet, startFleet } from '../../src/simulator/fleet.ts'
+import { imageHeader } from '../../src/simulator/image.ts'
+import { picture } from '../maps/pictures.ts'
+import { buildConsole, launchChromium, noChromium, openView } from '../support/chromium.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { tokenIn, waitForMail } from '../support/mails.ts'
+import { temporaryDir } from '../support/temporary-dir.ts'
+
+/** Pages wait for the service, and the service for the processor. */
+const WITHIN_MS = 60_000
+
+const EMAIL = 'ada@example.com'
+const PASSWORD = 'a much longer password'
+const MODEL = 'EAP101'
+
+const devices: readonly PlannedDevice[] = ['02000000e101', '02000000e102'].map((mac, place) => {
+  return { mac, serial: `S${place}`, model: MODEL, type: 'ap', firmware: '1.0.0' }
+})
+const codes = ['CODE1-00000-00001', 'CODE1-00000-00002'] as const
+
+describe.skipIf(noChromium !== null)(
+  `the console from the first account to an upgraded network${noChromium === null ? '' : `: ${noChromium}`}`,
+  () => {
+    let dataDir: string
+    let settings: Record<string, string>
+    let server: Running
+    let fleet: Fleet | null = null
+    let browser: Browser
+    let page: Page
+    let org: string
+    let client: Client
+
+    beforeAll(async () => {
+      await buildConsole()
+      dataDir = await temporaryDir(afterAll)
+      const database = await createTestDatabase()
+      const { host, port, user, password = '', database: name } = database.connection
+      settings = {
+        SIGNALBOX_DATA_DIR: dataDir,
+        SIGNALBOX_DATABASE_URL: `postgresql://${user}:${password}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`,
+        SIGNALBOX_PORT: '0',
+        SIGNALBOX_UCENTRAL_PORT: '0',
+        SIGNALBOX_EDGE_PORT: '0',
+        SIGNALBOX_LOG_LEVEL: 'silent',
+        SIGNALBOX_ROLLOUT_SOAK_S: '0',
+      }
+      server = await startServer(parseConfig(settings))
+      const operator = createClient({ url: server.url, authorization: `Operator ${server.operatorKey}`, dataDir })
+      const lines = devices.map(({ firmware: _, ...line }, place) => ({ ...line, claim_code: codes[place] }))
+      await operator.call('POST', '/operator/v1/manifest', { devices: lines })
+      browser = await launchChromium()
+      const view = await openView(browser, server.url)
+      view.setDefaultTimeout(WITHIN_MS)
+      page = await view.newPage()
+      return async () => {
+        await browser.close()
+        await fleet?.stop()
+        await server.stop()
+        await database.drop()
+      }
+    }, 240_000)
+
+    /** Starts the devices in their last state. */
+    async function start(faults: FaultPlan = {}): Promise<void> {
+      await fleet?.stop()
+      fleet = await startFleet({
+        gateway: { host: '127.0.0.1', port: server.ucentralPort },
+        ca: await loadDeviceCa(dataDir),
+        devices,
+        faults,
+        stateDir: join(dataDir, 'fleet'),
+        log: createLog('silent'),
+        pace: { timeScale: 0.01 },
+      })
+    }
+
+    it(
+      'signs a person up, by the mail, to a verified account and an organization',
+      { timeout: WITHIN_MS },
+      async () => {
+        await page.goto('/register')
+        await page.getByLabel('Email').fill(EMAIL)
+        await page.getByLabel('First name').fill('Ada')
+        await page.getByLabel('Last name').fill('Lovelace')
+        await page.getByLabel('Organization').fill('Engines')
+        await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+        await page.getByRole('button', { name: 'Create the account' }).click()
+        await page.getByText(`A mail to ${EMAIL}`).waitFor()
+        await page.goto(`/verify/register?token=${tokenIn(await waitForMail(dataDir, EMAIL))}`)
+        await page.getByLabel('Password').fill(PASSWORD)
+        await page.getByRole('button', { name: 'Finish the registration' }).click()
+        await page.getByLabel('Name of a new site').waitFor()
+        org = new URL(page.url()).pathname
+        expect(org).toMatch(/^\/orgs\/[0-9a-f-]{36}$/)
+      },
+    )
+
+    it('claims devices, and sees them connect', { timeout: WITHIN_MS }, async () => {
+      await page.getByLabel('Name of a new site').fill('Oslo')
+      await page.getByLabel('Time zone').fill('Europe/Oslo')
+      await page.getByRole('button', { name: 'Create the site' }).click()
+      await page.waitForURL(`**${org}/claim`)
+      await page.getByLabel('Claim codes').fill(codes.join('\n'))
+      await page.getByRole('button', { name: 'Claim 2 devices' }).click()
+      await page.getByText('Claimed 2 devices.').waitFor()
+      await page.getByText('Waiting for it to connect').nth(1).waitFor()
+      await start()
+      await page.getByText('Connected', { exact: true }).nth(1).waitFor()
+    })
+
+    it('places a claimed device on the floor plan', { timeout: WITHIN_MS }, async () => {
+      await page.getByRole('link', { name: 'Overview' }).click()
+      await page.getByRole('link', { name: 'Oslo' }).click()
+      await page.getByLabel('Name of a new floor plan').fill('Ground floor')
+      await page.getByRole('button', { name: 'Add the floor plan' }).click()
+      const file = { name: 'plan.png', mimeType: 'image/png', buffer: await picture(640, 480) }
+      await page.getByLabel('Picture of the floor').setInputFiles(file)
+      await page.getByRole('button', { name: 'Upload the picture' }).click()
+      await page.locator('.plan img').waitFor()
+      await page.getByRole('button', { name: 'Place 02:00:00:00:e1:01' }).click()
+      await page.getByRole('button', { name: 'Mark a point' }).click({ position: { x: 100, y: 80 } })
+      await page.getByRole('button', { name: '02:00:00:00:e1:01, Connected, at' }).waitFor()
+    })
+
+    it(
+      'watches an upgrade in which a device fails, and retries it to the end',
+      { timeout: 2 * WITHIN_MS },
+      async () => {
+        const token = await createToken()
+        client = createClient({ url: server.url, authorization: `Token ${token}`, dataDir })
+        const image = Buffer.from(imageHeader([MODEL], '2.0.0').padEnd(100_000, '.'))
+        await client.upload(`/api/v1${org}/firmware?version=2.0.0&models=${MODEL}`, image)
+        await start({ old_version: { macs: ['02000000e102'] } })
+        await page.getByRole('navigation').getByRole('link', { name: 'Upgrades' }).click()
+        await page.getByRole('link', { name: 'New upgrade' }).first().click()
+        await page.getByLabel('Version', { exact: true }).selectOption('2.0.0')
+        await page.getByLabel('Strategy', { exact: true }).selectOption('big_bang')
+        await page.getByRole('button', { name: 'Preview the plan' }).click()
+        await page.getByRole('button', { name: 'Start the upgrade…' }).click()
+        await page.getByRole('dialog').getByRole('button', { name: 'Start the upgrade' }).click()
+        await page.getByRole('heading', { name: 'Upgrade to 2.0.0' }).waitFor()
+        await page.getByText('1 of 2 upgraded, 1 failed').waitFor()
+        await start()
+        await page.getByRole('button', { name: 'Retry…' }).click()
+        await page.getByRole('dialog').getByText('restarts the 1 failed device again').waitFor()
+        await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+        await page.getByText('2 of 2 upgraded').waitFor()
+        await page.getByText('Completed').first().waitFor()
+      },
+    )
+
+    it(
+      'reports an unavailable server, keeps the input, and resumes without a reload',
+      { timeout: 2 * WITHIN_MS },
+      async () => {
+        await page.goto(`${org}/devices`)
+        await page.getByText('2 devices').waitFor()
+        await rows('Connected').nth(1).waitFor()
+        const { port } = new URL(server.url)
+        const ucentral = String(server.ucentralPort)
+        await server.stop()
+        await page.getByRole('searchbox').fill('02000000e1')
+        await page.getByText('The server does not answer. What you see').waitFor()
+        server = await startServer(
+          parseConfig({ ...settings, SIGNALBOX_PORT: port, SIGNALBOX_UCENTRAL_PORT: ucentral }),
+        )
+        await page.getByText('The server does not answer. What you see').waitFor({ state: 'detached' })
+        expect(await page.getByRole('searchbox').inputValue()).toBe('02000000e1')
+        // The stream resumes too, so further changes appear without a reload.
+        await fleet?.untilAll(({ connected }) => connected, WITHIN_MS)
+        await fleet?.stop()
+        fleet = null
+        await rows('Disconnected').nth(1).waitFor()
+      },
+    )
+
+    const rows = (state: string) => page.getByRole('cell').getByText(state, { exact: true })
+
+    async function createToken(): Promise<string> {
+      const view = await page.context().newPage()
+      await view.goto('/account')
+      await view.getByLabel('Name of a new token').fill('firmware')
+      await view.getByRole('button', { name: 'Create the token' }).click()
+      const key = await view.getByRole('region', { name: 'API tokens' }).locator('pre').innerText()
+      await view.close()
+      return key
+    }
+  },
+)
