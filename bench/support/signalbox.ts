@@ -30,6 +30,8 @@ export interface Signalbox {
   readonly operate: Call
   /** Returns a function that calls with another Authorization header. */
   readonly callAs: (authorization: string) => Call
+  /** Sends a message to the process of the server, and resolves with its reply. */
+  readonly ask: (message: object) => Promise<unknown>
   /** Stops the server and starts it again after a pause, with its data and ports. */
   restart(pauseMs: number): Promise<void>
   /** Kills the server and starts it again immediately, with its data and ports. */
@@ -37,7 +39,7 @@ export interface Signalbox {
   stop(): Promise<void>
 }
 
-const program = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
+const server = fileURLToPath(new URL('../../src/bin/server.ts', import.meta.url))
 
 /** A line of the server's log. */
 export type LogLine = Readonly<Record<string, unknown>> & {
@@ -47,6 +49,8 @@ export type LogLine = Readonly<Record<string, unknown>> & {
 }
 
 export interface SignalboxOptions {
+  /** The program of the server. Default: src/bin/server.ts. */
+  readonly program?: string
   readonly netconf?: boolean
   /** Settings besides those of every benchmark, which they precede. */
   readonly env?: Readonly<Record<string, string>>
@@ -86,6 +90,11 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
     authorization,
     call: caller(url, authorization),
     operate,
+    async ask(message) {
+      const answer = child.nextMessage()
+      child.send(message)
+      return answer
+    },
     callAs: (other) => caller(url, other),
     async restart(pauseMs) {
       await child.stop()
@@ -107,7 +116,7 @@ type ServerPlace = Pick<Signalbox, 'dataDir' | 'ucentralPort' | 'edgePort' | 'ne
 
 function startServer(
   { dataDir, port, ucentralPort, edgePort, netconfPort }: ServerPlace,
-  { onLog, env = {}, imports = [] }: SignalboxOptions,
+  { program = server, onLog, env = {}, imports = [] }: SignalboxOptions,
 ): Promise<Child> {
   return startChild({
     args: [...imports.flatMap((module) => ['--import', module]), program],

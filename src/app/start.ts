@@ -14,6 +14,7 @@ import { sweepImages } from '../platform/images/image-files.ts'
 import { type LogOutput, type Logger, createLog, openLogOutput } from '../platform/log.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { type ConsoleFiles, readConsoleFiles } from '../http/console/console-files.ts'
+import type { Context } from '../platform/context.ts'
 import { createMailer } from '../platform/mail.ts'
 import { migrate } from '../platform/migrate.ts'
 import { warnOfOpenFilesLimit } from '../platform/open-files.ts'
@@ -49,6 +50,8 @@ export interface Running {
   readonly netconfPort: number | null
   readonly edgePort: number
   readonly operatorKey: string
+  /** For programs that do other work in the process of the service. */
+  readonly ctx: Context
   readonly log: Logger
   /** Resolves with the reason when the service can't go on; the caller then calls `stop`. */
   readonly failed: Promise<string>
@@ -195,7 +198,7 @@ async function startParts(
   await writeServerFile(dataDir.path, url)
   closing.add('server file', () => removeServerFile(dataDir.path))
   await dataDir.giveToOwner()
-  return { url, ...ports, operatorKey, failed: Promise.race([database.lost, failed]) }
+  return { url, ...ports, operatorKey, ctx, failed: Promise.race([database.lost, failed]) }
 }
 
 async function readConsole(log: Logger): Promise<ConsoleFiles | null> {
