@@ -33,8 +33,10 @@ const isNamed =
   ({ data }: AnyJson): boolean =>
     data?.name === name
 
-/** Connects the device, and returns how it answers a ping, which resolves with the id of the command. */
-async function answerer(): Promise<(text: string) => Promise<string>> {
+type Answerer = (text: string | null) => Promise<string | undefined>
+
+/** Connects the device. Returns a function that answers a command, and resolves with the session in the reply to it. */
+async function answerer(verb = 'ping', body: object = { host: '192.0.2.1' }): Promise<Answerer> {
   await connectDevice(server.ctx, device.mac)
   const { nodeId } = await server.ctx.db
     .selectFrom('deviceSession')
@@ -42,15 +44,16 @@ async function answerer(): Promise<(text: string) => Promise<string>> {
     .where('deviceId', '=', device.id)
     .executeTakeFirstOrThrow()
   return async (text) => {
-    const path = `/sites/${siteId}/devices/${device.id}/ping`
-    const { body } = await server.call('POST', path, { body: { host: '192.0.2.1' } })
+    const path = `/sites/${siteId}/devices/${device.id}/${verb}`
+    const reply = await server.call('POST', path, { body })
+    expect(reply.status).toBe(200)
     const sent = await recordCommandsSent(server.ctx, nodeId, { limit: 10, rebooting: [] })
     const outcome = { kind: 'done', text } as const
     await recordCommandOutcomes(
       server.ctx,
       sent.map(({ orgId, id, callId }) => ({ orgId, id, callId, outcome })),
     )
-    return body.session
+    return reply.body.session
   }
 }
 
@@ -111,6 +114,22 @@ describe('the stream', () => {
     const later = await open()
     await later.subscribe(channel)
     expect(await later.next()).toMatchObject({ channel, data: { session, raw: '1 packets received' } })
+  })
+
+  it.each([
+    ['locate', {}, null, 'locate: done'],
+    ['unlocate', {}, null, 'unlocate: done'],
+    ['support', {}, 'uploaded 12 files', 'uploaded 12 files'],
+  ])('tells how the command %s ended', async (verb, body, text, raw) => {
+    const answer = await answerer(verb, body)
+    const channel = `/sites/${siteId}/devices/${device.id}/cmd`
+    const client = await open()
+    await client.subscribe(channel)
+    const session = await answer(text)
+    expect(await client.next(({ data }) => data?.raw === raw)).toMatchObject({
+      channel,
+      data: { session: session ?? expect.any(String) },
+    })
   })
 
   it('tells of edge appliances, in the organization and in their site', async () => {
