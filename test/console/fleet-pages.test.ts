@@ -40,9 +40,9 @@ describe.skipIf(noChromium !== null)(
 
     it('shows the fleet on the overview, and leads to the devices of a site', { timeout: WITHIN_MS }, async () => {
       await page.getByText('39 connected').waitFor()
-      await page.getByRole('link', { name: 'Berlin' }).waitFor()
+      await page.getByRole('link', { name: 'Berlin', exact: true }).waitFor()
       await expectAccessible(page)
-      await page.getByRole('link', { name: 'Berlin' }).click()
+      await page.getByRole('link', { name: 'Berlin', exact: true }).click()
       await page.getByRole('heading', { name: 'Berlin' }).waitFor()
       await page.getByRole('main').getByRole('link', { name: 'Devices' }).click()
       await page.getByText('21 devices').waitFor()
@@ -128,7 +128,7 @@ describe.skipIf(noChromium !== null)(
       const services = page.getByRole('region', { name: 'Services' })
       await services.getByRole('button', { name: 'Stop tunterm…' }).click()
       const dialog = page.getByRole('dialog')
-      await dialog.getByText('ends until somebody starts it').waitFor()
+      await dialog.getByText('until it is started again').waitFor()
       await dialog.getByRole('button', { name: 'Stop tunterm' }).click()
       await page.getByRole('region', { name: 'Commands' }).getByText('Done').first().waitFor()
       await services.getByText('Stopped').waitFor()
@@ -146,7 +146,7 @@ describe.skipIf(noChromium !== null)(
 
     it('goes to pages, sites and devices by the keyboard alone', { timeout: WITHIN_MS }, async () => {
       await page.goto(org)
-      await page.getByRole('link', { name: 'Berlin' }).waitFor()
+      await page.getByRole('link', { name: 'Berlin', exact: true }).waitFor()
       const palette = page.locator('[role=combobox]:focus')
       await page.keyboard.press('Control+k')
       await palette.waitFor()
