@@ -1,3 +1,4 @@
+import { coalesceReads } from '../platform/coalesce.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
@@ -11,7 +12,7 @@ import { decideSession } from './decide-session.ts'
 import type { Principal } from './principal.ts'
 import type { RequestLimits } from './request-limits.ts'
 import { createShortMemory } from './short-memory.ts'
-import { type AdminAccess, type SessionAccess, findAccessByEmail, findAccessBySession } from './store.ts'
+import { type AdminAccess, type SessionAccess, accessBySessionHashes, findAccessByEmail } from './store.ts'
 import type { TokenUses } from './token-uses.ts'
 import { deleteSession, touchSession } from './store-sessions.ts'
 
@@ -57,6 +58,8 @@ const wrongCredentials = () => new AppError('unauthenticated', 'Invalid credenti
 export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Authenticate {
   const { checkPassword, onWrongPassword, requestLimits } = parts
   const byToken = createAuthenticateToken(ctx, parts.tokenUses)
+  // Requests that wait at the same time share one query, on connections that change nothing.
+  const findSession = coalesceReads(accessBySessionHashes(ctx.hotDb))
   const inTurn = limitConcurrency(basicTurns)
   const rightBasics = createShortMemory()
 
@@ -83,13 +86,14 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
 
   async function bySession(sessionId: string, credentials: Credentials): Promise<Principal> {
     const sessionHash = sha256(sessionId)
-    const access = await findAccessBySession(ctx.db, sessionHash, ctx.clock.now())
-    if (access === undefined) throw noCredentials()
+    const access = await findSession(sessionHash.toString('hex'))
+    if (access === undefined || access.expiresAt <= ctx.clock.now()) throw noCredentials()
     if (credentials.unsafe && !ctx.secrets.verify('csrf', sessionId, credentials.csrfToken ?? ''))
       throw new AppError('forbidden', 'CSRF Failed: CSRF token missing or incorrect.')
     const now = ctx.clock.now()
     const idleOrgIds = await useSession(sessionHash, access, { now, isRecheck: credentials.isRecheck === true })
-    const { secondFactorMissing, secondFactorPassed, lastSeenAt: _, closedOrgIds: __, passwordAt, ...rest } = access
+    const { secondFactorMissing, secondFactorPassed, passwordAt, ...person } = access
+    const { expiresAt: _, lastSeenAt: __, closedOrgIds: ___, ...rest } = person
     const secondFactor = secondFactorMissing ? 'missing' : secondFactorPassed ? 'passed' : 'none'
     const closedOrgs = listClosedOrgs(
       access,

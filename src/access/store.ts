@@ -24,6 +24,7 @@ export interface TokenAccess extends Omit<AdminAccess, 'adminId' | 'passwordHash
 }
 
 export interface SessionAccess extends AdminAccess {
+  readonly expiresAt: Date
   readonly secondFactorMissing: boolean
   readonly secondFactorPassed: boolean
   readonly lastSeenAt: Date | null
@@ -115,15 +116,26 @@ function tokenAccessOf({ name, ...row }: TokenRow): TokenAccess {
   }
 }
 
-export async function findAccessBySession(db: Db, idHash: Buffer, now: Date): Promise<SessionAccess | undefined> {
-  const row = await selectAccess(db)
+/** Keyed by the hex of the SHA-256 of the session's id. Expired sessions are among them. */
+export function accessBySessionHashes(db: Db): (hexHashes: readonly string[]) => Promise<Map<string, SessionAccess>> {
+  const read = readByKeys(db, selectBySessionHashes)
+  return async (hexHashes) => {
+    const rows = await read(hexHashes.map((hex) => Buffer.from(hex, 'hex')))
+    return new Map(
+      rows.map(({ idHash, ...row }) => [
+        idHash.toString('hex'),
+        { ...row, hasSecondFactor: Boolean(row.hasSecondFactor) },
+      ]),
+    )
+  }
+}
+
+function selectBySessionHashes(db: Db, hashes: readonly Buffer[]) {
+  return selectAccess(db)
     .innerJoin('session', 'session.adminId', 'admin.id')
-    .select(['session.secondFactorMissing', 'session.secondFactorPassed', 'session.lastSeenAt'])
-    .select(['session.passwordAt', 'session.closedOrgIds'])
-    .where('session.idHash', '=', idHash)
-    .where('session.expiresAt', '>', now)
-    .executeTakeFirst()
-  return row && { ...row, hasSecondFactor: Boolean(row.hasSecondFactor) }
+    .select(['session.idHash', 'session.expiresAt', 'session.secondFactorMissing', 'session.secondFactorPassed'])
+    .select(['session.lastSeenAt', 'session.passwordAt', 'session.closedOrgIds'])
+    .where('session.idHash', '=', anyOf(hashes))
 }
 
 /** Returns the account with its own password. @param email In lower case. */
