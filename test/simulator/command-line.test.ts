@@ -91,7 +91,7 @@ describe('simulate', () => {
     [['--gateway', 'nowhere'], /--gateway.*HOST:PORT/],
     [['--slow', '200%'], /--slow.*more than all/],
     [['--time-scale', '0'], /--time-scale.*above 0/],
-    [['--ca', '/nonexistent'], /device CA: \/nonexistent does not hold/],
+    [['--ca', '/nonexistent'], /device CA: \/nonexistent does not contain/],
     [['--fleet', '/nonexistent.json'], /nonexistent\.json/],
   ])('ends with one line about an invalid %j', async (args, message) => {
     const text = await failure(...args)
