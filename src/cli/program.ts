@@ -13,16 +13,16 @@ import { addFirmwareCommands } from './firmware.ts'
 /** Runs one command. @throws AppError with one line for the operator. */
 export async function runCli(args: readonly string[]): Promise<void> {
   const program = new Command('signalbox')
-    .description('What the operator of a Signalbox does: whoever can read its data folder.')
+    .description('Administers a Signalbox server. It needs read access to the data folder of the server.')
     .version(version)
-    .option('--url <url>', 'where the server answers; default: as the data folder says')
+    .option('--url <url>', 'address of the server; default: the one in the data folder')
     .option('--data-dir <dir>', 'data folder of the server', process.env['SIGNALBOX_DATA_DIR'] ?? 'data')
     .configureHelp({ showGlobalOptions: true })
   const operator = (): Promise<Client> => operatorClient(program.opts())
 
   program
     .command('bootstrap')
-    .description('make an organization, its first administrator and an API token of theirs')
+    .description('create an organization, its first administrator and an API token')
     .requiredOption('--email <address>', 'login name of the administrator')
     .requiredOption('--password <password>', 'at least 8 characters')
     .requiredOption('--org <name>', 'name of the organization')
@@ -53,7 +53,7 @@ export async function runCli(args: readonly string[]): Promise<void> {
 
   program
     .command('storage')
-    .description('show what firmware images and pictures take on the disk, and what they may take')
+    .description('show the disk space that firmware images and pictures use, and their limits')
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { json?: true }) => {
       print(await (await operator()).call('GET', '/operator/v1/storage'), json === true)
@@ -79,7 +79,7 @@ export async function runCli(args: readonly string[]): Promise<void> {
 
   program
     .command('revoke-device-certificate <mac>')
-    .description('disconnect a device, and admit it no more with the certificates that it has')
+    .description('revoke the certificates of a device and disconnect it')
     .option('--serial <hex>', 'serial number of one certificate; without it, all that were issued by now')
     .action(async (mac: string, { serial }: { serial?: string }) => {
       const body = { mac, ...(serial !== undefined && { serial }) }

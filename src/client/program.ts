@@ -28,12 +28,12 @@ const parts: readonly AddCommands[] = [
 /** Makes the program, whose commands also describe themselves in the help and in the completion of shells. */
 export function createProgram(surroundings: Surroundings): Command {
   const program = new Command('signalbox')
-    .description('What people do with the networks of a Signalbox: a client of its interface.')
+    .description('Operates the networks of a Signalbox server through its API.')
     .version(version)
-    .option('--url <url>', 'the server; default: SIGNALBOX_URL, or where you have signed in')
+    .option('--url <url>', 'the server; default: SIGNALBOX_URL, or the server of the last sign-in')
     .option('--org <name or id>', 'the organization; default: SIGNALBOX_ORG, or that of the sign-in')
     .option('--ca <file>', 'a CA in PEM that the server may have its certificate from, besides the public ones')
-    .option('--json', 'print what was found as one line of JSON')
+    .option('--json', 'print the result as one line of JSON')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', () => exitCodeText())
   for (const add of parts) add(program, (command) => openSession(command, surroundings))

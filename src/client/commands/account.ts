@@ -13,7 +13,7 @@ import type { AddCommands } from './command.ts'
 export const addAccountCommands: AddCommands = (program, open) => {
   program
     .command('login')
-    .description('sign in: ask for the e-mail address and the password, make a token, and keep it')
+    .description('sign in with an e-mail address and a password, and store an API token on this machine')
     .option('--token-stdin', 'read a token from the standard input instead')
     .action(async ({ tokenStdin }: { tokenStdin?: true }, command) => {
       const { env, output } = open(command)
@@ -44,7 +44,7 @@ export const addAccountCommands: AddCommands = (program, open) => {
 
   program
     .command('logout')
-    .description('forget the token of this machine; it stays valid until it is deleted or expires')
+    .description('remove the stored token from this machine; it stays valid until it is deleted or expires')
     .action(async (_options, command) => {
       const { env, output } = open(command)
       await deleteConfiguration(env)
@@ -53,7 +53,7 @@ export const addAccountCommands: AddCommands = (program, open) => {
 
   program
     .command('whoami')
-    .description('show whose token it is')
+    .description('show who is signed in')
     .action(async (_options, command) => {
       const session = open(command)
       const api = await session.connect()

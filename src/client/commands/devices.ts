@@ -32,7 +32,7 @@ export const addDeviceCommands: AddCommands = (program, open) => {
   devices
     .command('list')
     .description('list devices with their state')
-    .option('--site <name or id>', 'those of one site')
+    .option('--site <name or id>', 'only devices of this site')
     .option('--type <type>', 'ap, switch, gateway or all', 'all')
     .option('--status <status>', 'connected or disconnected')
     .option('--limit <number>', 'devices of one page', wholeNumber, 100)
@@ -50,7 +50,7 @@ export const addDeviceCommands: AddCommands = (program, open) => {
   devices
     .command('search <text>')
     .description('find devices by a part of their name, or by a MAC address or the beginning of one')
-    .option('--limit <number>', 'devices at most', wholeNumber, 100)
+    .option('--limit <number>', 'highest number of devices', wholeNumber, 100)
     .action(async (text: string, { limit }: { limit: number }, command) => {
       const session = open(command)
       const api = await session.connect()
@@ -60,7 +60,7 @@ export const addDeviceCommands: AddCommands = (program, open) => {
 
   devices
     .command('show <device>')
-    .description('show what is known of a device: its name, MAC address or id')
+    .description('show a device, given by its name, MAC address or id')
     .action(async (named: string, _options, command) => {
       const session = open(command)
       const api = await session.connect()
@@ -71,7 +71,7 @@ export const addDeviceCommands: AddCommands = (program, open) => {
   for (const { name, description, done } of orders)
     devices
       .command(`${name} <device>`)
-      .description(`${description}: its name, MAC address or id`)
+      .description(`${description}, given by its name, MAC address or id`)
       .action(async (named: string, _options: unknown, command: Command) => {
         const session = open(command)
         const api = await session.connect()

@@ -37,7 +37,7 @@ export const addLogCommands: AddCommands = (program, open) => {
       'print events of devices and of the system, and audit records, as they happen, until it is interrupted',
     )
     .option('--only <kind>', 'devices, system or audit')
-    .option('--site <name or id>', 'those of one site')
+    .option('--site <name or id>', 'only events of this site')
     .option('--since <time>', 'begin in the past: 10m, 2h, 1d')
     .action(async (options: FollowOptions, command) => {
       if (options.only !== undefined && !kinds.includes(options.only))

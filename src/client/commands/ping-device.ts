@@ -10,8 +10,8 @@ import { findPlacedDevice } from './find.ts'
 export function addPingCommand(devices: Command, open: (command: Command) => Session): void {
   devices
     .command('ping <device> <host>')
-    .description('let a device ping a host, and print the output')
-    .option('--count <number>', 'echo requests', wholeNumber, 10)
+    .description('ping a host from a device and print the output')
+    .option('--count <number>', 'number of echo requests', wholeNumber, 10)
     .action(async (named: string, host: string, { count }: { count: number }, command: Command) => {
       const session = open(command)
       const api = await session.connect()

@@ -101,9 +101,9 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
 
   upgrade
     .command('approve <id>')
-    .description('let an upgrade that waits at a gate begin its next phase')
+    .description('open the gate at which an upgrade waits, so that its next phase begins')
     .requiredOption('--phase <number>', 'the phase that has ended, from 1', wholeNumber)
-    .option('--note <text>', 'why, for the report and the audit log')
+    .option('--note <text>', 'the reason, for the report and the audit log')
     .action(async (id: string, { phase, note }: { phase: number; note?: string }, command) => {
       const { session, api, path } = await enter(open, command)
       const answer = await api.post(`${path}/${encodeURIComponent(id)}/approve`, {
@@ -144,12 +144,12 @@ function planned(upgrade: Command, usage: string, description: string): Command 
   return upgrade
     .command(usage)
     .description(description)
-    .option('--site <name or id>', 'those of a site; repeat it for several. Default: all sites', collect)
+    .option('--site <name or id>', 'only devices of this site; repeat it for several. Default: all sites', collect)
     .option('--type <type>', 'ap, switch or gateway')
-    .option('--model <model>', 'those of a model; repeat it for several', collect)
+    .option('--model <model>', 'only devices of this model; repeat it for several', collect)
     .option('--strategy <strategy>', 'big_bang, serial, canary or rrm')
-    .option('--phases <shares>', 'of canary: cumulative shares in percent, such as 1,10,50,100')
-    .option('--max-failures <percent>', 'stop once so many percent have failed', wholeNumber)
+    .option('--phases <shares>', 'cumulative shares of the canary phases in percent, such as 1,10,50,100')
+    .option('--max-failures <percent>', 'stop once more than this percentage has failed', wholeNumber)
     .option('--start <time>', 'in the time zone of each site, such as 2026-12-01T02:00:00')
     .option('--set <field=value>', 'any other field of the request, its value as JSON or text; repeat it', collect)
 }

@@ -24,8 +24,8 @@ interface Watched {
 export function addWatchCommand(devices: Command, open: (command: Command) => Session): void {
   devices
     .command('watch [devices...]')
-    .description('print each change of name, state, version, address and upgrade of devices, until it is interrupted')
-    .option('--site <name or id>', 'those of a site; repeat it for several. Default: all sites', collect)
+    .description('print each change of name, state, version, address and upgrade of devices, until interrupted')
+    .option('--site <name or id>', 'only devices of this site; repeat it for several. Default: all sites', collect)
     .option('--type <type>', 'ap, switch, gateway or all', 'all')
     .action(async (named: readonly string[], options: WatchOptions, command: Command) => {
       const session = open(command)
