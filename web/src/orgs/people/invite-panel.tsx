@@ -1,16 +1,13 @@
-import { Button, TextInput } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { answerOf, useServer } from '../../api/client.ts'
-import { fieldIn } from '../../api/problem.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { EmptyState, ProblemNote } from '../../display/notices.tsx'
+import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { SiteTime } from '../../display/time.tsx'
 import { useSites } from '../sites.ts'
-import { GrantFields } from '../grant-fields.tsx'
-import { firstGrant, privilegeText, privilegesOf } from '../grant.ts'
+import { GrantForm } from '../grant-form.tsx'
+import { privilegeText } from '../grant.ts'
 
 interface InvitePanelProps {
   readonly orgId: string
@@ -67,46 +64,20 @@ export function InvitePanel({ orgId, mayChange }: InvitePanelProps) {
 
 function InviteForm({ orgId }: { readonly orgId: string }) {
   const { api } = useServer()
-  const queries = useQueryClient()
-  const [email, setEmail] = useState('')
-  const [grant, setGrant] = useState(firstGrant)
-  const mutation = useMutation({
-    mutationFn: () =>
-      answerOf(
-        api.POST('/api/v1/orgs/{org_id}/invites', {
-          params: { path: { org_id: orgId } },
-          body: { email, privileges: privilegesOf(grant, orgId) },
-        }),
-      ),
-    async onSuccess() {
-      setEmail('')
-      await queries.invalidateQueries({ queryKey: ['invites', orgId] })
-    },
-  })
-  const refused = mutation.error !== null && fieldIn(mutation.error.message) === 'email'
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    mutation.mutate()
-  }
   return (
-    <form onSubmit={submit}>
-      <div className="wizard-fields">
-        <TextInput
-          label="Email"
-          type="email"
-          required
-          value={email}
-          error={refused ? mutation.error?.message : null}
-          onChange={({ currentTarget: { value } }) => setEmail(value)}
-        />
-        <GrantFields orgId={orgId} grant={grant} onChange={setGrant} />
-      </div>
-      {!refused && <ProblemNote problem={mutation.error} />}
-      <p className="panel-buttons">
-        <Button type="submit" size="xs" loading={mutation.isPending}>
-          Invite
-        </Button>
-      </p>
-    </form>
+    <GrantForm
+      orgId={orgId}
+      field={{ name: 'email', label: 'Email', type: 'email' }}
+      action="Invite"
+      create={(email, privileges) =>
+        answerOf(
+          api.POST('/api/v1/orgs/{org_id}/invites', {
+            params: { path: { org_id: orgId } },
+            body: { email, privileges },
+          }),
+        )
+      }
+      listKey="invites"
+    />
   )
 }

@@ -1,14 +1,13 @@
-import { Button, TextInput } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
-import { fieldIn } from '../../api/problem.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { EmptyState, ProblemNote } from '../../display/notices.tsx'
+import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { GrantFields } from '../grant-fields.tsx'
-import { firstGrant, grantOf, privilegeText, privilegesOf, roleWords } from '../grant.ts'
+import { GrantForm } from '../grant-form.tsx'
+import { grantOf, privilegeText, privilegesOf, roleWords } from '../grant.ts'
 import { useSites } from '../sites.ts'
 
 type SsoRole = Schemas['SsoRole']
@@ -89,46 +88,20 @@ function RoleLine({ orgId, role, mayChange }: RolePanelProps & { readonly role: 
 
 function NewRoleForm({ orgId }: { readonly orgId: string }) {
   const { api } = useServer()
-  const queries = useQueryClient()
-  const [name, setName] = useState('')
-  const [grant, setGrant] = useState(firstGrant)
-  const mutation = useMutation({
-    mutationFn: () =>
-      answerOf(
-        api.POST('/api/v1/orgs/{org_id}/ssoroles', {
-          params: { path: { org_id: orgId } },
-          body: { name, privileges: privilegesOf(grant, orgId) },
-        }),
-      ),
-    onSuccess: () => {
-      setName('')
-      return queries.invalidateQueries({ queryKey: ['sso roles', orgId] })
-    },
-  })
-  const refused = mutation.error !== null && fieldIn(mutation.error.message) === 'name'
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    mutation.mutate()
-  }
   return (
-    <form onSubmit={submit}>
-      <div className="wizard-fields">
-        <TextInput
-          label="Name of a new role"
-          description="As the identity provider says it"
-          required
-          value={name}
-          error={refused ? mutation.error?.message : null}
-          onChange={({ currentTarget: { value } }) => setName(value)}
-        />
-        <GrantFields orgId={orgId} grant={grant} onChange={setGrant} />
-      </div>
-      {!refused && <ProblemNote problem={mutation.error} />}
-      <p className="panel-buttons">
-        <Button type="submit" size="xs" loading={mutation.isPending}>
-          Add the role
-        </Button>
-      </p>
-    </form>
+    <GrantForm
+      orgId={orgId}
+      field={{ name: 'name', label: 'Name of a new role', description: 'As the identity provider says it' }}
+      action="Add the role"
+      create={(name, privileges) =>
+        answerOf(
+          api.POST('/api/v1/orgs/{org_id}/ssoroles', {
+            params: { path: { org_id: orgId } },
+            body: { name, privileges },
+          }),
+        )
+      }
+      listKey="sso roles"
+    />
   )
 }

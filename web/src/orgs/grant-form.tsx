@@ -1,0 +1,62 @@
+import { Button, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { fieldIn } from '../api/problem.ts'
+import { ProblemNote } from '../display/notices.tsx'
+import { GrantFields } from './grant-fields.tsx'
+import { firstGrant, privilegesOf } from './grant.ts'
+
+interface GrantFormProps {
+  readonly orgId: string
+  /** The text that names the new holder of the privileges; `name` is its field in the request. */
+  readonly field: {
+    readonly name: string
+    readonly label: string
+    readonly description?: string
+    readonly type?: 'email'
+  }
+  readonly action: string
+  readonly create: (value: string, privileges: ReturnType<typeof privilegesOf>) => Promise<unknown>
+  /** The key of the query that lists what `create` adds to. */
+  readonly listKey: string
+}
+
+/** Adds a holder of privileges: a person by an invitation, or a role of single sign-on. */
+export function GrantForm({ orgId, field, action, create, listKey }: GrantFormProps) {
+  const queries = useQueryClient()
+  const [value, setValue] = useState('')
+  const [grant, setGrant] = useState(firstGrant)
+  const mutation = useMutation({
+    mutationFn: () => create(value, privilegesOf(grant, orgId)),
+    onSuccess: () => {
+      setValue('')
+      return queries.invalidateQueries({ queryKey: [listKey, orgId] })
+    },
+  })
+  const { name, ...input } = field
+  const refused = mutation.error !== null && fieldIn(mutation.error.message) === name
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    mutation.mutate()
+  }
+  return (
+    <form onSubmit={submit}>
+      <div className="wizard-fields">
+        <TextInput
+          {...input}
+          required
+          value={value}
+          error={refused ? mutation.error?.message : null}
+          onChange={({ currentTarget }) => setValue(currentTarget.value)}
+        />
+        <GrantFields orgId={orgId} grant={grant} onChange={setGrant} />
+      </div>
+      {!refused && <ProblemNote problem={mutation.error} />}
+      <p className="panel-buttons">
+        <Button type="submit" size="xs" loading={mutation.isPending}>
+          {action}
+        </Button>
+      </p>
+    </form>
+  )
+}
