@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { details, fields, table } from './output.ts'
+import { details, fields, table, timeText } from './output.ts'
 
 it('aligns columns, and fits each row into the width', () => {
   const cell = fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.constantFrom('\u001b[2J', 'a\nb', '\u009b0m'))
@@ -26,4 +26,9 @@ it('shows what is known of an object, one field to a line', () => {
   expect(table(fields('name', 'last_seen'), [{ name: 'Hall', last_seen: 5 }], Infinity)).toBe(
     'NAME  LAST SEEN\nHall  5',
   )
+})
+
+it('shows times with two digits of each part, whatever the hour', () => {
+  for (let hour = 0; hour < 24; hour += 1)
+    expect(timeText(hour * 3600)).toMatch(/^(1969-12-31|1970-01-01) \d\d:\d\d:\d\d \S+$/)
 })

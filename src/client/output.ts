@@ -114,5 +114,7 @@ export function bar(share: number): string {
 /** Presents a time of the server in the time zone of this machine, such as `2026-12-01 02:00:00 CET`. */
 export function timeText(epochS: Json | undefined): string {
   if (typeof epochS !== 'number' || !Number.isFinite(epochS)) return ''
-  return new Date(epochS * 1000).toLocaleString('sv-SE', { timeZoneName: 'short' })
+  // Without the styles of its parts, the hours before ten would have one digit.
+  const twoDigits = { month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
+  return new Date(epochS * 1000).toLocaleString('sv-SE', { year: 'numeric', ...twoDigits, timeZoneName: 'short' })
 }
