@@ -19,7 +19,7 @@ export async function ensureConsole(root, build) {
   const wanted = hashSources(root)
   const folder = join(root, 'dist/console')
   if (readText(join(folder, '.sources')) === wanted) return true
-  // Two concurrent starts build twice; each of them puts a complete build in place.
+  // Two concurrent starts build twice; the first that is done puts its build in place.
   const fresh = join(root, `dist/.console-${process.pid}`)
   try {
     mkdirSync(fresh, { recursive: true })
@@ -31,7 +31,8 @@ export async function ensureConsole(root, build) {
     process.stderr.write('signalbox: building the console\n')
     if (!(await build(fresh))) return false
     writeFileSync(join(fresh, '.sources'), wanted)
-    replace(folder, fresh)
+    // Another process may have put the same build there meanwhile, and somebody may be reading it.
+    if (readText(join(folder, '.sources')) !== wanted) replace(folder, fresh)
     return true
   } finally {
     rmSync(fresh, { recursive: true, force: true })
