@@ -1,4 +1,5 @@
 // A device whose certificate the service can't renew: its organization hears of it long before the device is locked out.
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openStorage } from '../../src/app/storage.ts'
 import { watchConditions } from '../../src/app/system-conditions.ts'
@@ -39,12 +40,22 @@ const openAlarms = (orgId: string) =>
     .where('endedAt', 'is', null)
     .execute()
 
+async function epochOf(mac: string): Promise<unknown> {
+  const { rows } = await sql<{ epoch: string }>`select status.epoch from device_status status
+    join device on device.org_id = status.org_id and device.id = status.device_id where device.mac = ${mac}`.execute(
+    harness.ctx.db,
+  )
+  return rows[0]?.epoch
+}
+
 async function connect(mac: string, at: Date): Promise<void> {
+  const before = await epochOf(mac)
   const gateway = await harness.start()
   const identity = await issueDeviceCertificate(harness.ca, mac, at)
   const device = await openDevice(gateway.port, harness.ca, { mac, identity })
   device.hello()
-  await waitUntil('connected', async () => (await harness.status(mac)).connected)
+  // A stopped gateway leaves the device connected, so only a new epoch shows that this session is recorded.
+  await waitUntil('connected', async () => (await epochOf(mac)) !== before)
   device.socket.terminate()
   await gateway.stop()
 }
