@@ -116,6 +116,50 @@ describe('restarting several devices', () => {
     expect(events).toMatchObject([first, second].map(({ id }) => ({ deviceId: id, event: { audit_id: audit?.id } })))
   })
 
+  it('does not restart a device again that is to restart already, and records who has asked', async () => {
+    const [device, other] = (await newDevices(2)) as [MadeDevice, MadeDevice]
+    const session = await connectDevice(server.ctx, device.mac)
+    await connectDevice(server.ctx, other.mac)
+    const path = `/sites/${siteId}/devices/${device.id}/restart`
+    const answers = await Promise.all(Array.from({ length: 20 }, () => server.call('POST', path, { body: {} })))
+    for (const answer of answers) expect(answer).toMatchObject({ status: 200, body: {} })
+    expect(await commandsOf(device)).toEqual([{ kind: 'restart', params: {}, state: 'queued' }])
+    expect(await auditsOf(`Restart device ${device.mac}`)).toHaveLength(20)
+    const requested = server.ctx.db.selectFrom('deviceEvent').select('id').where('type', '=', 'AP_RESTART_BY_USER')
+    expect(await requested.where('deviceId', '=', device.id).execute()).toHaveLength(1)
+
+    expect(await restart({ device_ids: [device.id, other.id] })).toMatchObject({
+      status: 200,
+      body: { restarted: [device.id, other.id] },
+    })
+    expect(await commandsOf(device)).toHaveLength(1)
+    expect(await commandsOf(other)).toHaveLength(1)
+
+    // It has agreed, and its connection has not ended yet.
+    const end = (epoch: string) =>
+      server.ctx.db
+        .updateTable('deviceCommand')
+        .set({ state: 'done', epoch, finishedAt: server.ctx.clock.now() })
+        .where('deviceId', '=', device.id)
+        .where('state', '=', 'queued')
+        .execute()
+    await end(session.epoch)
+    expect((await server.call('POST', path, { body: {} })).status).toBe(200)
+    expect(await commandsOf(device)).toHaveLength(1)
+    await connectDevice(server.ctx, device.mac)
+    expect((await server.call('POST', path, { body: {} })).status).toBe(200)
+    expect(await commandsOf(device)).toHaveLength(2)
+  })
+
+  it('restarts each part of a device once', async () => {
+    const device = await newDevice('SRX320')
+    const capabilities: DeviceCapabilities = { ...stockCapabilities('gateway'), restart_nodes: ['node0', 'node1'] }
+    await connectDevice(server.ctx, device.mac, { type: 'gateway', capabilities })
+    for (const node of ['node0', 'node1', 'node1', undefined])
+      expect((await restart({ device_ids: [device.id], ...(node && { node }) })).status).toBe(200)
+    expect((await commandsOf(device)).map(({ params }) => params)).toEqual([{ node: 'node0' }, { node: 'node1' }, {}])
+  })
+
   it('restarts one node of clusters', async () => {
     const device = await newDevice('SRX320')
     const capabilities: DeviceCapabilities = { ...stockCapabilities('gateway'), restart_nodes: ['node0', 'node1'] }

@@ -3,13 +3,15 @@ import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
-import { type CommandCandidate, deviceOfEvent, shareCommandCandidates } from '../store.ts'
+import { type CommandCandidate, deviceOfEvent, lockCommandCandidates } from '../store.ts'
 import type { RestartParams } from './command.ts'
 import { findCommandRefusal, queueCommands } from './queue-commands.ts'
+import { listRestarting } from './store-restarts.ts'
 import { shareUpgradesInFlight } from './store-upgrades.ts'
 
 /**
- * Queues a restart, of the whole device or of one part, with its event and its audit record.
+ * Queues a restart, of the whole device or of one part, with its event and its audit record. A request for a restart that
+ * is already under way gets only its audit record.
  * @throws AppError not_found; invalid if the device is offline, can't restart that part alone, or is being upgraded.
  */
 export async function restartDevice(
@@ -18,7 +20,7 @@ export async function restartDevice(
   { deviceId, part }: { readonly deviceId: string; readonly part: RestartParams },
 ): Promise<void> {
   await inTx(ctx, async (tx) => {
-    const [device] = await shareCommandCandidates(tx, scope, [deviceId])
+    const [device] = await lockCommandCandidates(tx, scope, [deviceId])
     if (device === undefined) throw notFound(deviceId)
     const upgradeId = (await shareUpgradesInFlight(tx, scope, [deviceId])).get(deviceId)
     if (upgradeId !== undefined) throw new AppError('invalid', refusalDuring(upgradeId), { upgrade_id: upgradeId })
@@ -35,7 +37,8 @@ export interface RestartReport {
 }
 
 /**
- * Queues restarts of the connected devices among those given, with an event for each and one audit record.
+ * Queues restarts of the connected devices among those given, with an event for each and one audit record. Restarts that
+ * are already under way are not queued again.
  * @throws AppError invalid, with every refused device and the reason, where a device is not in the site, can't restart
  *   that part alone, or is being upgraded, and if all devices are offline. Then no device restarts.
  */
@@ -46,7 +49,7 @@ export async function restartDevices(
 ): Promise<RestartReport> {
   const ids = [...new Set(deviceIds.map((id) => id.toLowerCase()))]
   return inTx(ctx, async (tx) => {
-    const found = await shareCommandCandidates(tx, scope, ids)
+    const found = await lockCommandCandidates(tx, scope, ids)
     const upgrades = await shareUpgradesInFlight(tx, scope, ids)
     const byId = new Map(found.map((device) => [device.id, device]))
     const refused = ids.flatMap((id) => {
@@ -89,10 +92,11 @@ interface Restarts {
 }
 
 async function queueRestarts(tx: Tx, scope: SiteScope, { devices, part, at }: Restarts): Promise<void> {
-  const order = { kind: 'restart', params: part } as const
-  await queueCommands(tx, scope, { devices, order, at })
-  const [device, ...others] = devices
-  const single = others.length === 0 ? device : undefined
+  const restarting = await listRestarting(tx, scope, { deviceIds: devices.map(({ id }) => id), part, at })
+  const idle = devices.filter(({ id }) => !restarting.has(id))
+  await queueCommands(tx, scope, { devices: idle, order: { kind: 'restart', params: part }, at })
+  const [device] = devices
+  const single = devices.length === 1 ? device : undefined
   const auditId = await appendAudit(tx, scope, {
     message: single === undefined ? `Restart ${devices.length} devices` : `Restart device ${single.name ?? single.mac}`,
     siteId: scope.siteId,
@@ -101,7 +105,7 @@ async function queueRestarts(tx: Tx, scope: SiteScope, { devices, part, at }: Re
     after: { ...(single === undefined ? { macs: devices.map(({ mac }) => mac) } : { mac: single.mac }), ...part },
     at,
   })
-  const events = devices.map((each) => ({ device: deviceOfEvent(each), what: 'RESTART_BY_USER' as const, auditId }))
+  const events = idle.map((each) => ({ device: deviceOfEvent(each), what: 'RESTART_BY_USER' as const, auditId }))
   await appendDeviceEvents(tx, scope, events, at)
 }
 
