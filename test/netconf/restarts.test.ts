@@ -106,6 +106,24 @@ describe('a restart of one part', () => {
     expect(await eventsOf(mac)).toEqual([['SW_PART_RESTARTED', 'member 0']])
   })
 
+  test('is no restart of the device if the other members were up for a shorter time', async () => {
+    const { mac, epoch, junos, boot } = await start(chassis, { faults: ['silent_reboot'] })
+    const [, ...others] = junos.device.chassis
+    for (const other of others) other.bootedAtMs += 2 * MIN_MS
+    const uptimes = async () =>
+      (
+        await harness.ctx.db.selectFrom('deviceStatus').select('load').where('deviceId', '=', deviceIdOf(mac)).execute()
+      )[0]?.load?.['uptime_s']
+    await waitUntil('the first report', async () => (await uptimes()) === 86_400)
+    const id = await restart(mac, { member: 0 })
+    await waitUntil('the disconnection', async () => !(await harness.status(mac)).connected)
+    boot()
+    await untilSession(harness, mac, epoch)
+    await untilEnded(id, 'done')
+    await waitUntil('the report of the other members', async () => (await uptimes()) !== 86_400)
+    expect(await eventsOf(mac)).toEqual([['SW_PART_RESTARTED', 'member 0']])
+  })
+
   test('does not keep other commands waiting', async () => {
     const { mac, junos } = await start(chassis)
     const id = await restart(mac, { member: 2 })

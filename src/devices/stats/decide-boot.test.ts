@@ -57,6 +57,27 @@ describe('an uptime', () => {
   })
 })
 
+describe('the uptime of the part that has been up for the longest', () => {
+  const ofParts = (uptimeS: number) => ({ ...report(uptimeS), isOfParts: true })
+
+  test('proves nothing when it goes back to that of another part, which has continued', () => {
+    fc.assert(
+      fc.property(life, share, fc.integer({ min: 2, max: 1000 }), (before, serviceShare, laterS) => {
+        fc.pre(before.uptimeS > laterS + 1)
+        const uptimeS = before.uptimeS + before.sinceReportS - laterS
+        expect(findNewBoot(knownAfter(before, serviceShare), ofParts(uptimeS), time)).toBeNull()
+      }),
+    )
+  })
+
+  test('proves a boot of the device when no part has been up since the last report', () => {
+    for (const serviceShare of [0, 0.5, 1]) {
+      const known = knownAfter({ uptimeS: 5000, sinceReportS: 300 }, serviceShare)
+      expect(findNewBoot(known, ofParts(200), time)).toEqual({ at: new Date(now.getTime() - 200_000), cause: null })
+    }
+  })
+})
+
 describe('a boot that a device reports', () => {
   const known = knownAfter({ uptimeS: 1000, sinceReportS: 300 })
   const reported = (agoS: number) => ({ uptimeS: null, boot: { atS: now.getTime() / 1000 - agoS, cause: 'crash' } })

@@ -18,6 +18,11 @@ export interface ReportedBoot {
 
 export interface BootClaims {
   readonly uptimeS: number | null
+  /**
+   * True if that is the uptime of the part that has been up for the longest. It goes back when that part leaves or
+   * restarts, although the device as a whole continues.
+   */
+  readonly isOfParts?: boolean
   readonly boot: ReportedBoot | null
 }
 
@@ -42,14 +47,26 @@ export interface ReportTime {
 /**
  * Returns the boot that a report proves, if it differs from the known one. An uptime below the former one proves a
  * boot. So does one that is shorter than the service time since then: service time neither jumps with the wall clock
- * nor counts outages of the service, so it can only be too short. Any other uptime continues the former one.
+ * nor counts outages of the service, so it can only be too short. Any other uptime continues the former one. A device of
+ * several parts has booted only if none of them has been up since the last report.
  */
-export function findNewBoot(known: KnownBoot, { uptimeS, boot }: BootClaims, time: ReportTime): ProvenBoot | null {
+export function findNewBoot(
+  known: KnownBoot,
+  { uptimeS, isOfParts = false, boot }: BootClaims,
+  time: ReportTime,
+): ProvenBoot | null {
   const reported = boot === null ? null : checkReportedBoot(known, boot)
   if (reported !== null || uptimeS === null) return reported
+  const bootedAtMs = time.at.getTime() - uptimeS * 1000
   const wentBack = known.uptimeS !== null && uptimeS < known.uptimeS
+  const continues = isOfParts && bootedAtMs + RESOLUTION_MS < lastKnownMsOf(known)
   const isShort = known.bootKnownMs !== null && time.atMs - uptimeS * 1000 - RESOLUTION_MS > known.bootKnownMs
-  return wentBack || isShort ? { at: new Date(time.at.getTime() - uptimeS * 1000), cause: null } : null
+  return (wentBack && !continues) || isShort ? { at: new Date(bootedAtMs), cause: null } : null
+}
+
+/** Returns when the device last reported its uptime, by the wall clock. */
+function lastKnownMsOf({ bootedAt, uptimeS }: KnownBoot): number {
+  return bootedAt === null ? -Infinity : bootedAt.getTime() + (uptimeS ?? 0) * 1000
 }
 
 /**
@@ -57,13 +74,10 @@ export function findNewBoot(known: KnownBoot, { uptimeS, boot }: BootClaims, tim
  * the last sign of life and the connection. If the device's clock is wrong, the event proves nothing; the uptime
  * follows within a minute.
  */
-function checkReportedBoot(
-  { connectedAt, bootedAt, uptimeS }: KnownBoot,
-  { atS, cause }: ReportedBoot,
-): ProvenBoot | null {
+function checkReportedBoot(known: KnownBoot, { atS, cause }: ReportedBoot): ProvenBoot | null {
+  const { connectedAt, bootedAt } = known
   if (connectedAt === null || bootedAt === null) return null
-  const lastKnownMs = bootedAt.getTime() + (uptimeS ?? 0) * 1000
   const atMs = atS * 1000
-  if (atMs - RESOLUTION_MS <= lastKnownMs || atMs > connectedAt.getTime() + MAX_SKEW_MS) return null
+  if (atMs - RESOLUTION_MS <= lastKnownMsOf(known) || atMs > connectedAt.getTime() + MAX_SKEW_MS) return null
   return { at: new Date(Math.min(atMs, connectedAt.getTime())), cause }
 }

@@ -9,6 +9,8 @@ export interface Report {
   /** Members of `device_status.load` in the report: `cpu_percent`, `memory_total`, ... */
   readonly load: Readonly<Record<string, unknown>>
   readonly uptimeS: number | null
+  /** As in BootClaims. */
+  readonly isOfParts?: boolean
   /** A boot that it reports. */
   readonly boot: ReportedBoot | null
   readonly firmware: FirmwareProgress | null

@@ -215,6 +215,7 @@ export class JunosLink implements DeviceLink {
       deviceId: this.deviceId,
       epoch: this.epoch,
       uptimeS,
+      isOfParts: this.#facts.members.length > 1 || this.#facts.nodes.length > 1,
       boot: null,
       firmware: null,
       load: {},
