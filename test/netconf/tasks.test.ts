@@ -3,13 +3,14 @@ import { type JunosFacts, readChanges, readFacts } from '../../src/gateway/netco
 import { readHardware } from '../../src/gateway/netconf/hardware.ts'
 import { decodeRpcReply } from '../../src/gateway/netconf/rpc.ts'
 import type { Task } from '../../src/gateway/netconf/task.ts'
-import { packageFailure } from '../../src/gateway/netconf/packages.ts'
+import { packageFailure, withPackageStatus } from '../../src/gateway/netconf/packages.ts'
 import { type JunosCommand, imagePath, startTask } from '../../src/gateway/netconf/tasks.ts'
 import { encodeXml, parseXml } from '../../src/gateway/netconf/xml.ts'
 import { answerRpc, busyAnswer } from '../../src/simulator/junos/answer-rpc.ts'
 import {
   type JunosDevice,
   type JunosDeviceOptions,
+  type JunosFault,
   type JunosForm,
   bootChassis,
   createJunosDevice,
@@ -89,8 +90,8 @@ describe('an idle device', () => {
 })
 
 describe('an activation', () => {
-  const prepared = (): JunosDevice => {
-    const device = deviceOf()
+  const prepared = (faults: readonly JunosFault[] = []): JunosDevice => {
+    const device = deviceOf({ faults })
     device.files.set(imagePath(sha256), sha256)
     device.versions.set(sha256, VERSION)
     return device
@@ -117,6 +118,50 @@ describe('an activation', () => {
     for (const chassis of device.chassis.slice(2)) chassis.isPresent = false
     expect(await command(device, activate)).toMatchObject({ code: 'member_absent', text: 'Member 2 is not present' })
     expect(device.journal).toEqual([])
+  })
+
+  test.each([
+    [
+      ['install_fails'],
+      `Member 2: ERROR: not enough space (the device's package status: Installation of ${VERSION} failed: not enough space)`,
+    ],
+    [
+      ['install_unexplained'],
+      `Member 2: the device reports 1 (the device's package status: Installation of ${VERSION} failed: not enough space)`,
+    ],
+    [['install_unexplained', 'no_status'], 'Member 2: the device reports 1'],
+    [['install_fails', 'no_status'], 'Member 2: ERROR: not enough space'],
+  ] as const)('that fails with %j says why in the words of the device', async (faults, text) => {
+    const device = prepared(faults)
+    expect(await command(device, activate)).toMatchObject({
+      kind: 'rejected',
+      code: 'install_failed',
+      text: `${text}; Member 1: installed`,
+      final: false,
+    })
+    expect(device.journal).not.toContain('reboot')
+  })
+
+  test('has failed even if the connection breaks when the device is asked why', () => {
+    const task = withPackageStatus('the device reports 1')
+    expect(task.next().value).toMatchObject({ rpc: { name: 'request-package-latest-status' }, mayBreak: true })
+    expect(task.next({ kind: 'broken' })).toEqual({ done: true, value: 'the device reports 1' })
+  })
+
+  test.each([
+    ['<package-status><package-status-message>\n no space\n</package-status-message></package-status>', 'no space'],
+    ['<output>no space</output>', 'no space'],
+    [
+      '<multi-routing-engine-results><multi-routing-engine-item><re-name>fpc1</re-name><output>no space</output></multi-routing-engine-item></multi-routing-engine-results>',
+      'fpc1: no space',
+    ],
+    ['<package-status><package-status-message/></package-status>', null],
+  ])('that fails, of a device that says %s, adds %j to the reason', (body, said) => {
+    const task = withPackageStatus('failed')
+    task.next()
+    const decoded = decodeRpcReply(parseXml(`<rpc-reply message-id="1">${body}</rpc-reply>`))
+    const value = said === null ? 'failed' : `failed (the device's package status: ${said})`
+    expect(task.next(decoded?.reply ?? { kind: 'broken' })).toEqual({ done: true, value })
   })
 
   test('and a restore of the backup version need every member', async () => {

@@ -1,4 +1,5 @@
-import { type RpcReply, oneLine } from './rpc.ts'
+import { type RpcReply, oneLine, partsOf, rpcs } from './rpc.ts'
+import { type Task, waits } from './task.ts'
 import { findAll } from './xml.ts'
 
 /** The phrases by which a device reports that another attempt would fail as well. */
@@ -17,4 +18,23 @@ export function packageFailure(reply: RpcReply): string | null {
   const error = output.flatMap((text) => text.split('\n')).find((line) => /\bERROR:/i.test(line))
   if (error !== undefined) return oneLine(error)
   return results.length > 0 ? `the device reports ${results.join(', ')}` : null
+}
+
+/**
+ * Returns the reason of a failed installation with what the device itself says about its last one, if it says anything:
+ * older releases don't know the question. Its words are for people: no recording shows which there are, so nothing
+ * is decided by them.
+ */
+export function* withPackageStatus(failure: string): Task<string> {
+  // The failure is certain, whether or not the connection breaks now.
+  const reply = yield { rpc: rpcs.packageStatus, timeoutMs: waits.read, step: { step: 'install' }, mayBreak: true }
+  if (reply.kind !== 'ok') return failure
+  const said = partsOf(reply.root).flatMap(({ engine, element }) =>
+    // Releases before 23.4 send the text as output.
+    findAll(element, 'package-status-message', 'output')
+      .map(({ text }) => oneLine(text))
+      .filter((text) => text !== '' && !failure.includes(text))
+      .map((text) => (engine === null ? text : `${engine}: ${text}`)),
+  )
+  return said.length === 0 ? failure : `${failure} (the device's package status: ${said.join('; ')})`
 }

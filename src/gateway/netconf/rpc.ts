@@ -99,6 +99,8 @@ export const rpcs = {
   checksum: (path: string): Rpc => rpc('get-sha256-checksum-information', { path }),
   addPackage: (path: string, member: number | null): Rpc =>
     rpc('request-package-add', { 'no-validate': true, ...(member !== null && { member }), 'package-name': path }),
+  /** What the device says about the last installation. Source: the modules from 21.1R1 on. */
+  packageStatus: rpc('request-package-latest-status'),
   /** Installs a package on both nodes of a cluster and reboots them, one after the other. */
   upgradeCluster: (path: string): Rpc =>
     rpc('request-package-in-service-upgrade', { 'no-sync': true, 'package-name': path }),

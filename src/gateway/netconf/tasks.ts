@@ -3,7 +3,7 @@ import type { CommandProgress } from '../../devices/tables.ts'
 import type { DriverCommand, Rejection } from '../driver.ts'
 import { refuseClusterVersion, upgradeCluster } from './cluster.ts'
 import { type JunosFacts, partUptimes } from './facts.ts'
-import { isBusy, packageFailure, refusesContent } from './packages.ts'
+import { isBusy, packageFailure, refusesContent, withPackageStatus } from './packages.ts'
 import { type RpcReply, errorsIn, oneLine, partsOf, rpcs } from './rpc.ts'
 import { type Backup, type SoftwareSet, decideBackup, readSoftwareSets } from './software-sets.ts'
 import { type Task, type TaskCall, type TaskResult, rejected, waits } from './task.ts'
@@ -112,7 +112,10 @@ function* activate({ version, sha256 }: Command<'activate'>, facts: JunosFacts):
     const failure = yield* install(members, { path: imagePath(sha256), sha256 })
     if (failure !== null) return failure
     const behind = before === null ? undefined : (yield* readSoftwareSets())?.find((set) => !runsNext(set, version))
-    if (behind !== undefined) return rejected('not_installed', `${nameOf(behind.member)} would not boot ${version}`)
+    if (behind !== undefined) {
+      const text = yield* withPackageStatus(`${nameOf(behind.member)} would not boot ${version}`)
+      return rejected('not_installed', text)
+    }
   }
   const result = yield* reboot(rpcs.reboot({}))
   const installed = members.map((member) => `${nameOf(member)}: installed`).join('; ')
@@ -180,7 +183,8 @@ function* install(members: readonly (number | null)[], { path, sha256 }: StagedI
     const failure = packageFailure(reply)
     if (failure === null) results.push(`${nameOf(member)}: installed`)
     else {
-      const texts = member === null ? [failure] : [`${nameOf(member)}: ${failure}`, ...results]
+      const said = yield* withPackageStatus(failure)
+      const texts = member === null ? [said] : [`${nameOf(member)}: ${said}`, ...results]
       if (isBusy.test(failure)) return rejected(BUSY, texts.join('; '))
       return rejected('install_failed', texts.join('; '), refusesContent.test(failure))
     }

@@ -66,6 +66,12 @@ const answers: Readonly<Record<string, Answerer>> = {
   },
   'file-copy': copyFile,
   'request-package-add': addPackage,
+  'request-package-latest-status': ({ faults, packageStatus }) =>
+    say(
+      faults.has('no_status')
+        ? rpcError('syntax error, expecting <command>: request-package-latest-status')
+        : encodeXml('package-status', { 'package-status-message': packageStatus }),
+    ),
   'request-package-in-service-upgrade': upgradeCluster,
   'request-package-rollback': rollBack,
   'request-snapshot': (device) => {
@@ -189,11 +195,14 @@ function addPackage(device: JunosDevice, rpc: XmlElement): RpcAnswer {
   const chassis = device.chassis[index]
   if (version === undefined || chassis === undefined)
     return say(`${encodeXml('output', `ERROR: ${path}: no such package`)}<package-result>1</package-result>`)
-  if (device.faults.has('install_fails') && index === device.chassis.length - 1)
-    return say(
-      `${encodeXml('output', 'Verified the package\nERROR: not enough space')}<package-result>1</package-result>`,
-    )
+  const isUnexplained = device.faults.has('install_unexplained')
+  if ((isUnexplained || device.faults.has('install_fails')) && index === device.chassis.length - 1) {
+    device.packageStatus = `Installation of ${version} failed: not enough space`
+    const output = isUnexplained ? 'Verified the package' : 'Verified the package\nERROR: not enough space'
+    return say(`${encodeXml('output', output)}<package-result>1</package-result>`)
+  }
   device.journal.push(`package-add ${index}`)
+  device.packageStatus = `${version} is installed`
   chassis.pending = version
   // As recorded: white space around the result, and a hint that a lost connection does not end the installation.
   const cli = '<cli><ignore-signals>\nhup\n</ignore-signals></cli>'

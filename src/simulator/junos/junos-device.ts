@@ -15,7 +15,8 @@ export type JunosForm = 'single' | 'virtual_chassis' | 'cluster'
 /**
  * A fault of a simulated device. `never_returns`: it does not boot after a reboot, and no chassis does; `old_version`:
  * an installed version never boots; `partial_chassis`: the last member does not boot; `bad_image`: it stores another
- * file than it downloaded; `install_fails`: it refuses packages on its last member; `silent_reboot`: it reboots without
+ * file than it downloaded; `install_fails`: it refuses packages on its last member; `install_unexplained`: the same, and only its package
+ * status says why; `no_status`: its release has no package status; `silent_reboot`: it reboots without
  * a reply; `snapshot_fails`: its last member has no space for a recovery snapshot.
  */
 export type JunosFault =
@@ -24,6 +25,8 @@ export type JunosFault =
   | 'partial_chassis'
   | 'bad_image'
   | 'install_fails'
+  | 'install_unexplained'
+  | 'no_status'
   | 'silent_reboot'
   | 'snapshot_fails'
 
@@ -41,6 +44,8 @@ export interface JunosDevice {
   /** The version in an image, by its SHA-256. */
   readonly versions: Map<string, string>
   readonly faults: ReadonlySet<JunosFault>
+  /** What it says about the last installation; empty before the first one. */
+  packageStatus: string
   /** Master of the Virtual Chassis. */
   master: number
   /** The chassis that are about to boot, by their index. */
@@ -90,6 +95,7 @@ export function createJunosDevice(options: JunosDeviceOptions): JunosDevice {
     files: new Map(),
     versions: new Map(),
     faults: new Set(faults),
+    packageStatus: '',
     master: 0,
     booting: [],
     journal: [],
