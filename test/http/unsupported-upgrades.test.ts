@@ -5,7 +5,8 @@ import { connectDevice } from '../support/devices.ts'
 import { type SeededOrg, NEW, seedOrg } from '../support/fleet.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 
-const reason = 'the firmware of an SRX1500 cluster is not upgraded from here: upgrade it on the gateway itself'
+const reason =
+  "the firmware of an SRX1500 cluster is not upgraded from here, because its preparations can't be checked: upgrade it on the gateway itself"
 const capabilities: DeviceCapabilities = junosDriver.capabilitiesOf({
   mac: '02aabbccddee',
   model: 'SRX1500',

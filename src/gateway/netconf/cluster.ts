@@ -11,7 +11,7 @@ const upgradesInBand = /^SRX3(?:00|20|40|45|80)$/
 /** Returns why the firmware of a cluster of the model can't be upgraded; null if it can. See decision 51. */
 export function findClusterRefusal(model: string): string | null {
   if (upgradesInBand.test(model)) return null
-  return `the firmware of an ${model} cluster is not upgraded from here: upgrade it on the gateway itself`
+  return `the firmware of an ${model} cluster is not upgraded from here, because its preparations can't be checked: upgrade it on the gateway itself`
 }
 
 /** The first release that a cluster with an older one can't be upgraded to in band. Source: as above. */
