@@ -2,11 +2,15 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { findRefusal } from '../../src/devices/commands/capabilities.ts'
 import type { CommandOrder } from '../../src/devices/commands/command.ts'
-import type { Driver, DriverCommand, DriverDevice, Messages, SentCommand } from '../../src/gateway/driver.ts'
+import type { Driver, DriverCommand, DriverDevice, Messages } from '../../src/gateway/driver.ts'
 import type { CommandKind, DeviceCapabilities } from '../../src/devices/tables.ts'
+import { type CodecSamples, describeCodec } from './codec-suite.ts'
 
 /** The samples of a driver for the suite. */
-export interface DriverSamples<M extends Messages> {
+export interface DriverSamples<M extends Messages> extends Pick<
+  CodecSamples<DriverCommand, M['call'], M['reply']>,
+  'success' | 'refusal' | 'strangeReply' | 'strangeEvent' | 'sizeOf' | 'maxCallBytes'
+> {
   /** A device of each kind that the driver distinguishes, with its hello. */
   readonly devices: readonly {
     readonly device: DriverDevice
@@ -14,16 +18,9 @@ export interface DriverSamples<M extends Messages> {
     /** True for a device whose upgrades the driver refuses. */
     readonly refusesUpgrades?: boolean
   }[]
-  /** A reply by which a device has executed a restart, and one by which it has refused it; `text` is its own. */
-  readonly success: (text: string) => M['reply']
-  readonly refusal: (text: string) => M['reply']
-  /** Replies and events with a valid outer shape and the value as their content. */
-  readonly strangeReply: (value: unknown) => M['reply']
-  readonly strangeEvent: (value: unknown) => M['event']
-  /** The size of the call on the wire, in bytes. */
-  readonly sizeOf: (call: M['call']) => number
-  readonly maxCallBytes: number
 }
+
+const MAX_WAIT_MS = 3_600_000
 
 const uri = fc.stringMatching(/^[a-z0-9/_-]{1,80}$/).map((path) => `https://example.test/${path}`)
 const image = { version: fc.constantFrom('2.0.0', '23.4R2-S2.1'), sha256: fc.constant('ab'.repeat(32)) }
@@ -69,8 +66,6 @@ function orderOf({ kind, ...params }: DriverCommand): CommandOrder {
 
 /** Tests the behaviour that all drivers share, whatever their protocol. */
 export function describeDriver<M extends Messages>(name: string, driver: Driver<M>, samples: DriverSamples<M>): void {
-  const restarted = (device: DriverDevice): SentCommand => ({ device, kind: 'restart', lastStep: null })
-
   describe.each(samples.devices)(
     `the driver of ${name}, of $device.type $hello`,
     ({ device, hello, refusesUpgrades = false }) => {
@@ -87,20 +82,6 @@ export function describeDriver<M extends Messages>(name: string, driver: Driver<
         expect(has('restart')).toBe(true)
         expect(has('stage')).toBe(has('activate'))
         expect(has('upgrade') || has('stage')).toBe(!refusesUpgrades)
-      })
-
-      test('encodes each command that the device can execute as a call with a bounded wait', () => {
-        fc.assert(
-          fc.property(command, (order) => {
-            if (findRefusal(capabilities, orderOf(order)) !== null) return
-            // A driver may refuse the address of a download, which no capability shows.
-            const encoded = driver.encode(device, 'uri' in order ? { ...order, localCertificates: false } : order)
-            if (encoded.kind === 'rejected') throw new Error(encoded.text)
-            expect(encoded.timeoutMs).toBeGreaterThan(0)
-            expect(encoded.timeoutMs).toBeLessThanOrEqual(3_600_000)
-            expect(samples.sizeOf(encoded.call)).toBeLessThan(samples.maxCallBytes)
-          }),
-        )
       })
 
       test('encodes any other command, or says why not', () => {
@@ -120,30 +101,21 @@ export function describeDriver<M extends Messages>(name: string, driver: Driver<
         expect(driver.encode(device, { kind: 'unlocate' })).not.toEqual(driver.encode(device, { kind: 'locate' }))
       })
 
-      test('tells success from refusal, and keeps the reason', () => {
-        expect(driver.decodeReply(restarted(device), samples.success('fine'))?.kind).toBe('done')
-        const refused = driver.decodeReply(restarted(device), samples.refusal('not now'))
-        expect(refused).toMatchObject({ kind: 'rejected', text: expect.stringContaining('not now') })
-      })
-
-      test('never throws at what a device sends, and never takes nonsense for success', () => {
-        fc.assert(
-          fc.property(command, fc.anything(), ({ kind }, value) => {
-            const sent: SentCommand = { device, kind, lastStep: null }
-            for (const outcome of [
-              driver.decodeReply(sent, samples.strangeReply(value)),
-              driver.decodeEvent(sent, samples.strangeEvent(value)),
-            ])
-              expect(outcome === null || outcome.kind === 'rejected').toBe(true)
-          }),
-        )
-      })
-
-      test('bounds the words of the device that end up in the database', () => {
-        const text = 'x'.repeat(100_000)
-        for (const reply of [samples.success(text), samples.refusal(text)])
-          expect(JSON.stringify(driver.decodeReply(restarted(device), reply)).length).toBeLessThan(1000)
-      })
+      describeCodec(
+        {
+          // A driver may refuse the address of a download, which no capability shows.
+          encode: (order: DriverCommand) =>
+            driver.encode(device, 'uri' in order ? { ...order, localCertificates: false } : order),
+          decodeReply: ({ kind }, reply: M['reply']) => driver.decodeReply({ device, kind, lastStep: null }, reply),
+          decodeEvent: ({ kind }, event) => driver.decodeEvent({ device, kind, lastStep: null }, event),
+        },
+        {
+          ...samples,
+          orders: command.filter((order) => findRefusal(capabilities, orderOf(order)) === null),
+          order: { kind: 'restart' },
+          maxWaitMs: MAX_WAIT_MS,
+        },
+      )
     },
   )
 }

@@ -7,7 +7,7 @@ import { callHome } from '../../src/simulator/junos/call-home.ts'
 import { type JunosDevice, createJunosDevice } from '../../src/simulator/junos/junos-device.ts'
 import type { GatewayHarness } from '../gateway/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import type { TestCall, TestPeer } from './protocol-suite.ts'
+import type { TestCall, TestPeer } from './link-suite.ts'
 
 export interface JunosPeerTarget {
   readonly port: number

@@ -18,7 +18,7 @@ import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { openLinePeer } from './lines/peer.ts'
 import { FAMILY, lines } from './lines/protocol.ts'
-import type { TestPeer } from './protocol-suite.ts'
+import type { TestPeer } from './link-suite.ts'
 
 const MODEL = 'test_model'
 const VERSION = '3.0.0'

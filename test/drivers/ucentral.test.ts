@@ -5,7 +5,8 @@ import type { Capabilities } from '../../src/gateway/ucentral/messages.ts'
 import { openDevice } from '../gateway/harness.ts'
 import { stockCapabilities } from '../support/devices.ts'
 import { describeDriver } from './driver-suite.ts'
-import { type TestCall, describeProtocol } from './protocol-suite.ts'
+import type { TestCall } from './link-suite.ts'
+import { describeProtocol } from './protocol-suite.ts'
 
 const mac = '02aabbccddee'
 const ap = { mac, type: 'ap' as const }

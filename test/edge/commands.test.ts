@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addMxedge } from '../support/mxedges.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type EdgeWorld, connectAgent, eventTypes, openAgent, report, startEdgeWorld } from './world.ts'
+import { type EdgeWorld, connectAgent, openAgent, report, startEdgeWorld } from './world.ts'
 
 let world: EdgeWorld
 beforeAll(async () => {
@@ -66,27 +66,6 @@ describe('a command to a connected appliance', () => {
     expect(await lastEvent(id)).toMatchObject({ type: 'ME_SERVICE_FAILED', service: 'tunterm', text: command.reason })
   })
 
-  test('is ended by an answer on a later connection, with the id of the call', async () => {
-    const { id, agent, credentials } = await connectAgent(world)
-    await post(id, 'services/tunterm/restart')
-    const call = await agent.nextCall()
-    agent.socket.terminate()
-    expect(await untilCommand(id, 'unknown')).toMatchObject({ reason: 'connection_lost' })
-    const later = await openAgent(world, credentials)
-    await later.hello()
-    later.succeed(call)
-    await untilCommandOfKind(id, 'service', 'done')
-    expect(await eventTypes(world, id)).toContain('ME_SERVICE_RESTARTED')
-  })
-
-  const untilCommandOfKind = (id: string, kind: string, status: string) =>
-    waitUntil(`${kind} ${status}`, async () => {
-      const { body } = await world.call('GET', `${pathOf(id)}/commands`)
-      return body.some(
-        (command: { kind: string; status: string }) => command.kind === kind && command.status === status,
-      )
-    })
-
   test('is not ended by an answer about another command, nor by nonsense', async () => {
     const { id, agent } = await connectAgent(world)
     await post(id, 'services/tunterm/restart')
@@ -96,19 +75,6 @@ describe('a command to a connected appliance', () => {
     agent.socket.send(JSON.stringify({ jsonrpc: '2.0', id: call.id, error: { code: 'x' } }))
     agent.fail(call, 2, 'really failed')
     expect(await untilCommand(id, 'rejected')).toMatchObject({ reason: 'really failed' })
-  })
-
-  test('waits its turn: one is in flight at a time', async () => {
-    const { id, agent } = await connectAgent(world)
-    await post(id, 'services/tunterm/restart')
-    await post(id, 'services/mxagent/restart')
-    const first = await agent.nextCall()
-    expect((await lastCommand(id)).status).toBe('queued')
-    agent.succeed(first)
-    const second = await agent.nextCall()
-    expect([first.params.service, second.params.service]).toEqual(['tunterm', 'mxagent'])
-    agent.succeed(second)
-    await untilCommand(id, 'done')
   })
 
   test('is refused with the reason where the appliance has no such service or method', async () => {

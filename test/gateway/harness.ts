@@ -173,7 +173,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
 }
 
 /** The image of a command, which a test names by any id. */
-async function insertImage(ctx: Context, orgId: string, id: string): Promise<void> {
+export async function insertImage(ctx: Context, orgId: string, id: string): Promise<void> {
   await ctx.db
     .insertInto('firmwareImage')
     .values({ orgId, id, sha256: sha256Hex(id), sizeBytes: '1000', createdAt: ctx.clock.now() })

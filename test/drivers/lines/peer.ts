@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
 import { waitUntil } from '../../support/wait-until.ts'
-import type { TestCall, TestPeer } from '../protocol-suite.ts'
+import type { TestCall, TestPeer } from '../link-suite.ts'
 
 export interface LineTarget {
   readonly port: number
