@@ -1,5 +1,5 @@
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { inUnflushedTx } from '../platform/db.ts'
 import { createGatherer } from '../platform/gather.ts'
 import { type TokenUse, recordTokenUses } from './store-tokens.ts'
 
@@ -24,7 +24,7 @@ export function createTokenUses(ctx: Context): TokenUses {
   const uses = createGatherer<TokenUse>({
     name: 'uses of tokens',
     log: ctx.log,
-    write: (items) => inTx(ctx, (tx) => recordTokenUses(tx, items)),
+    write: (items) => inUnflushedTx(ctx, (tx) => recordTokenUses(tx, items)),
     batch,
     wait,
     keyOf: ({ id }) => id,

@@ -2,7 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import { type SetAsideEvent, deleteEvents } from '../events/store-outbox.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { inTx, inUnflushedTx } from '../platform/db.ts'
 import type { DirectDelivery } from './deliver.worker.ts'
 import { createEventFilter } from './event-filter.ts'
 import { type RoutedEvent, planMessages } from './plan-messages.ts'
@@ -73,10 +73,9 @@ async function removeUnroutable(
   if (unheard.length === 0 && oversized.length === 0) return []
   const reasonOf = ({ bytes }: { readonly bytes: number }): string =>
     `The event has ${bytes} bytes, a message may have ${MAX_EVENT_BYTES}`
-  return inTx(ctx, async (tx) => {
-    if (unheard.length > 0) await deleteEvents(tx, unheard)
-    return oversized.length === 0 ? [] : setAsideAndReport(tx, oversized, { at: now, reasonOf })
-  })
+  // An event that nobody hears is found again if its deletion is lost.
+  if (unheard.length > 0) await inUnflushedTx(ctx, (tx) => deleteEvents(tx, unheard))
+  return oversized.length === 0 ? [] : inTx(ctx, (tx) => setAsideAndReport(tx, oversized, { at: now, reasonOf }))
 }
 
 async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Round): Promise<RoundResult> {

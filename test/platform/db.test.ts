@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type Reader, type Tx, inTx, inTxByKeys } from '../../src/platform/db.ts'
+import { type Reader, type Tx, inTx, inTxByKeys, inUnflushedTx } from '../../src/platform/db.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -71,4 +71,27 @@ it('runs the first statement inside the transaction, whether it or the work afte
   // Outside a transaction PostgreSQL refuses savepoints: no connection was left inside one.
   for (let uses = 0; uses < 16; uses += 1)
     await expect(sql`savepoint outside`.execute(ctx.db)).rejects.toThrow(/transaction block/)
+})
+
+it('commits without waiting for the disk only where a transaction allows it', async () => {
+  const { ctx } = test
+  const settingIn = async (tx: Reader) =>
+    (await sql<{ value: string }>`select current_setting('synchronous_commit') as value`.execute(tx)).rows[0]?.value
+  await sql`create table kept (id integer)`.execute(ctx.db)
+  // The database of tests never waits for the disk. One query at a time uses the same connection.
+  await sql`set synchronous_commit = on`.execute(ctx.db)
+  const within = await inUnflushedTx(ctx, async (tx) => {
+    await sql`insert into kept values (1)`.execute(tx)
+    return settingIn(tx)
+  })
+  expect(within).toBe('off')
+  expect((await sql`select id from kept`.execute(ctx.db)).rows).toEqual([{ id: 1 }])
+  expect(await inTx(ctx, settingIn)).toBe('on')
+  const failed = inUnflushedTx(ctx, async (tx) => {
+    await sql`insert into kept values (2)`.execute(tx)
+    throw new Error('on purpose')
+  })
+  await expect(failed).rejects.toThrow('on purpose')
+  expect(await inTx(ctx, settingIn)).toBe('on')
+  expect((await sql`select id from kept`.execute(ctx.db)).rows).toHaveLength(1)
 })

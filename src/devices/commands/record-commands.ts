@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTxByKeys } from '../../platform/db.ts'
+import { type Tx, inTx, inTxByKeys, inUnflushedTx } from '../../platform/db.ts'
 import {
   type AdvancedCommand,
   type CommandToSend,
@@ -11,6 +11,7 @@ import {
 } from './store.ts'
 import { type FinishedCommand, finishCommands, timeOutCommands } from './store-ended.ts'
 import { deviceIdOf } from '../device.ts'
+import type { CommandProgress } from '../tables.ts'
 import { appendEndedCommands, appendFailedRestores } from './append-ended.ts'
 import { expireCommands } from './store-expiry.ts'
 
@@ -22,9 +23,17 @@ export async function recordCommandOutcomes(ctx: Context, finished: readonly Fin
   })
 }
 
+/** Steps that a device may repeat. Nothing is decided by their record, which may therefore be lost. */
+const repeatable: ReadonlySet<CommandProgress['step']> = new Set(['check', 'clean', 'download', 'verify', 'snapshot'])
+
+function isRepeatable({ step }: CommandProgress): boolean {
+  return repeatable.has(step)
+}
+
 /** Records the steps that commands have reached; those of commands that have ended are ignored. */
 export async function recordCommandProgress(ctx: Context, advanced: readonly AdvancedCommand[]): Promise<void> {
-  await inTxByKeys(ctx, (tx) => updateCommandProgress(tx, advanced))
+  const inTransaction = advanced.every(({ progress }) => isRepeatable(progress)) ? inUnflushedTx : inTx
+  await inTransaction({ db: ctx.keyDb, wakes: ctx.wakes }, (tx) => updateCommandProgress(tx, advanced))
 }
 
 /** Commits the intent to send before anything is sent, so that after a crash it is certain which commands may have run. */
