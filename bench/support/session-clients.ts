@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import { WebSocket } from 'ws'
@@ -21,6 +22,11 @@ const STATE_MS = 60_000
 const HANDSHAKE_MS = 30_000
 /** A Junos device tries again after its configured pause, which is not chosen so that all try together. */
 const JUNOS_PAUSE_MS = 5000
+
+/** Real devices have processors of their own, so these must not delay the server on the one that they share. */
+const PRIORITY = 10
+
+setPriority(PRIORITY)
 
 const data = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as ClientsData
 const arrivals: Arrival[] = []
