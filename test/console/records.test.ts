@@ -188,6 +188,27 @@ describe.skipIf(noChromium !== null)(
       await page.getByLabel('Operator key', { exact: true }).waitFor()
     })
 
+    it(
+      'shows times without a site in the zone of the viewer, and those of a site in its own',
+      { timeout: WITHIN_MS },
+      async () => {
+        const site = await server.call('POST', `${org}/sites`, { body: { name: 'Zone', timezone: 'Asia/Tokyo' } })
+        await server.call('PUT', `/sites/${site.body.id}`, { body: { name: 'Zone 2' } })
+        // The viewer is in Berlin.
+        const own = /^\d\d \w+, \d\d:\d\d:\d\d (CET|CEST)$/
+        const page = await enter(server.org, `${org}/audit?message=Zone`)
+        const times = page.getByRole('main').locator('li time')
+        await times.nth(1).waitFor()
+        await page.locator('time[title*="GMT+9 at the site; "][title$=" UTC"]').first().waitFor()
+        for (const time of await times.all()) expect(await time.innerText()).toMatch(own)
+        await page.goto('/account')
+        const since = page.getByRole('region', { name: 'Sessions' }).locator('time').first()
+        await since.waitFor()
+        expect(await since.innerText()).toMatch(own)
+        expect(await since.getAttribute('title')).toMatch(/ UTC$/)
+      },
+    )
+
     it('draws the last day of a device', { timeout: WITHIN_MS }, async () => {
       const { ctx } = server
       const seeded = await seedOrg(ctx, [{ devices: 1, name: 'Oslo' }], server.org.orgId)

@@ -1,30 +1,68 @@
 import { ago, clockTime, timeOfDay } from './times.ts'
 import { useNow } from './use-now.ts'
 
+interface SiteTimeProps {
+  /** Epoch seconds. */
+  readonly at: number
+  /** Of the site; undefined while the sites are read, and shown in the viewer's zone then. */
+  readonly zone: string | undefined
+}
+
 /** How long ago something was; the exact time appears on hover. */
 export function Ago({ at }: { readonly at: number }) {
   const now = useNow()
   return (
-    <time dateTime={new Date(at * 1000).toISOString()} title={clockTime(at)}>
+    <time dateTime={isoTime(at)} title={viewerAndUtc(at)}>
       {ago(at, now)}
     </time>
   )
 }
 
 /** A time in the zone of its site; that of the viewer appears on hover. */
-export function SiteTime({ at, zone }: { readonly at: number; readonly zone?: string | undefined }) {
+export function SiteTime({ at, zone }: SiteTimeProps) {
+  if (zone === undefined) return <ViewerTime at={at} />
   return (
-    <time dateTime={new Date(at * 1000).toISOString()} title={`${clockTime(at)} for you`}>
+    <time dateTime={isoTime(at)} title={`${clockTime(at)} for you`}>
       {clockTime(at, zone)}
     </time>
   )
 }
 
-/** The time of day at a site; the date, and the time of the viewer, appear on hover. */
-export function SiteTimeOfDay({ at, zone }: { readonly at: number; readonly zone?: string | undefined }) {
+interface ViewerTimeProps {
+  readonly at: number
+  /** In a list of several sites: the zone of the one that this time is about. */
+  readonly siteZone?: string | undefined
+}
+
+/**
+ * A time in the zone of the viewer, for what has no site and for lists of several sites, which would be out of order in
+ * several zones. UTC appears on hover, and the time at the site.
+ */
+export function ViewerTime({ at, siteZone }: ViewerTimeProps) {
+  const atSite = siteZone === undefined ? '' : `${clockTime(at, siteZone)} at the site; `
   return (
-    <time dateTime={new Date(at * 1000).toISOString()} title={`${clockTime(at, zone)}; ${clockTime(at)} for you`}>
+    <time dateTime={isoTime(at)} title={`${atSite}${clockTime(at, 'UTC')}`}>
+      {clockTime(at)}
+    </time>
+  )
+}
+
+/** The time of day at a site; the date, and the time of the viewer, appear on hover. */
+export function SiteTimeOfDay({ at, zone }: SiteTimeProps) {
+  return (
+    <time
+      dateTime={isoTime(at)}
+      title={zone === undefined ? viewerAndUtc(at) : `${clockTime(at, zone)}; ${clockTime(at)} for you`}
+    >
       {timeOfDay(at, zone)}
     </time>
   )
+}
+
+function isoTime(at: number): string {
+  return new Date(at * 1000).toISOString()
+}
+
+function viewerAndUtc(at: number): string {
+  return `${clockTime(at)}; ${clockTime(at, 'UTC')}`
 }

@@ -24,6 +24,8 @@ it.each([
 })
 
 it('shows a time in the zone of a site', () => {
-  expect(clockTime(1_790_000_000, 'Asia/Tokyo')).toBe('21 Sept, 23:13:20 GMT+9')
+  const nowMs = Date.UTC(2026, 11, 1)
+  expect(clockTime(1_790_000_000, 'Asia/Tokyo', nowMs)).toBe('21 Sept, 23:13:20 GMT+9')
+  expect(clockTime(1_790_000_000 - 366 * 86_400, 'Asia/Tokyo', nowMs)).toBe('20 Sept 2025, 23:13:20 GMT+9')
   expect(timeOfDay(1_790_000_000, 'Asia/Tokyo')).toBe('23:13 GMT+9')
 })

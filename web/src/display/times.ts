@@ -20,6 +20,7 @@ function formatterOf(parts: Intl.DateTimeFormatOptions, zone?: string): Intl.Dat
 
 const timeParts = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' } as const
 const clockParts = { day: '2-digit', month: 'short', second: '2-digit', ...timeParts } as const
+const datedParts = { year: 'numeric', ...clockParts } as const
 
 /** Returns how long ago an instant was, such as "5 min. ago". Both are seconds. */
 export function ago(instantS: number, nowS: number): string {
@@ -28,9 +29,11 @@ export function ago(instantS: number, nowS: number): string {
   return past < 5 ? 'now' : relative.format(-Math.floor(past), 'second')
 }
 
-/** Returns a time as clocks show it in a zone, or in that of the viewer. */
-export function clockTime(instantS: number, zone?: string): string {
-  return formatterOf(clockParts, zone).format(new Date(instantS * 1000))
+/** Returns a time as clocks show it in a zone, or in that of the viewer; with its year if that is not the present one. */
+export function clockTime(instantS: number, zone?: string, nowMs = Date.now()): string {
+  const at = new Date(instantS * 1000)
+  const isThisYear = at.getUTCFullYear() === new Date(nowMs).getUTCFullYear()
+  return formatterOf(isThisYear ? clockParts : datedParts, zone).format(at)
 }
 
 /** Returns the time of day in a zone, or in that of the viewer. */

@@ -16,6 +16,15 @@ export function useSites(orgId: string) {
   })
 }
 
+/** Returns the time zone of all these sites; undefined if they differ. */
+export function sharedZone(
+  sites: ReadonlyMap<string, Site> | undefined,
+  siteIds: readonly string[],
+): string | undefined {
+  const zones = new Set(siteIds.map((id) => sites?.get(id)?.timezone))
+  return zones.size === 1 ? [...zones][0] : undefined
+}
+
 function listSites(api: Api, orgId: string): Promise<readonly Site[]> {
   return answerOf(
     api.GET('/api/v1/orgs/{org_id}/sites', { params: { path: { org_id: orgId }, query: { limit: MAX_SITES } } }),

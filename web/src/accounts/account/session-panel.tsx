@@ -5,7 +5,7 @@ import { counted } from '../../display/counted.ts'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
-import { Ago, SiteTime } from '../../display/time.tsx'
+import { Ago, ViewerTime } from '../../display/time.tsx'
 import { browserOf } from './user-agent.ts'
 
 type Session = Schemas['LoginSession']
@@ -66,7 +66,7 @@ function SessionLine({ session }: { readonly session: Session }) {
           {browser} {ip !== undefined && <span className="mono muted">{ip}</span>}
         </p>
         <p>
-          since <SiteTime at={createdAt} />
+          since <ViewerTime at={createdAt} />
           {bySso && ', by the identity provider'}
           {seenAt !== undefined && !current && ', used '}
           {seenAt !== undefined && !current && <Ago at={seenAt} />}

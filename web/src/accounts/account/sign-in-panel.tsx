@@ -6,7 +6,7 @@ import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { ProblemNote } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { RequestForm } from '../../display/request-form.tsx'
-import { SiteTime } from '../../display/time.tsx'
+import { ViewerTime } from '../../display/time.tsx'
 import { providerName } from '../provider-name.ts'
 import { providersQuery } from '../providers.ts'
 import type { Self } from '../self.ts'
@@ -24,7 +24,7 @@ export function SignInPanel({ self }: { readonly self: Self }) {
     )
   const { password_modified_time: changedAt } = self
   return (
-    <Panel title="Password" aside={changedAt !== undefined && <SiteTime at={changedAt} />}>
+    <Panel title="Password" aside={changedAt !== undefined && <ViewerTime at={changedAt} />}>
       <RequestForm
         fields={[
           {

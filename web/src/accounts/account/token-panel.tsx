@@ -6,7 +6,7 @@ import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { RequestForm } from '../../display/request-form.tsx'
-import { Ago, SiteTime } from '../../display/time.tsx'
+import { Ago, ViewerTime } from '../../display/time.tsx'
 import { proofField, withoutEmpty } from './proof.ts'
 
 type Token = Schemas['ApiToken']
@@ -66,7 +66,7 @@ function TokenLine({
           {name} <span className="mono muted">{key}</span>
         </p>
         <p>
-          since <SiteTime at={createdAt} />, {usedAt === null ? 'never used' : 'used '}
+          since <ViewerTime at={createdAt} />, {usedAt === null ? 'never used' : 'used '}
           {usedAt !== null && <Ago at={usedAt} />}
         </p>
       </div>

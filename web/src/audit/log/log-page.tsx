@@ -5,7 +5,8 @@ import { type FormEvent, useRef } from 'react'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
-import { SiteTime } from '../../display/time.tsx'
+import { ViewerTime } from '../../display/time.tsx'
+import { type Site, useSites } from '../../orgs/sites.ts'
 import { findDifferences } from './differences.ts'
 import { type LogSearch, parseLogSearch } from './log-search.ts'
 
@@ -18,6 +19,7 @@ export function LogPage() {
   const { orgId } = route.useParams()
   const search = route.useSearch()
   const entries = useLog(orgId, search)
+  const sites = useSites(orgId).data
   const pages = entries.data?.pages ?? []
   const rows = pages.flatMap(({ results }) => results)
   return (
@@ -34,7 +36,7 @@ export function LogPage() {
       {rows.length > 0 && (
         <ol className="panel log">
           {rows.map((entry) => (
-            <LogEntry key={entry.id} entry={entry} />
+            <LogEntry key={entry.id} entry={entry} site={sites?.get(entry.site_id ?? '')} />
           ))}
         </ol>
       )}
@@ -124,13 +126,19 @@ function LogFilters({ search }: { readonly search: LogSearch }) {
   )
 }
 
-function LogEntry({ entry }: { readonly entry: Schemas['AuditLog'] }) {
+interface LogEntryProps {
+  readonly entry: Schemas['AuditLog']
+  /** Undefined for changes of the organization, and of sites that are deleted. */
+  readonly site: Site | undefined
+}
+
+function LogEntry({ entry, site }: LogEntryProps) {
   const differences = findDifferences(entry.before, entry.after)
   return (
     <li>
       <div className="log-head">
         <span className="log-what">{entry.message}</span>
-        <SiteTime at={entry.timestamp} />
+        <ViewerTime at={entry.timestamp} siteZone={site?.timezone} />
       </div>
       <p>{[entry.admin_name, entry.site_name, entry.src_ip].filter(Boolean).join(' · ')}</p>
       {differences.length > 0 && (

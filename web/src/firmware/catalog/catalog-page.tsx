@@ -8,7 +8,7 @@ import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
 import { sizeText } from '../../display/size.ts'
-import { SiteTime } from '../../display/time.tsx'
+import { ViewerTime } from '../../display/time.tsx'
 import { type Image, usesOf } from '../image.ts'
 import { UploadPanel } from './upload-panel.tsx'
 
@@ -81,7 +81,7 @@ function ImageLine({ image, mayWrite }: { readonly image: Image; readonly mayWri
       <div>
         <p className="image-uses">{uses.join(', ') || 'No version uses it any more'}</p>
         <p>
-          {sizeText(size)} · {signature === undefined ? 'not signed' : 'signed'} · <SiteTime at={at} />
+          {sizeText(size)} · {signature === undefined ? 'not signed' : 'signed'} · <ViewerTime at={at} />
         </p>
         <p className="mono">{sha256}</p>
       </div>

@@ -14,10 +14,12 @@ const SHOWN = 10
 interface CommandPanelProps {
   readonly orgId: string
   readonly mxedgeId: string
+  /** Of its site; undefined if it has none. */
+  readonly zone: string | undefined
 }
 
 /** The commands of people and upgrades, with their life. */
-export function CommandPanel({ orgId, mxedgeId }: CommandPanelProps) {
+export function CommandPanel({ orgId, mxedgeId, zone }: CommandPanelProps) {
   const { api } = useServer()
   const query = useQuery({
     queryKey: ['mxedge commands', mxedgeId],
@@ -46,7 +48,7 @@ export function CommandPanel({ orgId, mxedgeId }: CommandPanelProps) {
                   </div>
                   {command.reason !== undefined && <p>{command.reason}</p>}
                   <p>
-                    <SiteTime at={command.created_time} />
+                    <SiteTime at={command.created_time} zone={zone} />
                     {command.progress?.percent !== undefined && ` · ${command.progress.percent} %`}
                   </p>
                 </li>

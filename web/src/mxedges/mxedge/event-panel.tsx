@@ -10,10 +10,12 @@ const SHOWN = 20
 interface EventPanelProps {
   readonly orgId: string
   readonly mxedgeId: string
+  /** Of its site; undefined if it has none. */
+  readonly zone: string | undefined
 }
 
 /** The events of the last week. */
-export function EventPanel({ orgId, mxedgeId }: EventPanelProps) {
+export function EventPanel({ orgId, mxedgeId, zone }: EventPanelProps) {
   const { api } = useServer()
   const names = useQuery({
     queryKey: ['edge event names'],
@@ -42,7 +44,7 @@ export function EventPanel({ orgId, mxedgeId }: EventPanelProps) {
                 <li key={`${event.timestamp} ${event.type} ${event.text ?? ''}`}>
                   <div className="log-head">
                     <span className="log-what">{nameOf(event.type)}</span>
-                    <SiteTime at={event.timestamp} />
+                    <SiteTime at={event.timestamp} zone={zone} />
                   </div>
                   {event.text !== undefined && <p>{event.text}</p>}
                 </li>

@@ -78,8 +78,8 @@ function MxedgeView({ orgId, stats }: { readonly orgId: string; readonly stats: 
           {mayWrite && <ReplacePanel orgId={orgId} stats={stats} />}
         </div>
         <div>
-          <CommandPanel orgId={orgId} mxedgeId={stats.id} />
-          <EventPanel orgId={orgId} mxedgeId={stats.id} />
+          <CommandPanel orgId={orgId} mxedgeId={stats.id} zone={site?.timezone} />
+          <EventPanel orgId={orgId} mxedgeId={stats.id} zone={site?.timezone} />
         </div>
       </div>
     </>

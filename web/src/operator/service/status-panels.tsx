@@ -4,7 +4,7 @@ import type { OperatorApi } from '../../api/operator.ts'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { sizeText } from '../../display/size.ts'
-import { SiteTime } from '../../display/time.tsx'
+import { ViewerTime } from '../../display/time.tsx'
 import { duration } from '../../display/times.ts'
 import { useNow } from '../../display/use-now.ts'
 import type { ServiceStatus } from './answers.ts'
@@ -49,7 +49,7 @@ function Process({ status }: { readonly status: ServiceStatus }) {
       facts={[
         ['Version', version],
         ['Node.js', node],
-        ['Started', <SiteTime key="started" at={startedAt} />],
+        ['Started', <ViewerTime key="started" at={startedAt} />],
         ['Up for', duration(now - startedAt)],
         ['Memory', sizeText(memory)],
       ]}

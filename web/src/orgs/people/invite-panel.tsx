@@ -4,7 +4,7 @@ import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
-import { SiteTime } from '../../display/time.tsx'
+import { ViewerTime } from '../../display/time.tsx'
 import { useSites } from '../sites.ts'
 import { GrantForm } from '../grant-form.tsx'
 import { privilegeText } from '../grant.ts'
@@ -37,7 +37,7 @@ export function InvitePanel({ orgId, mayChange }: InvitePanelProps) {
                     <p className="image-uses">{email}</p>
                     <p>
                       {privileges.map((privilege) => privilegeText(privilege, sites)).join(', ')} · until{' '}
-                      <SiteTime at={until} />
+                      <ViewerTime at={until} />
                     </p>
                   </div>
                   {mayChange && (

@@ -7,7 +7,7 @@ import { EmptyState } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
-import { SiteTime } from '../../display/time.tsx'
+import { ViewerTime } from '../../display/time.tsx'
 import type { Sso } from './sso-fields.ts'
 import { SsoForm } from './sso-form.tsx'
 
@@ -146,7 +146,7 @@ function FailurePanel({ sso: { id, org_id: orgId } }: { readonly sso: Sso }) {
                 <li key={`${timestamp} ${detail}`}>
                   <div className="log-head">
                     <span className="log-what">{detail}</span>
-                    <SiteTime at={timestamp} />
+                    <ViewerTime at={timestamp} />
                   </div>
                   {xml !== '' && (
                     <details className="exchange">

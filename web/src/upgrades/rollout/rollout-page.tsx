@@ -5,7 +5,7 @@ import { PageTitle } from '../../display/page-title.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { SiteTimeOfDay } from '../../display/time.tsx'
 import { useNow } from '../../display/use-now.ts'
-import { type Site, useSites } from '../../orgs/sites.ts'
+import { type Site, sharedZone, useSites } from '../../orgs/sites.ts'
 import { type Hold, type Report, type Upgrade, holdOf, upgradeStates } from '../upgrade.ts'
 import { estimateEnd } from './estimate-end.ts'
 import { FloorPanel } from './floor-panel.tsx'
@@ -75,11 +75,10 @@ interface EndEstimateProps {
 function EndEstimate({ report, hold, sites }: EndEstimateProps) {
   const end = estimateEnd(report, hold, useNow())
   if (end === null) return null
-  const zones = new Set(report.sites.map(({ site_id: siteId }) => sites?.get(siteId)?.timezone))
-  const [zone] = zones
+  const siteIds = report.sites.map(({ site_id: siteId }) => siteId)
   return (
     <span>
-      done about <SiteTimeOfDay at={end} zone={zones.size === 1 ? zone : undefined} />
+      done about <SiteTimeOfDay at={end} zone={sharedZone(sites, siteIds)} />
     </span>
   )
 }

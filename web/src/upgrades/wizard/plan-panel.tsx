@@ -2,7 +2,7 @@ import { macText } from '../../devices/device.ts'
 import { counted } from '../../display/counted.ts'
 import { Panel } from '../../display/panel.tsx'
 import { SiteTime } from '../../display/time.tsx'
-import type { Site } from '../../orgs/sites.ts'
+import { type Site, sharedZone } from '../../orgs/sites.ts'
 import { PhaseSegments } from '../phase-segments.tsx'
 import { type PlanChanges, type Preview, groupSkipped } from './plan-summary.ts'
 
@@ -23,7 +23,7 @@ interface PlanPanelProps {
 /** The plan: the phases with their sites and times, the devices that are left out and why, and the end. */
 export function PlanPanel({ plan, sites }: PlanPanelProps) {
   return (
-    <Panel title="3. Plan" aside={<PlanEnd plan={plan} />}>
+    <Panel title="3. Plan" aside={<PlanEnd plan={plan} sites={sites} />}>
       <p className="plan-line">
         Upgrades {counted(plan.total, 'device')} in {counted(plan.phases.length, 'phase')}.
         {plan.stops_after_failures !== null && ` It stops after ${counted(plan.stops_after_failures, 'failure')}.`}
@@ -76,11 +76,13 @@ export function PlanPanel({ plan, sites }: PlanPanelProps) {
   )
 }
 
-function PlanEnd({ plan: { ends_about: end } }: { readonly plan: Preview }) {
+/** In the time of the sites if they share a zone. */
+function PlanEnd({ plan: { ends_about: end, phases }, sites }: PlanPanelProps) {
   if (end === null) return 'Nothing to do'
+  const siteIds = phases.flatMap((phase) => phase.sites.map(({ site_id: siteId }) => siteId))
   return (
     <>
-      Ends about <SiteTime at={end} />
+      Ends about <SiteTime at={end} zone={sharedZone(sites, siteIds)} />
     </>
   )
 }

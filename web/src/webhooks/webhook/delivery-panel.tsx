@@ -18,10 +18,12 @@ interface DeliveryPanelProps {
   readonly topics: readonly string[]
   readonly search: DeliverySearch
   readonly mayWrite: boolean
+  /** Of the site of the webhook; undefined for those of the organization. */
+  readonly zone: string | undefined
 }
 
 /** The last attempts, with requests and answers. */
-export function DeliveryPanel({ place, id, topics, search, mayWrite }: DeliveryPanelProps) {
+export function DeliveryPanel({ place, id, topics, search, mayWrite, zone }: DeliveryPanelProps) {
   const calls = useWebhookCalls(place)
   const query = useQuery({
     queryKey: ['webhook deliveries', place, id, search],
@@ -46,6 +48,7 @@ export function DeliveryPanel({ place, id, topics, search, mayWrite }: DeliveryP
                 <DeliveryLine
                   key={delivery.id}
                   delivery={delivery}
+                  zone={zone}
                   {...(mayWrite &&
                     delivery.topic !== 'ping' && {
                       replay: (ids: string[]) => calls.replay(id, { status: 'delivered', ids }),
@@ -101,11 +104,12 @@ function DeliveryFilters({ topics, search }: Pick<DeliveryPanelProps, 'topics' |
 
 interface DeliveryLineProps {
   readonly delivery: Delivery
+  readonly zone: string | undefined
   /** Absent if the role may not, and for test messages, which are sent once. */
   readonly replay?: (ids: string[]) => Promise<unknown>
 }
 
-function DeliveryLine({ delivery, replay }: DeliveryLineProps) {
+function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
   const { topic, status, status_code: code, error, attempt, duration_ms: durationMs, timestamp } = delivery
   const isTaken = status === 'success'
   const figures = [
@@ -121,7 +125,7 @@ function DeliveryLine({ delivery, replay }: DeliveryLineProps) {
         <StateMark tone={isTaken ? 'good' : 'bad'}>{code === undefined ? 'No answer' : String(code)}</StateMark>
       </div>
       <p>
-        <SiteTime at={timestamp} />
+        <SiteTime at={timestamp} zone={zone} />
         {figures.filter(Boolean).map((figure) => ` · ${String(figure)}`)}
       </p>
       <details>

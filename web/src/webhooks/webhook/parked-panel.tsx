@@ -17,10 +17,12 @@ interface ParkedPanelProps {
   readonly place: WebhookPlace
   readonly id: string
   readonly mayWrite: boolean
+  /** Of the site of the webhook; undefined for those of the organization. */
+  readonly zone: string | undefined
 }
 
 /** The messages that the receiver did not accept. If there are none, it shows nothing. */
-export function ParkedPanel({ place, id, mayWrite }: ParkedPanelProps) {
+export function ParkedPanel({ place, id, mayWrite, zone }: ParkedPanelProps) {
   const calls = useWebhookCalls(place)
   const queries = useQueryClient()
   const query = useQuery({
@@ -37,7 +39,7 @@ export function ParkedPanel({ place, id, mayWrite }: ParkedPanelProps) {
           <li key={messageId}>
             <div className="log-head">
               <span className="mono">{topic}</span>
-              <SiteTime at={at} />
+              <SiteTime at={at} zone={zone} />
             </div>
             <p>
               {counted(events, 'event')} · {counted(attempts, 'attempt')} · {reasons[reason]}

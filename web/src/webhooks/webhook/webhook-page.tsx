@@ -20,6 +20,7 @@ import {
   textIn,
   titleOf,
 } from '../webhook.ts'
+import { useSites } from '../../orgs/sites.ts'
 import { DeliveryPanel } from './delivery-panel.tsx'
 import { HealthPanel } from './health-panel.tsx'
 import { ParkedPanel } from './parked-panel.tsx'
@@ -34,6 +35,7 @@ export function WebhookPage() {
   const query = useWebhook(place, webhookId)
   const health = useWebhookHealth(place, webhookId).data
   const mayWrite = useMay('write', place)
+  const zone = useSites(orgId).data?.get(search.site ?? '')?.timezone
   return (
     <QueryView query={query} rows={8}>
       {(webhook) => (
@@ -44,8 +46,15 @@ export function WebhookPage() {
             {health !== undefined && <HealthPanel health={health} />}
             <FactsPanel webhook={webhook} />
           </div>
-          <ParkedPanel place={place} id={webhookId} mayWrite={mayWrite} />
-          <DeliveryPanel place={place} id={webhookId} topics={webhook.topics} search={search} mayWrite={mayWrite} />
+          <ParkedPanel place={place} id={webhookId} mayWrite={mayWrite} zone={zone} />
+          <DeliveryPanel
+            place={place}
+            id={webhookId}
+            topics={webhook.topics}
+            search={search}
+            mayWrite={mayWrite}
+            zone={zone}
+          />
         </>
       )}
     </QueryView>
