@@ -31,5 +31,10 @@ export function detailOf(body: unknown, status: number): string {
 
 /** Returns the field that a refusal names, without its place in a list; null if it names none. */
 export function fieldIn(detail: string): string | null {
-  return /^Invalid field (\w+)/.exec(detail)?.[1] ?? null
+  return fieldPathIn(detail)?.split('.', 1)[0] ?? null
+}
+
+/** Returns the path of the field that a refusal names, such as `password_policy.min_length`; null if it names none. */
+export function fieldPathIn(detail: string): string | null {
+  return /^Invalid field (\w+(?:\.\w+)*)/.exec(detail)?.[1] ?? null
 }

@@ -1,6 +1,7 @@
 import { Button, Modal } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, createContext, use, useState } from 'react'
+import { fieldIn } from '../api/problem.ts'
 import { ProblemNote } from './notices.tsx'
 
 interface ConfirmButtonProps {
@@ -10,14 +11,33 @@ interface ConfirmButtonProps {
   readonly effect: ReactNode
   /** Further choices, above the buttons. */
   readonly fields?: ReactNode
+  /** Those of the request that show their refusals by <FieldRefusal>. */
+  readonly fieldNames?: readonly string[]
   readonly isDestructive?: boolean
   readonly run: () => Promise<unknown>
 }
 
+const Refusal = createContext<string | null>(null)
+
+interface FieldRefusalProps {
+  /** Of the field in the request. */
+  readonly name: string
+  readonly children: (error: string | null) => ReactNode
+}
+
+/** Gives a field of a ConfirmButton the refusal that names it. */
+export function FieldRefusal({ name, children }: FieldRefusalProps) {
+  const message = use(Refusal)
+  return children(message !== null && fieldIn(message) === name ? message : null)
+}
+
 /** A button that states its effect before the action. A refusal appears next to it. */
-export function ConfirmButton({ action, effect, fields, isDestructive = false, run }: ConfirmButtonProps) {
+export function ConfirmButton({ action, effect, fields, fieldNames, isDestructive = false, run }: ConfirmButtonProps) {
   const [isOpen, setOpen] = useState(false)
   const mutation = useMutation({ mutationFn: run, onSuccess: () => setOpen(false) })
+  const message = mutation.error?.message ?? null
+  const refused = message === null ? null : fieldIn(message)
+  const isAtField = refused !== null && fieldNames?.includes(refused) === true
   const open = (): void => {
     mutation.reset()
     setOpen(true)
@@ -30,8 +50,8 @@ export function ConfirmButton({ action, effect, fields, isDestructive = false, r
       <Modal opened={isOpen} onClose={() => setOpen(false)} title={action} lockScroll={false} centered size="md">
         <div className="confirm">
           <div>{effect}</div>
-          {fields}
-          <ProblemNote problem={mutation.error} />
+          <Refusal value={message}>{fields}</Refusal>
+          <ProblemNote problem={isAtField ? null : mutation.error} />
           <div className="confirm-buttons">
             <Button variant="default" size="sm" onClick={() => setOpen(false)} data-autofocus>
               Keep as it is

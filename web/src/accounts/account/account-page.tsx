@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { PasswordInput } from '@mantine/core'
 import { answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/counted.ts'
-import { ConfirmButton } from '../../display/confirm-button.tsx'
+import { ConfirmButton, FieldRefusal } from '../../display/confirm-button.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { RequestForm } from '../../display/request-form.tsx'
@@ -111,13 +111,19 @@ function DeleteButton({ orgs }: { readonly orgs: number }) {
       action="Delete your account"
       isDestructive
       effect={`Deletes your account with its sessions and tokens, and takes you out of ${counted(orgs, 'organization')}. This cannot be undone.`}
+      fieldNames={['password']}
       fields={
-        <PasswordInput
-          label="Your password"
-          autoComplete="current-password"
-          value={password}
-          onChange={({ currentTarget: { value } }) => setPassword(value)}
-        />
+        <FieldRefusal name="password">
+          {(error) => (
+            <PasswordInput
+              label="Your password"
+              autoComplete="current-password"
+              value={password}
+              error={error}
+              onChange={({ currentTarget: { value } }) => setPassword(value)}
+            />
+          )}
+        </FieldRefusal>
       }
       run={async () => {
         await answerOf(api.DELETE('/api/v1/self', { body: password === '' ? {} : { password } }))

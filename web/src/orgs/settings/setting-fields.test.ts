@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Setting, changeOf, textsOf } from './setting-fields.ts'
+import { type Setting, changeOf, fieldOfPath, textsOf } from './setting-fields.ts'
 
 const setting: Setting = {
   ...{ id: 'org', org_id: 'org', for_site: false, pcap_bucket_verified: false, ui_idle_timeout: 30 },
@@ -37,4 +37,14 @@ test('windows are lines of days and times', () => {
     maintenance_windows: [{ days: ['fri', 'sat'], start: '23:00', end: '24:00' }],
   })
   expect(change('')).toEqual({ maintenance_windows: null })
+})
+
+test.each([
+  ['password_policy.min_length', 'password_policy.min_length'],
+  ['maintenance_windows.1.start', 'maintenance_windows'],
+  ['password_policy', 'password_policy.enabled'],
+  ['unknown', null],
+  [null, null],
+])('the refusal of %s is shown at %s', (path, field) => {
+  expect(fieldOfPath(path)).toBe(field)
 })

@@ -86,6 +86,16 @@ export type SettingTexts = Readonly<Record<string, string>>
 
 export const nameOf = ({ path }: SettingField): string => path.join('.')
 
+/** Returns the name of the field that shows the refusal of a path; null if none does. */
+export function fieldOfPath(path: string | null): string | null {
+  const names = settingGroups.flatMap(({ fields }) => fields.map(nameOf))
+  if (path === null) return null
+  // A window has parts, and a group may be refused whole.
+  return (
+    names.find((name) => `${path}.`.startsWith(`${name}.`)) ?? names.find((name) => name.startsWith(`${path}.`)) ?? null
+  )
+}
+
 /** Returns the initial content of the form. */
 export function textsOf(setting: Setting): SettingTexts {
   const fields = settingGroups.flatMap((group) => group.fields)

@@ -4,13 +4,21 @@ import { getRouteApi } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { useMay, useSelf } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
-import { fieldIn } from '../../api/problem.ts'
+import { fieldPathIn } from '../../api/problem.ts'
 import { ProblemNote } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { RequestForm } from '../../display/request-form.tsx'
-import { type Setting, type SettingField, changeOf, nameOf, settingGroups, textsOf } from './setting-fields.ts'
+import {
+  type Setting,
+  type SettingField,
+  changeOf,
+  fieldOfPath,
+  nameOf,
+  settingGroups,
+  textsOf,
+} from './setting-fields.ts'
 
 const route = getRouteApi('/signed-in/orgs/$orgId/settings')
 
@@ -77,7 +85,7 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
       ),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['setting', orgId] }),
   })
-  const refused = mutation.error === null ? null : fieldIn(mutation.error.message)
+  const refused = mutation.error === null ? null : fieldOfPath(fieldPathIn(mutation.error.message))
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     mutation.mutate()
@@ -93,7 +101,7 @@ function SettingForm({ orgId, setting, mayChange }: SettingFormProps) {
                   key={nameOf(field)}
                   field={field}
                   text={texts[nameOf(field)] ?? ''}
-                  error={refused === field.path[0] ? (mutation.error?.message ?? null) : null}
+                  error={refused === nameOf(field) ? (mutation.error?.message ?? null) : null}
                   onChange={(text) => setTexts({ ...texts, [nameOf(field)]: text })}
                 />
               ))}
@@ -130,6 +138,11 @@ function FieldInput({ field: { label, description, kind }, text, error, onChange
           />
           {label}
         </label>
+        {error !== null && (
+          <p className="problem" role="alert">
+            {error}
+          </p>
+        )}
       </div>
     )
   const shared = { label, value: text, error, ...(description !== undefined && { description }) }
