@@ -6,15 +6,19 @@ import type { Reachability } from './reachability.ts'
 export interface OperatorApi {
   /** @param path Under /operator/v1. @throws Problem for any answer but a success. */
   get<Answer>(path: string): Promise<Answer>
+  /** @throws Problem as get(). */
+  post<Answer>(path: string, body?: object): Promise<Answer>
   /** Returns a page of a list whose total is in a header. @throws Problem as get(). */
   list(path: string): Promise<Page<unknown>>
 }
 
 /** @param key The text of `operator.key`. It is in the memory of the page alone, and in no cookie. */
 export function createOperatorApi(key: string, reachability: Reachability): OperatorApi {
-  async function call(path: string): Promise<Response> {
+  async function call(path: string, sent?: Pick<RequestInit, 'method' | 'body'>): Promise<Response> {
+    const isJson = sent?.body !== undefined
     const response = await fetch(`/operator/v1${path}`, {
-      headers: { authorization: `Operator ${key}` },
+      ...sent,
+      headers: { authorization: `Operator ${key}`, ...(isJson && { 'content-type': 'application/json' }) },
       credentials: 'omit',
       cache: 'no-store',
     }).catch(() => null)
@@ -28,6 +32,10 @@ export function createOperatorApi(key: string, reachability: Reachability): Oper
   return {
     async get<Answer>(path: string) {
       return (await (await call(path)).json()) as Answer
+    },
+    async post<Answer>(path: string, body?: object) {
+      const json = body && { body: JSON.stringify(body) }
+      return (await (await call(path, { method: 'POST', ...json })).json()) as Answer
     },
     async list(path) {
       const response = await call(path)

@@ -1,4 +1,4 @@
-/** What the operator's operations answer; src/app/routes-status.ts and routes-storage.ts present it. */
+/** What the operator's operations answer; src/app/routes-operator.ts, routes-status.ts and routes-storage.ts present it. */
 export interface ServiceStatus {
   readonly version: string
   readonly node_version: string
@@ -51,4 +51,29 @@ export interface RefusedDevice {
   readonly count: number
   readonly first_time: number
   readonly last_time: number
+}
+
+export interface UnclaimedMxedge {
+  readonly mac: string
+  readonly serial: string | null
+  readonly model: string | null
+  readonly claim_code: string | null
+}
+
+export interface SetAsideEvent {
+  readonly id: string
+  readonly org_id: string
+  readonly site_id: string | null
+  readonly topic: string
+  readonly bytes: number
+  readonly created_time: number
+  readonly set_aside_time: number | null
+  readonly reason: string | null
+}
+
+export interface RevokedCertificate {
+  readonly mac: string
+  /** Absent: all certificates of the device that were issued until then. */
+  readonly serial?: string
+  readonly revoked_time: number
 }

@@ -5,10 +5,12 @@ import { useServer } from '../../api/client.ts'
 import { type OperatorApi, createOperatorApi } from '../../api/operator.ts'
 import { PageTitle } from '../../display/page-title.tsx'
 import type { ServiceStatus } from './answers.ts'
+import { CertificatePanel } from './certificate-panel.tsx'
 import { RefusedPanel } from './refused-panel.tsx'
+import { SetAsidePanel } from './set-aside-panel.tsx'
 import { StatusPanels } from './status-panels.tsx'
 import { StoragePanel } from './storage-panel.tsx'
-import { UnclaimedPanel } from './unclaimed-panel.tsx'
+import { UnclaimedMxedgePanel, UnclaimedPanel } from './unclaimed-panel.tsx'
 
 /**
  * The service as its operator sees it. The key is kept in this page alone: it is gone when the page is left or loaded
@@ -30,9 +32,14 @@ export function ServicePage() {
       />
       <StatusPanels operator={operator} />
       <div className="columns">
-        <RefusedPanel operator={operator} />
+        <div>
+          <RefusedPanel operator={operator} />
+          <CertificatePanel operator={operator} />
+          <SetAsidePanel operator={operator} />
+        </div>
         <div>
           <UnclaimedPanel operator={operator} />
+          <UnclaimedMxedgePanel operator={operator} />
           <StoragePanel operator={operator} />
         </div>
       </div>

@@ -1,62 +1,61 @@
-import { Button } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
-import type { Page } from '../../api/client.ts'
+import type { ReactNode } from 'react'
 import type { OperatorApi } from '../../api/operator.ts'
 import { macText } from '../../devices/device.ts'
-import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
-import { Panel } from '../../display/panel.tsx'
+import { EmptyState } from '../../display/notices.tsx'
 import { Ago } from '../../display/time.tsx'
-import type { UnclaimedDevice } from './answers.ts'
-
-const SHOWN = 20
+import type { UnclaimedDevice, UnclaimedMxedge } from './answers.ts'
+import { OperatorList, useOperatorList } from './operator-list.tsx'
 
 /** Devices that no organization has claimed, with the codes by which one can. */
 export function UnclaimedPanel({ operator }: { readonly operator: OperatorApi }) {
-  const query = useInfiniteQuery({
-    queryKey: ['operator unclaimed'],
-    queryFn: async ({ pageParam }) =>
-      (await operator.list(`/unclaimed?limit=${SHOWN}&page=${pageParam}`)) as Page<UnclaimedDevice>,
-    initialPageParam: 1,
-    getNextPageParam: ({ total }, pages) => (pages.length * SHOWN < total ? pages.length + 1 : undefined),
-    gcTime: 0,
-  })
-  const rows = query.data?.pages.flatMap((page) => page.rows)
+  const list = useOperatorList<UnclaimedDevice>(operator, '/unclaimed')
   return (
-    <Panel title="Unclaimed devices" aside={query.data?.pages[0]?.total}>
-      {rows === undefined && (query.error === null ? <Skeleton rows={3} /> : <ProblemNote problem={query.error} />)}
-      {rows?.length === 0 && (
+    <OperatorList
+      title="Unclaimed devices"
+      list={list}
+      empty={
         <EmptyState title="Every known device is claimed">
           Others become known by a manifest, or when they connect.
         </EmptyState>
+      }
+    >
+      {({ last_seen: seenAt, ...device }) => (
+        <Unclaimed key={device.mac} {...device}>
+          {seenAt === null ? <span className="muted">never connected</span> : <Ago at={seenAt} />}
+        </Unclaimed>
       )}
-      {rows !== undefined && rows.length > 0 && (
-        <ol className="log">
-          {rows.map(({ mac, model, serial, claim_code: code, last_seen: seenAt }) => (
-            <li key={mac} className="image-line">
-              <div>
-                <p className="image-uses mono">{macText(mac)}</p>
-                <p>{[model, serial].filter((part) => part !== null && part !== '').join(' · ')}</p>
-              </div>
-              <span>
-                {code !== null && <code>{code}</code>}{' '}
-                {seenAt === null ? <span className="muted">never connected</span> : <Ago at={seenAt} />}
-              </span>
-            </li>
-          ))}
-        </ol>
-      )}
-      {query.hasNextPage && (
-        <p className="panel-buttons">
-          <Button
-            variant="default"
-            size="xs"
-            loading={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            Show more
-          </Button>
-        </p>
-      )}
-    </Panel>
+    </OperatorList>
+  )
+}
+
+/** Edge appliances of a manifest that no organization has claimed. */
+export function UnclaimedMxedgePanel({ operator }: { readonly operator: OperatorApi }) {
+  const list = useOperatorList<UnclaimedMxedge>(operator, '/unclaimed-mxedges')
+  return (
+    <OperatorList
+      title="Unclaimed edge appliances"
+      list={list}
+      empty={<EmptyState title="Every known edge appliance is claimed">Others become known by a manifest.</EmptyState>}
+    >
+      {(mxedge) => <Unclaimed key={mxedge.mac} {...mxedge} />}
+    </OperatorList>
+  )
+}
+
+interface UnclaimedProps extends UnclaimedMxedge {
+  readonly children?: ReactNode
+}
+
+function Unclaimed({ mac, model, serial, claim_code: code, children }: UnclaimedProps) {
+  return (
+    <li className="image-line">
+      <div>
+        <p className="image-uses mono">{macText(mac)}</p>
+        <p>{[model, serial].filter((part) => part !== null && part !== '').join(' · ')}</p>
+      </div>
+      <span>
+        {code !== null && <code>{code}</code>} {children}
+      </span>
+    </li>
   )
 }

@@ -1,0 +1,92 @@
+import { TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { OperatorApi } from '../../api/operator.ts'
+import { macText } from '../../devices/device.ts'
+import { ConfirmButton, FieldRefusal } from '../../display/confirm-button.tsx'
+import { EmptyState } from '../../display/notices.tsx'
+import { ViewerTime } from '../../display/time.tsx'
+import type { RevokedCertificate } from './answers.ts'
+import { OperatorList, useOperatorList } from './operator-list.tsx'
+
+const PATH = '/revoked-certificates'
+
+/** Certificates with which devices can't connect any more. */
+export function CertificatePanel({ operator }: { readonly operator: OperatorApi }) {
+  const list = useOperatorList<RevokedCertificate>(operator, PATH)
+  return (
+    <OperatorList
+      title="Revoked device certificates"
+      list={list}
+      actions={<RevokeButton operator={operator} />}
+      empty={
+        <EmptyState title="No certificate is revoked">Revoke those of a device that was stolen or sold.</EmptyState>
+      }
+    >
+      {({ mac, serial, revoked_time: revokedAt }) => (
+        <li key={`${mac} ${serial ?? ''}`} className="image-line">
+          <div>
+            <p className="image-uses mono">{macText(mac)}</p>
+            {serial === undefined ? <p>All that were issued until then</p> : <p className="mono">{serial}</p>}
+          </div>
+          <ViewerTime at={revokedAt} />
+        </li>
+      )}
+    </OperatorList>
+  )
+}
+
+function RevokeButton({ operator }: { readonly operator: OperatorApi }) {
+  const queries = useQueryClient()
+  const [mac, setMac] = useState('')
+  const [serial, setSerial] = useState('')
+  return (
+    <ConfirmButton
+      action="Revoke certificates"
+      isDestructive
+      effect={effectOf(mac.trim(), serial.trim())}
+      fieldNames={['mac', 'serial']}
+      fields={
+        <>
+          <FieldRefusal name="mac">
+            {(error) => (
+              <TextInput
+                label="MAC address of the device"
+                value={mac}
+                error={error}
+                onChange={({ currentTarget: { value } }) => setMac(value)}
+              />
+            )}
+          </FieldRefusal>
+          <FieldRefusal name="serial">
+            {(error) => (
+              <TextInput
+                label="Serial number"
+                description="Of one certificate, hexadecimal. Empty: all that were issued until now"
+                value={serial}
+                error={error}
+                onChange={({ currentTarget: { value } }) => setSerial(value)}
+              />
+            )}
+          </FieldRefusal>
+        </>
+      }
+      run={async () => {
+        const body = { mac: mac.trim(), ...(serial.trim() !== '' && { serial: serial.trim() }) }
+        await operator.post('/device-certificates/revoke', body)
+        setMac('')
+        setSerial('')
+        await queries.invalidateQueries({ queryKey: ['operator list', PATH] })
+      }}
+    />
+  )
+}
+
+function effectOf(mac: string, serial: string): string {
+  const device = mac === '' ? 'the device' : mac
+  const what =
+    serial === ''
+      ? `Revokes all certificates of ${device} that were issued until now. It is disconnected at once, and connects again only with a certificate that is issued later.`
+      : `Revokes the certificate ${serial} of ${device}. If the device uses it, it is disconnected at once; its other certificates stay valid.`
+  return `${what} A revocation can't be undone.`
+}
