@@ -7,6 +7,7 @@ import { startRealProvider } from '../oauth/real-provider.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { setAsideEvents } from '../../src/events/store-outbox.ts'
 import { startIdentityProvider } from '../sso/identity-provider.ts'
+import { addSso, signIn as signInBySso } from '../sso/world.ts'
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
 import { seedOrg } from '../support/fleet.ts'
 import { addPerson } from '../support/people.ts'
@@ -255,6 +256,26 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('heading', { name: 'Service' }).waitFor()
       return page
     }
+
+    it('removes people whom an identity provider signs in', { timeout: WITHIN_MS }, async () => {
+      const idp = await startIdentityProvider()
+      onTestFinished(() => idp.close())
+      const sso = await addSso(server, idp)
+      await signInBySso(idp, sso, { nameId: 'left@company.example', attributes: { Role: 'reader' } })
+      const page = await enter(server.org, `${org}/sso/${sso.id}`)
+      const panel = page.getByRole('region', { name: 'Remove people' })
+      await panel.getByLabel('Addresses').fill('Left@company.example\nnobody@company.example')
+      await panel.getByRole('button', { name: 'Remove…' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('Removes 1 account').waitFor()
+      await dialog.getByText('Without an account: nobody@company.example').waitFor()
+      await expectAccessible(page)
+      await dialog.getByRole('button', { name: 'Remove', exact: true }).click()
+      await panel.getByText('Removed: left@company.example').waitFor()
+      await panel.getByText('Without an account of this provider: nobody@company.example').waitFor()
+      const { body: admins } = await server.call('GET', `${org}/admins`)
+      expect(admins.map(({ email }: { email: string }) => email)).not.toContain('left@company.example')
+    })
 
     it(
       'shows times without a site in the zone of the viewer, and those of a site in its own',

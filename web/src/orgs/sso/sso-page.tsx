@@ -8,6 +8,7 @@ import { PageTitle } from '../../display/page-title.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { ViewerTime } from '../../display/time.tsx'
+import { RemovalPanel } from './removal-panel.tsx'
 import type { Sso } from './sso-fields.ts'
 import { SsoForm } from './sso-form.tsx'
 
@@ -42,6 +43,7 @@ export function SsoPage() {
             <div>
               <AddressPanel sso={sso} />
               <FailurePanel sso={sso} />
+              {mayChange && <RemovalPanel sso={sso} />}
             </div>
           </div>
         </>
