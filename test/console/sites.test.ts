@@ -102,6 +102,29 @@ describe.skipIf(noChromium !== null)(
       await expectAccessible(page)
     })
 
+    it('leads from one mark to each of several near sites', { timeout: WITHIN_MS }, async () => {
+      const { body: near } = await server.call('POST', `${org}/sites`, {
+        body: { name: 'Oslo harbour', timezone: 'Europe/Oslo', latlng: { lat: 59.911, lng: 10.75 } },
+      })
+      await server.call('PUT', `/sites/${siteId}`, { body: { latlng: { lat: 59.913, lng: 10.752 } } })
+      for (const [name, id] of [
+        ['Oslo', siteId],
+        ['Oslo harbour', near.id],
+      ] as const) {
+        await page.goto(org)
+        await page.getByRole('button', { name: '+1 more site: 1 of 2 devices away' }).click()
+        const dialog = page.getByRole('dialog')
+        await dialog.getByText('2 sites here').waitFor()
+        await expectAccessible(page)
+        await dialog.getByRole('link', { name, exact: true }).click()
+        await page.waitForURL(`**${org}/sites/${id}`)
+      }
+      await server.call('DELETE', `/sites/${near.id}`)
+      await page.goto(`${org}/sites/${siteId}`)
+      await page.getByRole('region', { name: 'Floor plans' }).getByRole('link', { name: 'Ground floor' }).click()
+      await page.locator('.plan img').waitFor()
+    })
+
     it('places devices by the pointer and by keys, and turns them', { timeout: WITHIN_MS }, async () => {
       await page.getByRole('button', { name: `Place ${macText(device.mac)}` }).click()
       await clickAt(0.25, 0.5)

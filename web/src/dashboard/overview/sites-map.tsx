@@ -1,5 +1,8 @@
+import { Modal } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { counted } from '../../display/counted.ts'
+import type { Tone } from '../../display/tone.ts'
 import type { Site } from '../../orgs/sites.ts'
 import type { SiteRow } from './order-sites.ts'
 import { type Cluster, type Place, placeSites } from './place-sites.ts'
@@ -66,26 +69,65 @@ interface MarkProps {
   readonly isNamed: boolean
 }
 
+/** One site, or several that are too near to each other: then it opens the list of them. */
 function Mark({ orgId, cluster: { x, y }, rows, isNamed }: MarkProps) {
+  const [isOpen, setOpen] = useState(false)
   const [first] = rows
   if (first === undefined) return null
   const away = rows.reduce((sum, row) => sum + row.away, 0)
   const total = rows.reduce((sum, row) => sum + row.total, 0)
-  const name = rows.length === 1 ? first.site.name : `${first.site.name} and ${counted(rows.length - 1, 'more site')}`
-  const text = `${name}: ${away === 0 ? 'none' : away} of ${counted(total, 'device')} away`
-  return (
-    <Link
-      to="/orgs/$orgId/sites/$siteId"
-      params={{ orgId, siteId: first.site.id }}
-      className="site-mark state"
-      data-tone={total === 0 ? 'idle' : away === 0 ? 'good' : 'bad'}
-      aria-label={text}
-      title={text}
-      style={{ left: `${100 * x}%`, top: `${100 * y}%` }}
-      {...(x > 0.8 && { 'data-side': 'left' })}
-    >
+  const name = rows.length === 1 ? first.site.name : `${first.site.name} +${counted(rows.length - 1, 'more site')}`
+  const text = `${name}: ${awayText({ away, total })}`
+  const shared = {
+    ...{ className: 'site-mark state', 'data-tone': toneOf({ away, total }), 'aria-label': text, title: text },
+    style: { left: `${100 * x}%`, top: `${100 * y}%` },
+    ...(x > 0.8 && { 'data-side': 'left' }),
+  }
+  const label = (
+    <>
       <span className="state-dot" aria-hidden="true" />
       {isNamed && <span aria-hidden="true">{rows.length === 1 ? name : `${first.site.name} +${rows.length - 1}`}</span>}
-    </Link>
+    </>
   )
+  if (rows.length === 1)
+    return (
+      <Link to="/orgs/$orgId/sites/$siteId" params={{ orgId, siteId: first.site.id }} {...shared}>
+        {label}
+      </Link>
+    )
+  return (
+    <>
+      <button type="button" {...shared} onClick={() => setOpen(true)}>
+        {label}
+      </button>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} title={`${rows.length} sites here`} lockScroll={false}>
+        <ul className="site-choice">
+          {rows.map((row) => (
+            <li key={row.site.id}>
+              <Link
+                to="/orgs/$orgId/sites/$siteId"
+                params={{ orgId, siteId: row.site.id }}
+                className="state"
+                data-tone={toneOf(row)}
+              >
+                <span className="state-dot" aria-hidden="true" />
+                <span>{row.site.name}</span>
+              </Link>
+              <span className="muted">{awayText(row)}</span>
+            </li>
+          ))}
+        </ul>
+      </Modal>
+    </>
+  )
+}
+
+type Counts = Pick<SiteRow, 'away' | 'total'>
+
+function toneOf({ away, total }: Counts): Tone {
+  return total === 0 ? 'idle' : away === 0 ? 'good' : 'bad'
+}
+
+function awayText({ away, total }: Counts): string {
+  return `${away === 0 ? 'none' : away} of ${counted(total, 'device')} away`
 }
