@@ -5,6 +5,9 @@ import { noChromium } from '../support/chromium.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS, openDemo } from './demo.ts'
 
+/** Of Berlin: the cluster of two SRX345, and a Virtual Chassis of three EX4100. */
+const [CLUSTER, CHASSIS] = ['02516e00000e', '02516e000013']
+
 describe.skipIf(noChromium !== null)(
   `the devices in the console${noChromium === null ? '' : `: ${noChromium}`}`,
   () => {
@@ -113,11 +116,34 @@ describe.skipIf(noChromium !== null)(
       await commands.getByLabel('Output of the command').getByText('192.0.2.7').first().waitFor()
     })
 
-    it('offers the nodes of a gateway, and the former firmware of a switch', { timeout: WITHIN_MS }, async () => {
-      await page.goto(`${org}/sites/${siteId}/devices/02516e000013`)
-      await page.getByRole('button', { name: 'Restore the firmware…' }).click()
-      await page.getByRole('dialog').getByText('with the firmware that it ran before').waitFor()
+    it('restarts one node of a cluster to the end', { timeout: WITHIN_MS }, async () => {
+      const restart = page.getByRole('button', { name: 'Restart…' })
+      const dialog = page.getByRole('dialog')
+      await page.goto(`${org}/sites/${siteId}/devices/${CLUSTER}`)
+      await restart.click()
+      await dialog.getByLabel('What to restart').selectOption('Only node1 of the cluster')
+      await dialog.getByText('Restarts node1 of berlin-gateway-srx345-1. The other node keeps running.').waitFor()
       await expectAccessible(page)
+      await dialog.getByRole('button', { name: 'Restart', exact: true }).click()
+      await dialog.waitFor({ state: 'detached' })
+      const command = page.getByRole('region', { name: 'Commands' }).getByRole('listitem').first()
+      await command.getByText('restart node1').waitFor()
+      await command.getByText('Done').waitFor()
+    })
+
+    it('restores the former firmware of a switch', { timeout: 2 * WITHIN_MS }, async () => {
+      await page.goto(`${org}/sites/${siteId}/devices/${CHASSIS}`)
+      await page.getByRole('button', { name: 'Restore the firmware…' }).click()
+      await page.getByRole('dialog').getByText('with its 3 members with 3.0.0 instead of 3.1.0').waitFor()
+      await expectAccessible(page)
+      await page.getByRole('dialog').getByRole('button', { name: 'Restore the firmware' }).click()
+      const command = page.getByRole('region', { name: 'Commands' }).getByRole('listitem').first()
+      await command.getByText('restore backup').waitFor()
+      await command.getByText('Done').waitFor()
+      // The stream reports the version that it runs now.
+      await page.getByText('EX4100-48P · 3.0.0').waitFor()
+      // What has no LEDs and sends no pings is not asked to.
+      expect(await page.getByRole('button', { name: /Locate|Ping/ }).count()).toBe(0)
     })
 
     it('has met no defect, and nothing that its policy forbids', () => {

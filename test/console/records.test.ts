@@ -9,6 +9,7 @@ import { setAsideEvents } from '../../src/events/store-outbox.ts'
 import { startIdentityProvider } from '../sso/identity-provider.ts'
 import { addSso, signIn as signInBySso } from '../sso/world.ts'
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../support/chromium.ts'
+import { addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { seedOrg } from '../support/fleet.ts'
 import { addPerson } from '../support/people.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
@@ -297,6 +298,18 @@ describe.skipIf(noChromium !== null)(
         expect(await since.getAttribute('title')).toMatch(/ UTC$/)
       },
     )
+
+    it('offers no part of a gateway that is not a cluster', { timeout: WITHIN_MS }, async () => {
+      const siteId = await addSite(server, 'Gateways')
+      const [gateway] = await claimNewDevices(server, 1, { siteId, type: 'gateway', model: 'SRX320' })
+      const mac = gateway?.mac ?? ''
+      await connectDevice(server.ctx, mac, { type: 'gateway', model: 'SRX320' })
+      const page = await enter(server.org, `${org}/sites/${siteId}/devices/${mac}`)
+      await page.getByRole('button', { name: 'Restart…' }).click()
+      await page.getByRole('dialog').getByText(`Restarts ${mac}`).waitFor()
+      expect(await page.getByRole('dialog').getByLabel('What to restart').count()).toBe(0)
+      expect(await page.getByRole('button', { name: /Restore/ }).count()).toBe(0)
+    })
 
     it('draws the last day of a device', { timeout: WITHIN_MS }, async () => {
       const { ctx } = server

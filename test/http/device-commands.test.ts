@@ -164,6 +164,8 @@ describe('restarting several devices', () => {
     const device = await newDevice('SRX320')
     const capabilities: DeviceCapabilities = { ...stockCapabilities('gateway'), restart_nodes: ['node0', 'node1'] }
     await connectDevice(server.ctx, device.mac, { type: 'gateway', capabilities })
+    const { body: stats } = await server.call('GET', `/sites/${siteId}/stats/devices/${device.id}`)
+    expect(stats.capabilities).toMatchObject({ restart_nodes: ['node0', 'node1'], commands: capabilities.commands })
     expect((await restart({ device_ids: [device.id], node: 'node1' })).status).toBe(200)
     expect(await commandsOf(device)).toMatchObject([{ params: { node: 'node1' } }])
     expect(await auditsOf(`Restart device ${device.mac}`)).toHaveLength(1)

@@ -5,7 +5,7 @@ import type { Page, Paged } from '../../http/lists.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
 import type { orgStatsFilters } from '../filters.ts'
 import { deviceFields } from '../store-fields.ts'
-import type { DeviceStatusTable, DeviceTable, FwUpdate } from '../tables.ts'
+import type { DeviceCapabilities, DeviceStatusTable, DeviceTable, FwUpdate } from '../tables.ts'
 import type { DeviceReportTable } from '../telemetry/tables.ts'
 import { byMac, pageOfDevices } from '../store-device-pages.ts'
 import { fwUpdateOf } from './store-fwupdates.ts'
@@ -28,6 +28,7 @@ export type DeviceStats = Pick<
     'lastSeenAt' | 'firmware' | 'bootedAt' | 'extIp' | 'members' | 'load' | 'disconnectedAt'
   > & {
     readonly connected: boolean | null
+    readonly capabilities: DeviceCapabilities | null
     /** Null: no progress of an update is shown. */
     readonly fwupdate: FwUpdate | null
     /** Null before the first report. */
@@ -37,8 +38,8 @@ export type DeviceStats = Pick<
 
 const columns = sql`device.org_id, device.site_id, device.mac, device.serial, device.model, device.type, device.name,
   device.doc, device.created_at, device.modified_at, status.connected, status.last_seen_at, status.disconnected_at,
-  status.firmware, status.booted_at, status.ext_ip, status.members, status.load, known.report,
-  known.reported_at, ${fwUpdateOf(sql`own`)} as fwupdate`
+  status.firmware, status.booted_at, status.ext_ip, status.members, status.load, status.capabilities,
+  known.report, known.reported_at, ${fwUpdateOf(sql`own`)} as fwupdate`
 
 /** Lists devices by MAC. */
 export function listDeviceStats(

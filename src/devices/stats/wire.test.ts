@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { noCapabilities } from '../commands/capabilities.ts'
 import type { DeviceStats } from './store.ts'
 import { parseStats, presentStats } from './wire.ts'
 
@@ -25,6 +26,7 @@ const base: DeviceStats = {
   extIp: null,
   members: null,
   load: null,
+  capabilities: null,
   fwupdate: null,
   report: null,
   reportedAt: null,
@@ -68,6 +70,23 @@ describe('presentStats', () => {
       expect(presentStats({ ...base, type, load: { config_version: 7 } }, at)).toMatchObject({ config_version: 7 })
     }
     for (const field of Object.keys(nothing)) expect(presentStats(base, at)).not.toHaveProperty(field)
+  })
+
+  it('says which parts can be restarted alone, and no list where the device has none', () => {
+    const capabilities = {
+      commands: ['restart', 'restore_backup'] as const,
+      restart_members: 'any' as const,
+      restart_nodes: ['node0', 'node1'] as const,
+      backup_version: '3.0.0',
+      repeatable: ['activate'] as const,
+    }
+    expect(presentStats({ ...base, capabilities }, at)['capabilities']).toEqual({
+      commands: ['restart', 'restore_backup'],
+      restart_nodes: ['node0', 'node1'],
+      backup_version: '3.0.0',
+    })
+    expect(presentStats({ ...base, capabilities: noCapabilities }, at)['capabilities']).toEqual(noCapabilities)
+    expect(presentStats(base, at)).not.toHaveProperty('capabilities')
   })
 
   it('presents a single member as no Virtual Chassis', () => {

@@ -3,7 +3,7 @@ import { type Conditions, filterQuery, parseFilters } from '../../http/filters.t
 import { pageQuery } from '../../http/lists.ts'
 import { NO_ID, Timestamp, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
-import type { VcMember } from '../tables.ts'
+import type { DeviceCapabilities, VcMember } from '../tables.ts'
 import { orgStatsFilters, siteStatsFilters } from '../filters.ts'
 import { presentApReport, presentWiredReport } from '../telemetry/wire-report.ts'
 import { identityFields, presentIdentity } from '../wire.ts'
@@ -17,6 +17,24 @@ export function parseStats(query: Static<typeof OrgStatsQuery>): Conditions<type
   return parseFilters(orgStatsFilters, { type: 'ap', ...query })
 }
 
+/** Ours. */
+const CapabilitiesReply = named(
+  'DeviceCapabilities',
+  Type.Object({
+    commands: Type.Array(Type.String(), { description: 'the commands that the device supports' }),
+    restart_members: Type.Optional(
+      Type.Array(Type.Integer(), {
+        description:
+          'members of a Virtual Chassis that can be restarted alone; absent if the device does not list them',
+      }),
+    ),
+    restart_nodes: Type.Array(Type.Enum(['node0', 'node1']), {
+      description: 'nodes of a cluster that can be restarted alone',
+    }),
+    backup_version: Type.Optional(Type.String({ description: 'the version that a restore returns to' })),
+  }),
+)
+
 /** Values that a device never reported are left out. Source: contract, `stats_ap`, `stats_switch`, `stats_gateway`. */
 export const StatsReply = named(
   'DeviceStats',
@@ -29,6 +47,7 @@ export const StatsReply = named(
       last_seen: Type.Optional(Timestamp),
       ip: Type.Optional(Type.String()),
       ext_ip: Type.Optional(Type.String()),
+      capabilities: Type.Optional(CapabilitiesReply),
       created_time: Timestamp,
       modified_time: Timestamp,
     },
@@ -51,9 +70,20 @@ export function presentStats(stats: DeviceStats, now: Date): Static<typeof Stats
     ...presentLoad(stats),
     ...(members !== null && members.length > 0 && presentMembers(mac, members)),
     ...(fwupdate !== null && { fwupdate }),
+    ...(stats.capabilities !== null && { capabilities: presentCapabilities(stats.capabilities) }),
     ...(type !== 'ap' && presentConfig(stats)),
     created_time: epochS(stats.createdAt),
     modified_time: epochS(stats.modifiedAt),
+  }
+}
+
+function presentCapabilities(capabilities: DeviceCapabilities): Static<typeof CapabilitiesReply> {
+  const { commands, restart_members: members, restart_nodes: nodes, backup_version: backup } = capabilities
+  return {
+    commands: [...commands],
+    ...(members !== 'any' && { restart_members: [...members] }),
+    restart_nodes: [...nodes],
+    ...(backup !== undefined && { backup_version: backup }),
   }
 }
 

@@ -2,7 +2,7 @@ import { NumberInput, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
-import { ConfirmButton } from '../../display/confirm-button.tsx'
+import { ConfirmButton, FieldRefusal } from '../../display/confirm-button.tsx'
 import { counted } from '../../display/counted.ts'
 import { macText } from '../device.ts'
 import type { Report } from '../report.ts'
@@ -15,14 +15,15 @@ interface DeviceActionsProps {
   readonly siteId: string
 }
 
-/** What a device that is connected can be told to do. What its model can't do is refused by the service. */
-export function DeviceActions({ stats, report, siteId }: DeviceActionsProps) {
+/** What a device that is connected can be told to do: the commands that it has reported to support. */
+export function DeviceActions(props: DeviceActionsProps) {
+  const can = (command: string): boolean => props.stats.capabilities?.commands.includes(command) === true
   return (
     <>
-      <LocateButton stats={stats} report={report} siteId={siteId} />
-      <PingButton stats={stats} report={report} siteId={siteId} />
-      {stats.type === 'switch' && <RestoreButton stats={stats} report={report} siteId={siteId} />}
-      <RestartButton stats={stats} report={report} siteId={siteId} />
+      {can('locate') && <LocateButton {...props} />}
+      {can('ping') && <PingButton {...props} />}
+      {can('restore_backup') && <RestoreButton {...props} />}
+      {can('restart') && <RestartButton {...props} />}
     </>
   )
 }
@@ -45,8 +46,23 @@ function LocateButton({ stats, siteId }: DeviceActionsProps) {
   return (
     <ConfirmButton
       action="Locate"
+      fieldNames={['duration']}
       effect={`The LEDs of ${nameOf(stats)} blink, so that somebody at the site finds it. Its clients notice nothing.`}
-      fields={<NumberInput label="Minutes" min={1} max={120} value={minutes} onChange={setMinutes} hideControls />}
+      fields={
+        <FieldRefusal name="duration">
+          {(error) => (
+            <NumberInput
+              label="Minutes"
+              min={1}
+              max={120}
+              value={minutes}
+              error={error}
+              onChange={setMinutes}
+              hideControls
+            />
+          )}
+        </FieldRefusal>
+      }
       run={async () => {
         const body = { duration: Number(minutes) }
         await answerOf(api.POST('/api/v1/sites/{site_id}/devices/{device_id}/locate', { params, body }))
@@ -66,12 +82,18 @@ function PingButton({ stats, siteId }: DeviceActionsProps) {
     <ConfirmButton
       action="Ping"
       effect={`${nameOf(stats)} sends ${counted(PINGS, 'ping')}. What comes back appears among its commands.`}
+      fieldNames={['host']}
       fields={
-        <TextInput
-          label="Address or name of a host"
-          value={host}
-          onChange={({ currentTarget: { value } }) => setHost(value)}
-        />
+        <FieldRefusal name="host">
+          {(error) => (
+            <TextInput
+              label="Address or name of a host"
+              value={host}
+              error={error}
+              onChange={({ currentTarget: { value } }) => setHost(value)}
+            />
+          )}
+        </FieldRefusal>
       }
       run={async () => {
         const params = { path: { site_id: siteId, device_id: stats.id } }
@@ -83,6 +105,11 @@ function PingButton({ stats, siteId }: DeviceActionsProps) {
   )
 }
 
+/** Not every device reports the version that it returns to. */
+function formerOf({ capabilities }: DeviceStats): string {
+  return capabilities?.backup_version ?? 'the firmware that it ran before'
+}
+
 function RestoreButton({ stats, report: { members }, siteId }: DeviceActionsProps) {
   const { api } = useServer()
   const refresh = useRefresh(stats.id)
@@ -91,7 +118,7 @@ function RestoreButton({ stats, report: { members }, siteId }: DeviceActionsProp
     <ConfirmButton
       action="Restore the firmware"
       isDestructive
-      effect={`Restarts ${nameOf(stats)}${all} with the firmware that it ran before ${stats.version ?? 'the present one'}. It is away for some minutes.`}
+      effect={`Restarts ${nameOf(stats)}${all} with ${formerOf(stats)} instead of ${stats.version ?? 'the present firmware'}. It is away for some minutes.`}
       run={async () => {
         const params = { path: { site_id: siteId, device_id: stats.id } }
         await answerOf(api.POST('/api/v1/sites/{site_id}/devices/{device_id}/restore_backup_version', { params }))

@@ -53,7 +53,7 @@ function CommandLine({ siteId, command, zone }: CommandLineProps) {
   return (
     <li>
       <div className="log-head">
-        <span className="log-what">{command.kind.replaceAll('_', ' ')}</span>
+        <span className="log-what">{commandText(command)}</span>
         <StateMark tone={tone}>{text}</StateMark>
       </div>
       {command.reason !== undefined && <p>{command.reason}</p>}
@@ -66,6 +66,12 @@ function CommandLine({ siteId, command, zone }: CommandLineProps) {
       {command.kind === 'ping' && command.status === 'done' && <CommandOutput siteId={siteId} command={command} />}
     </li>
   )
+}
+
+/** Names the member or the node of a device that is told alone. */
+function commandText({ kind, params: { member, node } }: Command): string {
+  const part = typeof node === 'string' ? ` ${node}` : typeof member === 'number' ? ` member ${member}` : ''
+  return `${kind.replaceAll('_', ' ')}${part}`
 }
 
 /** What the device answered, read when somebody wants to see it. */

@@ -21,11 +21,7 @@ export function RestartButton({ stats, report, siteId }: RestartButtonProps) {
   const queries = useQueryClient()
   const [part, setPart] = useState('')
   const members = stats.type === 'switch' ? report.members.map(({ index }) => index) : []
-  const parts = [
-    ...(members.length > 1 ? members.map((member) => ({ value: String(member), label: `Only member ${member}` })) : []),
-    // Which gateways are clusters is known to the service alone.
-    ...(stats.type === 'gateway' ? nodes.map((node) => ({ value: node, label: `Only ${node} of a cluster` })) : []),
-  ]
+  const parts = partsOf(stats, members)
   const run = async (): Promise<void> => {
     await answerOf(
       api.POST('/api/v1/sites/{site_id}/devices/{device_id}/restart', {
@@ -56,6 +52,15 @@ export function RestartButton({ stats, report, siteId }: RestartButtonProps) {
       }
     />
   )
+}
+
+/** The parts that the device can restart alone. A switch may leave open which of its members it can. */
+function partsOf({ capabilities }: DeviceStats, members: readonly number[]) {
+  const alone = capabilities?.restart_members ?? members
+  return [
+    ...(alone.length > 1 ? alone.map((member) => ({ value: String(member), label: `Only member ${member}` })) : []),
+    ...(capabilities?.restart_nodes ?? []).map((node) => ({ value: node, label: `Only ${node} of the cluster` })),
+  ]
 }
 
 interface Cut {
