@@ -12,6 +12,12 @@ const SILENCE_MS = 100_000
 const FIRST_DELAY_MS = 500
 const MAX_DELAY_MS = 15_000
 
+/** The channels that are followed. */
+export interface Channels {
+  /** Follows a further channel; the state is read again once it is subscribed. */
+  add(channel: string): void
+}
+
 export interface StreamListener {
   readonly channels: readonly string[]
   onData(data: JsonObject, channel: string): void | Promise<void>
@@ -26,8 +32,14 @@ export interface StreamListener {
  * listener gets one message at a time.
  * @throws CommandError unavailable if the first connection fails; signedOut and refused at any time.
  */
-export async function followStream(api: Api, listener: StreamListener, signal: AbortSignal): Promise<void> {
+export async function followStream(
+  api: Api,
+  listener: StreamListener,
+  signal: AbortSignal,
+  onStart: (channels: Channels) => void = () => {},
+): Promise<void> {
   const follower = new Follower(listener)
+  onStart(follower)
   for (let failures = 0; !signal.aborted; failures += 1) {
     const { wasOpen, why } = await follower.run(api, signal)
     if (signal.aborted) return
@@ -45,8 +57,10 @@ interface Ended {
   readonly why: string
 }
 
-class Follower {
+class Follower implements Channels {
   readonly #listener: StreamListener
+  /** Null while there is no open connection. */
+  #socket: WebSocket | null = null
   /** The number of the last message of each channel; null before the first subscription. */
   readonly #seqs: Map<string, number | null>
   hasBegun = false
@@ -54,6 +68,12 @@ class Follower {
   constructor(listener: StreamListener) {
     this.#listener = listener
     this.#seqs = new Map(listener.channels.map((channel) => [channel, null]))
+  }
+
+  add(channel: string): void {
+    if (this.#seqs.has(channel)) return
+    this.#seqs.set(channel, null)
+    this.#socket?.send(JSON.stringify({ subscribe: channel }))
   }
 
   /** Runs one connection to its end. */
@@ -74,6 +94,7 @@ class Follower {
     socket.on('open', () => {
       wasOpen = true
       this.hasBegun = true
+      this.#socket = socket
       for (const [channel, after] of this.#seqs)
         socket.send(JSON.stringify({ subscribe: channel, ...(after !== null && { after }) }))
     })
@@ -94,6 +115,7 @@ class Follower {
       return await ended.promise
     } finally {
       clearTimeout(silence)
+      this.#socket = null
       signal.removeEventListener('abort', stop)
     }
   }

@@ -157,6 +157,8 @@ export async function updateDeviceRow(tx: Tx, scope: InOrg, { id, name, doc, at 
     .where('id', '=', id)
     .execute()
   noteChanges(tx, 'device', [{ orgId: scope.orgId, id }])
+  // Statistics show fields of the document.
+  noteChanges(tx, 'device_stats', [{ orgId: scope.orgId, id }])
 }
 
 export interface Assignment {

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordCommandOutcomes, recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
 import { addPerson } from '../support/people.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { startPath } from './path.ts'
 import { type Person, runSignalbox, startSignalbox } from './run-signalbox.ts'
 
 let server: TestServer
@@ -30,38 +30,8 @@ const person = (): Person => ({ url: server.url, token: server.org.token })
 const rename = ({ id }: MadeDevice, name: string) =>
   server.call('PUT', `/sites/${siteId}/devices/${id}`, { body: { name } })
 
-/** Starts a proxy to the server whose connections can be broken. */
-async function startPath(): Promise<{ readonly url: string; breakAll(): void; refuse(isRefusing: boolean): void }> {
-  const sockets = new Set<Socket>()
-  let isRefusing = false
-  const path = createServer((client) => {
-    if (isRefusing) return void client.destroy()
-    const upstream = connect(Number(new URL(server.url).port), '127.0.0.1')
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        sockets.delete(socket)
-        client.destroy()
-        upstream.destroy()
-      })
-    }
-    client.pipe(upstream).pipe(client)
-  })
-  await once(path.listen(0, '127.0.0.1'), 'listening')
-  const breakAll = (): void => {
-    for (const socket of sockets) socket.destroy()
-  }
-  onTestFinished(() => {
-    breakAll()
-    path.close()
-  })
-  const { port } = path.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, breakAll, refuse: (now) => (isRefusing = now) }
-}
-
 it('watches devices, and loses nothing while the connection is broken', async () => {
-  const path = await startPath()
+  const path = await startPath(server.url)
   const watching = startSignalbox({ ...person(), url: path.url }, ['devices', 'watch', '--site', 'North'])
   await watching.told(/watching 2 devices at 1 sites/)
   path.refuse(true)
@@ -123,7 +93,7 @@ it('refuses a wrong name, a wrong token and a wrong address', async () => {
 })
 
 it('follows events and audit records, and continues when an unavailable server answers again', async () => {
-  const path = await startPath()
+  const path = await startPath(server.url)
   const following = startSignalbox({ ...person(), url: path.url }, ['logs', 'follow', '--since', '1h', '--json'])
   await following.next(({ kind, message }) => kind === 'audit' && /Hall/.test(JSON.stringify(message)))
   path.refuse(true)

@@ -1,30 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { type Api, type Json, type JsonObject, objectOf, rowsOf } from '../api.ts'
-import { CommandError } from '../exit-codes.ts'
-import { bar, fields, table, textOf, timeText } from '../output.ts'
+import { fields, table, textOf, timeText } from '../output.ts'
 import type { Session } from '../session.ts'
 import { type AddCommands, collect, nameAndValue, wholeNumber } from './command.ts'
 import { findSite } from './find.ts'
-
-const WATCH_MS = 2000
-
-/** Statuses in which nothing happens to the devices of a site any more. */
-const ENDED = new Set(['cancelled', 'completed', 'failed'])
-
-/** States of targets, in the order in which a device passes them. */
-const STATES = [
-  'scheduled',
-  'download_requested',
-  'downloading',
-  'downloaded',
-  'reboot_in_progress',
-  'rebooted',
-  'upgraded',
-  'failed',
-  'skipped',
-  'cancelled',
-] as const
+import { progressOf, watchUpgrade } from './watch-upgrade.ts'
 
 interface PlanOptions {
   readonly site?: readonly string[]
@@ -79,7 +59,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
       )
       if (options.watch !== true) return session.output.show(made, () => `upgrade ${textOf(made['id'])} began`)
       session.output.tell(`upgrade ${textOf(made['id'])} began`)
-      await watch(session, api, `${path}/${textOf(made['id'])}`)
+      await watchUpgrade(session, api, { channel: path.slice('/api/v1'.length), id: textOf(made['id']) })
     })
 
   upgrade
@@ -96,7 +76,7 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .description('show the progress of an upgrade until it has ended')
     .action(async (id: string, _options, command) => {
       const { session, api, path } = await enter(open, command)
-      await watch(session, api, `${path}/${encodeURIComponent(id)}`)
+      await watchUpgrade(session, api, { channel: path.slice('/api/v1'.length), id })
     })
 
   upgrade
@@ -201,25 +181,6 @@ function planText(plan: JsonObject, width: number): string {
   ].join('\n')
 }
 
-interface Progress {
-  readonly total: number
-  readonly counts: Readonly<Record<(typeof STATES)[number], number>>
-  readonly hasEnded: boolean
-}
-
-function progressOf(upgrade: JsonObject): Progress {
-  const sites = rowsOf(upgrade['upgrades'] ?? []).map(({ upgrade: ofSite }) => objectOf(ofSite))
-  const targets = sites.map((site) => objectOf(site['targets']))
-  const count = (state: string): number =>
-    targets.reduce((sum, each) => sum + (Array.isArray(each[state]) ? each[state].length : 0), 0)
-  const counts = Object.fromEntries(STATES.map((state) => [state, count(state)])) as Progress['counts']
-  return {
-    total: targets.reduce((sum, { total }) => sum + Number(total ?? 0), 0),
-    counts,
-    hasEnded: sites.every(({ status }) => ENDED.has(textOf(status))),
-  }
-}
-
 function stateText(upgrade: JsonObject, width: number): string {
   const rows = rowsOf(upgrade['upgrades'] ?? []).map(({ site_id: siteId, upgrade: ofSite }) => {
     const { status, targets, held, stop_reason: reason } = objectOf(ofSite)
@@ -235,35 +196,4 @@ function stateText(upgrade: JsonObject, width: number): string {
     }
   })
   return table(fields('site_id', 'status', 'devices', 'upgraded', 'failed', 'waits_for'), rows, width)
-}
-
-/**
- * Shows the progress until the upgrade has ended.
- * @throws CommandError upgradeFailed if not every device was upgraded.
- */
-async function watch(session: Session, api: Api, path: string): Promise<void> {
-  for (;;) {
-    const upgrade = objectOf(await api.get(path))
-    const progress = progressOf(upgrade)
-    session.output.progress(lineOf(progress))
-    if (progress.hasEnded) {
-      const { total, counts } = progress
-      session.output.show(
-        { id: upgrade['id'] ?? null, total, ...counts },
-        () => `${counts.upgraded} of ${total} upgraded`,
-      )
-      const failed = counts.failed + counts.cancelled
-      if (failed > 0) throw new CommandError('upgradeFailed', `${failed} of ${total} devices were not upgraded`)
-      return
-    }
-    await delay(WATCH_MS)
-  }
-}
-
-function lineOf({ total, counts }: Progress): string {
-  const ended = counts.upgraded + counts.failed + counts.skipped + counts.cancelled
-  const states = STATES.filter((state) => counts[state] > 0).map(
-    (state) => `${counts[state]} ${state.replaceAll('_', ' ')}`,
-  )
-  return `${bar(total === 0 ? 1 : ended / total)}  ${states.join(', ')}`
 }

@@ -1,0 +1,100 @@
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
+import { advanceRollouts } from '../../src/rollout/worker.ts'
+import { addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
+import { type Fleet, NEW, createFleet, seedOrg } from '../support/fleet.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type Path, startPath } from './path.ts'
+import { type Running, startSignalbox } from './run-signalbox.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startTestServer()
+})
+afterAll(() => server.close())
+
+it('watches devices and sites that join later', async () => {
+  const siteId = await addSite(server, 'North')
+  const watching = startSignalbox({ url: server.url, token: server.org.token }, ['devices', 'watch', '--refresh', '1'])
+  await watching.told(/watching 0 devices at \d+ sites/)
+  const [first] = await claimNewDevices(server, 1, { siteId })
+  expect(await watching.next()).toContain(`${first?.mac}  `)
+  const later = await addSite(server, 'South')
+  const [second] = await claimNewDevices(server, 1, { siteId: later })
+  expect(await watching.next((line) => line.includes(second?.mac))).toContain('disconnected')
+  // The new site has a channel of its own.
+  await connectDevice(server.ctx, second?.mac ?? '', { firmware: '4.0.0' })
+  expect(await watching.next((line) => line.includes('4.0.0'))).toContain(second?.mac)
+  expect(await watching.interrupt()).toBe(130)
+})
+
+describe('the progress of an upgrade', () => {
+  interface Watching {
+    readonly watching: Running
+    readonly path: Path
+    readonly id: string
+    readonly advance: (answers: Parameters<Fleet['answer']>[0]) => Promise<void>
+  }
+
+  /** Watches an upgrade of three devices over a path. */
+  async function start(name: string, prepare: (path: Path) => void = () => {}): Promise<Watching> {
+    const admin: TestOrg = await server.addOrg(name)
+    const org = await seedOrg(server.ctx, [{ devices: 3, name: 'Berlin' }], admin.orgId)
+    const fleet = createFleet(server.ctx, [org])
+    await fleet.connect(org.sites.flatMap((site) => site.devices))
+    const body = { site_ids: org.sites.map((site) => site.id), version: NEW, strategy: 'big_bang' }
+    const { body: made } = await server.call('POST', `/orgs/${admin.orgId}/devices/upgrade`, { as: admin, body })
+    const path = await startPath(server.url)
+    prepare(path)
+    const watching = startSignalbox({ url: path.url, token: admin.token }, ['upgrade', 'watch', made.id])
+    const options = { ...defaultRolloutOptions, soakMs: 0 }
+    return {
+      watching,
+      path,
+      id: made.id,
+      async advance(answers) {
+        await advanceRollouts(server.ctx, options, new AbortController().signal)
+        await fleet.answer(answers)
+      },
+    }
+  }
+
+  async function play({ watching, advance }: Watching): Promise<void> {
+    const { child } = watching
+    while (child.exitCode === null) await advance(() => 'upgrades')
+  }
+
+  it('arrives by the stream, without reading the upgrade again', async () => {
+    const { watching, path, advance, id } = await start('Live')
+    await watching.told(/ 0 % {2}3 (scheduled|download requested)/)
+    // The first change that is heard shows that the stream has begun.
+    await advance(() => 'upgrades')
+    await watching.told(/ 0 % {2}3 (?!scheduled)/)
+    path.block(/GET \/api\/v1\/orgs/)
+    await advance(() => 'upgrades')
+    await advance(() => 'upgrades')
+    await watching.told(/100 % {2}3 upgraded/)
+    // Only the result at the end is read, once the server answers again.
+    await watching.told(/connection lost: .*retrying/)
+    path.block(null)
+    await play({ watching, path, advance, id })
+    expect(watching.child.exitCode).toBe(0)
+    expect(watching.lines).toEqual(['3 of 3 upgraded'])
+  })
+
+  it('is read again and again where no stream gets through', async () => {
+    const parts = await start('Polled', (path) => path.block(/upgrade: websocket/i))
+    await parts.watching.told(/ 0 % /)
+    await play(parts)
+    expect(parts.watching.child.exitCode).toBe(0)
+    expect(parts.watching.lines).toEqual(['3 of 3 upgraded'])
+  })
+
+  it('ends with the refusal of an unknown upgrade', async () => {
+    const person = { url: server.url, token: server.org.token }
+    const { child } = startSignalbox(person, ['upgrade', 'watch', '00000000-0000-4000-8000-000000000000'])
+    const [code] = await once(child, 'close')
+    expect(code).toBe(4)
+  })
+})
