@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { recordCommandOutcomes, recordCommandsSent } from '../../src/devices/commands/record-commands.ts'
@@ -310,16 +310,41 @@ describe('a client that does not keep to the rules', () => {
     expect(await client.closed).toBe(code)
   })
 
-  it('that does not read is told to come back', async () => {
+  it('that does not read is told to come back, before more than a megabyte waits for it', async () => {
     const answer = await answerer()
+    const peak = watchBuffer()
     const client = await open()
-    await client.subscribe(`/sites/${siteId}/devices/${device.id}/cmd`)
+    const channel = `/sites/${siteId}/devices/${device.id}/cmd`
+    await client.subscribe(channel)
     client.socket.pause()
+    const heard = new Set<number>()
+    client.socket.on('message', (data: Buffer) => heard.add(JSON.parse(data.toString('utf8')).seq))
     // The kernel takes some megabytes before anything waits.
-    for (let round = 0; round < 20; round += 1) await answer('x'.repeat(900_000))
+    for (let round = 0; round < 80; round += 1) await answer('x'.repeat(200_000))
     client.socket.resume()
     expect(await client.closed).toBe(1013)
+    // It has waited for the client, and the bound holds with the headers of the frames.
+    expect(peak.bytes).toBeGreaterThan(700_000)
+    expect(peak.bytes).toBeLessThanOrEqual(1024 * 1024 + 100)
+    const again = await open()
+    expect(await again.subscribe(channel, Math.max(...heard))).toMatchObject({ resumed: false })
+    await answer('the last one')
+    await again.next(({ data }) => data?.raw === 'the last one')
   })
+
+  /** Measures the most that has waited to be sent on the next connection to the server. */
+  function watchBuffer(): { readonly bytes: number } {
+    const peak = { bytes: 0 }
+    server.http.server.once('connection', (socket: Socket) => {
+      const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean
+      socket.write = (...args: readonly unknown[]) => {
+        const isFree = write(...args)
+        peak.bytes = Math.max(peak.bytes, socket.writableLength)
+        return isFree
+      }
+    })
+    return peak
+  }
 })
 
 it('answers an ordinary request with the reason', async () => {
