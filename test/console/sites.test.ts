@@ -10,6 +10,7 @@ import { type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { picture } from '../maps/pictures.ts'
 import { expectAccessible } from './axe.ts'
+import { styleOf } from './style-of.ts'
 
 /** Pages wait for the service, and the service for the processor. */
 const WITHIN_MS = 60_000
@@ -233,13 +234,30 @@ describe.skipIf(noChromium !== null)(
           await fleet.answer(reply)
         }
       }
-      const body = { site_ids: seeded.sites.map(({ id }) => id), models: [MODEL], version: NEW, strategy: 'big_bang' }
+      const site = seeded.sites[0]?.id ?? ''
+      const map = await server.call('POST', `/sites/${site}/maps`, { body: { name: 'Hall', width: 200, height: 100 } })
+      for (const [index, { id }] of devices.entries())
+        await server.call('PUT', `/sites/${site}/devices/${id}`, {
+          body: { map_id: map.body.id, x: 50 + 100 * index, y: 50 },
+        })
+      const body = { site_ids: [site], models: [MODEL], version: NEW, strategy: 'big_bang' }
       const { body: upgrade } = await server.call('POST', `${org}/devices/upgrade`, { body })
       await page.goto(`${org}/upgrades/${upgrade.id}`)
       await page.getByText('0 of 2 upgraded').waitFor()
+      const floor = page.getByRole('region', { name: 'Floor plan' })
+      /** The colour of a device in a state. */
+      const colourOf = async (index: number, state: string): Promise<string | undefined> => {
+        const marker = floor.getByRole('img', { name: `${macText(devices[index]?.mac ?? '')}: ${state}` })
+        await marker.waitFor()
+        return styleOf(marker, 'color')
+      }
+      const waiting = await colourOf(0, 'Waiting')
+      expect(await colourOf(1, 'Waiting')).toBe(waiting)
       await play(({ id }) => (id === devices[0]?.id ? 'refuses_content' : 'upgrades'))
       await page.getByText('1 of 2 upgraded').waitFor()
       await page.getByText('Invalid signature').first().waitFor()
+      const [failed, upgraded] = [await colourOf(0, 'Failed'), await colourOf(1, 'Upgraded')]
+      expect(new Set([waiting, failed, upgraded]).size).toBe(3)
       await expectAccessible(page)
       await page.getByRole('button', { name: 'Retry…' }).click()
       await page.getByRole('dialog').getByText('restarts the 1 failed device again').waitFor()
@@ -248,6 +266,7 @@ describe.skipIf(noChromium !== null)(
       await play(() => 'upgrades')
       await page.getByText('2 of 2 upgraded').waitFor()
       await page.getByText('Completed').first().waitFor()
+      expect(await colourOf(0, 'Upgraded')).toBe(upgraded)
     })
   },
 )
