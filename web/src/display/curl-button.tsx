@@ -1,11 +1,12 @@
 import { Button, Modal } from '@mantine/core'
 import { useState } from 'react'
+import { type PageCall, curlText } from './curl-text.ts'
 
-/** Shows the call of the API that returns the data on the page. @param path Under /api/v1, with its query. */
-export function CurlButton({ path }: { readonly path: string }) {
+/** Shows the call of the API that returns the data on the page. */
+export function CurlButton({ call }: { readonly call: PageCall }) {
   const [isOpen, setOpen] = useState(false)
   const [isCopied, setCopied] = useState(false)
-  const command = `curl -H "Authorization: Token $API_TOKEN" '${globalThis.location.origin}/api/v1${path}'`
+  const command = curlText(globalThis.location.origin, call)
   // A page that is served without TLS has no clipboard; the text can be selected.
   const { clipboard } = globalThis.navigator as { readonly clipboard?: Clipboard }
   const copy = async (): Promise<void> => {

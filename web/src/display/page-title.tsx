@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
 import { CurlButton } from './curl-button.tsx'
+import type { PageCall } from './curl-text.ts'
 
 interface PageTitleProps {
   readonly title: string
@@ -8,8 +9,8 @@ interface PageTitleProps {
   /** Beside the title: states. */
   readonly children?: ReactNode
   readonly actions?: ReactNode
-  /** Under /api/v1: the call that returns the data on the page. */
-  readonly call?: string
+  /** The call that returns the data on the page; a text is the path of a GET. */
+  readonly call?: string | PageCall
 }
 
 /** The heading of a page, which is the title of the browser's tab too. */
@@ -26,7 +27,7 @@ export function PageTitle({ title, above, children, actions, call }: PageTitlePr
       </div>
       {(actions !== undefined || call !== undefined) && (
         <div className="page-actions">
-          {call !== undefined && <CurlButton path={call} />}
+          {call !== undefined && <CurlButton call={typeof call === 'string' ? { path: call } : call} />}
           {actions}
         </div>
       )}

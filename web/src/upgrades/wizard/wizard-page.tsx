@@ -37,6 +37,7 @@ export function WizardPage() {
   const title = (
     <PageTitle
       title="New upgrade"
+      call={{ path: `/orgs/${orgId}/devices/upgrade`, body: { ...requestOf(draft), dry_run: true } }}
       above={
         <Link to="/orgs/$orgId/upgrades" params={{ orgId }}>
           Upgrades

@@ -5,7 +5,7 @@ import { EmptyState } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { useWebhook, useWebhookCalls } from '../use-webhooks.ts'
-import { placeOf, titleOf } from '../webhook.ts'
+import { pathOf, placeOf, titleOf } from '../webhook.ts'
 import { WebhookForm } from './webhook-form.tsx'
 import { valuesOf } from './webhook-values.ts'
 
@@ -25,7 +25,11 @@ export function EditWebhookPage() {
     <QueryView query={query} rows={8}>
       {(webhook) => (
         <>
-          <PageTitle title={`Edit ${titleOf(webhook)}`} above={<Link {...to}>{titleOf(webhook)}</Link>} />
+          <PageTitle
+            title={`Edit ${titleOf(webhook)}`}
+            call={`${pathOf(place)}/webhooks/${webhookId}`}
+            above={<Link {...to}>{titleOf(webhook)}</Link>}
+          />
           {mayWrite ? (
             <WebhookForm
               before={valuesOf(webhook)}
