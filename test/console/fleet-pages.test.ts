@@ -57,6 +57,13 @@ describe.skipIf(noChromium !== null)(
       await page.getByLabel('All models').uncheck()
       await page.getByLabel('EAP102').check()
       await page.getByLabel('Version', { exact: true }).selectOption('3.2.0')
+      await page.getByLabel('Rules').fill('match_color=red')
+      await page.getByRole('button', { name: 'Preview the plan' }).click()
+      await page.getByText('Invalid field rules.0.match_color').waitFor()
+      await page.getByLabel('Rules').fill('match_name[0:5]=tokyo, match_model=EAP102')
+      await page.getByRole('button', { name: 'As curl' }).click()
+      await page.getByText('"match_name[0:5]":"tokyo"').waitFor()
+      await page.keyboard.press('Escape')
       await page.getByLabel('Upgraded after each phase (%)').fill('50, 10')
       await page.getByRole('button', { name: 'Preview the plan' }).click()
       // The words of the server appear at the field.

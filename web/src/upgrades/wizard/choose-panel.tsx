@@ -1,4 +1,4 @@
-import { NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect, TextInput, Textarea } from '@mantine/core'
 import { type DeviceType, capital, deviceTypes } from '../../devices/device.ts'
 import { useValues } from '../../devices/use-values.ts'
 import { ChoiceList } from '../../display/choice-list.tsx'
@@ -37,6 +37,14 @@ export function ChoosePanel({ orgId, sites, draft, errorOf, onChange }: ChoosePa
           chosen={draft.models}
           error={errorOf('models')}
           onChange={(chosen) => onChange({ models: chosen })}
+        />
+        <Textarea
+          label="Rules"
+          description="Only devices that one of these lines fits, such as match_name[0:3]=lab, match_model=EAP102"
+          rows={2}
+          value={draft.rules ?? ''}
+          error={errorOf('rules')}
+          onChange={({ currentTarget: { value } }) => onChange({ rules: value === '' ? undefined : value })}
         />
         <NativeSelect
           label="Type"

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { parseDraft, requestOf } from './draft.ts'
+import { parseDraft, requestOf, rulesIn } from './draft.ts'
 
 it('asks for the latest version everywhere by default', () => {
   expect(requestOf({})).toEqual({
@@ -40,6 +40,16 @@ it.each([
   expect(requestOf({ phases: '10 50;100', gate }).phase_gates).toEqual(expected)
 })
 
+it('reads a rule from each line', () => {
+  expect(requestOf({ rules: 'match_name[0:3]=lab, match_model=EAP102\n\n match_role=a=b ' }).rules).toEqual([
+    { 'match_name[0:3]': 'lab', match_model: 'EAP102' },
+    { match_role: 'a=b' },
+  ])
+  expect(rulesIn('nonsense')).toEqual([{ nonsense: '' }])
+  expect(rulesIn('match_model=A, match_model=B')).toEqual([{ match_model: 'A', 'match_model (twice)': 'B' }])
+  expect(requestOf({ rules: ' \n' })).not.toHaveProperty('rules')
+})
+
 it('leaves what is no number to the server', () => {
   const request: unknown = JSON.parse(JSON.stringify(requestOf({ phases: '1, ten', failures: 'x' })))
   expect(request).toMatchObject({ canary_phases: [1, null], max_failure_percentage: null })
@@ -48,7 +58,7 @@ it('leaves what is no number to the server', () => {
 it('reads any address, and its own again', () => {
   fc.assert(
     fc.property(
-      fc.dictionary(fc.constantFrom('sites', 'type', 'version', 'gate', 'phases', 'x'), fc.jsonValue()),
+      fc.dictionary(fc.constantFrom('sites', 'type', 'rules', 'version', 'gate', 'phases', 'x'), fc.jsonValue()),
       (search) => {
         const draft = parseDraft(search)
         expect(parseDraft({ ...draft })).toEqual(draft)

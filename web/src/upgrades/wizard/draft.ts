@@ -19,6 +19,8 @@ export interface Draft {
   readonly type?: DeviceType
   /** Absent: all of them. */
   readonly models?: readonly string[]
+  /** One a line, as typed; absent: none. */
+  readonly rules?: string
   readonly version?: string
   /** A time on the clocks of each site; absent: now. */
   readonly start?: string
@@ -50,7 +52,7 @@ export function settle(draft: Draft): SettledDraft {
   return { ...defaults, ...draft }
 }
 
-const texts = ['version', 'start', 'phases', 'failures', 'first', 'most'] as const
+const texts = ['rules', 'version', 'start', 'phases', 'failures', 'first', 'most'] as const
 
 /** Keeps the known fields of a draft; an address that was typed by hand may contain anything. */
 export function parseDraft(search: Readonly<Record<string, unknown>>): Draft {
@@ -83,16 +85,37 @@ export function numbersIn(text: string): readonly number[] {
 }
 
 /**
+ * Returns the rules of a text, one from each line: conditions such as `match_name[0:3]=lab, match_model=EAP102`. What is
+ * no condition, or a second one of the same name, gets a name that the server refuses.
+ */
+export function rulesIn(text: string): Record<string, string>[] {
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map(ruleOf)
+}
+
+function ruleOf(line: string): Record<string, string> {
+  const rule = new Map<string, string>()
+  for (const condition of line.split(',')) {
+    const [name = '', ...value] = condition.trim().split('=')
+    rule.set(rule.has(name) ? `${name} (twice)` : name, value.join('='))
+  }
+  return Object.fromEntries(rule)
+}
+
+/**
  * Returns the request of a draft. An item that is not a number becomes null, which the server refuses by the name of
  * the field.
  */
 export function requestOf(draft: Draft): UpgradeRequest {
   const settled = settle(draft)
-  const { sites, type, models, start, strategy, version } = settled
+  const { sites, type, models, rules = '', start, strategy, version } = settled
   return {
     ...(sites === undefined ? { all_sites: true } : { site_ids: [...sites] }),
     ...(type !== undefined && { device_type: type }),
     ...(models !== undefined && { models: [...models] }),
+    ...(rules.trim() !== '' && { rules: rulesIn(rules) }),
     versions: [version],
     ...(start !== undefined && start !== '' && { start_datetime: start }),
     reboot_strategy: strategy,
