@@ -97,7 +97,17 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('button', { name: 'Add the floor plan' }).click()
       await page.getByRole('heading', { name: 'Ground floor' }).waitFor()
       const file = { name: 'plan.png', mimeType: 'image/png', buffer: await picture(640, 480) }
+      const gate = Promise.withResolvers<void>()
+      await page.route('**/image', async (route) => {
+        await gate.promise
+        await route.continue()
+      })
       await page.getByLabel('Picture of the floor').setInputFiles(file)
+      await page.getByRole('button', { name: 'Upload the picture' }).click()
+      await page.getByRole('progressbar', { name: 'Upload' }).waitFor()
+      await page.getByRole('button', { name: 'End the upload' }).click()
+      await page.getByText('The upload was ended').waitFor()
+      gate.resolve()
       await page.getByRole('button', { name: 'Upload the picture' }).click()
       await page.locator('.plan img').waitFor()
       await expectAccessible(page)

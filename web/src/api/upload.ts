@@ -5,7 +5,8 @@ import type { Reachability } from './reachability.ts'
 export interface Upload {
   /** Path and query. */
   readonly path: string
-  readonly file: Blob
+  /** A form is sent in parts. */
+  readonly file: Blob | FormData
   /** Ends the upload. */
   readonly signal: AbortSignal
   /** Called with the share of the file that has been sent, 0 to 1. */
@@ -22,7 +23,8 @@ export function uploadFile(reachability: Reachability, { path, file, signal, onP
   const end = (): void => request.abort()
   return new Promise<unknown>((resolve, reject) => {
     request.open('POST', path)
-    request.setRequestHeader('content-type', 'application/octet-stream')
+    // The browser names the boundary of the parts of a form.
+    if (file instanceof Blob) request.setRequestHeader('content-type', 'application/octet-stream')
     request.setRequestHeader('x-csrftoken', csrfTokenIn(document.cookie) ?? '')
     request.responseType = 'json'
     request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total))

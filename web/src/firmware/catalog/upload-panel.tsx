@@ -1,13 +1,13 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { NativeSelect, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useRef, useState } from 'react'
-import { useServer } from '../../api/client.ts'
 import { fieldIn } from '../../api/problem.ts'
-import { uploadFile } from '../../api/upload.ts'
 import { useValues } from '../../devices/use-values.ts'
 import { ProblemNote } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { sizeText } from '../../display/size.ts'
+import { UploadButton } from '../../display/upload-button.tsx'
+import { useUpload } from '../../display/use-upload.ts'
 import type { Image } from '../image.ts'
 import type { paths } from '#openapi'
 
@@ -51,7 +51,7 @@ export function UploadPanel({ orgId }: { readonly orgId: string }) {
   const models = useValues(orgId, 'model')
   const modelsId = useId()
   const form = useRef<HTMLFormElement>(null)
-  const { upload, share, end } = useUpload(orgId, () => form.current?.reset())
+  const { upload, share, end } = useImageUpload(orgId, () => form.current?.reset())
   const field = upload.error === null ? null : fieldIn(upload.error.message)
   const shown = [...fields[kind], ...checks]
   const submit = (event: FormEvent<HTMLFormElement>): void => {
@@ -98,18 +98,7 @@ export function UploadPanel({ orgId }: { readonly orgId: string }) {
         </div>
         {!shown.some(({ name }) => name === field) && <ProblemNote problem={upload.error} />}
         <p className="panel-buttons">
-          {share === null ? (
-            <Button type="submit" size="xs">
-              Upload
-            </Button>
-          ) : (
-            <>
-              <progress value={share} aria-label="Upload" /> {Math.floor(100 * share)} %{' '}
-              <button type="button" className="quiet" onClick={end}>
-                End the upload
-              </button>
-            </>
-          )}
+          <UploadButton action="Upload" share={share} onEnd={end} />
         </p>
       </form>
       {upload.data !== undefined && (
@@ -121,32 +110,22 @@ export function UploadPanel({ orgId }: { readonly orgId: string }) {
   )
 }
 
-function useUpload(orgId: string, onStored: () => void) {
-  const { reachability } = useServer()
+function useImageUpload(orgId: string, onStored: () => void) {
   const queries = useQueryClient()
-  const [share, setShare] = useState<number | null>(null)
-  const controller = useRef<AbortController>(null)
-  const upload = useMutation({
-    async mutationFn(form: FormData) {
+  return useUpload<Image>({
+    requestOf(form) {
       const file = form.get('file')
       const texts = [...form].flatMap(([name, value]) =>
         typeof value === 'string' && value !== '' ? [[name, value]] : [],
       )
-      controller.current = new AbortController()
-      setShare(0)
-      const image = await uploadFile(reachability, {
+      return {
         path: `/api/v1/orgs/${orgId}/firmware?${new URLSearchParams(texts).toString()}`,
         file: file instanceof File ? file : new Blob(),
-        signal: controller.current.signal,
-        onProgress: setShare,
-      })
-      return image as Image
+      }
     },
-    onSettled: () => setShare(null),
-    async onSuccess() {
+    onStored() {
       onStored()
-      await queries.invalidateQueries({ queryKey: ['firmware', orgId] })
+      return queries.invalidateQueries({ queryKey: ['firmware', orgId] })
     },
   })
-  return { upload, share, end: () => controller.current?.abort() }
 }

@@ -1,10 +1,11 @@
-import { Button } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { FormEvent } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useRef } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { ProblemNote } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { RequestForm } from '../../display/request-form.tsx'
+import { UploadButton } from '../../display/upload-button.tsx'
+import { useUpload } from '../../display/use-upload.ts'
 import type { SiteMap } from '../map.ts'
 import { useMapChange, useStacks } from '../use-maps.ts'
 
@@ -19,34 +20,29 @@ export function PicturePanel({ map }: { readonly map: SiteMap }) {
 }
 
 function UploadForm({ map }: { readonly map: SiteMap }) {
-  const { api } = useServer()
   const queries = useQueryClient()
-  const upload = useMutation({
-    mutationFn: (form: FormData) =>
-      answerOf(
-        api.POST('/api/v1/sites/{site_id}/maps/{map_id}/image', {
-          params: { path: { site_id: map.site_id, map_id: map.id } },
-          body: { file: '' },
-          bodySerializer: () => form,
-        }),
-      ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['maps', map.site_id] }),
+  const form = useRef<HTMLFormElement>(null)
+  const { upload, share, end } = useUpload({
+    requestOf: (file) => ({ path: `/api/v1/sites/${map.site_id}/maps/${map.id}/image`, file }),
+    onStored() {
+      form.current?.reset()
+      return queries.invalidateQueries({ queryKey: ['maps', map.site_id] })
+    },
   })
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
-    const form = event.currentTarget
-    upload.mutate(new FormData(form), { onSuccess: () => form.reset() })
+    upload.mutate(new FormData(event.currentTarget))
   }
   return (
-    <form className="request-form" onSubmit={submit}>
+    <form ref={form} className="request-form" onSubmit={submit}>
       <label className="file-field">
         {map.url === undefined ? 'Picture of the floor' : 'Another picture; all places stay'}
         <input type="file" name="file" accept="image/png,image/jpeg" required />
       </label>
       <ProblemNote problem={upload.error} />
-      <Button type="submit" size="xs" loading={upload.isPending}>
-        Upload the picture
-      </Button>
+      <span>
+        <UploadButton action="Upload the picture" share={share} onEnd={end} />
+      </span>
     </form>
   )
 }
