@@ -16,6 +16,7 @@ import { type TestOrg, type TestServer, startTestServer } from '../support/serve
 import { listenTo } from '../support/webhooks.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS } from './demo.ts'
+import { styleOf } from './style-of.ts'
 
 const OPERATOR = { as: null, headers: { authorization: 'Operator operator-key' } }
 
@@ -120,6 +121,45 @@ describe.skipIf(noChromium !== null)(
       for (const ended of [phone, tablet]) {
         await ended.goto(`${org}/devices`)
         await ended.waitForURL('**/sign-in?**')
+      }
+    })
+
+    it('returns from an expired session to where one was', { timeout: WITHIN_MS }, async () => {
+      const page = await enter(server.org, `${org}/devices?type=ap`)
+      await page.getByRole('heading', { name: 'Devices' }).waitFor()
+      await page.context().clearCookies()
+      await page.getByRole('searchbox').fill('oslo')
+      await page.waitForURL('**/sign-in?**')
+      await page.getByText('Your session has ended').waitFor()
+      await page.getByLabel('Email').fill(server.org.email)
+      await page.getByLabel('Password', { exact: true }).fill(server.org.password)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(`**${org}/devices?**`)
+      expect(await page.getByRole('searchbox').inputValue()).toBe('oslo')
+      expect(new URL(page.url()).searchParams.get('type')).toBe('ap')
+    })
+
+    it('shows a placeholder within 200 ms while rows or a script are awaited', { timeout: WITHIN_MS }, async () => {
+      const page = await enter(server.org, `${org}/devices`)
+      await page.getByRole('heading', { name: 'Devices' }).waitFor()
+      const placeholder = page.getByRole('status', { name: 'Loading' })
+      for (const [held, label, heading] of [
+        ['**/api/v1/**/devices/upgrade?**', 'Upgrades', 'Upgrades'],
+        ['**/assets/log-page*', 'Audit log', 'Audit log'],
+      ] as const) {
+        const gate = Promise.withResolvers<void>()
+        await page.route(held, async (route) => {
+          await gate.promise
+          await route.continue()
+        })
+        await page.getByRole('navigation').getByRole('link', { name: label }).click()
+        await placeholder.waitFor()
+        // The rows appear after the delay, within the duration.
+        expect(Number.parseFloat((await styleOf(placeholder, 'animationDelay')) ?? '')).toBeLessThanOrEqual(0.2)
+        expect(Number.parseFloat((await styleOf(placeholder, 'animationDuration')) ?? '')).toBeLessThanOrEqual(0.1)
+        gate.resolve()
+        await placeholder.waitFor({ state: 'detached' })
+        await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
       }
     })
 

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
 import { Problem } from '../api/problem.ts'
+import { Skeleton } from '../display/notices.tsx'
 import { PageTitle } from '../display/page-title.tsx'
 
 export function NotFoundPage() {
@@ -11,6 +12,16 @@ export function NotFoundPage() {
         The address may be incomplete. <a href="/">Start over</a>
       </p>
     </main>
+  )
+}
+
+const PLACEHOLDER_ROWS = 8
+
+export function PendingPage() {
+  return (
+    <div className="pending-page">
+      <Skeleton rows={PLACEHOLDER_ROWS} />
+    </div>
   )
 }
 

@@ -17,9 +17,12 @@ import { parseDraft } from '../upgrades/wizard/draft.ts'
 import { parseTargetSearch } from '../upgrades/rollout/target-search.ts'
 import { parseSiteSearch } from '../webhooks/webhook.ts'
 import { parseDeliverySearch } from '../webhooks/webhook/delivery-search.ts'
-import { ErrorPage, NotFoundPage } from './error-pages.tsx'
+import { ErrorPage, NotFoundPage, PendingPage } from './error-pages.tsx'
 import { Root } from './root.tsx'
 import { Shell } from './shell.tsx'
+
+/** The page before stays for so long: most scripts are there sooner. */
+const PENDING_MS = 150
 
 interface RouterParts {
   readonly api: Api
@@ -277,6 +280,10 @@ export function createConsoleRouter(context: RouterParts) {
     context,
     defaultErrorComponent: ErrorPage,
     defaultNotFoundComponent: NotFoundPage,
+    // A page whose script is being loaded.
+    defaultPendingComponent: PendingPage,
+    defaultPendingMs: PENDING_MS,
+    defaultPendingMinMs: 0,
     scrollRestoration: true,
   })
 }
