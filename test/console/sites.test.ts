@@ -156,6 +156,8 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('button', { name: `Connected, at ${x + 1}, ${y}` }).waitFor()
       await waitUntil('the place is stored', async () => (await onPlan(device.mac))['x'] === x + 1)
 
+      // The chosen device is in the address.
+      await page.reload()
       await page.getByLabel('Orientation in degrees').fill('90')
       await page.keyboard.press('Tab')
       await waitUntil('the place is stored', async () => (await onPlan(device.mac))['orientation'] === 90)

@@ -140,6 +140,9 @@ const siteRoute = createRoute({
 const mapRoute = createRoute({
   getParentRoute: () => orgRoute,
   path: '/sites/$siteId/maps/$mapId',
+  validateSearch: ({ device }: Readonly<Record<string, unknown>>): { readonly device?: string } =>
+    // The router reads a text of digits as a number.
+    typeof device === 'string' || typeof device === 'number' ? { device: String(device) } : {},
   component: lazyRouteComponent(() => import('../maps/map/map-page.tsx'), 'MapPage'),
 })
 

@@ -45,7 +45,10 @@ function MapView({ orgId, map, maps }: MapViewProps) {
   const site = useSites(orgId).data?.get(siteId)
   const mayWrite = useMay('write', { orgId, siteId })
   const devices = useSiteDevices({ siteId, mapId: map.id })
-  const [chosen, setChosen] = useState<string | null>(null)
+  const { device: chosen = null } = route.useSearch()
+  const navigate = useNavigate({ from: '/orgs/$orgId/sites/$siteId/maps/$mapId' })
+  const setChosen = (mac: string | null): void =>
+    void navigate({ search: mac === null ? {} : { device: mac }, replace: true, resetScroll: false })
   const [placing, setPlacing] = useState<string | null>(null)
   const [drawing, setDrawing] = useState<Drawing | null>(null)
   const [points, setPoints] = useState<readonly Point[]>([])

@@ -1,7 +1,6 @@
 import { NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import { useServer } from '../../api/client.ts'
 import { macText } from '../../devices/device.ts'
 import { EmptyState } from '../../display/notices.tsx'
@@ -18,10 +17,11 @@ interface FloorPanelProps {
   readonly report: Report
   /** As in the address; undefined: the first one. */
   readonly siteId: string | undefined
+  readonly mapId: string | undefined
 }
 
 /** The floor plans of a site, with its devices in the colours of their states in the upgrade. */
-export function FloorPanel({ report, siteId }: FloorPanelProps) {
+export function FloorPanel({ report, siteId, mapId }: FloorPanelProps) {
   const navigate = useNavigate({ from: '/orgs/$orgId/upgrades/$upgradeId' })
   const site = report.sites.find(({ site_id: id }) => id === siteId) ?? report.sites[0]
   if (site === undefined) return null
@@ -39,23 +39,28 @@ export function FloorPanel({ report, siteId }: FloorPanelProps) {
               label: name,
             }))}
             onChange={({ currentTarget: { value } }) =>
-              void navigate({ search: (search) => ({ ...search, site: value }), replace: true, resetScroll: false })
+              void navigate({
+                search: ({ map: _, ...search }) => ({ ...search, site: value }),
+                replace: true,
+                resetScroll: false,
+              })
             }
           />
         )
       }
     >
-      <SiteFloors key={site.site_id} site={site} targets={report.devices} />
+      <SiteFloors key={site.site_id} site={site} mapId={mapId} targets={report.devices} />
     </Panel>
   )
 }
 
 interface SiteFloorsProps {
   readonly site: Report['sites'][number]
+  readonly mapId: string | undefined
   readonly targets: readonly Target[]
 }
 
-function SiteFloors({ site: { site_id: siteId, site_name: name = 'The site' }, targets }: SiteFloorsProps) {
+function SiteFloors({ site: { site_id: siteId, site_name: name = 'The site' }, mapId, targets }: SiteFloorsProps) {
   return (
     <QueryView query={useMaps(siteId)} rows={6}>
       {(maps) =>
@@ -64,7 +69,7 @@ function SiteFloors({ site: { site_id: siteId, site_name: name = 'The site' }, t
             With one, you see here which rooms are upgraded already.
           </EmptyState>
         ) : (
-          <Floors maps={maps} targets={targets} />
+          <Floors maps={maps} mapId={mapId} targets={targets} />
         )
       }
     </QueryView>
@@ -73,12 +78,13 @@ function SiteFloors({ site: { site_id: siteId, site_name: name = 'The site' }, t
 
 interface FloorsProps {
   readonly maps: readonly SiteMap[]
+  readonly mapId: string | undefined
   readonly targets: readonly Target[]
 }
 
-function Floors({ maps, targets }: FloorsProps) {
-  const [chosen, setChosen] = useState(maps[0]?.id)
-  const map = maps.find(({ id }) => id === chosen) ?? maps[0]
+function Floors({ maps, mapId, targets }: FloorsProps) {
+  const navigate = useNavigate({ from: '/orgs/$orgId/upgrades/$upgradeId' })
+  const map = maps.find(({ id }) => id === mapId) ?? maps[0]
   if (map === undefined) return null
   return (
     <>
@@ -91,7 +97,9 @@ function Floors({ maps, targets }: FloorsProps) {
               className="chip"
               aria-pressed={id === map.id}
               {...(id === map.id && { 'data-current': '' })}
-              onClick={() => setChosen(id)}
+              onClick={() =>
+                void navigate({ search: (search) => ({ ...search, map: id }), replace: true, resetScroll: false })
+              }
             >
               {name ?? 'Floor plan'}
             </button>

@@ -57,7 +57,7 @@ export function RolloutPage() {
       <div className="columns">
         <div>
           <SitePanel report={report} upgrade={upgrade} sites={sites} />
-          <FloorPanel report={report} siteId={search.site} />
+          <FloorPanel report={report} siteId={search.site} mapId={search.map} />
         </div>
         <TimelinePanel report={report} />
       </div>

@@ -2,11 +2,12 @@ import { expect, it } from 'vitest'
 import { parseTargetSearch } from './target-search.ts'
 
 it('keeps what the page knows', () => {
-  expect(parseTargetSearch({ state: 'failed', cause: 'health', device: 'aa', site: 's' })).toEqual({
+  expect(parseTargetSearch({ state: 'failed', cause: 'health', device: 'aa', site: 's', map: 'm' })).toEqual({
     state: 'failed',
     cause: 'health',
     device: 'aa',
     site: 's',
+    map: 'm',
   })
   expect(parseTargetSearch({ state: 'lost', cause: '', device: {} })).toEqual({})
 })

@@ -8,11 +8,13 @@ export interface TargetSearch {
   readonly device?: string
   /** The site whose floor plan is shown; absent: the first one. */
   readonly site?: string
+  /** The floor plan of it that is shown; absent: the first one. */
+  readonly map?: string
 }
 
 export function parseTargetSearch(search: Readonly<Record<string, unknown>>): TargetSearch {
   const state = targetStatuses.find((status) => status === search['state'])
-  const texts = (['cause', 'device', 'site'] as const).flatMap((name) => {
+  const texts = (['cause', 'device', 'site', 'map'] as const).flatMap((name) => {
     // The router reads a text of digits as a number.
     const value = typeof search[name] === 'number' ? String(search[name]) : search[name]
     return typeof value === 'string' && value !== '' ? [[name, value] as const] : []
