@@ -1,5 +1,6 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { fieldIn } from '../../api/problem.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { counted } from '../../display/counted.ts'
 import { ProblemNote } from '../../display/notices.tsx'
@@ -55,6 +56,8 @@ function DrawForm({ map, drawing, points, onBack, onEnd }: DrawFormProps) {
   const [answer, setAnswer] = useState('')
   const change = useMapChange({ siteId: map.site_id, mapId: map.id })
   const body = points.length < drawing.least ? null : drawing.changeOf(map, points, answer)
+  // A refused field is that of the answer: the points are within the picture.
+  const isAtField = drawing.question !== undefined && change.error !== null && fieldIn(change.error.message) !== null
   return (
     <form
       className="request-form"
@@ -71,10 +74,11 @@ function DrawForm({ map, drawing, points, onBack, onEnd }: DrawFormProps) {
         <TextInput
           label={drawing.question}
           value={answer}
+          error={isAtField ? change.error.message : null}
           onChange={({ currentTarget: { value } }) => setAnswer(value)}
         />
       )}
-      <ProblemNote problem={change.error} />
+      <ProblemNote problem={isAtField ? null : change.error} />
       <span className="plan-turn">
         <Button type="submit" size="xs" disabled={body === null} loading={change.isPending}>
           Keep the drawing
