@@ -276,6 +276,15 @@ describe.skipIf(noChromium !== null)(
       await waitUntil('a further message', () => Promise.resolve(received.length > before))
       expect(received.slice(0, before)).toContain(received[before])
 
+      const webhookPath = `/api/v1${new URL(page.url()).pathname}`
+      const headers = { authorization: `Token ${server.demo?.api_token}` }
+      for (let ping = 0; ping < 50; ping += 1)
+        expect((await fetch(`${server.url}${webhookPath}/ping`, { method: 'POST', headers })).status).toBe(200)
+      await page.getByText(/the last 50 of \d\d/).waitFor()
+      await page.getByRole('button', { name: 'Show older ones' }).click()
+      await page.getByRole('button', { name: 'Show older ones' }).waitFor({ state: 'detached' })
+      expect(await deliveries.getByRole('listitem').count()).toBeGreaterThan(50)
+
       await page.getByRole('link', { name: 'Edit' }).click()
       await page.getByLabel('Enabled').uncheck()
       await page.getByRole('button', { name: 'Save' }).click()

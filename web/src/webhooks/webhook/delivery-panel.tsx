@@ -1,6 +1,7 @@
 import { Button, NativeSelect } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
 import { EmptyState, ProblemNote } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
@@ -11,6 +12,8 @@ import type { Delivery, WebhookPlace } from '../webhook.ts'
 import type { DeliverySearch } from './delivery-search.ts'
 
 const SHOWN = 50
+/** The most rows of a page of the API. */
+const MOST = 1000
 
 interface DeliveryPanelProps {
   readonly place: WebhookPlace
@@ -25,14 +28,16 @@ interface DeliveryPanelProps {
 /** The last attempts, with requests and answers. */
 export function DeliveryPanel({ place, id, topics, search, mayWrite, zone }: DeliveryPanelProps) {
   const calls = useWebhookCalls(place)
+  const [limit, setLimit] = useState(SHOWN)
   const query = useQuery({
-    queryKey: ['webhook deliveries', place, id, search],
-    queryFn: () => calls.deliveries(id, search, SHOWN),
-    refetchInterval: REFRESH_MS,
+    queryKey: ['webhook deliveries', place, id, search, limit],
+    queryFn: () => calls.deliveries(id, search, limit),
+    // Who reads older ones does not wait for new ones.
+    refetchInterval: limit === SHOWN ? REFRESH_MS : false,
     // The former rows stay while the next filter is being applied.
     placeholderData: (former) => former,
   })
-  const shown = query.data && (query.data.total > SHOWN ? `the last ${SHOWN} of ${query.data.total}` : query.data.total)
+  const shown = query.data && (query.data.total > limit ? `the last ${limit} of ${query.data.total}` : query.data.total)
   return (
     <Panel title="Deliveries" aside={shown}>
       <DeliveryFilters topics={topics} search={search} />
@@ -59,6 +64,18 @@ export function DeliveryPanel({ place, id, topics, search, mayWrite, zone }: Del
           )
         }
       </QueryView>
+      {query.data !== undefined && query.data.results.length < query.data.total && query.data.results.length < MOST && (
+        <p className="panel-buttons">
+          <Button
+            variant="default"
+            size="xs"
+            loading={query.isFetching}
+            onClick={() => setLimit(Math.min(MOST, limit * 2))}
+          >
+            Show older ones
+          </Button>
+        </p>
+      )}
     </Panel>
   )
 }
