@@ -149,6 +149,11 @@ describe.skipIf(noChromium !== null)(
         await page.getByRole('region', { name: 'Registration' }).innerText(),
       )?.[1]
       expect(code).toBeDefined()
+      await page.getByRole('link', { name: 'Edge appliances' }).first().click()
+      await page.getByLabel('Name', { exact: true }).fill('Edge West')
+      await page.getByRole('button', { name: 'Create the appliance' }).click()
+      await page.getByRole('heading', { name: 'Edge West' }).waitFor()
+      await page.getByText('SIGNALBOX_AGENT_CODE=').waitFor()
     })
 
     it('goes to pages, sites and devices by the keyboard alone', { timeout: WITHIN_MS }, async () => {

@@ -131,6 +131,11 @@ describe.skipIf(noChromium !== null)(
         await page.waitForURL(`**${org}/sites/${id}`)
       }
       await server.call('DELETE', `/sites/${near.id}`)
+      await page.goto(org)
+      await page.getByText('Add a site').click()
+      await page.getByLabel('Name of a new site').fill('Narvik')
+      await page.getByRole('button', { name: 'Create the site' }).click()
+      await page.getByRole('heading', { name: 'Narvik' }).waitFor()
       await page.goto(`${org}/sites/${siteId}`)
       await page.getByRole('region', { name: 'Floor plans' }).getByRole('link', { name: 'Ground floor' }).click()
       await page.locator('.plan img').waitFor()

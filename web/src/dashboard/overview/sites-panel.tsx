@@ -49,6 +49,7 @@ export function SitesPanel({ orgId }: { readonly orgId: string }) {
                 </table>
                 {rows.length > SHOWN && <p className="muted">and {rows.length - SHOWN} more without a device away</p>}
               </div>
+              <MoreSites orgId={orgId} />
             </>
           )
         }}
@@ -87,6 +88,21 @@ function SiteLine({ orgId, row: { site, total, away } }: { readonly orgId: strin
       </td>
       <td className="wide muted number">{timeOfDay(now, site.timezone)}</td>
     </tr>
+  )
+}
+
+function MoreSites({ orgId }: { readonly orgId: string }) {
+  const mayWrite = useMay('write', { orgId })
+  const navigate = useNavigate()
+  if (!mayWrite) return null
+  return (
+    <details className="plan-line">
+      <summary>Add a site</summary>
+      <NewSiteForm
+        orgId={orgId}
+        onCreated={({ id }) => navigate({ to: '/orgs/$orgId/sites/$siteId', params: { orgId, siteId: id } })}
+      />
+    </details>
   )
 }
 

@@ -1,10 +1,13 @@
 import { Button } from '@mantine/core'
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, getRouteApi } from '@tanstack/react-router'
-import { type Page, pageOf, useServer } from '../../api/client.ts'
+import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
+import { useMay } from '../../accounts/self.ts'
+import { type Page, answerOf, pageOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/counted.ts'
 import { EmptyState, ProblemNote, Skeleton } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
+import { Panel } from '../../display/panel.tsx'
+import { RequestForm } from '../../display/request-form.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { useSites } from '../../orgs/sites.ts'
 import { type MxedgeStats, servicesOf, stateOf } from '../mxedge.ts'
@@ -18,6 +21,7 @@ const SHOWN = 50
 export function MxedgeListPage() {
   const { orgId } = route.useParams()
   const mxedges = useMxedges(orgId)
+  const mayWrite = useMay('write', { orgId })
   const pages = mxedges.data?.pages ?? []
   const rows = pages.flatMap((page) => page.rows)
   return (
@@ -29,7 +33,9 @@ export function MxedgeListPage() {
       {mxedges.data === undefined && <ProblemNote problem={mxedges.error} />}
       {pages[0]?.total === 0 && (
         <EmptyState title="No edge appliances yet">
-          Create one by <code>POST /api/v1/orgs/…/mxedges</code>, and start the agent on the box with its code.
+          {mayWrite
+            ? 'Create one: its page has the command that starts the agent on the box, with its code.'
+            : 'Those who may change the organization can create one.'}
         </EmptyState>
       )}
       {rows.length > 0 && (
@@ -49,7 +55,32 @@ export function MxedgeListPage() {
           Show more
         </Button>
       )}
+      {mayWrite && mxedges.data !== undefined && <NewMxedgeForm orgId={orgId} />}
     </>
+  )
+}
+
+/** The box itself registers later, by the code of the new record. */
+function NewMxedgeForm({ orgId }: { readonly orgId: string }) {
+  const { api } = useServer()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  return (
+    <Panel title="New edge appliance">
+      <RequestForm
+        fields={[
+          { name: 'name', label: 'Name', required: true },
+          { name: 'model', label: 'Model', required: true, value: 'ME-VM' },
+        ]}
+        action="Create the appliance"
+        run={async ({ name = '', model = '' }) => {
+          const params = { path: { org_id: orgId } }
+          const { id } = await answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges', { params, body: { name, model } }))
+          await queries.invalidateQueries({ queryKey: ['mxedges', orgId] })
+          await navigate({ to: '/orgs/$orgId/edges/$mxedgeId', params: { orgId, mxedgeId: id } })
+        }}
+      />
+    </Panel>
   )
 }
 
