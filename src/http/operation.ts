@@ -5,7 +5,7 @@ import type { Context } from '../platform/context.ts'
 import { acceptedQuery } from './accepted-parameters.ts'
 import { type At, type CallerAt, type Location, type ScopeAt, paramsOf } from './at.ts'
 import { assertNoFields, closeBody, withUnsets } from './closed-bodies.ts'
-import type { JsonText } from './json-text.ts'
+import type { EncodedJson } from './encode-json.ts'
 import { type RecordName, assertReadOnly, hasReadOnly, isRecordName } from './read-only-fields.ts'
 import { nameOf } from './schemas.ts'
 import type { Tag } from './openapi/tags.ts'
@@ -95,7 +95,7 @@ export interface Heading<L extends Location, P extends TProperties, Q extends Qu
  */
 export type Result<R extends TSchema> =
   | Static<R>
-  | JsonText<Static<R>>
+  | EncodedJson<Static<R>>
   | Readable
   | Buffer
   | (keyof Static<R> extends never ? void : never)

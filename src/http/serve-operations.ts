@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import type { Context } from '../platform/context.ts'
+import { EncodedJson, encodeJson } from './encode-json.ts'
 import { takeForms } from './forms.ts'
-import { JsonText } from './json-text.ts'
 import { takeJson } from './json.ts'
 import { type Operation, contentOf } from './operation.ts'
 import { ListErrorReply } from './schemas.ts'
@@ -51,10 +51,15 @@ function answering(ctx: Context, operation: Operation, { read, sending }: Servin
   return async (request, reply) => {
     const result = await run(ctx, request, reply, read)
     if (mediaType !== 'application/json') void reply.type(`${mediaType}; charset=utf-8`)
-    if (result instanceof JsonText) return reply.type('application/json; charset=utf-8').send(result.text)
+    if (result instanceof EncodedJson) return sendJson(reply, result.text)
     if (result instanceof Readable) return sendStream(reply, result, sending)
-    return result === undefined ? {} : result
+    if (Buffer.isBuffer(result) || reply.hasHeader('content-type')) return result
+    return sendJson(reply, await encodeJson(result === undefined ? {} : result))
   }
+}
+
+function sendJson(reply: FastifyReply, text: string | Buffer): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(text)
 }
 
 /**

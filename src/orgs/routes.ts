@@ -5,7 +5,7 @@ import { uuidv7 } from 'uuidv7'
 import { authorizeNewOrg, may } from '../access/authorize.ts'
 import { type ReadScope, readScopeOf } from '../access/scope.ts'
 import { at, org, orgSites, site } from '../http/at.ts'
-import { JsonText } from '../http/json-text.ts'
+import { EncodedJson } from '../http/encode-json.ts'
 import { type Page, pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { coalesceEqual } from '../platform/coalesce.ts'
@@ -149,6 +149,6 @@ function sitesReader({ hotDb, clock }: Context) {
     const { rows, ...whole } = await listSites(hotDb, scope, page)
     const sites = rows.map(presentSiteAt(clock.now()))
     // Callers differ in whether they see secrets, and few sites have any.
-    return { sites, text: sites.some(hasSecrets) ? null : new JsonText(sites), whole }
+    return { sites, text: sites.some(hasSecrets) ? null : await EncodedJson.from(sites), whole }
   })
 }
