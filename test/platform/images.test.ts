@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { readdir, writeFile } from 'node:fs/promises'
+import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pino } from 'pino'
 import sharp from 'sharp'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { waitUntil } from '../support/wait-until.ts'
 import { interlacedPng } from '../maps/pictures.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
@@ -192,4 +193,34 @@ it('a sweep removes unreferenced files and interrupted uploads, and nothing else
     return new Set([two.name])
   })
   expect((await storedFiles()).sort()).toEqual(['of-somebody-else', two.name].sort())
+})
+
+describe.runIf(process.platform === 'linux')('the processes of decoders', () => {
+  /** Returns the ids of processes that run a program of this folder, and whose parent is `parent`. */
+  async function listChildren(parent: number): Promise<{ readonly pid: number; readonly nice: number }[]> {
+    const ids = (await readdir('/proc')).map(Number).filter((id) => id > 0)
+    const all = await Promise.all(
+      ids.map(async (pid) => {
+        const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+        const program = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+        const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+        return { pid, nice: Number(fields[16]), isOne: Number(fields[1]) === parent && program.includes('/decoder-') }
+      }),
+    )
+    return all.filter(({ isOne }) => isOne)
+  }
+
+  it('are started by one process of low priority, which is started again if it has died', async () => {
+    const plan = await blank(20, 10).png().toBuffer()
+    await discardImage(await receive(plan))
+    const [first, ...others] = await listChildren(process.pid)
+    expect(others).toEqual([])
+    expect(first?.nice).toBeGreaterThanOrEqual(10)
+    process.kill(first?.pid ?? 0, 'SIGKILL')
+    await waitUntil('it has died', async () => (await listChildren(process.pid)).length === 0)
+    await discardImage(await receive(plan))
+    const [second] = await listChildren(process.pid)
+    expect(second?.pid).not.toBe(first?.pid)
+    await waitUntil('its decoder has ended', async () => (await listChildren(second?.pid ?? 0)).length === 0)
+  })
 })

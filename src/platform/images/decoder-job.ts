@@ -29,3 +29,26 @@ export interface Decoded {
   /** Size of the copy; 0 if none was made. */
   readonly copyBytes: number
 }
+
+/** A message to the process that starts decoders. */
+export interface DecoderStart {
+  readonly id: number
+  readonly job: DecoderJob
+  /** Then it is killed. */
+  readonly withinMs: number
+}
+
+/** Its message when the decoder has ended. */
+export interface DecoderEnd {
+  readonly id: number
+  /** The standard output: a DecoderAnswer in JSON if nothing failed. */
+  readonly output: string
+  readonly failure: {
+    readonly message: string
+    /** True if it took too long. */
+    readonly killed: boolean
+    /** Null if a signal ended it, or it could not be started. */
+    readonly code: number | null
+    readonly signal: string | null
+  } | null
+}

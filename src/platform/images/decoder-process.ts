@@ -1,4 +1,3 @@
-import { setPriority } from 'node:os'
 import sharp, { type Metadata, type Sharp } from 'sharp'
 import type { Decoded, DecoderAnswer, DecoderJob, ImageType, Shrink } from './decoder-job.ts'
 import { MAX_PIXELS, TOO_LARGE_EXIT_CODE } from './decoder-limits.ts'
@@ -8,14 +7,11 @@ import { MAX_PIXELS, TOO_LARGE_EXIT_CODE } from './decoder-limits.ts'
  * their memory use; Node does not limit allocations outside its heap.
  */
 const WATCH_EVERY_MS = 10
-/** Answering calls has priority. */
-const NICENESS = 10
 /** The decoder holds pictures that arrive in passes as a whole: four bytes per pixel. */
 const MAX_HELD_BYTES = 200_000_000
 
 async function main(job: DecoderJob): Promise<void> {
-  setPriority(NICENESS)
-  // The pipe closes when the server ends, for whatever reason.
+  // The pipe closes when the starter ends, which ends with the server, for whatever reason.
   process.stdin.resume().once('close', () => process.exit(1))
   setInterval(() => {
     if (process.memoryUsage.rss() > job.memoryBytes) process.exit(TOO_LARGE_EXIT_CODE)
