@@ -2,6 +2,7 @@ import { type AppError, invalidField } from '../errors.ts'
 import { limitConcurrency } from '../limit-concurrency.ts'
 import type { DiskSpace } from './disk-space.ts'
 import type { StorageUsage } from './store-usage.ts'
+import { type UploadPace, createUploadPace } from './upload-pace.ts'
 
 /** Limits for the files of one kind; see createUploadQuota(). */
 export interface UploadQuota {
@@ -24,7 +25,7 @@ export interface NewUpload {
 
 /** Room for one upload, until it has been stored (committed) or discarded. */
 export interface Reservation {
-  /** Counts bytes before they are written. @throws AppError as reserve(). */
+  /** Counts bytes before they are written, and waits while the organization uploads too fast. @throws AppError as reserve(). */
   add(bytes: number): Promise<void>
   /** May be called again. */
   release(): void
@@ -41,6 +42,7 @@ export interface QuotaOptions {
   /** Returns the present usage. */
   readonly getUsage: (orgId: string) => Promise<StorageUsage>
   readonly disk: DiskSpace
+  readonly pace?: UploadPace
 }
 
 /** For an upload without a length: while there is plenty of space, not every chunk queries the database. */
@@ -61,6 +63,7 @@ interface OpenUpload {
  * twice.
  */
 export function createUploadQuota(options: QuotaOptions): UploadQuota {
+  const { pace = createUploadPace() } = options
   const open = new Set<OpenUpload>()
   const inTurn = limitConcurrency({ running: 1, waiting: 1000, refusal: 'Too many uploads at once: try again soon' })
   return {
@@ -75,7 +78,10 @@ export function createUploadQuota(options: QuotaOptions): UploadQuota {
       try {
         const onDisk = await reserveOnDisk(options.disk, declaredBytes, extend)
         return {
-          add: (bytes) => onDisk.add(bytes),
+          async add(bytes) {
+            await onDisk.add(bytes)
+            await pace.wait(orgId, bytes)
+          },
           release() {
             close()
             onDisk.release()
