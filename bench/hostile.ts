@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
+import { ATTACKERS_NICENESS } from './support/hostile/attack.ts'
 import { attacks, parseAttackNames } from './support/hostile/attacks.ts'
 import { type Observed, joinObserved, mbOf, timesOf } from './support/hostile/figures.ts'
 import { type HostileWorld, withHostileWorld } from './support/hostile/world.ts'
@@ -18,11 +19,12 @@ const RATIO_LIMIT = 2
 
 /**
  * Measures the effect of each attack on a well-behaved tenant: its calls, its deliveries and the joins of its devices
- * under the attack, and directly before it without, and the memory of the server.
+ * under the attack, and directly before it without, and the memory of the server. Real attackers bring their own
+ * processors, so theirs run at a lower priority than the server, the database and the tenant.
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const names = parseAttackNames(typeof values['attacks'] === 'string' ? values['attacks'] : undefined)
-  const [seconds, quietS] = [parseCount(values, 'seconds', 15), parseCount(values, 'quiet', 10)]
+  const [seconds, quietS] = [parseCount(values, 'seconds', 15), parseCount(values, 'quiet', 15)]
   return withHostileWorld(names, async (world) => {
     await world.prepare(names)
     await world.tenant.observe(WARM_UP_S)
@@ -38,6 +40,7 @@ export async function run(values: OptionValues): Promise<Figures> {
     const over = Object.entries(figures).filter(([, { p99_ratio }]) => p99_ratio > RATIO_LIMIT)
     const large = Object.entries(figures).filter(([, { memory_mb }]) => memory_mb > MEMORY_LIMIT_MB)
     return {
+      attackers_niceness: ATTACKERS_NICENESS,
       quiet: summaryOf(joinObserved(quiet)),
       ...figures,
       over_ratio: over.map(([name]) => name),
@@ -74,5 +77,5 @@ async function measure(
 }
 
 function summaryOf({ calls, deliveries, joins }: Observed): Figures {
-  return { calls: timesOf(calls), deliveries: timesOf(deliveries), joins: timesOf(joins) }
+  return { calls: { count: calls.length, ...timesOf(calls) }, deliveries: timesOf(deliveries), joins: timesOf(joins) }
 }

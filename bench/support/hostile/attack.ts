@@ -1,5 +1,8 @@
 import type { EnrolledDevice } from '../devices.ts'
 
+/** Real attackers have their own machines, so these yield the processors of this one to the service and its tenant. */
+export const ATTACKERS_NICENESS = 10
+
 /** An account with its own organization and site, signed in. */
 export interface HostileTenant {
   readonly orgId: string

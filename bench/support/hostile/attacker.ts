@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { constants, getPriority, setPriority } from 'node:os'
-import type { AttackReport, AttackRun, AttackerCommand, World } from './attack.ts'
+import { ATTACKERS_NICENESS, type AttackReport, type AttackRun, type AttackerCommand, type World } from './attack.ts'
 import { attacks } from './attacks.ts'
 
 // The attackers, in a separate process. The first argument is a file with the World. It executes each AttackerCommand.
-
-/** Real attackers have their own machines, so these yield the processors of this one to the service and its tenant. */
-const LESS_PRIORITY = 10
 
 const world = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as World
 const running: { readonly over: AbortController; readonly end: Promise<void> }[] = []
@@ -40,5 +37,5 @@ async function obey({ kind, names }: AttackerCommand): Promise<AttackReport> {
 process.on('message', (command: AttackerCommand) => void obey(command).then((report) => process.send?.(report)))
 process.once('disconnect', () => process.exit(0))
 process.once('SIGINT', () => process.exit(0))
-setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + LESS_PRIORITY))
+setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + ATTACKERS_NICENESS))
 process.stdout.write('attackers ready\n')

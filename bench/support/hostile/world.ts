@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startChild } from '../child.ts'
 import { claimDevices, enroll } from '../devices.ts'
@@ -14,6 +15,9 @@ import { type Tenant, createTenant } from './tenant.ts'
 
 const program = fileURLToPath(new URL('attacker.ts', import.meta.url))
 const preload = new URL('use-name-server.ts', import.meta.url).href
+
+/** The attackers delete what they have created when they stop, which takes longer the slower the service is. */
+const OBEYED_WITHIN_MS = 180_000
 
 /** A level of the log: the service met something that it did not expect. */
 const ERROR = 50
@@ -61,7 +65,7 @@ export async function withHostileWorld<T>(
     const ask = async (command: AttackerCommand): Promise<AttackReport> => {
       const reply = attackers.nextMessage()
       attackers.send(command)
-      return (await reply) as AttackReport
+      return (await within(OBEYED_WITHIN_MS, reply, `the attackers did not ${command.kind}`)) as AttackReport
     }
     try {
       return await work({
@@ -80,6 +84,16 @@ export async function withHostileWorld<T>(
     deaf.close()
     nameServer.close()
   }
+}
+
+/** @throws Error if the promise has not settled by then. */
+async function within<T>(ms: number, promise: Promise<T>, complaint: string): Promise<T> {
+  const over = new AbortController()
+  const late = delay(ms, undefined, { signal: over.signal }).then(
+    () => Promise.reject(new Error(`${complaint} within ${ms / 1000} s`)),
+    () => promise,
+  )
+  return Promise.race([promise, late]).finally(() => over.abort())
 }
 
 function describe({ msg, err }: LogLine): string {
