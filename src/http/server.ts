@@ -30,7 +30,7 @@ import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
 import { compileValidator } from './validate.ts'
-import { MAX_REQUESTS_PER_ACCOUNT, createWorkLimits, takesTurns } from './work-limits.ts'
+import { MAX_REQUESTS_PER_ACCOUNT, bodyBytesOf, createWorkLimits, takesTurns } from './work-limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -152,16 +152,22 @@ interface ApiCallers {
   readonly requestsPerAccount?: number
   /** The longest time for which a request counts as in work for its account; default 100 ms. */
   readonly turnMs?: number
+  /** Monotonic milliseconds. */
+  readonly now?: () => number
+  /** Milliseconds of processor time that this thread has used. */
+  readonly cpuMs?: () => number
 }
 
 /** Adds the routes of the interface under /api/v1. Each requires credentials unless its config is `public`. */
 export async function serveApi(
   http: FastifyInstance,
-  { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT, turnMs = TURN_MS }: ApiCallers,
+  options: ApiCallers,
   plugins: readonly FastifyPluginAsync[],
 ): Promise<void> {
+  const { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT } = options
+  const { turnMs = TURN_MS, now = () => performance.now(), cpuMs = threadCpuMs } = options
   const workLimits = createWorkLimits(requestsPerAccount)
-  const turns = createFairTurns({ maxInWork: requestsPerAccount, now: () => performance.now(), turnMs })
+  const turns = createFairTurns({ maxInWork: requestsPerAccount, now, cpuMs, turnMs })
   const accounts = createAccountMemory()
   await http.register(
     async (api) => {
@@ -188,7 +194,9 @@ export async function serveApi(
         if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
           throw new AppError('unauthenticated', 'Two factor authentication is required.')
         const exchange = { request: request.raw, response: reply.raw, route: request.routeOptions.url ?? '' }
-        await workLimits.enter(request.caller.principal, exchange)
+        // A request that waits for others of its account occupies no place meanwhile.
+        const hasWaited = await workLimits.enter(request.caller.principal, exchange, () => turns.leave(reply.raw))
+        if (hasWaited) await turns.enter({ ...whoIs(request, account), isAdmitted: true }, reply.raw)
       })
       api.addHook('preHandler', async (request, reply) => {
         // The body has arrived: a body that arrives slowly occupies no place.
@@ -213,8 +221,19 @@ export async function serveApi(
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-function whoIs({ method, ip }: FastifyRequest, account: string | undefined): Requester {
-  return { account, network: networkOf(ip), kind: SAFE.has(method) ? 'read' : 'change' }
+function whoIs({ method, ip, raw, routeOptions }: FastifyRequest, account: string | undefined): Requester {
+  return {
+    account,
+    network: networkOf(ip),
+    operation: `${method} ${routeOptions.url ?? ''}`,
+    kind: SAFE.has(method) ? 'read' : 'change',
+    bodyBytes: bodyBytesOf(raw),
+  }
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
 }
 
 async function identify(

@@ -51,10 +51,11 @@ export interface WorkLimits {
   /**
    * Counts the request for the account of its caller until its answer has been sent, or its client has disconnected. It
    * waits for its turn if it is large or changes something.
-   * @param route The operation, to expect an answer like the last one.
+   * @param onWait Called if it has to wait for other requests of its account.
+   * @returns True if it has waited.
    * @throws AppError rate_limited for a request beyond the limit of the account.
    */
-  enter(principal: Principal, exchange: Exchange): Promise<void>
+  enter(principal: Principal, exchange: Exchange, onWait: () => void): Promise<boolean>
   /** Call it when an answer is sent: the next ones of its kind count with the same size. */
   weighAnswer(response: ServerResponse, bytes: number): void
 }
@@ -80,9 +81,9 @@ export function createWorkLimits(requestsPerAccount: number): WorkLimits {
   }
 
   return {
-    async enter(principal, { request, response, route }) {
+    async enter(principal, { request, response, route }, onWait) {
       // The client left while its credentials were checked, so the end below would never come.
-      if (response.closed) return
+      if (response.closed) return false
       const account = accountOf(principal)
       const work = accounts.get(account) ?? { requests: 0, bodyBytes: 0, bytesAtOnce: 0, waiting: new Set() }
       const bodyBytes = bodyBytesOf(request)
@@ -100,7 +101,14 @@ export function createWorkLimits(requestsPerAccount: number): WorkLimits {
       })
       const all = bodyBytes + (answerBytes.get(entry.kind) ?? UNKNOWN_ANSWER_BYTES)
       const bytes = isSafe(request) ? all : Math.max(all, CHANGE_BYTES)
-      if (bytes > SMALL_BYTES && takesTurns(request)) await takeTurn(entry, bytes, response)
+      if (bytes <= SMALL_BYTES || !takesTurns(request)) return false
+      if (work.waiting.size === 0 && fits(work, bytes)) {
+        hold(entry, bytes)
+        return false
+      }
+      onWait()
+      await takeTurn(entry, bytes, response)
+      return true
     },
 
     weighAnswer(response, bytes) {
@@ -118,7 +126,6 @@ export function createWorkLimits(requestsPerAccount: number): WorkLimits {
 
 async function takeTurn(entry: Entry, bytes: number, response: ServerResponse): Promise<void> {
   const { work } = entry
-  if (work.waiting.size === 0 && fits(work, bytes)) return hold(entry, bytes)
   await new Promise<void>((resolve, reject) => {
     const waiting = {
       bytes,
@@ -154,7 +161,8 @@ function hold(entry: Entry, bytes: number): void {
   }
 }
 
-function bodyBytesOf({ headers }: IncomingMessage): number {
+/** Returns the size of a JSON body; the largest that it may have if the request does not declare it. */
+export function bodyBytesOf({ headers }: IncomingMessage): number {
   if (headers['content-type']?.toLowerCase().startsWith('application/json') !== true) return 0
   if (headers['transfer-encoding'] !== undefined) return MAX_JSON_BYTES
   return Number(headers['content-length'] ?? 0)

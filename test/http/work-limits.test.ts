@@ -29,8 +29,12 @@ const person = (adminId: string): Principal => ({
   closedOrgs: new Map(),
 })
 
-/** Starts a server whose callers name their account as their token; `/slow` answers when `release` is called. */
+/**
+ * Starts a server whose callers name their account as their token; `/slow` answers when `release` is called. No time
+ * passes by itself.
+ */
 async function startServer({ turnMs = 2 ** 31 - 1 } = {}) {
+  let cpuMs = 0
   const waiting: (() => void)[] = []
   let checks = Promise.resolve()
   let begun = 0
@@ -40,7 +44,8 @@ async function startServer({ turnMs = 2 ** 31 - 1 } = {}) {
     await checks
     return person(authorization)
   }
-  await serveApi(http, { authenticate, sessionCookie: () => 'sessionid', requestsPerAccount: 40, turnMs }, [
+  const options = { sessionCookie: () => 'sessionid', requestsPerAccount: 40, turnMs, now: () => 0, cpuMs: () => cpuMs }
+  await serveApi(http, { authenticate, ...options }, [
     async (api) => {
       const slow = () => new Promise((resolve) => waiting.push(() => resolve({})))
       api.get('/slow', slow)
@@ -69,6 +74,8 @@ async function startServer({ turnMs = 2 ** 31 - 1 } = {}) {
   })
   return {
     port,
+    /** Lets the main thread work. */
+    work: (ms: number) => (cpuMs += ms),
     release,
     /** Delays the check of all later credentials until the returned function is called. */
     holdChecks: () => {
@@ -185,6 +192,47 @@ it('handles eight reads of an account at a time while another one wants somethin
   await inWork(8)
   const answers = await releaseUntil(Promise.all(reads))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
+
+it('handles the requests of an account one by one if it uses more of the main thread than its share', async () => {
+  const { call, inWork, work, release, releaseUntil } = await startServer()
+  const [light, heavy] = [randomUUID(), randomUUID()]
+  for (const [account, ms] of [
+    [light, 100],
+    [heavy, 400],
+  ] as const) {
+    const slow = call(account, '/slow')
+    await inWork(1)
+    work(ms)
+    expect((await releaseUntil(slow)).status).toBe(200)
+  }
+  const reads = Array.from({ length: 5 }, () => call(heavy, '/slow'))
+  await inWork(1)
+  const others = Array.from({ length: 5 }, () => call(light, '/slow'))
+  await inWork(6)
+  release()
+  await Promise.all(others)
+  await inWork(1)
+  const change = call(heavy, '/slow', '{}')
+  expect((await call(light, '/quick')).status).toBe(200)
+  await inWork(1)
+  const answers = await releaseUntil(Promise.all([change, ...reads]))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
+
+it('lets large requests that wait for others of their account occupy no place', async () => {
+  const { call, inWork, releaseUntil } = await startServer()
+  const [busy, other] = [randomUUID(), randomUUID()]
+  for (const account of [busy, other])
+    for (const path of ['/quick', '/slow', '/large']) {
+      const answer = await releaseUntil(call(account, path))
+      await answer.text()
+    }
+  const large = Array.from({ length: 12 }, () => call(busy, '/large').then((answer) => answer.text()))
+  await inWork(1)
+  const small = call(busy, '/slow')
+  await inWork(2)
+  await releaseUntil(Promise.all([small, ...large]))
 })
 
 it('lets a slow read keep its place for a short time only', async () => {
