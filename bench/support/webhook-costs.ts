@@ -72,10 +72,10 @@ async function rare(engine: Engine, receiver: Child): Promise<Record<string, unk
   const after = await usageOf(engine, receiver)
   const { healthyMs } = await reportOf(receiver)
   const cpu = ({ engine: own, postgres, receiver: other }: typeof quiet): number => own + postgres + other
-  // The polls of the same time, and the begin, insert and commit of the publisher.
+  // The polls of the same time, and the insert of the publisher.
   const polls = before.statements - quiet.statements
   return {
-    statements_each: round((after.statements - before.statements - polls) / RARE_EVENTS - 3),
+    statements_each: round((after.statements - before.statements - polls) / RARE_EVENTS - 1),
     commits_each: round((after.commits - 2 * before.commits + quiet.commits) / RARE_EVENTS - 1),
     cpu_ms_each: round(((cpu(after) - 2 * cpu(before) + cpu(quiet)) * 1000) / RARE_EVENTS),
     cpu_ms_per_s_of_rest: round(((cpu(before) - cpu(quiet)) * 1e6) / QUIET_MS),

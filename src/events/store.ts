@@ -3,8 +3,9 @@ import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { type RowOf, columnsOf, insertRows, namesOf, rowsAs } from '../platform/rows.ts'
+import { lastStatement } from '../platform/last-statement.ts'
 import { splitByBytes } from '../platform/split.ts'
-import { statement } from '../platform/statement.ts'
+import { compileValues } from '../platform/statement.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
@@ -112,12 +113,20 @@ const auditColumns = columnsOf('auditLog', {
   createdAt: 'timestamptz',
 })
 
+interface AuditRow {
+  readonly record: RowOf<typeof auditColumns>
+  readonly event: RowOf<typeof outboxColumns>
+}
+
 interface AuditRows {
   readonly records: readonly RowOf<typeof auditColumns>[]
   readonly events: readonly RowOf<typeof outboxColumns>[]
 }
 
-const insertAudited = statement<AuditRows, { id: string }>(
+/** Records are bounded in bytes by reduceChange(), so that so many are far from the limit of a statement. */
+const MAX_AUDITS = 20
+
+const compileAudited = compileValues<AuditRows, { id: string }>(
   (param) => sql`
     with record as (
       insert into audit_log (${namesOf(auditColumns)}) select * from ${rowsAs('r', auditColumns, param('records'))}
@@ -127,7 +136,17 @@ const insertAudited = statement<AuditRows, { id: string }>(
   `,
 )
 
-/** Inserts the record of a change and, as insertOutbox() does, its event. */
+const insertAudited = lastStatement<AuditRow, AuditRows, { id: string }>({
+  compile: compileAudited,
+  valuesOf: (rows) => ({ records: rows.map(({ record }) => record), events: rows.map(({ event }) => event) }),
+  maxItems: MAX_AUDITS,
+  onRows(tx, heard) {
+    const ids = heard.map(({ id }) => id)
+    if (ids.length > 0) wakeAfterCommit(tx, 'outbox', ids)
+  },
+})
+
+/** Inserts the record of a change and, as insertOutbox() does, its event, both at the end of the transaction. */
 export async function insertAudit(tx: Tx, event: TopicEvents['audits'], at: Date): Promise<void> {
   const { org_id: orgId, site_id: siteId = null, src_ip: srcIp } = event
   const record = {
@@ -145,8 +164,7 @@ export async function insertAudit(tx: Tx, event: TopicEvents['audits'], at: Date
     createdAt: at,
   }
   const queued = { id: uuidv7(), orgId, siteId, topic: 'audits', event, createdAt: at }
-  const heard = await insertAudited(tx, { records: [record], events: [queued] })
-  if (heard.length > 0) wakeAfterCommit(tx, 'outbox', [queued.id])
+  await insertAudited(tx, { record, event: queued })
 }
 
 export interface NewDeviceEvent {

@@ -12,6 +12,7 @@ import pg from 'pg'
 import { notFound } from './errors.ts'
 import { parseExactJson } from './exact-json.ts'
 import type { Schema } from './schema.ts'
+import { collectLast, runLast } from './last-statement.ts'
 import { preparingPool } from './prepared.ts'
 import { createDocumentCodec } from './sealing/document-codec.ts'
 import type { Secrets } from './secrets.ts'
@@ -160,12 +161,16 @@ export interface TransactionalByKeys {
  * @throws AppError not_found if a row refers to an organization or a site that has just been deleted.
  */
 export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const { result, wakes } = await runCollectingWakes((collect) =>
-    ctx.db.transaction().execute((tx) => {
+  const { result, wakes } = await runCollectingWakes(async (collect) => {
+    const { value, afterCommit } = await ctx.db.transaction().execute(async (tx) => {
       collect(tx)
-      return work(tx)
-    }),
-  ).catch((error: unknown) => {
+      collectLast(tx)
+      const value = await work(tx)
+      return { value, afterCommit: await runLast(tx) }
+    })
+    await afterCommit()
+    return value
+  }).catch((error: unknown) => {
     throw goneOf(error) ?? error
   })
   publishWakes(ctx.wakes, wakes)

@@ -15,6 +15,17 @@ const PLANNED_ANEW = '/* planned anew */'
  */
 export const plannedAnew: RawBuilder<unknown> = sql.raw(PLANNED_ANEW)
 
+/**
+ * Ends the text of a statement that waits for the commit and is sent with it. Without any other statement in the
+ * transaction it is sent alone, because a single statement is a transaction of its own.
+ */
+export const AT_COMMIT = '/* at commit */'
+
+interface HeldStatement extends PromiseWithResolvers<pg.QueryResult> {
+  readonly text: string
+  readonly values: unknown[]
+}
+
 const isBegin = (text: string): boolean => text === 'begin' || text.startsWith('start transaction')
 
 /** The result of a transaction without a statement. */
@@ -40,6 +51,7 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
 
   function preparing(client: pg.PoolClient): pg.PoolClient {
     let begin: string | null = null
+    let held: HeldStatement | null = null
     const send = async (text: string, parameters: unknown[]): Promise<pg.QueryResult> => {
       const name = parameters.length > 0 && !text.includes(PLANNED_ANEW) ? nameOf(text) : undefined
       const values = documents.encodeParameters(parameters)
@@ -52,6 +64,15 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
       if (isBegin(text)) {
         begin = text
         return nothing
+      }
+      if (text.endsWith(AT_COMMIT)) {
+        held = { text, values, ...Promise.withResolvers<pg.QueryResult>() }
+        return held.promise
+      }
+      if (held !== null) {
+        const last = held
+        held = null
+        return endWith(text, last)
       }
       if (begin === null) return send(text, values)
       const first = begin
@@ -66,6 +87,32 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
       if (begun.status === 'rejected') throw begun.reason
       if (result.status === 'rejected') throw result.reason
       return result.value
+    }
+    /** Ends the transaction with a statement. The commit fails with its error, so that its own does not hide it. */
+    const endWith = async (end: string, { text, values, resolve, reject }: HeldStatement): Promise<pg.QueryResult> => {
+      try {
+        if (end !== 'commit') throw new Error(`A statement was held for the commit, and ${end} followed`)
+        const [result, ended] = await (begin === null ? withCommit(text, values) : alone(text, values))
+        resolve(result)
+        return ended
+      } catch (error) {
+        reject(error)
+        throw error
+      }
+    }
+    const alone = async (text: string, values: unknown[]): Promise<readonly [pg.QueryResult, pg.QueryResult]> => {
+      begin = null
+      return [await send(text, values), nothing]
+    }
+    const withCommit = async (text: string, values: unknown[]): Promise<readonly [pg.QueryResult, pg.QueryResult]> => {
+      const { stream } = client.connection
+      stream.cork()
+      const sent = [send(text, values), client.query('commit')] as const
+      stream.uncork()
+      const [result, committed] = await Promise.allSettled(sent)
+      if (result.status === 'rejected') throw result.reason
+      if (committed.status === 'rejected') throw committed.reason
+      return [result.value, committed.value]
     }
     return new Proxy(client, {
       get(target, key) {

@@ -29,10 +29,18 @@ export type ParamOf<V> = <K extends keyof V>(name: K) => Param<V, V[K]>
 export function statement<V extends object, R>(
   build: (param: ParamOf<V>) => RawBuilder<R>,
 ): (reader: Reader, values: V) => Promise<R[]> {
+  const compile = compileValues(build)
+  return async (reader, values) => (await reader.executeQuery<R>(compile(reader, values))).rows
+}
+
+/** Returns a function that compiles the statement at its first call, and then only replaces the values. */
+export function compileValues<V extends object, R>(
+  build: (param: ParamOf<V>) => RawBuilder<R>,
+): (reader: Reader, values: V) => CompiledQuery<R> {
   let compiled: CompiledQuery<R> | null = null
-  return async (reader, values) => {
+  return (reader, values) => {
     compiled ??= build((name) => new Param((from: V) => from[name])).compile(reader)
     const parameters = compiled.parameters.map((value) => (value instanceof Param ? value.valueOf(values) : value))
-    return (await reader.executeQuery<R>({ ...compiled, parameters })).rows
+    return { ...compiled, parameters }
   }
 }
