@@ -44,7 +44,7 @@ export type ToGateway =
 export type FromGateway =
   | WakeMessage
   /** Devices can connect. */
-  | { readonly kind: 'listening'; readonly ports: GatewayPorts }
+  | { readonly kind: 'listening'; readonly ports: GatewayPorts; readonly wakes: readonly WakeName[] }
   | { readonly kind: 'refusals'; readonly question: number; readonly refusals: readonly RepeatedRefusal[] }
   /** Lines are written by one thread only, so that those of two threads never mix. */
   | { readonly kind: 'log'; readonly line: string }

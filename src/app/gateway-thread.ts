@@ -50,6 +50,7 @@ port.on('message', (message: ToGateway) => {
 })
 send({
   kind: 'listening',
+  wakes: context.ctx.wakes.listened(),
   ports: {
     ucentralPort: gateway.portOf('ucentral'),
     edgePort: gateway.portOf('edge'),

@@ -52,7 +52,10 @@ export async function startGatewayThread(ctx: Context, options: GatewayThreadOpt
     else if (message.kind === 'refusals') {
       questions.get(message.question)?.(message.refusals)
       questions.delete(message.question)
-    } else listening.resolve(message.ports)
+    } else {
+      wakes.limitTo(message.wakes)
+      listening.resolve(message.ports)
+    }
   })
   const ended = endOf(worker).finally(() => {
     clearInterval(timer)

@@ -51,3 +51,20 @@ test('hears nothing of a thread that is disconnected', () => {
   here.wakes.wake('commands')
   expect([here.heard.length, there.heard.length]).toEqual([1, 0])
 })
+
+test('a thread gets only the wakes that it listens to, once it has named them', () => {
+  const [here, there] = [createWakes(), listening()]
+  const sent: WakeName[] = []
+  const peer = here.connect((name, ids) => {
+    sent.push(name)
+    there.wakes.wake(name, ids)
+  })
+  here.wake('outbox')
+  peer.limitTo(there.wakes.listened())
+  for (const name of ['outbox', 'commands', 'deliveries', 'rollouts'] as const) here.wake(name, ['a'])
+  expect(sent).toEqual(['outbox', 'commands', 'rollouts'])
+  expect(there.heard).toEqual([
+    ['commands', ['a']],
+    ['rollouts', ['a']],
+  ])
+})

@@ -24,6 +24,8 @@ export interface Wakes {
   wake(name: WakeName, ids?: Iterable<string>): void
   /** Connects the wakes of another thread: `send` gets each wake that has not come from there. */
   connect(send: SendWake): WakePeer
+  /** The wakes that have a listener in this thread. */
+  listened(): WakeName[]
 }
 
 export type SendWake = (name: WakeName, ids: readonly string[]) => void
@@ -32,16 +34,19 @@ export type SendWake = (name: WakeName, ids: readonly string[]) => void
 export interface WakePeer {
   /** Receives a wake from the other thread. */
   receive: SendWake
+  /** From now on `send` gets only these wakes: a message wakes the other thread, even if nobody listens there. */
+  limitTo(names: readonly WakeName[]): void
   disconnect(): void
 }
 
 export function createWakes(): Wakes {
   const listeners = new Map<WakeName, Set<Listener>>()
-  const peers = new Set<SendWake>()
+  /** The peers with the wakes that they get; null for all. */
+  const peers = new Map<SendWake, ReadonlySet<WakeName> | null>()
 
   function publish(name: WakeName, ids: Iterable<string>, from: SendWake | null): void {
     for (const listener of listeners.get(name) ?? []) listener(ids)
-    for (const send of peers) if (send !== from) send(name, [...ids])
+    for (const [send, names] of peers) if (send !== from && (names?.has(name) ?? true)) send(name, [...ids])
   }
 
   return {
@@ -51,10 +56,12 @@ export function createWakes(): Wakes {
       return () => set.delete(listener)
     },
     wake: (name, ids = []) => publish(name, ids, null),
+    listened: () => [...listeners].filter(([, set]) => set.size > 0).map(([name]) => name),
     connect(send) {
-      peers.add(send)
+      peers.set(send, null)
       return {
         receive: (name, ids) => publish(name, ids, send),
+        limitTo: (names) => void peers.set(send, new Set(names)),
         disconnect: () => void peers.delete(send),
       }
     },
