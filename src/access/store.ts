@@ -2,6 +2,7 @@ import { type ExpressionBuilder, type InferResult, type RawBuilder, sql } from '
 import { type Db, anyOf, readByKeys } from '../platform/db.ts'
 import { inSites } from './store-sites.ts'
 import type { Schema } from '../platform/schema.ts'
+import { statement } from '../platform/statement.ts'
 import type { Principal, Privilege } from './principal.ts'
 
 type NotStored = 'via' | 'tokenId' | 'sessionHash' | 'tokenName' | 'secondFactor' | 'closedOrgs'
@@ -148,13 +149,12 @@ export async function findAccessByEmail(db: Db, email: string): Promise<AdminAcc
 }
 
 /** Returns the organization of a site if it is one of `orgIds`, so that a foreign site looks like a missing one. */
+const selectOrgOfSite = statement<{ readonly orgIds: readonly string[]; readonly siteId: string }, { orgId: string }>(
+  (param) => sql`select org_id from site where org_id = any(${param('orgIds')}) and id = ${param('siteId')}`,
+)
+
 export async function findOrgOfSite(db: Db, orgIds: readonly string[], siteId: string): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('site')
-    .select('orgId')
-    .where('orgId', '=', anyOf(orgIds))
-    .where('id', '=', siteId)
-    .executeTakeFirst()
+  const [row] = await selectOrgOfSite(db, { orgIds, siteId })
   return row?.orgId
 }
 

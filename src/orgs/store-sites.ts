@@ -5,8 +5,9 @@ import type { Page, Paged } from '../http/lists.ts'
 import { sizesOf } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Reader, type Tx, countRows } from '../platform/db.ts'
-import { documentText } from '../platform/sealing/document-column.ts'
+import { type DocumentText, documentText } from '../platform/sealing/document-column.ts'
 import { notFound } from '../platform/errors.ts'
+import { statement } from '../platform/statement.ts'
 import type { SiteTable } from '../access/tables.ts'
 
 export type Site = Selectable<SiteTable>
@@ -29,21 +30,25 @@ export function listSites(db: Db, scope: ReadScope, page: Page): Promise<Paged<S
   return pageOf<Site>(db, { hits, order: ['name', 'id'], sizes: sizesOf(sql`hit.doc_bytes`) }, page)
 }
 
+const findSite = statement<SiteScope, Site>(
+  (param) => sql`select * from site where org_id = ${param('orgId')} and id = ${param('siteId')}`,
+)
+
 export async function getSite(reader: Reader, scope: SiteScope): Promise<Site> {
-  const site = await selectSite(reader, scope).executeTakeFirst()
+  const [site] = await findSite(reader, scope)
   if (site === undefined) throw notFound(scope.siteId)
   return site
 }
+
+const findAndLockSite = statement<SiteScope, Site>(
+  (param) => sql`select * from site where org_id = ${param('orgId')} and id = ${param('siteId')} for update`,
+)
 
 /** Returns the site, locked against other changes until `tx` ends. */
 export async function lockSite(tx: Tx, scope: SiteScope): Promise<Site> {
-  const site = await selectSite(tx, scope).forUpdate().executeTakeFirst()
+  const [site] = await findAndLockSite(tx, scope)
   if (site === undefined) throw notFound(scope.siteId)
   return site
-}
-
-function selectSite(reader: Reader, scope: SiteScope) {
-  return reader.selectFrom('site').selectAll().where('orgId', '=', scope.orgId).where('id', '=', scope.siteId)
 }
 
 /** Counts the sites of the organization. It stays true until `tx` ends after lockAdditions(). */
@@ -60,12 +65,21 @@ export async function insertSite(tx: Tx, scope: OrgScope, site: SiteContent & { 
     .executeTakeFirstOrThrow()
 }
 
-export async function updateSite(tx: Tx, scope: SiteScope, { name, timezone, doc, at }: SiteContent): Promise<Site> {
-  return tx
-    .updateTable('site')
-    .set({ name, timezone, doc: documentText(doc), modifiedAt: at })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', scope.siteId)
-    .returningAll()
-    .executeTakeFirstOrThrow()
+interface SiteValues extends Omit<SiteContent, 'doc'> {
+  readonly orgId: string
+  readonly siteId: string
+  readonly doc: DocumentText
+}
+
+const updateSiteRow = statement<SiteValues, Site>(
+  (param) => sql`
+    update site set name = ${param('name')}, timezone = ${param('timezone')}, doc = ${param('doc')}, modified_at = ${param('at')}
+    where org_id = ${param('orgId')} and id = ${param('siteId')} returning *
+  `,
+)
+
+export async function updateSite(tx: Tx, { orgId, siteId }: SiteScope, site: SiteContent): Promise<Site> {
+  const [updated] = await updateSiteRow(tx, { ...site, orgId, siteId, doc: documentText(site.doc) })
+  if (updated === undefined) throw notFound(siteId)
+  return updated
 }

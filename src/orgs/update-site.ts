@@ -29,6 +29,7 @@ export async function updateSite(ctx: Context, scope: SiteScope, { body, mayRegr
     await appendAudit(tx, scope, {
       message: `Update Site "${after.name}"`,
       siteId: after.id,
+      siteName: after.name,
       before: auditDocument(before),
       after: auditDocument(after),
       at,
