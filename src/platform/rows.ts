@@ -1,4 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { arrayLiteral } from './array-literal.ts'
 import { type Tx, json } from './db.ts'
 import { documentText } from './sealing/document-column.ts'
 import type { Schema } from './schema.ts'
@@ -96,7 +97,11 @@ export function rowsAs<R extends object, V = unknown>(
 ): RawBuilder<unknown> {
   const columns = Object.entries(types)
   const arrays = columns.map(([name, type]) => {
-    const valuesOf = (of: readonly R[]): unknown[] => of.map((row) => encode(type, memberOf(row, name)))
+    const valuesOf = (of: readonly R[]): unknown => {
+      const values = of.map((row) => encode(type, memberOf(row, name)))
+      // The connection seals documents before it encodes them.
+      return type === 'document' ? values : (arrayLiteral(values) ?? values)
+    }
     return sql`${rows instanceof Param ? rows.map(valuesOf) : valuesOf(rows)}::${castOf(type)}[]`
   })
   const names = [...columns.map(([name]) => name), ...(place === undefined ? [] : [place])].map((name) => sql.ref(name))

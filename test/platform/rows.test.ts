@@ -34,7 +34,7 @@ const columns = columnsOf(
     sentAt: 'timestamptz',
     outcome: 'jsonb',
   },
-  { wanted: 'boolean', bytes: 'bytea' },
+  { wanted: 'boolean', bytes: 'bytea', note: 'text' },
 )
 
 const document = fc.dictionary(
@@ -58,10 +58,11 @@ const row = fc.record({
   epoch: fc.option(fc.bigInt({ min: 0n, max: 2n ** 62n }).map(String)),
   attempt: fc.integer({ min: 0, max: 1000 }),
   sentMs: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0)),
-  sentAt: fc.option(fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true })),
+  sentAt: fc.option(fc.date({ min: new Date('1900-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })),
   outcome: fc.option(document),
   wanted: fc.option(fc.boolean()),
   bytes: fc.option(fc.uint8Array().map((bytes) => Buffer.from(bytes))),
+  note: fc.option(fc.string({ unit: text() })),
 })
 
 describe('rowsAs', () => {
