@@ -4,6 +4,7 @@ import type { ClientIdentity } from '../platform/outbound-agents.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { parseClientIdentity } from './client-certificate.ts'
+import { replaceHeaders } from './headers.ts'
 import { type HmacKeys, hmacKeysOf } from './sign.ts'
 import { signersOf } from './signing-keys.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
@@ -32,18 +33,24 @@ export interface Receiver {
   readonly secrets: readonly HmacKeys[]
   /** The Ed25519 keys that sign, the current one first. */
   readonly keys: readonly KeyObject[]
+  /** The headers that all of its requests have. */
   readonly headers: Readonly<Record<string, string>>
+  /** Lower-case names of headers whose values are credentials, which records omit. */
+  readonly secretHeaders: ReadonlySet<string>
   /** Null without a client certificate. */
   readonly identity: ClientIdentity | null
   readonly type: ReceiverType
   readonly encoder: Encoder
 }
 
+const defaultHeaders = { 'User-Agent': 'Signalbox-Webhooks/1', 'Content-Type': 'application/json' }
+
 export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedLane): Receiver {
   const opened = openWebhookSecrets(ctx.secrets, webhookId, webhook.secrets)
   const now = ctx.clock.now()
   const fields = { ...webhook.doc, ...opened.fields }
   const type = receiverTypeOf(webhook.doc['type'])
+  const custom = customHeaders(webhook.doc)
   return {
     orgId,
     webhookId,
@@ -52,7 +59,8 @@ export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedL
     verifyCert: webhook.doc['verify_cert'] !== false,
     secrets: signingSecrets(opened, now).map(hmacKeysOf),
     keys: signersOf(webhook.doc, opened.signingKeys, now),
-    headers: customHeaders(webhook.doc),
+    headers: { ...replaceHeaders(defaultHeaders, custom), 'Accept-Encoding': 'identity' },
+    secretHeaders: new Set([...Object.keys(custom), 'Authorization'].map((name) => name.toLowerCase())),
     identity: parseClientIdentity(fields),
     type,
     encoder: type.open(fields, webhookId),

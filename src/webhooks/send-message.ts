@@ -6,8 +6,6 @@ import type { TokenGrant } from './oauth2.ts'
 import { signatureHeaders } from './sign.ts'
 import type { TypedRequest } from './types/receiver-type.ts'
 
-const defaultHeaders = { 'User-Agent': 'Signalbox-Webhooks/1', 'Content-Type': 'application/json' }
-
 /** Encodes and signs a message as its receiver's type demands. */
 export function requestOf({ receiver, message }: Pick<Delivery, 'receiver' | 'message'>, at: Date): TypedRequest {
   const { encoder, secrets, keys, headers } = receiver
@@ -18,7 +16,7 @@ export function requestOf({ receiver, message }: Pick<Delivery, 'receiver' | 'me
     topic: message.topic,
     body,
     at,
-    headers: { ...replaceHeaders(defaultHeaders, headers), 'Accept-Encoding': 'identity', ...signatures },
+    headers: { ...headers, ...signatures },
     signatures,
   })
 }
@@ -83,9 +81,9 @@ function send(
  * Returns the headers of a request for its record. Everyone with read access sees the record, so it omits credentials
  * for the receiver, which custom headers often are.
  */
-export function recordedHeaders({ headers }: Receiver, request: TypedRequest): Record<string, string> {
-  const secret = new Set([...Object.keys(headers), 'Authorization'].map((name) => name.toLowerCase()))
-  return Object.fromEntries(
-    Object.entries(request.headers).map(([name, value]) => [name, secret.has(name.toLowerCase()) ? '***' : value]),
-  )
+export function recordedHeaders({ secretHeaders }: Receiver, { headers }: TypedRequest): Record<string, string> {
+  const recorded: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers))
+    recorded[name] = secretHeaders.has(name.toLowerCase()) ? '***' : value
+  return recorded
 }
