@@ -29,13 +29,17 @@ export const MAX_ATTEMPTS = pauses.length + 1
 /** @param random 0 to 1; varies the pauses by a fifth, so that messages that failed together are retried apart. */
 export function decideRetry(attempted: Attempted, random: number): Verdict {
   const { attempt, topic, status } = attempted
-  if (status !== null && status >= 200 && status <= 299) return { kind: 'delivered' }
+  if (status !== null && isSuccess(status)) return { kind: 'delivered' }
   // The person who requested a ping needs its result now, not that of a later retry.
   if (topic === 'ping') return { kind: 'give_up' }
   if (status === 410) return { kind: 'gone' }
   const pause = pauses[attempt - 1]
   if (pause === undefined) return { kind: 'give_up' }
   return { kind: 'retry', afterMs: Math.max(Math.round(pause * (0.8 + 0.4 * random)), askedPauseMs(attempted)) }
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299
 }
 
 /** Returns the pause that Retry-After (seconds or a date) requests; 0 if absent or invalid. RFC 9110, 10.2.3. */

@@ -2,7 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import type { OutboundResult } from '../platform/outbound-http.ts'
-import { type Verdict, askedPauseMs, decideRetry } from './decide-retry.ts'
+import { type Verdict, askedPauseMs, decideRetry, isSuccess } from './decide-retry.ts'
 import type { DeliverOptions, Delivery } from './receiver.ts'
 import { recordedHeaders, requestOf, sendMessage } from './send-message.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
@@ -67,9 +67,12 @@ function retryAfterOf(result: Outcome): string | null {
   return typeof value === 'string' ? value : null
 }
 
+/** An index has the error of each failure, and an entry of an index may have about 2,700 bytes. */
+const MAX_ERROR_CHARACTERS = 500
+
 function errorOf(result: Outcome, type: ReceiverType): string | null {
-  if (result.kind === 'failed') return storable(result.error)
-  if (result.status >= 200 && result.status <= 299) return null
+  if (result.kind === 'failed') return storable(result.error.slice(0, MAX_ERROR_CHARACTERS))
+  if (isSuccess(result.status)) return null
   const why = type.explain(result.body.toString('utf8'))
   return why === null ? `answered ${result.status}` : storable(`answered ${result.status}: ${why}`)
 }

@@ -1,11 +1,14 @@
 import { choice, number, part, text } from '../http/filters.ts'
 
+const ofAttempts = 'of the newest 100,000 attempts in the time range'
+const ofFailures = 'of the newest 100,000 failures in the time range'
+
 /** Source: contract, `searchOrgWebhooksDeliveries`. */
 export const deliveryFilters = {
-  error: part({ list: false }),
-  status_code: number(),
+  error: part({ about: ofFailures, list: false }),
+  status_code: number({ about: `${ofAttempts}, or failures if no code is 200 to 299` }),
   status: choice(['success', 'failure']),
-  topic: text(),
+  topic: text({ about: ofAttempts }),
 }
 
 /** The request and the response, while they are stored: sorted by the first thousand characters. */

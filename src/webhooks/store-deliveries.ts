@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type SelectQueryBuilder, type Selectable, sql } from 'kysely'
 import type { InOrg, PlaceScope } from '../access/scope.ts'
 import type { Conditions } from '../http/filters.ts'
 import type { Page, Paged } from '../http/lists.ts'
@@ -7,6 +7,7 @@ import { type Sizes, largeOf } from '../http/store-bounds.ts'
 import { type Column, type Columns, allHold, column, conditionsOn } from '../http/store-filters.ts'
 import { countsOf, pageOf } from '../http/store-pages.ts'
 import type { Db } from '../platform/db.ts'
+import { isSuccess } from './decide-retry.ts'
 import { exchangeSorts } from './delivery-filters.ts'
 import type { deliveryCounts, deliveryFilters, deliverySorts } from './delivery-filters.ts'
 import type { WebhookDeliveryTable } from './tables.ts'
@@ -59,27 +60,46 @@ const columns = {
   next_attempt: column(sql`d.next_attempt`),
 } satisfies Columns<typeof deliveryFilters> & Record<(typeof deliverySorts)[number] | DeliveryDistinct, Column>
 
-/** Selects deliveries of a webhook of the very place; records of a deleted webhook stay, and match nothing. */
+/**
+ * Selects deliveries of a webhook of the very place; records of a deleted webhook stay, and match nothing. Filters by
+ * anything but the status consider the newest attempts only: to find a rare value, all others would be read.
+ */
 function hitsOf(db: Db, scope: PlaceScope, { webhookId, start, end, conditions }: DeliveryFilter) {
-  return db
+  const { status, ...others } = conditions
+  const byStatus = conditionsOn<Pick<typeof deliveryFilters, 'status'>>(columns, status === undefined ? {} : { status })
+  const attempts = db
     .selectFrom('webhookDelivery as d')
+    .selectAll('d')
     .where('d.orgId', '=', scope.orgId)
     .where('d.webhookId', '=', webhookId)
     .where((eb) => eb.exists(selectWebhooks(db, scope).where('id', '=', webhookId)))
     .where('d.createdAt', '>=', start)
     .where('d.createdAt', '<=', end)
-    .where(allHold(conditionsOn<typeof deliveryFilters>(columns, conditions)))
+    .where(allHold([...byStatus, ...(excludesSuccess(conditions) ? [sql`d.status = 'failure'`] : [])]))
+  const examined = Object.keys(others).length === 0 ? attempts : newest(attempts)
+  return db
+    .selectFrom(examined.as('d'))
+    .where(allHold(conditionsOn<Omit<typeof deliveryFilters, 'status'>>(columns, others)))
 }
 
-function newest(hits: ReturnType<typeof hitsOf>) {
-  return hits.orderBy('d.createdAt', 'desc').orderBy('d.id', 'desc').limit(MAX_COUNTED)
+/** True if only failures can satisfy the conditions. PostgreSQL then reads its index of failures. */
+function excludesSuccess({ error, status_code: codes }: DeliveryFilter['conditions']): boolean {
+  if (error !== undefined) return true
+  return codes !== undefined && 'values' in codes && !codes.values.some((code) => isSuccess(Number(code)))
+}
+
+function newest<T, From extends keyof T, Row>(attempts: SelectQueryBuilder<T, From, Row>) {
+  return attempts
+    .orderBy(sql`d.created_at`, 'desc')
+    .orderBy(sql`d.id`, 'desc')
+    .limit(MAX_COUNTED)
 }
 
 type Exchange = DeliveryRecord['exchange']
 
 /**
- * The number of attempts that are counted, or sorted by another field than the time: a busy webhook makes millions a day, and
- * reading them all would slow down the database for everyone.
+ * The number of attempts that are counted, compared with filters, or sorted by another field than the time: a busy webhook
+ * makes millions a day, and reading them all would slow down the database for everyone.
  */
 const MAX_COUNTED = 100_000
 
@@ -90,7 +110,8 @@ export async function searchDeliveries(
   search: DeliverySearch,
 ): Promise<Paged<DeliveryRecord>> {
   const { by, direction } = search.sort
-  const all = hitsOf(db, scope, search).selectAll('d').select(columns[by].value.as('sorted'))
+  // Not the whole rows: PostgreSQL then finds most hits in an index alone.
+  const all = hitsOf(db, scope, search).select(['d.createdAt', 'd.id']).select(columns[by].value.as('sorted'))
   const { rows, ...whole } = await pageOf<Selectable<WebhookDeliveryTable> & Exchange>(
     db,
     {
@@ -99,9 +120,13 @@ export async function searchDeliveries(
       order: by === 'timestamp' ? ['created_at', 'id'] : ['sorted', 'id'],
       direction,
       // A delivery and its body are in partitions of the same day.
-      rows: sql`select page.*, coalesce(body.req_headers, '') as req_headers,
+      rows: sql`select page.sorted, delivery.*, coalesce(body.req_headers, '') as req_headers,
           coalesce(body.req_payload, '') as req_payload, body.resp_headers, body.resp_body
-        from page left join lateral (
+        from page cross join lateral (
+          select * from webhook_delivery d
+          where d.org_id = ${scope.orgId} and d.created_at = page.created_at and d.id = page.id limit 1
+        ) as delivery
+        left join lateral (
           select * from webhook_body b
           where b.org_id = ${scope.orgId} and b.created_at = page.created_at and b.delivery_id = page.id limit 1
         ) as body on true`,

@@ -6,6 +6,8 @@ import { type TestServer, startTestServer } from '../support/server.ts'
 /** More than are counted. */
 const ATTEMPTS = 100_300
 const COUNTED = 100_000
+/** The only failure is among the oldest attempts, and so is the only 204. */
+const RARE = 100_200
 
 let server: TestServer
 let path: string
@@ -17,11 +19,13 @@ beforeAll(async () => {
   path = `${hooks}/${id}/events`
   // The oldest attempt took longest.
   await sql`
-    insert into webhook_delivery (org_id, id, webhook_id, message_id, topic, attempt, status, status_code, req_url,
+    insert into webhook_delivery (org_id, id, webhook_id, message_id, topic, attempt, status, status_code, error, req_url,
       created_at, duration_ms, final)
-    select ${server.org.orgId}::uuid, gen_random_uuid(), ${id}::uuid, gen_random_uuid(), 'audits', 1, 'success', 200, 'http://127.0.0.1:9/',
-      now() - n * interval '500 ms', n, true
+    select ${server.org.orgId}::uuid, gen_random_uuid(), ${id}::uuid, gen_random_uuid(), 'audits', 1,
+      case when code = 503 then 'failure' else 'success' end, code, case when code = 503 then 'answered 503' end,
+      'http://127.0.0.1:9/', now() - n * interval '500 ms', n, true
     from generate_series(1, ${ATTEMPTS}::integer) as n
+    cross join lateral (select case n when ${RARE} then 503 when ${RARE} + 1 then 204 else 200 end as code) as answered
   `.execute(server.ctx.db)
 })
 afterAll(() => server.close())
@@ -41,6 +45,29 @@ it('counts the newest hundred thousand attempts of a webhook, and lists those be
   expect(durationsOf(await search('limit=2&sort=timestamp'))).toEqual([ATTEMPTS, ATTEMPTS - 1])
   const { results } = (await server.call('GET', `${path}/count?distinct=status`)).body
   expect(results).toEqual([{ status: 'success', count: COUNTED }])
+})
+
+it.each([
+  'status=failure',
+  'status_code=503',
+  'status_code=500,503',
+  'error=ANSWERED',
+  'error=answered+503&topic=audits',
+])('finds by %s among the newest hundred thousand failures', async (query) => {
+  const found = await search(`limit=3&${query}`)
+  expect(found).toMatchObject({ total: 1, results: [{ duration_ms: RARE, status_code: 503 }] })
+  expect(found).not.toHaveProperty('next')
+})
+
+it('finds other values among the newest hundred thousand attempts, and older ones with an end', async () => {
+  expect(await search('limit=3&status_code=204')).toMatchObject({ total: 0, results: [] })
+  expect((await server.call('GET', `${path}/count?distinct=status_code&topic=audits`)).body.results).toEqual([
+    { status_code: '200', count: COUNTED },
+  ])
+  const older = await search('limit=3&status_code=204&end=-2h')
+  expect(older).toMatchObject({ total: 1, results: [{ duration_ms: RARE + 1 }] })
+  const all = await search('limit=3&status_code=200,204')
+  expect(all).toMatchObject({ total: COUNTED, results: [1, 2, 3].map((ms) => ({ duration_ms: ms })) })
 })
 
 it('sorts the newest hundred thousand by another field', async () => {
