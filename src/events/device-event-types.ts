@@ -27,7 +27,7 @@ export const deviceEvents = {
     level: 'notice',
     description: 'A person has started an upgrade that includes the device, or a restore of its backup version',
   },
-  UPGRADE_PENDING: { level: 'notice', description: 'The upgrade of the device waits for its time or its phase' },
+  UPGRADE_PENDING: { level: 'notice', description: 'The upgrade that includes the device waits for its start time' },
   UPGRADED: {
     level: 'notice',
     description: 'The device runs the version of its upgrade and has stayed up, or its restored backup version',

@@ -128,11 +128,15 @@ async function appendCreation(
   const names = new Map(sites.map(({ id, name }) => [id, name]))
   const devices = new Map(candidates.map((device) => [device.id, device]))
   const planned = targets.filter(({ state }) => state === 'planned')
+  const starts = new Map(parts.map(({ id, startAt }) => [id, startAt]))
   const deviceEvents = planned.flatMap(({ deviceId, ...target }): DeviceEventInput[] => {
     const device = devices.get(deviceId)
     if (device === undefined) return []
-    const siteName = names.get(device.siteId) ?? null
-    return [{ device: { ...device, siteName }, what: 'UPGRADE_BY_USER', auditId, text: `to ${finalVersionOf(target)}` }]
+    const event = { device: { ...device, siteName: names.get(device.siteId) ?? null }, auditId }
+    const created: DeviceEventInput = { ...event, what: 'UPGRADE_BY_USER', text: `to ${finalVersionOf(target)}` }
+    const startAt = starts.get(target.upgradeId) ?? now
+    if (startAt <= now) return [created]
+    return [created, { ...event, what: 'UPGRADE_PENDING', text: `until ${startAt.toISOString()}` }]
   })
   await appendDeviceEvents(tx, scope, deviceEvents, now)
   wakeAfterCommit(tx, 'rollouts')

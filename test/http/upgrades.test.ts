@@ -100,6 +100,20 @@ describe('an upgrade', () => {
     for (const { startAt } of await siteUpgrades()) expect(startAt.getTime()).toBeGreaterThanOrEqual(before)
   })
 
+  it('that starts later has an event with its start for each device, and one that starts now has none', async () => {
+    const search = `/orgs/${harness.admin.orgId}/devices/events/search?device_type=all&type=*_UPGRADE_PENDING`
+    const pending = async () => (await harness.server.call('GET', search, { as: harness.admin })).body.results
+    await post({ site_ids: [siteId(1)] })
+    expect(await pending()).toEqual([])
+    const start = Math.floor(Date.now() / 1000) + 3600
+    await post({ site_ids: [siteId(0)], start_time: start })
+    const text = `until ${new Date(start * 1000).toISOString()}`
+    const found = await pending()
+    expect(found.map(({ mac }: { mac: string }) => mac).toSorted()).toEqual(macsOf(0).toSorted())
+    for (const event of found)
+      expect(event).toMatchObject({ type: 'AP_UPGRADE_PENDING', text, audit_id: expect.any(String) })
+  })
+
   it('by another strategy than canary notes that max_failures means nothing', async () => {
     const { body } = await post({ all_sites: true, strategy: 'serial', max_failures: [1] })
     expect(body.notes).toEqual([{ reason: expect.stringContaining('max_failures') }])
