@@ -42,11 +42,11 @@ const mxedgeEvents = {
   },
   ME_SERVICE_STARTED: {
     display: 'Service started',
-    description: 'A service was started on request',
+    description: 'A service was started on request, or runs again as the reports say',
   },
   ME_SERVICE_STOPPED: {
     display: 'Service stopped',
-    description: 'A service was stopped on request',
+    description: 'A service was stopped on request, or has stopped as the reports say',
   },
   ME_SERVICE_RESTARTED: {
     display: 'Service restarted',
@@ -54,7 +54,7 @@ const mxedgeEvents = {
   },
   ME_SERVICE_FAILED: {
     display: 'Service control failed',
-    description: 'A service could not be started, stopped or restarted on request',
+    description: 'A service could not be started, stopped or restarted on request, or has failed as the reports say',
   },
   ME_PORTS_BOUNCED: {
     display: 'Data ports bounced',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AnyJson } from '../support/any-json.ts'
 import { addMxedge } from '../support/mxedges.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type EdgeWorld, connectAgent, openAgent, report, startEdgeWorld } from './world.ts'
@@ -103,6 +104,66 @@ describe('a command to a connected appliance', () => {
       status: 400,
       body: { detail: 'The edge appliance is not connected' },
     })
+  })
+})
+
+describe('the services in the reports of an appliance', () => {
+  const services = (state: string, mxagent = 'running') => [
+    { name: 'mxagent', version: '1.0.0', state: mxagent },
+    { name: 'tunterm', version: '2.0.0', state },
+  ]
+  const serviceEvents = async (id: string) => {
+    const { body } = await world.call(
+      'GET',
+      `/orgs/${world.org.orgId}/mxedges/events/search?mxedge_id=${id}&type=ME_SERVICE*`,
+    )
+    return body.results.map(({ type, service, text }: AnyJson) => ({ type, service, text })).toReversed()
+  }
+
+  test('have events when they fail, run again or stop by themselves', async () => {
+    const { id, agent, credentials } = await connectAgent(world)
+    agent.notify('report', { ...report, services: services('failed') })
+    agent.notify('report', { ...report, services: services('failed') })
+    agent.notify('report', { ...report, services: services('running') })
+    const expected = [
+      { type: 'ME_SERVICE_FAILED', service: 'tunterm', text: 'Reported as failed, and as running before' },
+      { type: 'ME_SERVICE_STARTED', service: 'tunterm', text: 'Reported as running, and as failed before' },
+    ]
+    await waitUntil('both events', async () => (await serviceEvents(id)).length === 2)
+    expect(await serviceEvents(id)).toEqual(expected)
+    agent.socket.terminate()
+    const later = await openAgent(world, credentials)
+    await later.hello({ report: { ...report, services: services('running', 'stopped') } })
+    const stopped = {
+      type: 'ME_SERVICE_STOPPED',
+      service: 'mxagent',
+      text: 'Reported as stopped, and as running before',
+    }
+    expect(await serviceEvents(id)).toEqual([...expected, stopped])
+  })
+
+  test('have no second event for what a command did', async () => {
+    const { id, agent } = await connectAgent(world)
+    await post(id, 'services/tunterm/stop')
+    const call = await agent.nextCall()
+    agent.notify('report', { ...report, services: services('stopped') })
+    agent.succeed(call)
+    await untilCommand(id, 'done')
+    await post(id, 'services/tunterm/start')
+    agent.succeed(await agent.nextCall())
+    await untilCommand(id, 'done')
+    agent.notify('report', { ...report, uptime_s: 500, services: services('running') })
+    await waitUntil('the report', async () => {
+      const { body } = await world.call('GET', `/orgs/${world.org.orgId}/stats/mxedges/${id}`)
+      return body.uptime >= 500
+    })
+    expect((await serviceEvents(id)).map(({ type }: AnyJson) => type)).toEqual([
+      'ME_SERVICE_STOPPED',
+      'ME_SERVICE_STARTED',
+    ])
+    // A service that fails after a command has succeeded has failed by itself.
+    agent.notify('report', { ...report, services: services('failed') })
+    await waitUntil('the failure', async () => (await serviceEvents(id)).at(-1).type === 'ME_SERVICE_FAILED')
   })
 })
 

@@ -8,6 +8,8 @@ import { queueConfiguration } from '../commands/queue-configuration.ts'
 import { type Mxedge, mxedgeOfEvent } from '../mxedge.ts'
 import type { AgentIdentity } from '../registration/identity.ts'
 import { recordRenewed } from '../registration/renew-certificate.ts'
+import { appendServiceChanges } from './append-service-changes.ts'
+import { listServiceChanges } from './decide-service-changes.ts'
 import type { MxedgeFacts, MxedgeReport } from './facts.ts'
 import { type MxedgeSession, listSessions, lockConnecting, openSession } from './store.ts'
 
@@ -76,6 +78,10 @@ async function open(tx: Tx, mxedge: Mxedge, { opening, nodeId, at }: Opening): P
   await markMxedgeCommandsLost(tx, [{ mxedgeId: mxedge.id, epoch }], { at, why: 'connection_lost' })
   await queueConfiguration(tx, scope, { mxedge, appliedSha256: facts.config_sha256, at })
   await appendMxedgeEvents(tx, scope, eventsOf(mxedge, before, facts), at)
+  if (before !== undefined) {
+    const changes = listServiceChanges(before.report?.services ?? [], report.services)
+    await appendServiceChanges(tx, scope, mxedge, { changes, since: before.lastSeenAt, at })
+  }
   // The former key stops counting at the first use of the new one.
   if (keySha256 === mxedge.renewalKey) await recordRenewed(tx, mxedge, { keySha256, at })
   return epoch

@@ -82,12 +82,22 @@ export async function closeSessions(tx: Tx, keys: readonly MxedgeSessionKey[], a
   return closed.rows
 }
 
-/** Writes the latest report of a session, unless the appliance has a newer session. */
+/** Returns the session, unless the appliance has a newer one. */
+export function findSession(reader: Reader, { mxedgeId, epoch }: MxedgeSessionKey): Promise<MxedgeSession | undefined> {
+  return reader
+    .selectFrom('mxedgeSession')
+    .selectAll()
+    .where('mxedgeId', '=', mxedgeId)
+    .where('epoch', '=', epoch)
+    .executeTakeFirst()
+}
+
+/** Writes the latest report of a session, unless the appliance has a newer session. @returns False if it has. */
 export async function updateReport(
   tx: Tx,
   { mxedgeId, epoch }: MxedgeSessionKey,
   { report, distro, at }: ReportedMxedge & { readonly at: Date },
-): Promise<void> {
+): Promise<boolean> {
   const updated = await tx
     .updateTable('mxedgeSession')
     .set({
@@ -100,6 +110,7 @@ export async function updateReport(
     .returning(['orgId', 'mxedgeId as id'])
     .execute()
   noteChanges(tx, 'mxedge_stats', updated)
+  return updated.length > 0
 }
 
 /** A link that must be closed, with the reason. */
