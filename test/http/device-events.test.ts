@@ -150,6 +150,12 @@ describe('ports', () => {
     await report(6, { eth0: true, eth1: false })
     expect(typesOf(await org('search?type=AP_PORT*&limit=1'))).toEqual(['AP_PORT_UP'])
   })
+
+  it('that go down are events, too', async () => {
+    await report(7, { eth0: false, eth1: false })
+    const { results } = (await org('search?type=AP_PORT*&limit=1')).body
+    expect(results).toMatchObject([{ type: 'AP_PORT_DOWN', port_id: 'eth0', text: 'Port eth0 is down' }])
+  })
 })
 
 it('says which devices a person has changed, and in which record of the audit log, but not those that are as before', async () => {
