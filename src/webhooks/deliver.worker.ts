@@ -18,6 +18,8 @@ export interface DeliverWorkerOptions extends DeliverOptions {
   /** Identifies this run of the server in its leases. */
   readonly runId: string
   readonly caps: Caps
+  /** Requests become late and slow by this clock. */
+  readonly monotonicMs: () => number
   readonly maxUnwritten: PartLimits
   readonly counters: WebhookCounters
 }
@@ -58,7 +60,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   const { runId } = options
   const admission = createAdmission({
     caps: options.caps,
-    nowMs: () => performance.now(),
+    nowMs: options.monotonicMs,
     onVacancy: () => ctx.wakes.wake('deliveries'),
   })
   const flusher = createFlusher(ctx, options.counters, options.maxUnwritten)

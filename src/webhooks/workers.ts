@@ -21,12 +21,20 @@ export interface WebhookWorkerOptions {
   /** Returns 0 to 1; varies the pauses of retries. */
   readonly random?: () => number
   readonly caps?: Caps
+  /** The clock by which requests become late and slow, in milliseconds since any time. */
+  readonly monotonicMs?: () => number
   /** Limits for results that wait for the database. */
   readonly maxUnwritten?: PartLimits
   readonly limits?: WebhookLimits
 }
 
-const defaults = { timeoutMs: 15_000, random: Math.random, caps: defaultCaps, maxUnwritten: defaultMaxUnwritten }
+const defaults = {
+  timeoutMs: 15_000,
+  random: Math.random,
+  caps: defaultCaps,
+  monotonicMs: () => performance.now(),
+  maxUnwritten: defaultMaxUnwritten,
+}
 
 /** Routes events to webhooks and delivers them until stopped. */
 export async function startWebhookWorkers(
