@@ -17,6 +17,15 @@ describe('a certificate', () => {
       { text: expect.stringContaining('has expired on 2026-11-20') },
     ])
   })
+
+  test('of a CA is worth an event a year before its end, because all devices need new certificates until then', () => {
+    const ca = (notAfter: string) =>
+      decideCertificates([{ of: 'the CA of devices', notAfter: new Date(notAfter), isCa: true }], now)
+    expect(ca('2027-11-20T12:00:00Z')).toEqual([])
+    expect(ca('2027-11-20T11:59:59Z')).toMatchObject([
+      { type: 'CERTIFICATE_EXPIRING', text: 'The certificate of the CA of devices expires on 2027-11-20' },
+    ])
+  })
 })
 
 describe('a quota', () => {

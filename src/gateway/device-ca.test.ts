@@ -52,3 +52,20 @@ test('issues certificates that prove the identity of a device and of a gateway',
   // A device whose clock starts at its build date must still accept the certificates.
   expect(Date.parse(leaf.validFrom)).toBeLessThan(Date.parse('2021-01-01'))
 })
+
+test('issues certificates of ten years, and none that outlasts the CA', async () => {
+  const ca = await loadDeviceCa(await folder())
+  const caEnd = new X509Certificate(ca.certificatePem).validToDate
+  const yearsBeforeEnd = (years: number): Date => {
+    const at = new Date(caEnd)
+    at.setUTCFullYear(at.getUTCFullYear() - years)
+    return at
+  }
+  const endOf = async (at: Date) => {
+    const { certificatePem } = await issueDeviceCertificate(ca, '02aabbccddee', at)
+    return new X509Certificate(certificatePem).validToDate
+  }
+  expect(await endOf(yearsBeforeEnd(15))).toEqual(yearsBeforeEnd(5))
+  expect(await endOf(yearsBeforeEnd(10))).toEqual(caEnd)
+  expect(await endOf(yearsBeforeEnd(1))).toEqual(caEnd)
+})

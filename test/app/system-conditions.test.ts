@@ -140,6 +140,24 @@ describe('a condition of the server', () => {
     expect(await typesOf(org)).toHaveLength(2)
   })
 
+  it('is that the CA of devices ends within a year, long before the certificates that it signs are refused', async () => {
+    const gateway = await createGatewayTls()
+    const certificates = certificatesOf({ http: null, gateway, edge: gateway })
+    const caEndMs = new X509Certificate(gateway.ca).validToDate.getTime()
+    const ofCa = async () => {
+      await watch({ certificates: certificates.filter(({ of }) => of === 'the CA of devices') })
+      return typesOf(org)
+    }
+    clock.advance(caEndMs - 366 * 24 * HOUR_MS - clock.now().getTime())
+    expect(await ofCa()).toEqual([])
+    clock.advance(2 * 24 * HOUR_MS)
+    expect(await ofCa()).toEqual(['CERTIFICATE_EXPIRING'])
+    const date = new Date(caEndMs).toISOString().slice(0, 10)
+    expect(await lastTextOf(org)).toBe(`The certificate of the CA of devices expires on ${date}`)
+    const alarms = await context.ctx.db.selectFrom('alarm').select(['orgId', 'type']).execute()
+    expect(alarms).toContainEqual({ orgId: org.scope.orgId, type: 'certificate_expiring' })
+  })
+
   it('can be read from the certificates that the server uses', async () => {
     const gateway = await createGatewayTls()
     const found = certificatesOf({ http: gateway, gateway, edge: gateway })
