@@ -6,20 +6,23 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 
+interface Acknowledgment {
+  readonly chosen: ChosenAlarms
+  /** The reason; the record in the audit log has it, too. */
+  readonly note: string | undefined
+}
+
 /**
  * Acknowledges alarms. Those that are already acknowledged are left unchanged.
  * @throws AppError not_found for an alarm that the scope does not have.
  */
-export function acknowledge(
-  ctx: Context,
-  scope: SitesScope,
-  { chosen, note = null }: { readonly chosen: ChosenAlarms; readonly note?: string | null },
-): Promise<void> {
+export function acknowledge(ctx: Context, scope: SitesScope, { chosen, note }: Acknowledgment): Promise<void> {
   const at = ctx.clock.now()
   return changeAlarms(ctx, scope, {
     at,
     chosen,
-    change: (tx) => ackAlarms(tx, scope, { chosen, note, at }),
+    note,
+    change: (tx) => ackAlarms(tx, scope, { chosen, note: note ?? null, at }),
     verb: 'Acknowledge',
   })
 }
@@ -28,30 +31,31 @@ export function acknowledge(
  * Withdraws the acknowledgments of alarms.
  * @throws AppError not_found for an alarm that the scope does not have.
  */
-export function unacknowledge(ctx: Context, scope: SitesScope, chosen: ChosenAlarms): Promise<void> {
+export function unacknowledge(ctx: Context, scope: SitesScope, { chosen, note }: Acknowledgment): Promise<void> {
   return changeAlarms(ctx, scope, {
     at: ctx.clock.now(),
     chosen,
+    note,
     change: (tx) => unackAlarms(tx, scope, chosen),
     verb: 'Unacknowledge',
   })
 }
 
-interface AlarmChange {
+interface AlarmChange extends Acknowledgment {
   readonly at: Date
-  readonly chosen: ChosenAlarms
   /** Returns how many alarms it changed. */
   readonly change: (tx: Tx) => Promise<number>
   readonly verb: string
 }
 
 async function changeAlarms(ctx: Context, scope: SitesScope, alarms: AlarmChange): Promise<void> {
-  const { at, chosen, change, verb } = alarms
+  const { at, chosen, note, change, verb } = alarms
   await inTx(ctx, async (tx) => {
     const unknown = chosen === 'all' ? undefined : await findUnknownAlarm(tx, scope, chosen)
     if (unknown !== undefined) throw notFound(unknown)
     const changed = await change(tx)
     const message = `${verb} ${changed} ${changed === 1 ? 'Alarm' : 'Alarms'}`
-    if (changed > 0) await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), at })
+    const after = note === undefined ? {} : { after: { note } }
+    if (changed > 0) await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), at, ...after })
   })
 }

@@ -15,7 +15,6 @@ import {
   OrgAlarmsQuery,
   SiteAlarmCountQuery,
   SiteAlarmsQuery,
-  UnackBody,
   parseAlarmCount,
   parseAlarms,
   presentAlarm,
@@ -57,8 +56,7 @@ export const alarmOperations: Operation[] = [
     at: orgSitesAndSite('/alarms/ack', { needs: 'operate' }),
     body: AckBody,
     reply: Empty,
-    run: (ctx, { scope, body: { alarm_ids: chosen, note } }) =>
-      acknowledge(ctx, scope, { chosen, ...(note !== undefined && { note }) }),
+    run: (ctx, { scope, body: { alarm_ids: chosen, note } }) => acknowledge(ctx, scope, { chosen, note }),
   }),
   operation({
     id: twins('ackOrgAllAlarms', 'ackSiteAllAlarms'),
@@ -68,8 +66,7 @@ export const alarmOperations: Operation[] = [
     at: orgSitesAndSite('/alarms/ack_all', { needs: 'operate' }),
     body: Type.Optional(NoteBody),
     reply: Empty,
-    run: (ctx, { scope, body }) =>
-      acknowledge(ctx, scope, { chosen: 'all', ...(body?.note !== undefined && { note: body.note }) }),
+    run: (ctx, { scope, body }) => acknowledge(ctx, scope, { chosen: 'all', note: body?.note }),
   }),
   operation({
     id: twins('unackOrgMultipleAlarms', 'unackSiteMultipleAlarms'),
@@ -80,9 +77,9 @@ export const alarmOperations: Operation[] = [
     method: 'POST',
     tag,
     at: orgSitesAndSite('/alarms/unack', { needs: 'operate' }),
-    body: UnackBody,
+    body: AckBody,
     reply: Empty,
-    run: (ctx, { scope, body: { alarm_ids: chosen } }) => unacknowledge(ctx, scope, chosen),
+    run: (ctx, { scope, body: { alarm_ids: chosen, note } }) => unacknowledge(ctx, scope, { chosen, note }),
   }),
   operation({
     id: twins('unackOrgAllAlarms', 'unackSiteAllAlarms'),
@@ -93,8 +90,9 @@ export const alarmOperations: Operation[] = [
     method: 'POST',
     tag,
     at: orgSitesAndSite('/alarms/unack_all', { needs: 'operate' }),
+    body: Type.Optional(NoteBody),
     reply: Empty,
-    run: (ctx, { scope }) => unacknowledge(ctx, scope, 'all'),
+    run: (ctx, { scope, body }) => unacknowledge(ctx, scope, { chosen: 'all', note: body?.note }),
   }),
   operation({
     id: twins('ackOrgAlarm', 'ackSiteAlarm'),
@@ -106,7 +104,7 @@ export const alarmOperations: Operation[] = [
     body: Type.Optional(NoteBody),
     reply: Empty,
     run: (ctx, { scope, params: { alarm_id: id }, body }) =>
-      acknowledge(ctx, scope, { chosen: [id], ...(body?.note !== undefined && { note: body.note }) }),
+      acknowledge(ctx, scope, { chosen: [id], note: body?.note }),
   }),
   operation({
     id: twins('unackOrgAlarm', 'unackSiteAlarm'),
@@ -118,8 +116,10 @@ export const alarmOperations: Operation[] = [
     tag,
     at: orgSitesAndSite('/alarms/:alarm_id/unack', { needs: 'operate' }),
     params: one,
+    body: Type.Optional(NoteBody),
     reply: Empty,
-    run: (ctx, { scope, params: { alarm_id: id } }) => unacknowledge(ctx, scope, [id]),
+    run: (ctx, { scope, params: { alarm_id: id }, body }) =>
+      unacknowledge(ctx, scope, { chosen: [id], note: body?.note }),
   }),
   operation({
     id: 'listAlarmDefinitions',

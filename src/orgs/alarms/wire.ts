@@ -115,4 +115,3 @@ export const NoteBody = named('AlarmNote', Type.Object(note))
 /** The same limit as for the results of a search. */
 const ids = { alarm_ids: Type.Array(Uuid, { minItems: 1, maxItems: 1000 }) }
 export const AckBody = named('AlarmsAck', Type.Object({ ...ids, ...note }))
-export const UnackBody = named('AlarmsUnack', Type.Object(ids))
