@@ -7,6 +7,11 @@ import { createRequestCosts } from './request-costs.ts'
 const SHARE = 8
 /** A request that takes longer mostly waits for something other than the main thread. */
 export const TURN_MS = 100
+/**
+ * A request of a heavy account keeps its place for this many times as long: it mostly does work, and the next one would
+ * begin beside it.
+ */
+const HEAVY_TURNS = 10
 /** After a heavy account's request that cost more, the account pauses for twice the rest. */
 const QUICK_MS = 5
 /** What a change costs besides the main thread: the database commits it. */
@@ -95,11 +100,11 @@ export function createFairTurns({ maxInWork, now, cpuMs, turnMs }: FairTurnsOpti
     group.running += 1
     const expectedMs = use.begin(group.account)
     const measured = costs.measure(`${group.account} ${who.operation}`)
-    const release = (): void => {
-      response.off('close', release)
+    const release = (isComplete: boolean): void => {
+      response.off('close', complete)
       clearTimeout(timer)
       entries.delete(response)
-      const realMs = measured() + databaseMs(who)
+      const realMs = measured(isComplete) + databaseMs(who)
       use.end(group.account, { expectedMs, realMs })
       lane.running -= 1
       group.running -= 1
@@ -107,9 +112,15 @@ export function createFairTurns({ maxInWork, now, cpuMs, turnMs }: FairTurnsOpti
       proceed(group)
       removeIdle(lane)
     }
-    const timer = setTimeout(release, turnMs)
-    entries.set(response, release)
-    response.once('close', release)
+    const complete = (): void => release(true)
+    const interrupt = (): void => release(false)
+    const expire = (): void => {
+      if (use.isHeavy(group.account)) timer = setTimeout(interrupt, (HEAVY_TURNS - 1) * turnMs)
+      else interrupt()
+    }
+    let timer = setTimeout(expire, turnMs)
+    entries.set(response, interrupt)
+    response.once('close', complete)
   }
 
   function pause(group: Group, ms: number): void {

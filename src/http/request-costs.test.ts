@@ -12,7 +12,7 @@ it('measures a request that is alone, however much the thread works before and a
   work(50)
   const end = costs.measure('a')
   work(7)
-  expect(end()).toBe(7)
+  expect(end(true)).toBe(7)
   work(50)
 })
 
@@ -22,19 +22,19 @@ it('divides the time between requests that run at the same time', () => {
   work(10)
   const second = costs.measure('b')
   work(8)
-  expect(first()).toBe(14)
+  expect(first(true)).toBe(14)
   work(3)
-  expect(second()).toBe(7)
+  expect(second(true)).toBe(7)
 })
 
 it('expects of a request among others what those of its kind took alone', () => {
   const { costs, work } = setUp()
   const alone = costs.measure('cheap')
   work(2)
-  alone()
+  alone(true)
   const [other, cheap] = [costs.measure('other'), costs.measure('cheap')]
   work(40)
-  expect([cheap(), other()]).toEqual([2, 20])
+  expect([cheap(true), other(true)]).toEqual([2, 20])
 })
 
 it('follows the cost of a kind', () => {
@@ -42,10 +42,20 @@ it('follows the cost of a kind', () => {
   for (let times = 0; times < 30; times += 1) {
     const end = costs.measure('a')
     work(times < 10 ? 1 : 5)
-    end()
+    end(true)
   }
   const [other, same] = [costs.measure('other'), costs.measure('a')]
   work(100)
-  expect(same()).toBeCloseTo(5, 1)
-  other()
+  expect(same(true)).toBeCloseTo(5, 1)
+  other(true)
+})
+
+it('learns nothing from a part of a request', () => {
+  const { costs, work } = setUp()
+  const part = costs.measure('a')
+  work(1)
+  expect(part(false)).toBe(1)
+  const [other, same] = [costs.measure('other'), costs.measure('a')]
+  work(40)
+  expect([same(true), other(true)]).toEqual([20, 20])
 })

@@ -8,9 +8,10 @@ export interface RequestCosts {
   /**
    * Call it when a request begins; the returned function when it ends.
    * @param kind Requests of a kind are expected to cost the same.
-   * @returns A function that returns the milliseconds of the main thread that the request has used.
+   * @returns A function that returns the milliseconds of the main thread that the request has used. It takes whether the
+   *   request is complete: a part of one says nothing about others of its kind.
    */
-  measure(kind: string): () => number
+  measure(kind: string): (isComplete: boolean) => number
 }
 
 /**
@@ -49,9 +50,10 @@ export function createRequestCosts(cpuMs: () => number): RequestCosts {
       const [sharesBefore, wasAlone] = [sharesMs, running === 0]
       running += 1
       const number = (begun += 1)
-      return () => {
+      return (isComplete) => {
         const endedMs = advance()
         running -= 1
+        if (!isComplete) return sharesMs - sharesBefore
         if (wasAlone && begun === number) return learn(kind, endedMs - beganMs)
         return known.get(kind) ?? sharesMs - sharesBefore
       }
