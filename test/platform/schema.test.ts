@@ -134,6 +134,7 @@ const WITHOUT_FOREIGN_KEY: Readonly<Record<string, string>> = {
   firmware_download: 'deleted by firmware/store-removal',
   webhook_body: 'kept until its partition expires',
   webhook_delivery: 'kept until its partition expires',
+  webhook_message: 'deleted by the trigger of webhook',
   webhook_outbox: 'routed to no webhook, and deleted',
 }
 

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { inTx } from '../../src/platform/db.ts'
 import { appendAudit } from '../../src/events/append.ts'
 import { systemScope, systemScopeOf } from '../../src/access/scope.ts'
 import { searchDeliveries } from '../../src/webhooks/store-deliveries.ts'
+import { enqueueMessages } from '../../src/webhooks/store-enqueue.ts'
 import { deleteWebhook } from '../../src/webhooks/delete-webhook.ts'
 import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
@@ -332,6 +334,27 @@ describe('a disabled webhook', () => {
     harness.wake()
     await drained()
     expect(receiver.received.length).toBe(1)
+  })
+
+  it('loses a message, too, that is being added while it is deleted', async () => {
+    const { id } = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+    const { ctx, scope } = harness
+    const isWaiting = async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+      `.execute(ctx.db)
+      return rows.length === 1
+    }
+    const deleted: Promise<void>[] = []
+    await ctx.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('webhook').select('id').where('id', '=', id).forKeyShare().execute()
+      deleted.push(deleteWebhook(ctx, scope, id))
+      await waitUntil('the deletion waits', isWaiting)
+      const message = { orgId: scope.orgId, id: randomUUID(), webhookId: id, topic: 'audits', eventCount: 1 }
+      await enqueueMessages(tx, [{ ...message, body: Buffer.from('{}'), orderKey: null }], clock.now())
+    })
+    await Promise.all(deleted)
+    expect(await harness.waiting()).toEqual({ messages: 0, pending: 0 })
   })
 })
 
