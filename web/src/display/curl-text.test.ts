@@ -5,7 +5,7 @@ import { curlText } from './curl-text.ts'
 /** Returns the arguments that a shell passes to curl. */
 function argumentsOf(command: string): readonly string[] {
   const printed = execFileSync('/bin/sh', ['-c', command.replace(/^curl/, 'printf "%s\\n"')], {
-    env: { API_TOKEN: 'secret' },
+    env: { API_TOKEN: 'secret', OPERATOR_KEY: 'key' },
     encoding: 'utf8',
   })
   return printed.trimEnd().split('\n')
@@ -16,6 +16,14 @@ it('reads a page', () => {
     '-H',
     'Authorization: Token secret',
     'http://host/api/v1/self?a=1&b=$HOME',
+  ])
+})
+
+it('calls for the operator', () => {
+  expect(argumentsOf(curlText('http://host', { path: '/status', by: 'operator' }))).toEqual([
+    '-H',
+    'Authorization: Operator key',
+    'http://host/operator/v1/status',
   ])
 })
 

@@ -1,15 +1,18 @@
 /** The call of the API that returns the data on a page. */
 export interface PageCall {
-  /** Under /api/v1, with its query. */
+  /** Under /api/v1, or /operator/v1 for the operator, with its query. */
   readonly path: string
+  readonly by?: 'operator'
   /** Of a POST; absent: it is a GET. */
   readonly body?: unknown
 }
 
-/** Returns a command line for a shell. A token is expected in its environment, so that none is in its history. */
-export function curlText(origin: string, { path, body }: PageCall): string {
+/** Returns a command line for a shell. It takes the secret from the environment, so that none is in its history. */
+export function curlText(origin: string, { path, by, body }: PageCall): string {
   const sent = body === undefined ? '' : ` -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`
-  return `curl -H "Authorization: Token $API_TOKEN"${sent} ${quoted(`${origin}/api/v1${path}`)}`
+  const [secret, root] =
+    by === 'operator' ? ['Operator $OPERATOR_KEY', '/operator/v1'] : ['Token $API_TOKEN', '/api/v1']
+  return `curl -H "Authorization: ${secret}"${sent} ${quoted(`${origin}${root}${path}`)}`
 }
 
 /** Within single quotes a shell interprets nothing. */

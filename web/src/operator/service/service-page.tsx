@@ -24,6 +24,7 @@ export function ServicePage() {
       <PageTitle
         title="Service"
         above="Operator"
+        call={{ path: '/status', by: 'operator' }}
         actions={
           <Button variant="default" size="xs" onClick={() => setOperator(null)}>
             Forget the key
