@@ -38,14 +38,6 @@ export function ChoosePanel({ orgId, sites, draft, errorOf, onChange }: ChoosePa
           error={errorOf('models')}
           onChange={(chosen) => onChange({ models: chosen })}
         />
-        <Textarea
-          label="Rules"
-          description="Only devices that one of these lines fits, such as match_name[0:3]=lab, match_model=EAP102"
-          rows={2}
-          value={draft.rules ?? ''}
-          error={errorOf('rules')}
-          onChange={({ currentTarget: { value } }) => onChange({ rules: value === '' ? undefined : value })}
-        />
         <NativeSelect
           label="Type"
           value={type ?? ''}
@@ -72,6 +64,14 @@ export function ChoosePanel({ orgId, sites, draft, errorOf, onChange }: ChoosePa
           value={start}
           error={errorOf('start_datetime')}
           onChange={({ currentTarget: { value } }) => onChange({ start: value })}
+        />
+        <Textarea
+          label="Rules"
+          description="Only devices that one of these lines fits, such as match_name[0:3]=lab, match_model=EAP102"
+          rows={2}
+          value={draft.rules ?? ''}
+          error={errorOf('rules')}
+          onChange={({ currentTarget: { value } }) => onChange({ rules: value === '' ? undefined : value })}
         />
       </div>
     </Panel>
