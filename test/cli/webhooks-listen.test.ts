@@ -84,19 +84,35 @@ it.each(['reset', 'hang'] as const)('can %s, and verifies signatures by the key 
   ])
 })
 
-it('is a command that says where it listens, prints a line for each message, and ends on Ctrl-C', async () => {
-  const program = fileURLToPath(new URL('../../src/bin/cli.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, 'webhooks', 'listen', '--port', '0'], {
+const program = fileURLToPath(new URL('../../src/bin/cli.ts', import.meta.url))
+
+/** Starts the command; `next` resolves with its next line. */
+async function startCommand(...options: readonly string[]) {
+  const child = spawn(process.execPath, [program, 'webhooks', 'listen', '--port', '0', ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const next = async (): Promise<Record<string, unknown>> => JSON.parse((await lines.next()).value ?? '{}')
-  const { listening } = await next()
-  const answer = await fetch(String(listening), { method: 'POST', body: 'no JSON' })
+  return { child, next, url: String((await next())['listening']) }
+}
+
+it('is a command that says where it listens, prints a line for each message, and ends on Ctrl-C', async () => {
+  const { child, next, url } = await startCommand()
+  const answer = await fetch(url, { method: 'POST', body: 'no JSON' })
   expect(answer.status).toBe(200)
   expect(await next()).toMatchObject({ id: null, fault: null, message: 'no JSON' })
   const exited = once(child, 'exit')
   child.kill('SIGINT')
   expect(await exited).toEqual([0, null])
+})
+
+it('answers as late and with the status that its options name', async () => {
+  const { next, url } = await startCommand('--status', '503', '--times', '1', '--delay', '40')
+  for (const status of [503, 200]) {
+    const startedMs = performance.now()
+    expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(status)
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(39)
+    expect(await next()).toMatchObject({ status })
+  }
 })
