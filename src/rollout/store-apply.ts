@@ -75,7 +75,8 @@ async function updateSomeTargets(
       down_at = least(target.down_at, change.down_at),
       up_at = case when change.down_at is null then target.up_at else change.up_at end
     from ${rowsAs('change', targetColumns, rows)}
-    left join device_status status on status.org_id = change.org_id and status.device_id = change.device_id
+    left join device_status status on status.org_id = change.org_id
+      and status.device_id = case when change.command_id is not null then change.device_id end
     where target.org_id = change.org_id and target.upgrade_id = change.upgrade_id
       and target.device_id = change.device_id
   `.execute(tx)

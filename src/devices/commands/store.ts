@@ -36,13 +36,21 @@ const newColumns = columnsOf('deviceCommand', {
   expiresAt: 'timestamptz',
 })
 
+/**
+ * Looked up instead of `on conflict`, with which PostgreSQL writes each row in two steps. The caller has locked the site
+ * upgrade, so that no other transaction queues its commands.
+ */
+const unlessQueued = sql`where not exists (
+  select from device_command known
+  where known.device_id = new.device_id and known.site_upgrade_id = new.site_upgrade_id and known.kind = new.kind
+    and known.attempt = new.attempt)`
+
 /** Queues commands. A command that its site upgrade has queued already (same device, kind and attempt) is not changed. */
 export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly NewCommand[]): Promise<void> {
   if (commands.length === 0) return
-  await insertRows(tx, newColumns, commands, {
-    every: { orgId: scope.orgId },
-    tail: sql`on conflict (device_id, site_upgrade_id, kind, attempt) do nothing`,
-  })
+  const every = { orgId: scope.orgId }
+  const areOfUpgrades = commands.some(({ siteUpgradeId }) => siteUpgradeId !== null)
+  await insertRows(tx, newColumns, commands, areOfUpgrades ? { every, tail: unlessQueued } : { every })
   wakeAfterCommit(tx, 'commands')
 }
 
@@ -100,7 +108,7 @@ export async function claimQueuedCommands(
     sql`(not ${isDiagnosticKind(other)} or ${isDiagnosticKind(sql`queued.kind`)})`
   const claimed = await sql<CommandToSend>`
     with next as materialized (
-      select queued.org_id, queued.id
+      select queued.org_id, queued.id, session.epoch as session_epoch
       from device_command queued
       cross join lateral (select * from device_session where device_id = queued.device_id limit 1) session
       cross join lateral (
@@ -117,21 +125,19 @@ export async function claimQueuedCommands(
         and session.connected and session.node_id = ${nodeId} and queued.device_id <> all(${rebooting}::uuid[])
       limit ${limit}
     ), locked as materialized (
-      select command.* from next
+      select command.*, next.session_epoch from next
       cross join lateral (
         select * from device_command
         where org_id = next.org_id and id = next.id limit 1 for update skip locked) command
       where command.state = 'queued'
     )
-    update device_command command set state = 'sent', epoch = session.epoch, sent_at = ${at}, sent_ms = ${atMs},
+    update device_command command set state = 'sent', epoch = locked.session_epoch, sent_at = ${at}, sent_ms = ${atMs},
       call_id = nextval('device_call_id')::integer
     from locked
-    cross join lateral (select * from device_session where device_id = locked.device_id limit 1) session
     cross join lateral (select * from device where id = locked.device_id limit 1) device
     cross join lateral (
       select * from device_status where org_id = locked.org_id and device_id = locked.device_id limit 1) status
-    where command.org_id = locked.org_id and command.id = locked.id
-      and session.connected and session.node_id = ${nodeId} and device.org_id = locked.org_id
+    where command.org_id = locked.org_id and command.id = locked.id and device.org_id = locked.org_id
     returning ${sentColumns}
   `.execute(claimDb)
   return claimed.rows
