@@ -51,9 +51,10 @@ export async function fillEvents(signalbox: Signalbox, events: number): Promise<
 }
 
 const deviceEvents = `
-  insert into device_event (org_id, id, device_id, site_id, device_type, type, event, created_at)
-  select $1, ${idOf('n')}, device.id, device.site_id, device.type, what, jsonb_build_object('device_name', device.name,
-    'ev_type', 'notice', 'apfw', '1.' || n % 5, 'text', 'event ' || n % 1000, 'site_name', 'Site'), ${AT}
+  insert into device_event (org_id, id, device_id, site_id, device_type, type, device_name, site_name, warns,
+    event, created_at)
+  select $1, ${idOf('n')}, device.id, device.site_id, device.type, what, device.name, 'Site', false,
+    jsonb_build_object('apfw', '1.' || n % 5, 'text', 'event ' || n % 1000), ${AT}
   from generate_series(1, $2::integer) as n
   cross join lateral (select (array['AP_CONNECTED', 'AP_DISCONNECTED', 'AP_RESTARTED', 'AP_CONFIGURED', 'AP_UPGRADED',
     'AP_PORT_UP', 'AP_PORT_DOWN', 'AP_CLAIMED'])[1 + n % 8] as what) as typed

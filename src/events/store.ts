@@ -181,6 +181,9 @@ const deviceEventColumns = columnsOf('deviceEvent', {
   siteId: 'uuid',
   deviceType: 'text',
   type: 'text',
+  deviceName: 'text',
+  siteName: 'text',
+  warns: 'boolean',
   event: 'jsonb',
   createdAt: 'timestamptz',
 })
@@ -189,6 +192,7 @@ const deviceEventColumns = columnsOf('deviceEvent', {
 const inColumns = {
   ...{ org_id: undefined, site_id: undefined, timestamp: undefined, type: undefined },
   ...{ device_type: undefined, mac: undefined, ap: undefined, ap_name: undefined },
+  ...{ device_name: undefined, site_name: undefined, ev_type: undefined },
 } as const
 
 /** The members of an event that no column has. */
@@ -196,8 +200,15 @@ export type StoredDeviceEvent = Omit<TopicEvents['device-events'], keyof typeof 
 
 export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent[], at: Date): Promise<void> {
   const rows = events.map((row) => {
-    const { type, device_type: deviceType } = row.event
-    return { ...row, id: uuidv7(), deviceType, type, event: { ...row.event, ...inColumns } }
+    const {
+      type,
+      device_type: deviceType,
+      device_name: deviceName,
+      site_name: siteName = null,
+      ev_type: level,
+    } = row.event
+    const named = { deviceType, type, deviceName, siteName, warns: level === 'warn' }
+    return { ...row, ...named, id: uuidv7(), event: { ...row.event, ...inColumns } }
   })
   for (const part of partsOf(rows)) await insertRows(tx, deviceEventColumns, part, { every: { createdAt: at } })
 }

@@ -63,6 +63,10 @@ export interface DeviceEventTable {
   siteId: string | null
   deviceType: string | null
   type: string
+  deviceName: string | null
+  siteName: string | null
+  /** True: `warn`; false: `notice`. Null, as the names: the event is of a former release, whose documents have them. */
+  warns: boolean | null
   /** The members of the topic that no column has. Events of former releases have all. */
   event: Json<Record<string, unknown>>
   createdAt: Date

@@ -1,6 +1,9 @@
+import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { deviceIdOf } from '../../src/devices/device.ts'
 import type { OpenedSession } from '../../src/devices/sessions/store.ts'
 import { recordReports } from '../../src/devices/stats/record-report.ts'
+import { json } from '../../src/platform/db.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
@@ -187,4 +190,22 @@ it('says which devices a person has changed, and in which record of the audit lo
     .execute()
   const changed = sent.filter(({ event }) => event['type'] === 'AP_CONFIG_CHANGED_BY_USER')
   expect(changed.map(({ event }) => event['mac'])).toEqual([first.mac, second.mac])
+})
+
+it('finds and sorts events of former releases, whose documents have the names and the level', async () => {
+  const members = { device_name: 'Hall', site_name: 'Office', ev_type: 'warn', text: 'since then' }
+  const type = 'AP_DISCONNECTED'
+  const row = { orgId: server.org.orgId, siteId, deviceId: deviceIdOf(ap.mac), deviceType: 'ap', type }
+  await server.ctx.db
+    .insertInto('deviceEvent')
+    .values({ ...row, id: uuidv7(), event: json(members), createdAt: server.ctx.clock.now() })
+    .execute()
+  await connectDevice(server.ctx, other.mac)
+  const { results } = (await org(`search?device_type=all&type=${type},SW_CONNECTED&sort=-ev_type`)).body
+  expect(results).toMatchObject([
+    { ...members, type, mac: ap.mac, ap_name: 'Hall' },
+    { type: 'SW_CONNECTED', ev_type: 'notice', device_name: other.mac },
+  ])
+  const bySite = (await org(`search?device_type=all&last_by=site_name&type=${type}`)).body
+  expect(bySite).toMatchObject({ total: 1, results: [members] })
 })

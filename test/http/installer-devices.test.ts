@@ -170,13 +170,13 @@ describe('provisioning', () => {
     expect(audit).toMatchObject({ siteId, adminId: installer.adminId })
     const events = await server.ctx.db
       .selectFrom('deviceEvent')
-      .select(['type', 'siteId', 'event'])
+      .select(['type', 'siteId', 'siteName', 'deviceName', 'event'])
       .where('deviceId', '=', device.id)
       .orderBy('id')
       .execute()
     expect(events).toMatchObject([
       { type: 'AP_CLAIMED' },
-      { type: 'AP_ASSIGNED', siteId, event: { site_name: siteName, device_name: 'Lobby', audit_id: audit.id } },
+      { type: 'AP_ASSIGNED', siteId, siteName, deviceName: 'Lobby', event: { audit_id: audit.id } },
     ])
     // Fields are unset as elsewhere, and a change of the site removes the device from its map.
     await call('PUT', `/${device.mac}`, { name: 'Hall', '-role': '' })

@@ -45,6 +45,9 @@ export interface FoundEvent {
   readonly deviceId: string
   readonly deviceType: DeviceType
   readonly type: string
+  readonly deviceName: string | null
+  readonly siteName: string | null
+  readonly level: string | null
   readonly event: StoredDeviceEvent
   readonly createdAt: Date
 }
@@ -60,12 +63,20 @@ const mac: Column = {
   },
 }
 
+/** Documents have these members where the columns are null: in events of former releases. */
+const deviceName = sql`coalesce(event.device_name, event.event ->> 'device_name')`
+const siteName = sql`coalesce(event.site_name, event.event ->> 'site_name')`
+const level = sql`case when event.warns then 'warn' when not event.warns then 'notice' else event.event ->> 'ev_type' end`
+
 const member = (name: string): Column => column(sql`event.event ->> ${sql.lit(name)}`)
 const members = Object.fromEntries(memberSorts.map((name) => [name, member(name)])) as Record<MemberSort, Column>
 
 const fields = {
   ...members,
-  ap_name: column(ofAccessPoint(sql`event.event ->> 'device_name'`)),
+  device_name: column(deviceName),
+  ap_name: column(ofAccessPoint(deviceName)),
+  site_name: column(siteName),
+  ev_type: column(level),
   id: column(sql`event.id`),
   org_id: column(sql`event.org_id`),
   site_id: column(sql`event.site_id`),
@@ -95,7 +106,7 @@ export function searchEvents(
     reader,
     {
       hits: sql`select event.id, event.org_id, event.site_id, event.device_id, event.device_type, event.type, event.event,
-          event.created_at,
+          event.created_at, ${deviceName} as device_name, ${siteName} as site_name, ${level} as level,
           ${fields[sort.by].value} as sorted
         from ${lastBy === null ? events(filter) : lastOf(fields[lastBy].value, events(filter), where)}
         where ${lastBy === null ? where : sql`true`}`,

@@ -91,7 +91,7 @@ export const EventReply = named(
 
 /** Presents the event as the webhook topic `device-events` does, with its id. */
 export function presentEvent(found: FoundEvent): Static<typeof EventReply> {
-  const { id, orgId, siteId, deviceId, deviceType, type, event, createdAt } = found
+  const { id, orgId, siteId, deviceId, deviceType, type, event, createdAt, deviceName, siteName, level } = found
   const mac = macOfDeviceId(deviceId)
   return {
     ...event,
@@ -99,7 +99,10 @@ export function presentEvent(found: FoundEvent): Static<typeof EventReply> {
     org_id: orgId,
     ...(siteId !== null && { site_id: siteId }),
     mac,
-    ...(deviceType === 'ap' && { ap: mac, ap_name: event.device_name }),
+    ...(deviceName !== null && { device_name: deviceName }),
+    ...(siteName !== null && { site_name: siteName }),
+    ...(level !== null && { ev_type: level }),
+    ...(deviceType === 'ap' && { ap: mac, ...(deviceName !== null && { ap_name: deviceName }) }),
     device_type: deviceType,
     type,
     timestamp: epochS(createdAt),
