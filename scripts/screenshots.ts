@@ -1,21 +1,15 @@
-// Writes pictures of the console's pages: `npm run screenshots [-- FOLDER [PAGE...]]`, by default all of them into
+// Writes pictures of every page of the console: `npm run screenshots [-- FOLDER [PAGE...]]`, by default all of them into
 // dist/screenshots. It runs its own demo, and needs Chromium (SIGNALBOX_TEST_CHROMIUM, or Debian's).
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { EventEmitter, once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import type { Page } from 'playwright-core'
+import { createClient } from '../src/cli/client.ts'
 import { buildConsole, launchChromium, noChromium, openView, signIn } from '../test/support/chromium.ts'
 import { readyUrl, spawnServer } from '../test/support/spawn-server.ts'
-
-interface Demo {
-  readonly email: string
-  readonly password: string
-  readonly api_token: string
-  readonly org_id: string
-  readonly site_ids: readonly string[]
-}
+import { type Demo, prepareDemo } from './screenshots/prepare-demo.ts'
+import { type Shot, demoShots, emptyShots, openShots } from './screenshots/shots.ts'
 
 const views = {
   light: { scheme: 'light' },
@@ -23,224 +17,104 @@ const views = {
   narrow: { scheme: 'light', width: 390, height: 844 },
 } as const
 
+/** What people sign in with, and the pages that they open then. */
+interface Visit {
+  readonly person: { readonly email: string; readonly password: string }
+  readonly org: string
+  readonly shots: readonly Shot[]
+}
+
 if (noChromium !== null) throw new Error(noChromium)
 const [, , given = 'dist/screenshots', ...wanted] = process.argv
 const folder = resolve(given)
+const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includes(name)
 await mkdir(folder, { recursive: true })
 await buildConsole()
 const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-screenshots-'))
-const server = spawnServer({ dataDir: join(dataDir, 'data'), demo: true })
-const ended = once(server, 'exit')
+const browser = await launchChromium()
 try {
-  const url = await readyUrl(server)
-  const demo = JSON.parse(await readFile(join(dataDir, 'data', 'demo.json'), 'utf8')) as Demo
-  await takeAll(url, demo, {
-    mapId: await drawMap(url, demo),
-    upgradeId: await startUpgrade(url, demo),
-    webhookId: await pingWebhook(url, demo),
-    ssoId: await addSso(url, demo),
-    operatorKey: (await readFile(join(dataDir, 'data', 'operator.key'), 'utf8')).trim(),
+  await withServer('demo', async (url, operatorKey) => {
+    const demo = JSON.parse(await readFile(join(dataDir, 'demo', 'demo.json'), 'utf8')) as Demo
+    const prepared = await prepareDemo(url, demo)
+    const visit = { person: demo, org: `/orgs/${demo.org_id}`, shots: demoShots(demo, prepared) }
+    await takeAll(url, visit, operatorKey)
+  })
+  await withServer('empty', async (url, operatorKey) => {
+    const person = { email: 'ada@example.com', password: 'a much longer password' }
+    const operator = createClient({ url, authorization: `Operator ${operatorKey}`, dataDir })
+    const body = { ...person, org: 'My network' }
+    const { org_id: id } = (await operator.call('POST', '/operator/v1/bootstrap', body)) as { readonly org_id: string }
+    await takeAll(url, { person, org: `/orgs/${id}`, shots: emptyShots(`/orgs/${id}`) })
   })
 } finally {
-  server.kill('SIGTERM')
-  await ended
+  await browser.close()
   await rm(dataDir, { recursive: true, force: true })
 }
 
-/** Starts an upgrade that runs while the pictures are taken. */
-async function startUpgrade(url: string, demo: Demo): Promise<string> {
-  const gates = [{ phase: 2, wait_for: 'approval' }]
-  const body = { all_sites: true, strategy: 'canary', version: '3.2.0', max_failure_percentage: 10, phase_gates: gates }
-  const { id } = await post(url, demo, '/devices/upgrade', body)
-  return id ?? ''
-}
-
-/** Draws a floor of the first site, and places access points on it. */
-async function drawMap(url: string, demo: Demo): Promise<string> {
-  const site = `/sites/${demo.site_ids[0] ?? ''}`
-  const corners = [
-    ['A', 60, 60, ['B', 'D']],
-    ['B', 1140, 60, ['C']],
-    ['C', 1140, 640, ['D']],
-    ['D', 60, 640, []],
-    ['E', 420, 60, ['F']],
-    ['F', 420, 300, ['G']],
-    ['G', 60, 300, []],
-    ['H', 760, 640, ['I']],
-    ['I', 760, 380, ['J']],
-    ['J', 1140, 380, []],
-  ] as const
-  const node = ([name, x, y, others]: readonly [string, number, number, readonly string[]]) => ({
-    name,
-    position: { x, y },
-    edges: Object.fromEntries(others.map((other) => [other, '1'])),
-  })
-  const { id = '' } = await send(url, demo, {
-    path: `${site}/maps`,
-    body: {
-      name: 'Ground floor',
-      width: 1200,
-      height: 700,
-      ppm: 24,
-      wall_path: { coordinate: 'actual', nodes: corners.map(node) },
-      wayfinding_path: {
-        coordinate: 'actual',
-        nodes: (
-          [
-            ['P', 240, 470, ['Q']],
-            ['Q', 590, 470, ['R']],
-            ['R', 590, 200, ['S']],
-            ['S', 960, 200, []],
-          ] as const
-        ).map(node),
-      },
-      geofences: [
-        {
-          name: 'Meeting rooms',
-          vertices: [
-            { X: 780, Y: 400 },
-            { X: 1120, Y: 400 },
-            { X: 1120, Y: 620 },
-            { X: 780, Y: 620 },
-          ],
-        },
-      ],
-    },
-  })
-  const places = [
-    [240, 180],
-    [590, 180],
-    [940, 180],
-    [240, 480],
-    [590, 480],
-    [940, 510],
-  ] as const
-  for (const [index, [x, y]] of places.entries())
-    await send(url, demo, {
-      method: 'PUT',
-      path: `${site}/devices/00000000-0000-0000-1000-02516e00000${index + 1}`,
-      body: { map_id: id, x, y, orientation: index * 45 },
-    })
-  return id
-}
-
-/** Creates a webhook and sends it test messages, of which it refuses the second one. */
-async function pingWebhook(url: string, demo: Demo): Promise<string> {
-  const arrivals = new EventEmitter<{ message: [] }>()
-  let received = 0
-  const receiver = createServer((request, response) => {
-    received += 1
-    request.resume()
-    response.writeHead(received === 2 ? 503 : 200).end(received === 2 ? 'busy' : '{"taken":true}')
-    arrivals.emit('message')
-  }).listen(0, '127.0.0.1')
-  await once(receiver, 'listening')
-  const { port } = receiver.address() as AddressInfo
-  const webhook = { name: 'Tickets', url: `http://127.0.0.1:${port}/tickets`, topics: ['device-updowns', 'alarms'] }
-  const { id = '' } = await post(url, demo, '/webhooks', webhook)
-  for (let sent = 0; sent < 3; sent += 1) {
-    const arrived = once(arrivals, 'message')
-    await post(url, demo, `/webhooks/${id}/ping`, {})
-    await arrived
-  }
-  receiver.unref()
-  return id
-}
-
-function post(url: string, demo: Demo, path: string, body: object): Promise<{ readonly id?: string }> {
-  return send(url, demo, { path: `/orgs/${demo.org_id}${path}`, body })
-}
-
-interface Sent {
-  readonly method?: 'POST' | 'PUT'
-  readonly path: string
-  readonly body: object
-}
-
-async function send(url: string, demo: Demo, { method = 'POST', path, body }: Sent): Promise<{ readonly id?: string }> {
-  const answer = await fetch(`${url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Token ${demo.api_token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  if (!answer.ok) throw new Error(`${path} was refused: ${await answer.text()}`)
-  return (await answer.json()) as { readonly id?: string }
-}
-
-/** Adds an identity provider with a role, as far as they are known before the provider knows the service. */
-async function addSso(url: string, demo: Demo): Promise<string> {
-  await post(url, demo, '/ssoroles', { name: 'staff', privileges: [{ scope: 'org', role: 'helpdesk' }] })
-  const { id = '' } = await post(url, demo, '/ssos', { name: 'Company', issuer: 'https://login.example.com/saml' })
-  return id
-}
-
-interface Prepared {
-  readonly mapId: string
-  readonly upgradeId: string
-  readonly webhookId: string
-  readonly ssoId: string
-  readonly operatorKey: string
-}
-
-async function takeAll(
-  url: string,
-  demo: Demo,
-  { mapId, upgradeId, webhookId, ssoId, operatorKey }: Prepared,
-): Promise<void> {
-  const org = `/orgs/${demo.org_id}`
-  const [siteId = ''] = demo.site_ids
-  /** The address of each page, and a text that it shows when it is complete. */
-  const pages = [
-    ['overview', org, '3 sites'],
-    ['devices', `${org}/devices`, 'berlin-ap-eap102-1'],
-    ['access-point', `${org}/sites/${siteId}/devices/02516e000001`, 'AP connected'],
-    ['switch', `${org}/sites/${siteId}/devices/02516e000013`, 'Switch connected'],
-    ['claim', `${org}/claim?macs=02516e000001`, 'Connected'],
-    ['site', `${org}/sites/${siteId}`, 'Ground floor'],
-    ['floor-plan', `${org}/sites/${siteId}/maps/${mapId}`, '6 on this plan'],
-    ['upgrades', `${org}/upgrades`, 'To 3.2.0'],
-    ['wizard', `${org}/upgrades/new?gate=first`, 'Upgraded after each phase'],
-    ['edge-appliances', `${org}/edges`, 'tunterm'],
-    ['account', '/account', 'Name of a new token'],
-    ['firmware', `${org}/firmware`, 'not signed'],
-    ['webhooks', `${org}/webhooks`, 'waiting'],
-    ['webhook', `${org}/webhooks/${webhookId}`, 'Request and response'],
-    ['webhook-form', `${org}/webhooks/${webhookId}/edit`, 'device-updowns'],
-    ['people', `${org}/people`, 'Nobody is invited'],
-    ['single-sign-on', `${org}/sso/${ssoId}`, 'Takes answers at'],
-    ['settings', `${org}/settings`, 'Maintenance windows'],
-    ['audit-log', `${org}/audit`, 'Before and after'],
-    ['rollout', `${org}/upgrades/${upgradeId}`, 'Meeting rooms'],
-  ] as const
-  const browser = await launchChromium()
+/** Runs a server, the demo in the folder of that name, while its pictures are taken. */
+async function withServer(name: 'demo' | 'empty', take: (url: string, operatorKey: string) => Promise<void>) {
+  const data = join(dataDir, name)
+  const env = { SIGNALBOX_ROLLOUT_SOAK_S: '0' }
+  const server = spawnServer({ dataDir: data, demo: name === 'demo', env })
+  const ended = once(server, 'exit')
   try {
-    for (const [name, view] of Object.entries(views)) {
-      const context = await openView(browser, url, view)
-      const page = await context.newPage()
-      await page.goto('/sign-in')
-      await page.screenshot({ path: join(folder, `sign-in-${name}.png`) })
-      await page.goto('/register')
-      await page.getByLabel('Organization').waitFor()
-      await page.screenshot({ path: join(folder, `register-${name}.png`) })
-      if (wanted.length === 0 || wanted.includes('operator')) {
-        await page.goto('/operator')
-        await page.getByLabel('Operator key', { exact: true }).fill(operatorKey)
-        await page.keyboard.press('Enter')
-        await page.getByText('of the disk stay free').waitFor()
-        await page.screenshot({ path: join(folder, `operator-${name}.png`), fullPage: name === 'narrow' })
-      }
-      await signIn(page, demo)
-      await page.waitForURL(`**${org}`)
-      for (const [title, path, text] of pages) {
-        if (wanted.length > 0 && !wanted.includes(title)) continue
-        await page.goto(path, { waitUntil: 'domcontentloaded' })
-        await page.getByText(text).first().waitFor()
-        await page.screenshot({ path: join(folder, `${title}-${name}.png`), fullPage: name === 'narrow' })
-        process.stdout.write(`${join(folder, `${title}-${name}.png`)}\n`)
-      }
-      await context.close()
-    }
+    const url = await readyUrl(server)
+    await take(url, (await readFile(join(data, 'operator.key'), 'utf8')).trim())
   } finally {
-    await browser.close()
+    server.kill('SIGTERM')
+    await ended
   }
+}
+
+/** Takes the pictures of one server; with the operator's key also those that need no account. */
+async function takeAll(url: string, { person, org, shots }: Visit, operatorKey?: string): Promise<void> {
+  for (const [view, options] of Object.entries(views)) {
+    const context = await openView(browser, url, options)
+    context.setDefaultTimeout(10_000)
+    const page = await context.newPage()
+    page.on('pageerror', (error) => complain(`${page.url()}: ${String(error.stack)}`))
+    if (operatorKey !== undefined) {
+      for (const shot of openShots) await take(page, shot, view)
+      await takeOperator(page, operatorKey, view)
+    }
+    await signIn(page, person)
+    await page.waitForURL(`**${org}`)
+    for (const shot of shots) await take(page, shot, view)
+    await context.close()
+  }
+}
+
+async function take(page: Page, { name, path, text, act }: Shot, view: string): Promise<void> {
+  if (!isWanted(name)) return
+  try {
+    await page.goto(path, { waitUntil: 'domcontentloaded' })
+    await page.getByText(text).first().waitFor()
+    await act?.(page)
+  } catch (error) {
+    complain(`${name} in ${view}: ${String(error)}`)
+  }
+  await write(page, `${name}-${view}`, act === undefined)
+}
+
+/** Goes on with the other pictures, and fails at the end. */
+function complain(text: string): void {
+  process.stderr.write(`${text}\n`)
+  process.exitCode = 1
+}
+
+async function takeOperator(page: Page, operatorKey: string, view: string): Promise<void> {
+  if (!isWanted('operator')) return
+  await page.goto('/operator')
+  await page.getByLabel('Operator key', { exact: true }).fill(operatorKey)
+  await write(page, `operator-key-${view}`, true)
+  await page.keyboard.press('Enter')
+  await page.getByText('of the disk').nth(1).waitFor()
+  await write(page, `operator-${view}`, true)
+}
+
+/** Writes all of a page that is longer than the window, but only the window where a dialog is open. */
+async function write(page: Page, name: string, isWhole: boolean): Promise<void> {
+  const path = join(folder, `${name}.png`)
+  await page.screenshot({ path, fullPage: isWhole && name.endsWith('-narrow') })
+  process.stdout.write(`${path}\n`)
 }
