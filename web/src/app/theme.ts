@@ -4,9 +4,13 @@ import { createTheme } from '@mantine/core'
 export const theme = createTheme({
   respectReducedMotion: true,
   cursorType: 'pointer',
+  fontSizes: { sm: '13px' },
   components: {
     // Every field of the forms is required, unless its label marks it as optional.
-    InputWrapper: { defaultProps: { withAsterisk: false } },
+    // The description is below the field, so that the fields of a row stay in line.
+    InputWrapper: {
+      defaultProps: { withAsterisk: false, inputWrapperOrder: ['label', 'input', 'error', 'description'] },
+    },
     Modal: { defaultProps: { transitionProps: { duration: 0 }, closeButtonProps: { 'aria-label': 'Close' } } },
   },
 })

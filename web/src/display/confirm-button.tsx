@@ -14,6 +14,8 @@ interface ConfirmButtonProps {
   /** Those of the request that show their refusals by <FieldRefusal>. */
   readonly fieldNames?: readonly string[]
   readonly isDestructive?: boolean
+  /** The action that the page is for. */
+  readonly isPrimary?: boolean
   readonly run: () => Promise<unknown>
 }
 
@@ -32,7 +34,15 @@ export function FieldRefusal({ name, children }: FieldRefusalProps) {
 }
 
 /** A button that states its effect before the action. A refusal appears next to it. */
-export function ConfirmButton({ action, effect, fields, fieldNames, isDestructive = false, run }: ConfirmButtonProps) {
+export function ConfirmButton({
+  action,
+  effect,
+  fields,
+  fieldNames,
+  isDestructive = false,
+  isPrimary = false,
+  run,
+}: ConfirmButtonProps) {
   const [isOpen, setOpen] = useState(false)
   const mutation = useMutation({ mutationFn: run, onSuccess: () => setOpen(false) })
   const message = mutation.error?.message ?? null
@@ -44,7 +54,12 @@ export function ConfirmButton({ action, effect, fields, fieldNames, isDestructiv
   }
   return (
     <>
-      <Button variant="default" size="xs" onClick={open} {...(isDestructive && { className: 'destructive' })}>
+      <Button
+        {...(!isPrimary && { variant: 'default' })}
+        size="xs"
+        onClick={open}
+        {...(isDestructive && { className: 'destructive' })}
+      >
         {action}…
       </Button>
       <Modal opened={isOpen} onClose={() => setOpen(false)} title={action} lockScroll={false} centered size="md">

@@ -6,11 +6,11 @@ type PrivilegeGrant = Schemas['PrivilegeGrant']
 export type Role = Privilege['role']
 
 export const roleWords: Readonly<Record<Role, { readonly label: string; readonly text: string }>> = {
-  admin: { label: 'Admin', text: 'everything, with people and settings' },
-  write: { label: 'Network admin', text: 'devices, upgrades and webhooks' },
-  helpdesk: { label: 'Helpdesk', text: 'looks, restarts and locates devices' },
-  read: { label: 'Observer', text: 'looks, and changes nothing' },
-  installer: { label: 'Installer', text: 'claims, places and names devices that are being mounted' },
+  admin: { label: 'Admin', text: 'Can do everything, also change people and settings' },
+  write: { label: 'Network admin', text: 'Can change devices, upgrades and webhooks' },
+  helpdesk: { label: 'Helpdesk', text: 'Can read everything, and restart and locate devices' },
+  read: { label: 'Observer', text: 'Can read everything and change nothing' },
+  installer: { label: 'Installer', text: 'Can claim, place and name devices while mounting them' },
 }
 
 /** A person's privilege: a role, in the organization or at one site. */

@@ -19,7 +19,7 @@ export function NewSiteForm({ orgId, onCreated }: NewSiteFormProps) {
         {
           name: 'timezone',
           label: 'Time zone',
-          description: 'In which upgrades and windows of the site count',
+          description: 'For the start of upgrades and the maintenance windows of the site',
           required: true,
           value: new Intl.DateTimeFormat().resolvedOptions().timeZone,
         },

@@ -7,17 +7,17 @@ import { RequestForm } from '../../display/request-form.tsx'
 export function RecoverPage() {
   const { api } = useServer()
   useEffect(() => {
-    document.title = 'Another password · Signalbox'
+    document.title = 'Reset your password · Signalbox'
   }, [])
   return (
     <main className="sign-in">
       <p className="brand">Signalbox</p>
-      <h1>Another password</h1>
+      <h1>Reset your password</h1>
       <RequestForm
         fields={[{ name: 'email', label: 'Email', type: 'email', autoComplete: 'username', required: true }]}
-        action="Send the mail"
+        action="Send the link"
         run={({ email = '' }) => answerOf(api.POST('/api/v1/recover', { body: { email } }))}
-        done="If the address has an account, a mail is on its way. Its link sets another password."
+        done="If the address has an account, a mail is on its way. Its link lets you set a new password."
       />
       <p className="hint">
         <Link to="/sign-in">Sign in</Link>

@@ -40,7 +40,7 @@ export function SignInPage() {
       {!needsCode && <SsoForm given={given} />}
       {!needsCode && (
         <p className="hint">
-          <Link to="/register">Create an account</Link> · <Link to="/recover">Forgot the password?</Link>
+          <Link to="/register">Create an account</Link> · <Link to="/recover">Forgot your password?</Link>
         </p>
       )}
     </main>
@@ -90,7 +90,7 @@ function SsoForm({ given }: { readonly given: string | undefined }) {
     return (
       <p className="hint">
         <button type="button" className="quiet" onClick={() => setOpen(true)}>
-          Use the sign-in of your organization
+          Sign in with single sign-on
         </button>
       </p>
     )

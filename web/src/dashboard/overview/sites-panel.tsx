@@ -86,7 +86,7 @@ function SiteLine({ orgId, row: { site, total, away } }: { readonly orgId: strin
           ]}
         />
       </td>
-      <td className="wide muted number">{timeOfDay(now, site.timezone)}</td>
+      <td className="wide muted">{timeOfDay(now, site.timezone)}</td>
     </tr>
   )
 }

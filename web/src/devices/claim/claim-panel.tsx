@@ -69,7 +69,7 @@ export function ClaimPanel({ orgId, sites, onClaimed }: ClaimPanelProps) {
         <ProblemNote problem={claim.error} />
         {claim.data !== undefined && <ClaimReport result={claim.data} />}
         <Button type="submit" size="xs" loading={claim.isPending} disabled={codes.length === 0}>
-          Claim {counted(codes.length, 'device')}
+          {codes.length === 0 ? 'Claim devices' : `Claim ${counted(codes.length, 'device')}`}
         </Button>
       </form>
     </Panel>

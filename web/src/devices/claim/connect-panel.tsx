@@ -16,21 +16,21 @@ export function ConnectPanel({ orgId, mac }: ConnectPanelProps) {
     <Panel title="Connect">
       <details className="plan-line" open>
         <summary>Access points and switches that speak uCentral</summary>
-        <p>Who runs the service issues a certificate for each of them, on the machine of the service:</p>
+        <p>The operator issues a certificate for each device, on the server:</p>
         <pre className="once">{`npm run -s cli -- device-certificate ${mac === undefined ? 'MAC' : macText(mac)} --out ./device`}</pre>
         <p>
-          Copy the files to <code>/etc/ucentral/</code> of the device, name this service as its gateway, and restart it.
-          The manual tells which device needs which file.
+          Copy the files to <code>/etc/ucentral/</code> on the device, enter this server as its gateway, and restart it.
+          The manual says which files each device needs.
         </p>
       </details>
       <details className="plan-line">
         <summary>Switches and gateways with Junos</summary>
-        <p>Paste these commands into the device; it calls home from then on:</p>
+        <p>Enter these commands on the device. From then on it connects by itself:</p>
         <JunosCommands orgId={orgId} />
       </details>
       <details className="plan-line">
-        <summary>Without devices at hand</summary>
-        <p>A demo has an organization of its own with a simulated fleet:</p>
+        <summary>No devices at hand</summary>
+        <p>The demo adds an organization with a simulated fleet:</p>
         <pre className="once">npm start -- --demo</pre>
       </details>
     </Panel>

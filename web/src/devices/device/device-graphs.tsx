@@ -31,14 +31,14 @@ export function DeviceGraphs({ siteId, deviceId, zone }: DeviceGraphsProps) {
     refetchInterval: READ_AGAIN_MS,
   })
   return (
-    <Panel title="Last day" aside="means of 10 minutes">
+    <Panel title="Last day" aside="10-minute averages">
       <QueryView query={query} rows={6}>
         {(series) => {
           const graphs = graphsOf(series)
           if (graphs.length === 0)
             return (
               <EmptyState title="No values yet">
-                A value appears for every ten minutes that begin while the device is at the site.
+                The first averages appear some minutes after the device has connected.
               </EmptyState>
             )
           const times = (series.results['cpu'] ?? []).map((_, index) => series.start + index * series.interval)

@@ -70,7 +70,7 @@ export function UploadPanel({ orgId }: { readonly orgId: string }) {
         </datalist>
         <div className="wizard-fields">
           <label className="file-field">
-            File
+            <span>File</span>
             <input type="file" name="file" required />
           </label>
           <NativeSelect

@@ -36,7 +36,7 @@ function UploadForm({ map }: { readonly map: SiteMap }) {
   return (
     <form ref={form} className="request-form" onSubmit={submit}>
       <label className="file-field">
-        {map.url === undefined ? 'Picture of the floor' : 'Another picture; all places stay'}
+        <span>{map.url === undefined ? 'Picture of the floor' : 'Another picture; all places stay'}</span>
         <input type="file" name="file" accept="image/png,image/jpeg" required />
       </label>
       <ProblemNote problem={upload.error} />

@@ -23,13 +23,15 @@ export function ServicePanel({ orgId, stats, mayControl }: ServicePanelProps) {
       <ol className="log">
         {services.map(([name, service]) => (
           <li key={name} className="image-line">
-            <span>
-              <span className="image-uses">{name}</span> <span className="mono muted">{service.package_version}</span>
-            </span>
-            <span className="wizard-buttons">
+            <div>
+              <p className="image-uses">
+                {name} <span className="mono muted">{service.package_version}</span>
+              </p>
               <StateMark tone={runningWords[service.running_state].tone}>
                 {runningWords[service.running_state].text}
               </StateMark>
+            </div>
+            <span className="wizard-buttons">
               {mayControl && canAnswer && (
                 <ServiceActions orgId={orgId} mxedgeId={stats.id} name={name} service={service} />
               )}

@@ -54,7 +54,7 @@ export function RolloutPage() {
       {hold !== null && <p className="note">{hold.reason}</p>}
       <PhasePanel report={report} hold={hold} />
       <TargetPanel place={place} report={report} search={search} sites={sites} />
-      <div className="columns">
+      <div className="columns wide-left">
         <div>
           <SitePanel report={report} upgrade={upgrade} sites={sites} />
           <FloorPanel report={report} siteId={search.site} mapId={search.map} />

@@ -7,6 +7,7 @@ import { Panel } from '../../display/panel.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { type Report, type Target, targetStates } from '../upgrade.ts'
 import type { Site } from '../../orgs/sites.ts'
+import { causeText } from '../cause-text.ts'
 import { groupTargets, selectTargets } from './group-targets.ts'
 import type { UpgradePlace } from './rollout-actions.tsx'
 import { TargetTimeline } from './target-timeline.tsx'
@@ -45,7 +46,7 @@ export function TargetPanel({ place, report, search, sites }: TargetPanelProps) 
             search={{ state: status, ...(cause !== '' && { cause }) }}
           >
             <StateMark tone={targetStates[status].tone}>{targetStates[status].text}</StateMark>
-            {cause !== '' && <span className="chip-cause">{cause}</span>}
+            {cause !== '' && <span className="chip-cause">{causeText(cause)}</span>}
             <span className="chip-count">{count}</span>
           </GroupLink>
         ))}
@@ -138,7 +139,9 @@ function TargetRows({ targets, onOpen }: TargetRowsProps) {
               <StateMark tone={targetStates[target.status].tone}>{targetStates[target.status].text}</StateMark>
               <span className="wide muted">{target.model}</span>
               <span className="wide muted">{(target.phase ?? 0) > 0 ? `Phase ${target.phase}` : ''}</span>
-              <span className="target-reason">{target.reason ?? versionsOf(target)}</span>
+              <span className="target-reason">
+                {target.reason === undefined ? versionsOf(target) : causeText(target.reason)}
+              </span>
             </li>
           )
         })}

@@ -2,9 +2,12 @@ import { Modal } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
+import { counted } from '../../display/counted.ts'
 import { QueryView } from '../../display/query-view.tsx'
 import { SiteTime } from '../../display/time.tsx'
+import { causeText } from '../cause-text.ts'
 import type { UpgradePlace } from './rollout-actions.tsx'
+import { stepText } from './step-text.ts'
 
 interface TargetTimelineProps {
   readonly place: UpgradePlace
@@ -37,7 +40,7 @@ export function TargetTimeline({ place, mac, title, zone, device, onClose }: Tar
         {({ timeline, model, from_version: from, version, attempts }) => (
           <>
             <p className="muted">
-              {[model, from !== undefined && `${from} → ${version}`, `${attempts} commands`]
+              {[model, from !== undefined && `${from} → ${version}`, counted(attempts, 'command')]
                 .filter((part) => typeof part === 'string')
                 .join(' · ')}{' '}
               · {device}
@@ -47,11 +50,11 @@ export function TargetTimeline({ place, mac, title, zone, device, onClose }: Tar
                 <li key={`${step.timestamp} ${step.kind} ${step.what}`}>
                   <div className="log-head">
                     <span className="log-what" data-kind={step.kind}>
-                      {step.what.replaceAll('_', ' ').toLowerCase()}
+                      {stepText(step)}
                     </span>
                     <SiteTime at={step.timestamp} zone={zone} />
                   </div>
-                  {step.cause !== '' && <p>{step.cause}</p>}
+                  {step.cause !== '' && <p>{causeText(step.cause)}</p>}
                 </li>
               ))}
             </ol>

@@ -13,11 +13,15 @@ export function verdictOf({ report, hold, stopReason }: State): string {
   const failures =
     stops !== null && isRunning(status) ? `, ${budgetText(report)}` : failed === 0 ? '' : `, ${failed} failed`
   const progress = `${upgraded} of ${total} upgraded${failures}`
-  if (!isRunning(status)) return [progress, stopReason].filter((part) => part !== null).join('. ')
+  if (!isRunning(status)) return stopReason === null ? progress : `${progress}. ${sentence(stopReason)}`
   const open = openPhaseOf(report)
   const phase = open === null ? 'Not begun' : `Phase ${open} of ${report.phases.length}`
   if (hold === null) return `${phase}: ${progress}`
   return `${hold.by === 'user' ? 'Paused' : 'Waits'} in phase ${open ?? 1} of ${report.phases.length}: ${progress}`
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** Returns how many of the tolerated failures there were, and which one stops the upgrade. */

@@ -47,7 +47,9 @@ export function PlanPanel({ plan, sites }: PlanPanelProps) {
           <thead>
             <tr>
               <th scope="col">Phase</th>
-              <th scope="col">Devices</th>
+              <th scope="col" className="number">
+                Devices
+              </th>
               <th scope="col">Sites, with the time at which each begins</th>
             </tr>
           </thead>
@@ -57,7 +59,7 @@ export function PlanPanel({ plan, sites }: PlanPanelProps) {
                 <th scope="row">
                   {index + 1} <span className="muted">up to {phase.percent} %</span>
                 </th>
-                <td>{phase.total}</td>
+                <td className="number">{phase.total}</td>
                 <td>
                   <PhaseSites phase={phase} sites={sites} />
                 </td>
@@ -111,7 +113,7 @@ function Skipped({ plan }: { readonly plan: Preview }) {
       <ul>
         {groups.map(({ reason, macs }) => (
           <li key={reason}>
-            {macs.length} {reason}{' '}
+            {counted(macs.length, 'device')}: {reason}{' '}
             <span className="muted">
               {macs.slice(0, MAX_MACS).map(macText).join(', ')}
               {macs.length > MAX_MACS && ` and ${macs.length - MAX_MACS} more`}

@@ -70,7 +70,7 @@ function Parameters({ draft, errorOf, onChange }: WizardFieldsProps) {
           label="Approval"
           value={gate ?? ''}
           data={[
-            { value: '', label: 'None: phases follow by themselves' },
+            { value: '', label: 'None' },
             { value: 'first', label: 'After the first phase' },
             { value: 'each', label: 'After each phase' },
           ]}

@@ -61,11 +61,21 @@ export function WizardPage() {
       {plan !== undefined && <PlanPanel plan={plan} sites={sites} />}
       {!hasField(draft, field) && <ProblemNote problem={problem} />}
       <div className="wizard-buttons">
-        <Button variant="default" size="sm" loading={isPlanning} onClick={previewPlan}>
+        <Button
+          {...(plan !== undefined && { variant: 'default' })}
+          size="xs"
+          loading={isPlanning}
+          onClick={previewPlan}
+        >
           {plan === undefined ? 'Preview the plan' : 'Preview again'}
         </Button>
         {plan !== undefined && plan.total > 0 && (
-          <ConfirmButton action="Start the upgrade" effect={effectOf(plan)} run={() => startPlan(plan.plan_id)} />
+          <ConfirmButton
+            action="Start the upgrade"
+            isPrimary
+            effect={effectOf(plan)}
+            run={() => startPlan(plan.plan_id)}
+          />
         )}
       </div>
     </>

@@ -9,7 +9,7 @@ export function HealthPanel({ health }: { readonly health: Health }) {
     <Panel title="Health">
       <dl className="facts">
         <div>
-          <dt>Messages that wait</dt>
+          <dt>Waiting messages</dt>
           <dd>
             {pending.toLocaleString('en')}
             {oldest !== undefined && (
@@ -20,7 +20,7 @@ export function HealthPanel({ health }: { readonly health: Health }) {
           </dd>
         </div>
         <div>
-          <dt>Not taken</dt>
+          <dt>Undelivered</dt>
           <dd>{parked.toLocaleString('en')}</dd>
         </div>
         <div>

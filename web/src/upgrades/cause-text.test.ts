@@ -1,0 +1,7 @@
+import { expect, test } from 'vitest'
+import { causeText } from './cause-text.ts'
+
+test('causes of the engine have words, and those of devices are shown as they are', () => {
+  expect(causeText('not_applied')).toBe('still runs the version from before')
+  expect(causeText('no space left on device')).toBe('no space left on device')
+})
