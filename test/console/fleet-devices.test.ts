@@ -79,7 +79,7 @@ describe.skipIf(noChromium !== null)(
         await page.goto(`${org}/sites/${siteId}/devices/02516e000003`)
         await page.getByRole('button', { name: 'Restart…' }).click()
         const dialog = page.getByRole('dialog')
-        await dialog.getByText('disconnects its 6 clients').waitFor()
+        await dialog.getByText('Disconnects 6 clients').waitFor()
         await expectAccessible(page)
         await dialog.getByRole('button', { name: 'Restart', exact: true }).click()
         const command = page.getByRole('region', { name: 'Commands' }).getByRole('listitem').first()

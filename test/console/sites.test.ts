@@ -173,7 +173,7 @@ describe.skipIf(noChromium !== null)(
       expect((await onPlan(device.mac))['map_id'] ?? null).toBeNull()
     })
 
-    it('sets the scale, and draws walls, ways and geofences', { timeout: WITHIN_MS }, async () => {
+    it('sets the scale, and draws walls and geofences', { timeout: WITHIN_MS }, async () => {
       await page.getByRole('button', { name: 'Set the scale' }).click()
       await clickAt(0.25, 0.5)
       await clickAt(0.75, 0.5)
@@ -201,7 +201,7 @@ describe.skipIf(noChromium !== null)(
       await expectAccessible(page)
       await page.getByLabel('Name', { exact: true }).first().fill('Lobby')
       await page.getByRole('button', { name: 'Keep the drawing' }).click()
-      await page.getByText('geofence Lobby', { exact: true }).waitFor()
+      await page.getByText('1 geofence Lobby', { exact: true }).waitFor()
       const { body } = await server.call('GET', `/sites/${siteId}/maps`)
       expect(body).toMatchObject([
         {
@@ -220,9 +220,9 @@ describe.skipIf(noChromium !== null)(
         },
       ])
       await page.getByRole('button', { name: 'Delete Lobby…' }).click()
-      await page.getByRole('dialog').getByText('Removes geofence Lobby').waitFor()
+      await page.getByRole('dialog').getByText('Removes 1 geofence (Lobby). Devices keep their places').waitFor()
       await page.getByRole('dialog').getByRole('button', { name: 'Delete Lobby' }).click()
-      await page.getByText('geofence Lobby', { exact: true }).waitFor({ state: 'detached' })
+      await page.getByText('1 geofence Lobby', { exact: true }).waitFor({ state: 'detached' })
     })
 
     it('leads from floor to floor of a building, and back to the site', { timeout: WITHIN_MS }, async () => {
@@ -235,6 +235,10 @@ describe.skipIf(noChromium !== null)(
       await page.getByRole('navigation', { name: 'Floors' }).getByRole('link', { name: 'First floor' }).click()
       await page.getByRole('heading', { name: 'First floor' }).waitFor()
       await page.getByRole('button', { name: 'Delete the plan…' }).click()
+      await page
+        .getByRole('dialog')
+        .getByText('Deletes 1 floor plan (First floor). 0 devices lose their places.')
+        .waitFor()
       await page.getByRole('dialog').getByRole('button', { name: 'Delete the plan' }).click()
       await page.getByRole('heading', { name: 'Oslo' }).waitFor()
       await page.getByRole('region', { name: 'Floor plans' }).getByRole('link', { name: 'Ground floor' }).waitFor()

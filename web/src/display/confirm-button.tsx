@@ -2,22 +2,27 @@ import { Button, Modal } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, createContext, use, useState } from 'react'
 import { fieldIn } from '../api/problem.ts'
+import { type Effect, effectText } from './effect.ts'
 import { ProblemNote } from './notices.tsx'
 
-interface ConfirmButtonProps {
+interface ConfirmButtonParts {
   /** The action as a verb, on the button and on the one that confirms. */
   readonly action: string
-  /** The effect, with numbers. */
-  readonly effect: ReactNode
   /** Further choices, above the buttons. */
   readonly fields?: ReactNode
   /** Those of the request that show their refusals by <FieldRefusal>. */
   readonly fieldNames?: readonly string[]
-  readonly isDestructive?: boolean
   /** The action that the page is for. */
   readonly isPrimary?: boolean
   readonly run: () => Promise<unknown>
 }
+
+/** Actions that take something away state how much. */
+type ConfirmButtonProps = ConfirmButtonParts &
+  (
+    | { readonly isDestructive: true; readonly effect: Effect }
+    | { readonly isDestructive?: false; readonly effect: Effect | string }
+  )
 
 const Refusal = createContext<string | null>(null)
 
@@ -64,7 +69,7 @@ export function ConfirmButton({
       </Button>
       <Modal opened={isOpen} onClose={() => setOpen(false)} title={action} lockScroll={false} centered size="md">
         <div className="confirm">
-          <div>{effect}</div>
+          <div>{typeof effect === 'string' ? effect : effectText(effect)}</div>
           <Refusal value={message}>{fields}</Refusal>
           <ProblemNote problem={isAtField ? null : mutation.error} />
           <div className="confirm-buttons">

@@ -10,9 +10,9 @@ import { Panel } from '../../display/panel.tsx'
 import { RequestForm } from '../../display/request-form.tsx'
 import { type Self, useSelf } from '../self.ts'
 import { SecondFactorPanel } from './second-factor-panel.tsx'
-import { SessionPanel } from './session-panel.tsx'
+import { SessionPanel, useSessions } from './session-panel.tsx'
 import { LinkPanel, SignInPanel } from './sign-in-panel.tsx'
-import { TokenPanel } from './token-panel.tsx'
+import { TokenPanel, useTokens } from './token-panel.tsx'
 
 const route = getRouteApi('/signed-in/account')
 
@@ -85,7 +85,14 @@ function OrgPanel({ self }: { readonly self: Self }) {
             <ConfirmButton
               action="Leave"
               isDestructive
-              effect={`You will see ${name} no more, and the tokens of it that you created end. Only an admin of it can invite you again.`}
+              effect={{
+                does: 'Takes you out of',
+                counts: [{ count: 1, one: 'organization' }],
+                name,
+                consequences: [
+                  'Its API tokens that you created end at once. Only one of its admins can invite you again.',
+                ],
+              }}
               run={async () => {
                 await answerOf(api.DELETE('/api/v1/self/orgs/{org_id}', { params: { path: { org_id: orgId } } }))
                 await refresh()
@@ -106,11 +113,21 @@ function DeleteButton({ orgs }: { readonly orgs: number }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [password, setPassword] = useState('')
+  const sessions = useSessions().data?.length ?? 1
+  const tokens = useTokens().data?.length ?? 0
   return (
     <ConfirmButton
       action="Delete your account"
       isDestructive
-      effect={`Deletes your account with its sessions and tokens, and takes you out of ${counted(orgs, 'organization')}. This cannot be undone.`}
+      effect={{
+        does: 'Deletes your account with',
+        counts: [
+          { count: sessions, one: 'session' },
+          { count: tokens, one: 'API token' },
+        ],
+        consequences: [`Takes you out of ${counted(orgs, 'organization')}.`],
+        isFinal: true,
+      }}
       fieldNames={['password']}
       fields={
         <FieldRefusal name="password">

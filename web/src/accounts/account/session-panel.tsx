@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { counted } from '../../display/counted.ts'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
@@ -12,11 +11,16 @@ type Session = Schemas['LoginSession']
 
 const KEY = ['login sessions']
 
+export function useSessions() {
+  const { api } = useServer()
+  return useQuery({ queryKey: KEY, queryFn: () => answerOf(api.GET('/api/v1/self/sessions')) })
+}
+
 /** Where the person is signed in. */
 export function SessionPanel() {
   const { api } = useServer()
   const queries = useQueryClient()
-  const query = useQuery({ queryKey: KEY, queryFn: () => answerOf(api.GET('/api/v1/self/sessions')) })
+  const query = useSessions()
   const others = query.data?.filter(({ current }) => !current).length ?? 0
   return (
     <Panel title="Sessions" aside={query.data?.length}>
@@ -34,7 +38,11 @@ export function SessionPanel() {
           <ConfirmButton
             action="End all others"
             isDestructive
-            effect={`Signs you out of ${counted(others, 'other browser')} at once. This one stays signed in.`}
+            effect={{
+              does: 'Signs you out of',
+              counts: [{ count: others, one: 'other browser' }],
+              consequences: ['This one stays signed in.'],
+            }}
             run={async () => {
               await answerOf(api.DELETE('/api/v1/self/sessions'))
               await queries.invalidateQueries({ queryKey: KEY })
@@ -78,7 +86,11 @@ function SessionLine({ session }: { readonly session: Session }) {
         <ConfirmButton
           action="End"
           isDestructive
-          effect={`Signs you out of ${browser}${ip === undefined ? '' : ` at ${ip}`} at once.`}
+          effect={{
+            does: 'Signs you out of',
+            counts: [{ count: 1, one: 'browser' }],
+            name: `${browser}${ip === undefined ? '' : ` at ${ip}`}`,
+          }}
           run={async () => {
             await answerOf(api.DELETE('/api/v1/self/sessions/{session_id}', { params: { path: { session_id: id } } }))
             await queries.invalidateQueries({ queryKey: KEY })

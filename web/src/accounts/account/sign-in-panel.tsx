@@ -131,7 +131,7 @@ function UnlinkButton({ provider }: { readonly provider: string }) {
   return (
     <ConfirmButton
       action="Unlink"
-      effect={`You can sign in by ${providerName(provider)} no more.`}
+      effect={`You can't sign in with ${providerName(provider)} any more.`}
       run={async () => {
         await answerOf(api.DELETE('/api/v1/self/oauth/{provider}', { params: { path: { provider } } }))
         await queries.invalidateQueries({ queryKey: ['self'] })

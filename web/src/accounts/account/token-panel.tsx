@@ -13,12 +13,17 @@ type Token = Schemas['ApiToken']
 
 const KEY = ['api tokens']
 
+export function useTokens() {
+  const { api } = useServer()
+  return useQuery({ queryKey: KEY, queryFn: () => answerOf(api.GET('/api/v1/self/apitokens')) })
+}
+
 /** The tokens by which programs act as this person. */
 export function TokenPanel() {
   const { api } = useServer()
   const queries = useQueryClient()
   const [created, setCreated] = useState<Token | null>(null)
-  const query = useQuery({ queryKey: KEY, queryFn: () => answerOf(api.GET('/api/v1/self/apitokens')) })
+  const query = useTokens()
   return (
     <Panel title="API tokens" aside={query.data?.length}>
       <QueryView query={query}>
@@ -73,7 +78,13 @@ function TokenLine({
       <ConfirmButton
         action="Revoke"
         isDestructive
-        effect={`Programs that use ${name} are refused from now on.`}
+        effect={{
+          does: 'Revokes',
+          counts: [{ count: 1, one: 'token' }],
+          name,
+          consequences: ['Programs that use it are refused at once.'],
+          isFinal: true,
+        }}
         run={async () => {
           const params = { path: { apitoken_id: id } }
           await answerOf(api.DELETE('/api/v1/self/apitokens/{apitoken_id}', { params }))

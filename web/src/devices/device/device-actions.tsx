@@ -4,9 +4,9 @@ import { useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { ConfirmButton, FieldRefusal } from '../../display/confirm-button.tsx'
 import { counted } from '../../display/counted.ts'
-import { macText } from '../device.ts'
 import type { Report } from '../report.ts'
 import type { DeviceStats } from '../use-live-devices.ts'
+import { clientText, nameOf, restartOf } from './restart-effect.ts'
 import { RestartButton } from './restart-button.tsx'
 
 interface DeviceActionsProps {
@@ -33,8 +33,6 @@ function useRefresh(deviceId: string): () => Promise<void> {
   const queries = useQueryClient()
   return () => queries.invalidateQueries({ queryKey: ['device commands', deviceId] })
 }
-
-const nameOf = ({ name, mac }: DeviceStats): string => (name === '' ? macText(mac) : name)
 
 const DEFAULT_MINUTES = 5
 
@@ -110,15 +108,20 @@ function formerOf({ capabilities }: DeviceStats): string {
   return capabilities?.backup_version ?? 'the firmware that it ran before'
 }
 
-function RestoreButton({ stats, report: { members }, siteId }: DeviceActionsProps) {
+function RestoreButton({ stats, report: { members, clients }, siteId }: DeviceActionsProps) {
   const { api } = useServer()
   const refresh = useRefresh(stats.id)
-  const all = members.length > 1 ? ` with its ${members.length} members` : ''
   return (
     <ConfirmButton
       action="Restore the firmware"
       isDestructive
-      effect={`Restarts ${nameOf(stats)}${all} with ${formerOf(stats)} instead of ${stats.version ?? 'the present firmware'}. It is away for some minutes.`}
+      effect={{
+        ...restartOf(stats, { clients, members: members.length }),
+        consequences: [
+          clientText(clients),
+          `It starts with ${formerOf(stats)} instead of ${stats.version ?? 'the present firmware'}, and is away for some minutes.`,
+        ],
+      }}
       run={async () => {
         const params = { path: { site_id: siteId, device_id: stats.id } }
         await answerOf(api.POST('/api/v1/sites/{site_id}/devices/{device_id}/restore_backup_version', { params }))

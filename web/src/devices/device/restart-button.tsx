@@ -3,9 +3,9 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
-import { counted } from '../../display/counted.ts'
 import type { Report } from '../report.ts'
 import type { DeviceStats } from '../use-live-devices.ts'
+import { restartEffect } from './restart-effect.ts'
 
 interface RestartButtonProps {
   readonly stats: DeviceStats
@@ -36,7 +36,7 @@ export function RestartButton({ stats, report, siteId }: RestartButtonProps) {
       action="Restart"
       isDestructive
       run={run}
-      effect={effectOf(stats, { clients: report.clients, members: members.length, part })}
+      effect={restartEffect(stats, { clients: report.clients, members: members.length, part })}
       fields={
         parts.length > 0 && (
           <NativeSelect
@@ -63,24 +63,8 @@ function partsOf({ capabilities }: DeviceStats, members: readonly number[]) {
   ]
 }
 
-interface Cut {
-  readonly clients: number | null
-  readonly members: number
-  /** Empty for the whole device. */
-  readonly part: string
-}
-
 function bodyOf(part: string) {
   const node = nodes.find((name) => name === part)
   if (node !== undefined) return { node }
   return part === '' ? {} : { member: Number(part) }
-}
-
-function effectOf({ name, mac }: DeviceStats, { clients, members, part }: Cut): string {
-  const what = name === '' ? mac : name
-  if (part.startsWith('node')) return `Restarts ${part} of ${what}. The other node keeps running.`
-  if (part !== '') return `Restarts member ${part} of ${what}. The other members keep running.`
-  const all = members > 1 ? ` with its ${members} members` : ''
-  const cut = clients === null || clients === 0 ? '' : `, and disconnects its ${counted(clients, 'client')}`
-  return `Restarts ${what}${all}${cut}. It is away until it has started again, usually for some minutes.`
 }

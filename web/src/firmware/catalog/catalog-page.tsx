@@ -79,7 +79,7 @@ function ImageLine({ image, mayWrite }: { readonly image: Image; readonly mayWri
   return (
     <li className="image-line">
       <div>
-        <p className="image-uses">{uses.join(', ') || 'No version uses it any more'}</p>
+        <p className="image-uses">{uses.join(', ') || 'Not used by any version'}</p>
         <p>
           {sizeText(size)} · {signature === undefined ? 'not signed' : 'signed'} · <ViewerTime at={at} />
         </p>
@@ -103,7 +103,18 @@ function DeleteButton({ orgId, id, uses }: DeleteButtonProps) {
     <ConfirmButton
       action="Delete"
       isDestructive
-      effect={`Deletes the image. Nothing can be upgraded to ${uses.join(', ')} any more, until it is uploaded again.`}
+      effect={{
+        does: 'Deletes',
+        counts: [
+          { count: 1, one: 'image' },
+          { count: uses.length, one: 'version' },
+        ],
+        consequences: [
+          uses.length === 0
+            ? null
+            : `No device can be upgraded to ${uses.join(', ')} until the image is uploaded again.`,
+        ],
+      }}
       run={async () => {
         const params = { path: { org_id: orgId, image_id: id } }
         await answerOf(api.DELETE('/api/v1/orgs/{org_id}/firmware/{image_id}', { params }))

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { fieldIn } from '../../api/problem.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { counted } from '../../display/counted.ts'
+import type { Count, Effect } from '../../display/effect.ts'
 import { ProblemNote } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { type Point, type SiteMap, segmentsOf } from '../map.ts'
@@ -99,44 +100,60 @@ function DrawnList({ map }: { readonly map: SiteMap }) {
   const change = useMapChange({ siteId: map.site_id, mapId: map.id })
   const geofences = map.geofences ?? []
   const walls = segmentsOf(map.wall_path).length
-  const ways = segmentsOf(map.wayfinding_path).length
+  const paths = segmentsOf(map.wayfinding_path).length
   const nothing = { coordinate: 'actual', nodes: [] }
-  const rows: readonly (readonly [string, string, string, MapChange])[] = [
-    ...(walls === 0 ? [] : [['walls', counted(walls, 'wall'), 'Delete the walls', { wall_path: nothing }] as const]),
-    ...(ways === 0
-      ? []
-      : [
-          [
-            'ways',
-            counted(ways, 'piece of a way', 'pieces of ways'),
-            'Delete the ways',
-            { wayfinding_path: nothing },
-          ] as const,
-        ]),
-    ...geofences.map(
-      ({ name = '' }, index) =>
-        [
-          `geofence ${index}`,
-          `geofence ${name}`.trim(),
-          `Delete ${name === '' ? 'the geofence' : name}`,
-          { geofences: geofences.toSpliced(index, 1) },
-        ] as const,
-    ),
+  const rows: readonly Drawn[] = [
+    {
+      key: 'walls',
+      counts: [{ count: walls, one: 'wall' }],
+      action: 'Delete the walls',
+      change: { wall_path: nothing },
+    },
+    {
+      key: 'paths',
+      counts: [{ count: paths, one: 'segment of paths', many: 'segments of paths' }],
+      action: 'Delete the paths',
+      change: { wayfinding_path: nothing },
+    },
+    ...geofences.map(({ name = '' }, index): Drawn => ({
+      key: `geofence ${index}`,
+      counts: [{ count: 1, one: 'geofence' }],
+      name: name === '' ? undefined : name,
+      action: `Delete ${name === '' ? 'the geofence' : name}`,
+      change: { geofences: geofences.toSpliced(index, 1) },
+    })),
   ]
-  if (rows.length === 0) return null
+  const drawn = rows.filter(({ counts: [{ count }] }) => count > 0)
+  if (drawn.length === 0) return null
   return (
     <ul className="log">
-      {rows.map(([key, text, action, body]) => (
+      {drawn.map(({ key, counts, name, action, change: body }) => (
         <li key={key} className="image-line">
-          <span>{text}</span>
+          <span>
+            {counted(counts[0].count, counts[0].one, counts[0].many)}
+            {name !== undefined && ` ${name}`}
+          </span>
           <ConfirmButton
             action={action}
             isDestructive
-            effect={`Removes ${text} from the plan.`}
+            effect={{
+              does: 'Removes',
+              counts,
+              name,
+              consequences: ['Devices keep their places on the plan.'],
+            }}
             run={() => change.mutateAsync(body)}
           />
         </li>
       ))}
     </ul>
   )
+}
+
+/** Something that is drawn on the plan, and how it is removed. */
+interface Drawn extends Pick<Effect, 'name'> {
+  readonly key: string
+  readonly counts: readonly [Count]
+  readonly action: string
+  readonly change: MapChange
 }

@@ -33,8 +33,8 @@ export const drawings: readonly Drawing[] = [
     changeOf: (map, points) => ({ wall_path: withLine(map.wall_path, points, sizeOf(map)) }),
   },
   {
-    action: 'Draw a way',
-    hint: 'Mark where people walk. A point on another way joins it.',
+    action: 'Draw a path',
+    hint: 'Mark where people walk. A point on another path joins it.',
     least: 2,
     changeOf: (map, points) => ({ wayfinding_path: withLine(map.wayfinding_path, points, sizeOf(map)) }),
   },

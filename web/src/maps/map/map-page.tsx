@@ -9,7 +9,7 @@ import { EmptyState } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { useSites } from '../../orgs/sites.ts'
-import type { Point, SiteMap } from '../map.ts'
+import { type Point, type SiteMap, segmentsOf } from '../map.ts'
 import { useMaps, useStacks } from '../use-maps.ts'
 import { DevicePanel } from './device-panel.tsx'
 import { DrawPanel } from './draw-panel.tsx'
@@ -153,11 +153,23 @@ function DeleteButton({ orgId, map, devices }: DeleteButtonProps) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const { id: mapId, site_id: siteId } = map
+  const placed = devices.placed.length
   return (
     <ConfirmButton
       action="Delete the plan"
       isDestructive
-      effect={`Deletes ${map.name ?? 'the plan'} with its picture and all that is drawn on it; ${counted(devices.placed.length, 'device')} lose their places.`}
+      effect={{
+        does: 'Deletes',
+        counts: [
+          { count: 1, one: 'floor plan' },
+          { count: map.url === undefined ? 0 : 1, one: 'picture' },
+          { count: segmentsOf(map.wall_path).length, one: 'wall' },
+          { count: map.geofences?.length ?? 0, one: 'geofence' },
+        ],
+        name: map.name,
+        consequences: [`${counted(placed, 'device loses its place', 'devices lose their places')}.`],
+        isFinal: true,
+      }}
       run={async () => {
         await answerOf(
           api.DELETE('/api/v1/sites/{site_id}/maps/{map_id}', { params: { path: { site_id: siteId, map_id: mapId } } }),

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { answerOf, useServer } from '../../api/client.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { Panel } from '../../display/panel.tsx'
-import type { MxedgeStats } from '../mxedge.ts'
+import { type MxedgeStats, servicesOf } from '../mxedge.ts'
 
 /** Replaces the appliance: the present one is unregistered, and the agent of the new one gets its code. */
 export function ReplacePanel({ orgId, stats }: { readonly orgId: string; readonly stats: MxedgeStats }) {
@@ -15,6 +15,7 @@ export function ReplacePanel({ orgId, stats }: { readonly orgId: string; readonl
   })
   const code = record.data?.magic
   const isFree = !stats.mxagent_registered
+  const running = servicesOf(stats).filter(([, { running_state: state }]) => state === 'running').length
   return (
     <Panel title={isFree ? 'Registration' : 'Replacement'}>
       <div className="plan-line">
@@ -28,8 +29,8 @@ export function ReplacePanel({ orgId, stats }: { readonly orgId: string; readonl
           </>
         ) : (
           <p>
-            Where the box is broken, let another one take its place. It keeps the name, the site and the configuration
-            of {stats.name}.
+            If the box is broken, another one can take its place. It gets the name, the site and the configuration of
+            {stats.name}.
           </p>
         )}
       </div>
@@ -38,7 +39,18 @@ export function ReplacePanel({ orgId, stats }: { readonly orgId: string; readonl
           <ConfirmButton
             action="Replace the box"
             isDestructive
-            effect={`Disconnects the present box of ${stats.name} for good: it is refused from then on, and what runs on it ends for the network until another box has registered.`}
+            effect={{
+              does: 'Disconnects',
+              counts: [
+                { count: 1, one: 'box' },
+                { count: running, one: 'running service' },
+              ],
+              name: stats.name,
+              consequences: [
+                'The box is refused from then on. The network is without the services until another box has registered.',
+              ],
+              isFinal: true,
+            }}
             run={async () => {
               await answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/{mxedge_id}/restart', { params }))
               await queries.invalidateQueries()

@@ -49,10 +49,12 @@ type Action = Path['action']
 /** The services that the interface names; an appliance may have others. */
 const controllable: readonly Path['name'][] = ['mxagent', 'tunterm', 'radsecproxy', 'mxocproxy', 'mxdas', 'mxnacedge']
 
-const effects: Readonly<Record<Action, (name: string) => string>> = {
-  start: (name) => `Starts ${name}.`,
-  stop: (name) => `Stops ${name}: the network does without it until it is started again.`,
-  restart: (name) => `Stops ${name} for a moment and starts it again.`,
+const verbs = { start: 'Starts', stop: 'Stops', restart: 'Restarts' } as const satisfies Record<Action, string>
+
+const consequences: Readonly<Record<Action, string | null>> = {
+  start: null,
+  stop: 'The network is without it until it is started again.',
+  restart: 'The network is without it for some seconds.',
 }
 
 interface ServiceActionsProps {
@@ -72,8 +74,13 @@ function ServiceActions({ orgId, mxedgeId, name: reported, service }: ServiceAct
     <ConfirmButton
       key={action}
       action={`${action[0]?.toUpperCase() ?? ''}${action.slice(1)} ${name}`}
-      isDestructive={action === 'stop'}
-      effect={effects[action](name)}
+      {...(action === 'stop' && { isDestructive: true })}
+      effect={{
+        does: verbs[action],
+        counts: [{ count: 1, one: 'service' }],
+        name,
+        consequences: [consequences[action]],
+      }}
       run={async () => {
         const params = { path: { org_id: orgId, mxedge_id: mxedgeId, name, action } }
         await answerOf(api.POST('/api/v1/orgs/{org_id}/mxedges/{mxedge_id}/services/{name}/{action}', { params }))

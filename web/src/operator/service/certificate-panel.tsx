@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { OperatorApi } from '../../api/operator.ts'
 import { macText } from '../../devices/device.ts'
 import { ConfirmButton, FieldRefusal } from '../../display/confirm-button.tsx'
+import type { Effect } from '../../display/effect.ts'
 import { EmptyState } from '../../display/notices.tsx'
 import { ViewerTime } from '../../display/time.tsx'
 import type { RevokedCertificate } from './answers.ts'
@@ -82,11 +83,19 @@ function RevokeButton({ operator }: { readonly operator: OperatorApi }) {
   )
 }
 
-function effectOf(mac: string, serial: string): string {
-  const device = mac === '' ? 'the device' : mac
-  const what =
-    serial === ''
-      ? `Revokes all certificates of ${device} that were issued until now. It is disconnected at once, and connects again only with a certificate that is issued later.`
-      : `Revokes the certificate ${serial} of ${device}. If the device uses it, it is disconnected at once; its other certificates stay valid.`
-  return `${what} A revocation can't be undone.`
+function effectOf(mac: string, serial: string): Effect {
+  const shared = { name: mac === '' ? undefined : mac, isFinal: true }
+  if (serial === '')
+    return {
+      ...shared,
+      does: 'Revokes all certificates issued until now of',
+      counts: [{ count: 1, one: 'device' }],
+      consequences: ['It is disconnected at once, and connects again only with a certificate that is issued later.'],
+    }
+  return {
+    ...shared,
+    does: 'Revokes',
+    counts: [{ count: 1, one: 'certificate' }],
+    consequences: ['If the device uses it, it is disconnected at once; its other certificates stay valid.'],
+  }
 }

@@ -10,6 +10,7 @@ import { QueryView } from '../../display/query-view.tsx'
 import { StateMark } from '../../display/state-mark.tsx'
 import { useSites } from '../sites.ts'
 import { useMay, useSelf } from '../../accounts/self.ts'
+import { useAdmins } from '../use-admins.ts'
 import { GrantFields } from '../grant-fields.tsx'
 import { grantOf, privilegeText, privilegesOf, roleWords } from '../grant.ts'
 import { InvitePanel } from './invite-panel.tsx'
@@ -21,12 +22,8 @@ type Admin = Schemas['Admin']
 /** The people in the organization and their privileges. */
 export function PeoplePage() {
   const { orgId } = route.useParams()
-  const { api } = useServer()
   const mayChange = useMay('admin', { orgId })
-  const query = useQuery({
-    queryKey: ['admins', orgId],
-    queryFn: () => answerOf(api.GET('/api/v1/orgs/{org_id}/admins', { params: { path: { org_id: orgId } } })),
-  })
+  const query = useAdmins(orgId)
   return (
     <>
       <PageTitle
@@ -83,6 +80,14 @@ function AdminLine({ orgId, admin, mayChange }: AdminLineProps) {
   )
 }
 
+function useOrgTokens(orgId: string) {
+  const { api } = useServer()
+  return useQuery({
+    queryKey: ['org tokens', orgId],
+    queryFn: () => answerOf(api.GET('/api/v1/orgs/{org_id}/apitokens', { params: { path: { org_id: orgId } } })),
+  })
+}
+
 /** People can't change their own privileges, so that no organization loses its last admin by mistake. */
 function AdminActions({ orgId, admin }: Omit<AdminLineProps, 'mayChange'>) {
   const { api } = useServer()
@@ -90,6 +95,7 @@ function AdminActions({ orgId, admin }: Omit<AdminLineProps, 'mayChange'>) {
   const [grant, setGrant] = useState(() => grantOf(admin.privileges))
   const params = { path: { org_id: orgId, admin_id: admin.admin_id } }
   const refresh = () => queries.invalidateQueries({ queryKey: ['admins', orgId] })
+  const tokens = useOrgTokens(orgId).data?.filter(({ created_by: by }) => by === admin.email).length ?? 0
   return (
     <span className="wizard-buttons">
       <ConfirmButton
@@ -105,7 +111,14 @@ function AdminActions({ orgId, admin }: Omit<AdminLineProps, 'mayChange'>) {
       <ConfirmButton
         action="Remove"
         isDestructive
-        effect={`${admin.email} sees the organization no more, and the tokens of it that this person created end.`}
+        effect={{
+          does: 'Removes',
+          counts: [{ count: 1, one: 'person', many: 'people' }],
+          name: admin.email,
+          consequences: [
+            `${counted(tokens, 'API token')} of the organization that this person created ${tokens === 1 ? 'ends' : 'end'} at once.`,
+          ],
+        }}
         run={async () => {
           await answerOf(api.DELETE('/api/v1/orgs/{org_id}/admins/{admin_id}', { params }))
           await refresh()

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
+import { counted } from '../../display/counted.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
@@ -8,6 +9,7 @@ import { QueryView } from '../../display/query-view.tsx'
 import { GrantFields } from '../grant-fields.tsx'
 import { GrantForm } from '../grant-form.tsx'
 import { grantOf, privilegeText, privilegesOf, roleWords } from '../grant.ts'
+import { useAdmins } from '../use-admins.ts'
 import { useSites } from '../sites.ts'
 
 type SsoRole = Schemas['SsoRole']
@@ -50,6 +52,7 @@ function RoleLine({ orgId, role, mayChange }: RolePanelProps & { readonly role: 
   const { api } = useServer()
   const queries = useQueryClient()
   const sites = useSites(orgId).data
+  const people = useAdmins(orgId).data?.filter(({ via_sso: bySso }) => bySso).length ?? 0
   const [grant, setGrant] = useState(() => grantOf(role.privileges))
   const params = { path: { org_id: orgId, ssorole_id: role.id } }
   const refresh = () => queries.invalidateQueries({ queryKey: ['sso roles', orgId] })
@@ -63,7 +66,7 @@ function RoleLine({ orgId, role, mayChange }: RolePanelProps & { readonly role: 
         <span className="wizard-buttons">
           <ConfirmButton
             action="Change"
-            effect={`Who signs in as ${role.name} is ${roleWords[grant.role].label} from the next sign-in on.`}
+            effect={`People who sign in as ${role.name} are ${roleWords[grant.role].label} from their next sign-in on.`}
             fields={<GrantFields orgId={orgId} grant={grant} onChange={setGrant} />}
             run={async () => {
               const body = { privileges: privilegesOf(grant, orgId) }
@@ -74,7 +77,14 @@ function RoleLine({ orgId, role, mayChange }: RolePanelProps & { readonly role: 
           <ConfirmButton
             action="Delete"
             isDestructive
-            effect={`Nobody can sign in as ${role.name} any more.`}
+            effect={{
+              does: 'Deletes',
+              counts: [{ count: 1, one: 'role' }],
+              name: role.name,
+              consequences: [
+                `${counted(people, 'person signs', 'people sign')} in by an identity provider; those with this role can't sign in any more.`,
+              ],
+            }}
             run={async () => {
               await answerOf(api.DELETE('/api/v1/orgs/{org_id}/ssoroles/{ssorole_id}', { params }))
               await refresh()

@@ -1,10 +1,11 @@
 import { Textarea } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Schemas, answerOf, useServer } from '../../api/client.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { Panel } from '../../display/panel.tsx'
-import { planRemoval, removalText } from './removal.ts'
+import { useAdmins } from '../use-admins.ts'
+import { planRemoval, removalEffect } from './removal.ts'
 import type { Sso } from './sso-fields.ts'
 
 /** Removes people by their addresses, such as those who have left the company. */
@@ -13,17 +14,14 @@ export function RemovalPanel({ sso: { id, org_id: orgId, name } }: { readonly ss
   const queries = useQueryClient()
   const [text, setText] = useState('')
   const [result, setResult] = useState<Schemas['SsoAdminsDeleteResult'] | null>(null)
-  const admins = useQuery({
-    queryKey: ['admins', orgId],
-    queryFn: () => answerOf(api.GET('/api/v1/orgs/{org_id}/admins', { params: { path: { org_id: orgId } } })),
-  })
+  const admins = useAdmins(orgId)
   const plan = planRemoval(text, admins.data ?? [])
   return (
     <Panel title="Remove people">
       <div className="wizard-fields one-column">
         <Textarea
           label="Addresses"
-          description="One a line. Only accounts that this provider signs in are removed"
+          description="One per line. Only accounts that this provider signs in are removed"
           rows={3}
           value={text}
           onChange={({ currentTarget: { value } }) => setText(value)}
@@ -35,7 +33,7 @@ export function RemovalPanel({ sso: { id, org_id: orgId, name } }: { readonly ss
           <ConfirmButton
             action="Remove"
             isDestructive
-            effect={removalText(plan, name)}
+            effect={removalEffect(plan, name)}
             run={async () => {
               const params = { path: { org_id: orgId, sso_id: id } }
               const body = { emails: [...plan.emails] }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { planRemoval, removalText } from './removal.ts'
+import { effectText } from '../../display/effect.ts'
+import { planRemoval, removalEffect } from './removal.ts'
 
 const admins = [
   { email: 'Ada@corp.example', via_sso: true },
@@ -17,8 +18,8 @@ it('finds the people with these addresses, once each, and nobody with a password
 })
 
 it('states whom a removal concerns', () => {
-  expect(removalText(planRemoval('ada@corp.example x@corp.example', admins), 'Corp')).toBe(
-    'Removes 1 account that Corp signs in: ada@corp.example. They are signed out at once. Whom the provider still names gets a new account at the next sign-in. Without an account: x@corp.example.',
+  expect(effectText(removalEffect(planRemoval('ada@corp.example x@corp.example', admins), 'Corp'))).toBe(
+    'Removes 1 account (ada@corp.example). They are signed out at once. People whom Corp still names get a new account at the next sign-in. Without an account: x@corp.example.',
   )
-  expect(removalText(planRemoval('x@corp.example', admins), 'Corp')).toContain('Removes nobody')
+  expect(effectText(removalEffect(planRemoval('x@corp.example', admins), 'Corp'))).toContain('Removes 0 accounts.')
 })

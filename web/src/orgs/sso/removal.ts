@@ -1,4 +1,4 @@
-import { counted } from '../../display/counted.ts'
+import type { Effect } from '../../display/effect.ts'
 
 /** What a removal of people would do, by the addresses that were typed. */
 export interface RemovalPlan {
@@ -32,12 +32,18 @@ export function planRemoval(text: string, admins: readonly Member[]): RemovalPla
   }
 }
 
-/** States the effect of a removal with numbers. */
-export function removalText({ members, unknown }: RemovalPlan, provider: string): string {
-  const removed =
-    members.length === 0
-      ? `Removes nobody: no account that an identity provider signs in has one of these addresses.`
-      : `Removes ${counted(members.length, 'account')} that ${provider} signs in: ${members.join(', ')}. They are signed out at once. Whom the provider still names gets a new account at the next sign-in.`
-  const without = unknown.length === 0 || members.length === 0 ? '' : ` Without an account: ${unknown.join(', ')}.`
-  return `${removed}${without}`
+/** Returns the effect of a removal. */
+export function removalEffect({ members, unknown }: RemovalPlan, provider: string): Effect {
+  const isEmpty = members.length === 0
+  return {
+    does: 'Removes',
+    counts: [{ count: members.length, one: 'account' }],
+    name: isEmpty ? undefined : members.join(', '),
+    consequences: [
+      isEmpty
+        ? 'No account that an identity provider signs in has one of these addresses.'
+        : `They are signed out at once. People whom ${provider} still names get a new account at the next sign-in.`,
+      isEmpty || unknown.length === 0 ? null : `Without an account: ${unknown.join(', ')}.`,
+    ],
+  }
 }

@@ -2,12 +2,14 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMay } from '../../accounts/self.ts'
 import { answerOf, useServer } from '../../api/client.ts'
+import { counted } from '../../display/counted.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { EmptyState } from '../../display/notices.tsx'
 import { PageTitle } from '../../display/page-title.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
 import { ViewerTime } from '../../display/time.tsx'
+import { useAdmins } from '../use-admins.ts'
 import { RemovalPanel } from './removal-panel.tsx'
 import type { Sso } from './sso-fields.ts'
 import { SsoForm } from './sso-form.tsx'
@@ -56,11 +58,22 @@ function DeleteButton({ sso: { id, org_id: orgId, name } }: { readonly sso: Sso 
   const { api } = useServer()
   const queries = useQueryClient()
   const navigate = useNavigate()
+  const people = useAdmins(orgId).data?.filter(({ via_sso: bySso }) => bySso).length
   return (
     <ConfirmButton
       action="Delete the provider"
       isDestructive
-      effect={`All people whom ${name} signs in lose their accounts and their sessions at once.`}
+      effect={{
+        does: 'Deletes',
+        counts: [{ count: 1, one: 'identity provider' }],
+        name,
+        consequences: [
+          people === undefined
+            ? null
+            : `${counted(people, 'person signs', 'people sign')} in by an identity provider of the organization. Those whom this one signs in lose their accounts and sessions at once.`,
+        ],
+        isFinal: true,
+      }}
       run={async () => {
         await answerOf(
           api.DELETE('/api/v1/orgs/{org_id}/ssos/{sso_id}', { params: { path: { org_id: orgId, sso_id: id } } }),

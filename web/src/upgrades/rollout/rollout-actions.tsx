@@ -2,6 +2,7 @@ import { TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/counted.ts'
+import type { Effect } from '../../display/effect.ts'
 import { ConfirmButton } from '../../display/confirm-button.tsx'
 import { type Hold, type Report, type Upgrade, countsOf } from '../upgrade.ts'
 import { type Action, actionsOf, openPhaseOf } from './verdict.ts'
@@ -19,13 +20,17 @@ interface RolloutActionsProps {
   readonly onDone: () => Promise<void>
 }
 
-interface Offer {
+type Offer = {
   readonly title: string
-  readonly effect: string
   readonly fields?: ReactNode
-  readonly isDestructive?: boolean
   readonly run: () => Promise<unknown>
-}
+} & (
+  | { readonly effect: string; readonly isDestructive?: false }
+  | { readonly effect: Effect; readonly isDestructive: true }
+)
+
+const waitingStates = ['scheduled', 'download_requested', 'downloading', 'downloaded'] as const
+const isWaiting = (status: string): boolean => waitingStates.some((state) => state === status)
 
 /** The possible actions on the upgrade; each button states its effect. */
 export function RolloutActions({ place, report, hold, counts: upgrade, onDone }: RolloutActionsProps) {
@@ -35,14 +40,17 @@ export function RolloutActions({ place, report, hold, counts: upgrade, onDone }:
   const counts = countsOf(upgrade)
   const countOf = (...statuses: readonly Parameters<typeof counts.get>[0][]): number =>
     statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0)
-  const waiting = countOf('scheduled', 'download_requested', 'downloading', 'downloaded')
+  const waiting = countOf(...waitingStates)
   const underWay = countOf('reboot_in_progress', 'rebooted')
   const phase = openPhaseOf(report) ?? 1
-  const going = underWay === 0 ? '' : ` ${counted(underWay, 'device')} that reboot now will finish.`
+  const going = underWay === 0 ? null : `${counted(underWay, 'rebooting device finishes', 'rebooting devices finish')}.`
+  const waitingSites = new Set(
+    report.devices.filter(({ status }) => isWaiting(status)).map(({ site_id: siteId }) => siteId),
+  ).size
   const offers: Readonly<Record<Action, Offer>> = {
     pause: {
       title: 'Pause',
-      effect: `No further commands are sent to the ${counted(waiting, 'device')} still to be upgraded, until somebody resumes the upgrade.${going}`,
+      effect: `No further commands are sent to the ${counted(waiting, 'device')} still to be upgraded, until somebody resumes the upgrade.${going === null ? '' : ` ${going}`}`,
       run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/pause', { params })),
     },
     resume: {
@@ -75,7 +83,17 @@ export function RolloutActions({ place, report, hold, counts: upgrade, onDone }:
     cancel: {
       title: 'Cancel the upgrade',
       isDestructive: true,
-      effect: `${counted(waiting, 'device')} will keep the present firmware.${going} ${counted(report.upgraded, 'device')} already upgraded stay so. This cannot be undone.`,
+      effect: {
+        does: 'Cancels the upgrade of',
+        counts: [{ count: waiting, one: 'device' }],
+        sites: waitingSites,
+        consequences: [
+          'They keep their present firmware.',
+          ...(going === null ? [] : [going]),
+          `${counted(report.upgraded, 'device stays', 'devices stay')} upgraded.`,
+        ],
+        isFinal: true,
+      },
       run: () => answerOf(api.POST('/api/v1/orgs/{org_id}/devices/upgrade/{upgrade_id}/cancel', { params })),
     },
     retry: {
@@ -85,14 +103,12 @@ export function RolloutActions({ place, report, hold, counts: upgrade, onDone }:
     },
   }
   return actionsOf({ report, hold }).map((action) => {
-    const { title, effect, fields, isDestructive = false, run } = offers[action]
+    const { title, run, ...offer } = offers[action]
     return (
       <ConfirmButton
         key={action}
         action={title}
-        effect={effect}
-        fields={fields}
-        isDestructive={isDestructive}
+        {...offer}
         run={async () => {
           await run()
           await onDone()

@@ -33,7 +33,7 @@ export function ParkedPanel({ place, id, mayWrite, zone }: ParkedPanelProps) {
   if (query.data === undefined || query.data.total === 0) return null
   const { rows, total } = query.data
   return (
-    <Panel title="Messages that were not taken" aside={total > SHOWN ? `the first ${SHOWN} of ${total}` : total}>
+    <Panel title="Undelivered messages" aside={total > SHOWN ? `the first ${SHOWN} of ${total}` : total}>
       <ol className="log">
         {rows.map(({ id: messageId, topic, reason, attempts, events, parked_time: at }) => (
           <li key={messageId}>
@@ -51,7 +51,7 @@ export function ParkedPanel({ place, id, mayWrite, zone }: ParkedPanelProps) {
         <p className="panel-buttons">
           <ConfirmButton
             action="Send all again"
-            effect={`Sends ${counted(total, 'message')} again, the oldest first, with the ids and bytes of before.`}
+            effect={`Sends ${counted(total, 'message')} again, the oldest first, with the same ids and bytes.`}
             run={async () => {
               await calls.replay(id, {})
               await queries.invalidateQueries()

@@ -134,7 +134,16 @@ function DeleteButton({ place, webhook, pending }: DeleteButtonProps) {
     <ConfirmButton
       action="Delete"
       isDestructive
-      effect={`Deletes ${titleOf(webhook)} with its delivery log. ${counted(pending, 'message')} that wait or were not taken will never be sent. This cannot be undone.`}
+      effect={{
+        does: 'Deletes',
+        counts: [{ count: 1, one: 'webhook' }],
+        name: titleOf(webhook),
+        consequences: [
+          'Its delivery log is deleted, too.',
+          `${counted(pending, 'waiting or undelivered message is', 'waiting or undelivered messages are')} never sent.`,
+        ],
+        isFinal: true,
+      }}
       run={async () => {
         await calls.remove(webhook.id)
         await queries.invalidateQueries({ queryKey: ['webhooks', place] })
