@@ -22,7 +22,7 @@ it('does not suspect a device whose connection breaks now and then', () => {
   expect(suspicions([0, 10, 30, 60, 100, 150, 210, 280])).toEqual([])
 })
 
-it('tells devices apart', () => {
+it('distinguishes devices', () => {
   const replacements = watchReplacements(() => 0)
   expect(every(1, 9).some(() => replacements.add('one'))).toBe(false)
   expect(replacements.add('two')).toBe(false)

@@ -122,7 +122,7 @@ describe('coalesceEqual', () => {
     expect(loads.toSorted()).toEqual(['a', 'b'])
   })
 
-  it('reads anew for who comes later, and does not wait for a different read that takes long', async () => {
+  it('reads again for later callers, and does not wait for a different slow read', async () => {
     const { started, hold } = heldLoads<string>()
     const read = coalesceEqual(async ({ id }: Read) => {
       if (id === 'slow') await hold(id)
@@ -139,7 +139,7 @@ describe('coalesceEqual', () => {
     expect(await slow[0]).not.toBe(await slow[1])
   })
 
-  it('passes a failure to those who share it, and no further', async () => {
+  it('passes a failure only to the callers that share it', async () => {
     const { started, hold } = heldLoads<string>()
     const read = coalesceEqual(({ id }: Read) => hold(id))
     const failing = Promise.allSettled([read({ id: 'a' }), read({ id: 'a' })])

@@ -181,7 +181,7 @@ test('backs off for no longer than it may', async () => {
   await poller.stop()
 })
 
-test('stop waits for the running round, tells it by its signal, and ends pauses', async () => {
+test('stop waits for the running round, aborts its signal, and ends pauses', async () => {
   let finish = (): void => {}
   let seen: AbortSignal | null = null
   const { poller, wake } = start({

@@ -74,7 +74,7 @@ describe('closed registration', () => {
     server = closed
   })
 
-  it('admits nobody, not even with a code', async () => {
+  it('admits no person, not even with a code', async () => {
     const { email } = server.org
     for (const fields of [{}, { email }, { invite_code: 'friend' }])
       expect(await register(fields)).toMatchObject({ status: 403, body: { detail: 'Registration is closed' } })

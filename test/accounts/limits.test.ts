@@ -48,7 +48,7 @@ it('organizations that an account creates or clones are limited, also when they 
   await expectRoom(1, four.map(create), 'An account may create at most 2 organizations')
 })
 
-it('sites of an organization are limited, whoever creates them', async () => {
+it('sites of an organization are limited in every operation that creates them', async () => {
   const create = (n: number) =>
     n % 2 === 0
       ? post(`/orgs/${org.orgId}/sites`, { name: `Site ${n}` })

@@ -135,7 +135,7 @@ describe('login', () => {
     expect((await basic(other.email, other.password)).status).toBe(200)
   })
 
-  it('lets a caller of HTTP Basic who was right before overtake guessing callers', async () => {
+  it('serves a caller with known HTTP Basic credentials before callers that guess', async () => {
     const answered: string[] = []
     const basic = async (email: string, password: string) => {
       const authorization = `Basic ${Buffer.from(`${email}:${password}`).toString('base64')}`

@@ -369,7 +369,7 @@ describe('an organization that requires a second factor', () => {
     expect((await invited.call('GET', `/orgs/${org.orgId}`)).status).toBe(200)
   })
 
-  it('locks nobody out of another one, and can be left', async () => {
+  it('locks no person out of another one, and can be left', async () => {
     const trap = await server.addOrg('Trap')
     await server.ctx.db
       .insertInto('privilege')

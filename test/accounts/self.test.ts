@@ -157,7 +157,7 @@ describe('a new address', () => {
     expect((await browser.call('GET', '/self')).body.email).toBe(email)
   })
 
-  it('gets the same reply if it has an account, and only its owner is told', async () => {
+  it('gets the same reply if it has an account, and only its owner gets a mail', async () => {
     const other = await server.addOrg()
     expect(await request(other.email)).toSatisfy(isEmptyAnswer)
     const mail = await waitForMail(server.dataDir, other.email)

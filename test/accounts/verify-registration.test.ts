@@ -149,7 +149,7 @@ describe('pre-hijacking', () => {
 describe('the page behind the link', () => {
   const open = (query: string, method = 'GET') => fetch(`${server.url}/verify/register${query}`, { method })
 
-  it('changes nothing by being opened, whoever opens it', async () => {
+  it('changes nothing when it is opened', async () => {
     const email = newEmail()
     const token = await register(email, 'a horse of another colour')
     const link = /http\S+/.exec((await waitForMail(server.dataDir, email)).text ?? '')?.[0] ?? ''
@@ -170,7 +170,7 @@ describe('the page behind the link', () => {
     expect(await plain('')).toBe(await plain(`?token=${token}`))
   })
 
-  it('loads nothing from elsewhere and passes on its URL to nobody', async () => {
+  it('loads nothing from other servers and sends its URL to none', async () => {
     const answer = await open('?token=x')
     const text = await answer.text()
     expect(text).not.toMatch(/\b(?:src|href)=/)

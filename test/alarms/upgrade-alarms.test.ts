@@ -35,7 +35,7 @@ it('an upgrade that waits for an approval has an alarm until somebody approves',
   expect(await watch()).toMatchObject([{ type: 'upgrade_held', open: false, count: 1 }])
 })
 
-it('an upgrade that waits for its check has none: nobody need decide', async () => {
+it('an upgrade that waits for its check has none, because no person must decide', async () => {
   await createHeld({ wait_for: 'check', url: 'https://example.com/check' })
   expect(await watch()).toEqual([])
 })

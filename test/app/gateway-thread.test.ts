@@ -107,7 +107,7 @@ it('wakes the other threads when a device connects, and sends a command as soon 
   await waitUntil('the command has ended', async () => (await state()).state === 'done')
 })
 
-it('tells the other threads which devices it has refused, and why', async () => {
+it('reports refused devices with the reason to the other threads', async () => {
   const { ctx, ca, orgId, start } = await createWorld()
   const thread = await start()
   const mac = newMac()

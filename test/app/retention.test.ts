@@ -223,7 +223,7 @@ describe('retention', () => {
     expect(await count('upgrade_target')).toBe(8)
   })
 
-  it('tells organizations once a day which of their records are deleted', async () => {
+  it('reports deleted records to organizations once a day', async () => {
     await addRecord(400)
     await addEvents(100)
     await prune()

@@ -98,7 +98,7 @@ async function lastTextOf({ scope: { orgId } }: SeededOrg): Promise<string | und
 describe('a condition of the server', () => {
   const certificates = () => [{ of: 'the HTTPS server', notAfter: addMs(clock.now(), 24 * HOUR_MS) }]
 
-  it('is told once to each organization with devices, and so is its end', async () => {
+  it('is reported once to each organization with devices, and so is its end', async () => {
     await watch({ certificates: certificates() })
     await Promise.all([watch({ certificates: certificates() }), watch({ certificates: certificates() })])
     expect(await typesOf(org)).toEqual(['CERTIFICATE_EXPIRING'])

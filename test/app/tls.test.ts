@@ -22,7 +22,7 @@ it('the self-signed certificate has the further names, and is replaced when they
   expect(await namesWith(['other.example.net'])).toContain('DNS:other.example.net')
 })
 
-it('agents are told of the CA of the HTTPS server if it is one of this service, and of no other', async () => {
+it('agents get the CA of the HTTPS server only if it is the CA of this service', async () => {
   const dataDir = await temporaryDir()
   const httpCa = async (changed: Partial<Config>) => (await openTls({ ...parseConfig({}), ...changed }, dataDir)).httpCa
   const own = (await loadDeviceCa(dataDir)).certificatePem

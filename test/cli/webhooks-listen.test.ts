@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-it('verifies what the service sends, fails as often as it is told, and sees the repetition', async () => {
+it('verifies messages of the service, fails as often as requested, and receives the retries', async () => {
   const heard: HeardMessage[] = []
   const listener = await listenForWebhooks({
     host: '127.0.0.1',

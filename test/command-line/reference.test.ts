@@ -33,7 +33,7 @@ function sectionsOf(command: Command, path: readonly string[]): string[] {
   ]
 }
 
-it('has a page that tells every command', async () => {
+it('has a manual page that lists every command', async () => {
   const page = [
     '# Commands of signalbox',
     '',

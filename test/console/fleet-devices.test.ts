@@ -91,13 +91,13 @@ describe.skipIf(noChromium !== null)(
       },
     )
 
-    it('shows what is kept of a device for those who configure it', { timeout: WITHIN_MS }, async () => {
+    it('shows the stored configuration of a device', { timeout: WITHIN_MS }, async () => {
       await page.goto(`${org}/sites/${siteId}/devices/02516e000004`)
       await page.getByLabel('Configuration as JSON').getByText('"name": "berlin-ap-').waitFor()
       await expectAccessible(page)
     })
 
-    it('lets a device blink and send pings, whose output it shows', { timeout: WITHIN_MS }, async () => {
+    it('locates a device, and shows the output of its pings', { timeout: WITHIN_MS }, async () => {
       const dialog = page.getByRole('dialog')
       const commands = page.getByRole('region', { name: 'Commands' })
       await page.getByRole('button', { name: 'Locate…' }).click()
@@ -122,7 +122,9 @@ describe.skipIf(noChromium !== null)(
       await page.goto(`${org}/sites/${siteId}/devices/${CLUSTER}`)
       await restart.click()
       await dialog.getByLabel('What to restart').selectOption('Only node1 of the cluster')
-      await dialog.getByText('Restarts node1 of berlin-gateway-srx345-1. The other node keeps running.').waitFor()
+      await dialog
+        .getByText('Restarts 1 node (node1 of berlin-gateway-srx345-1). The other node keeps running.')
+        .waitFor()
       await expectAccessible(page)
       await dialog.getByRole('button', { name: 'Restart', exact: true }).click()
       await dialog.waitFor({ state: 'detached' })
@@ -134,7 +136,8 @@ describe.skipIf(noChromium !== null)(
     it('restores the former firmware of a switch', { timeout: 2 * WITHIN_MS }, async () => {
       await page.goto(`${org}/sites/${siteId}/devices/${CHASSIS}`)
       await page.getByRole('button', { name: 'Restore the firmware…' }).click()
-      await page.getByRole('dialog').getByText('with its 3 members with 3.0.0 instead of 3.1.0').waitFor()
+      await page.getByRole('dialog').getByText('Restarts 3 members (berlin-switch-ex4100-48p-1)').waitFor()
+      await page.getByRole('dialog').getByText('It starts with 3.0.0 instead of 3.1.0').waitFor()
       await expectAccessible(page)
       await page.getByRole('dialog').getByRole('button', { name: 'Restore the firmware' }).click()
       const command = page.getByRole('region', { name: 'Commands' }).getByRole('listitem').first()
@@ -146,7 +149,7 @@ describe.skipIf(noChromium !== null)(
       expect(await page.getByRole('button', { name: /Locate|Ping/ }).count()).toBe(0)
     })
 
-    it('has met no defect, and nothing that its policy forbids', () => {
+    it('has no script errors and no violations of its policy', () => {
       expect(complaints).toEqual([])
     })
   },

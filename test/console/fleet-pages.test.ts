@@ -180,7 +180,7 @@ describe.skipIf(noChromium !== null)(
       await page.waitForURL('**/devices/02516e*')
     })
 
-    it('tells on each page by which call its contents can be read', { timeout: 2 * WITHIN_MS }, async () => {
+    it('shows on each page the call that reads its contents', { timeout: 2 * WITHIN_MS }, async () => {
       await page.goto(`${org}/sites/${siteId}/devices/02516e000001`)
       const headers = { authorization: `Token ${server.demo?.api_token}` }
       const called = new Set<string>()
@@ -302,7 +302,7 @@ describe.skipIf(noChromium !== null)(
       await page.getByText('No webhooks here').waitFor()
     })
 
-    it('has met no defect, and nothing that its policy forbids', () => {
+    it('has no script errors and no violations of its policy', () => {
       expect(complaints).toEqual([])
     })
   },

@@ -60,7 +60,7 @@ describe.skipIf(noChromium !== null)(
       return opened
     }
 
-    it('leads through sign-in to where one wanted to be', { timeout: WITHIN_MS }, async () => {
+    it('returns to the requested page after the sign-in', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await openPage()
       await page.goto(`${org}/devices?type=ap`)
       await page.waitForURL('**/sign-in?**')
@@ -153,7 +153,7 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
-    it('says when the server is away, and goes on when it is back', { timeout: WITHIN_MS }, async () => {
+    it('shows when the server is away, and continues when it is back', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await enter(server.org, `${org}/devices`)
       await page.getByText('3 devices').waitFor()
       await context.setOffline(true)
@@ -277,7 +277,7 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
-    it('changes settings, and says at the field what is wrong', { timeout: WITHIN_MS }, async () => {
+    it('changes settings, and shows refusals at their fields', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await enter(server.org, `${org}/settings`)
       await page.getByLabel('Maintenance windows').fill('sat sun 22:00-04:00')
       await page.getByLabel('End idle sessions after').fill('1000')
@@ -304,7 +304,7 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
-    it('leads those of an organization through its identity provider, and back', { timeout: WITHIN_MS }, async () => {
+    it('signs people in by the identity provider of their organization', { timeout: WITHIN_MS }, async () => {
       const idp = await startIdentityProvider()
       onTestFinished(() => idp.close())
       idp.people.set('ada', { nameId: 'ada@company.example', attributes: { Role: 'reader' } })
@@ -329,7 +329,7 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
-    it('asks for a mail that sets another password', { timeout: WITHIN_MS }, async () => {
+    it('requests a mail that resets the password', { timeout: WITHIN_MS }, async () => {
       const { page, context } = await openPage()
       await page.goto('/sign-in')
       await page.getByRole('link', { name: 'Forgot your password?' }).click()
@@ -340,7 +340,7 @@ describe.skipIf(noChromium !== null)(
       await context.close()
     })
 
-    it('shows the messages that a receiver did not take, and sends them again', { timeout: WITHIN_MS }, async () => {
+    it('shows undelivered messages, and sends them again', { timeout: WITHIN_MS }, async () => {
       const webhook = { name: 'Tickets', url: 'http://127.0.0.1:9/hook', topics: ['audits'], enabled: false }
       const { id } = (await server.call('POST', `${org}/webhooks`, { body: webhook })).body
       const at = server.ctx.clock.now()

@@ -168,7 +168,7 @@ describe('the services in the reports of an appliance', () => {
 })
 
 describe('statistics', () => {
-  test('show what the machine tells of itself, and nothing that the agent adds', async () => {
+  test('show the values of the machine, without additions by the agent', async () => {
     const { id, agent } = await connectAgent(world)
     const eth0 = { up: true, mac: '020000000001', ip: '192.0.2.7', netmask: '255.255.255.0', ip6: '2001:db8::7' }
     const times = { user: 30.4, system: 10.5, interrupt: 5.1, idle: 54 }

@@ -147,7 +147,7 @@ describe('a download', () => {
     expect(ranges).toHaveLength(3)
   })
 
-  test('ends with the reason where nobody listens', async () => {
+  test('ends with the reason when no server listens', async () => {
     const { fetch } = await downloads()
     const artifact = { uri: 'http://127.0.0.1:1/a', size: 5, sha256 }
     await expect(fetch(artifact, nothing)).rejects.toThrow('ECONNREFUSED')

@@ -182,7 +182,7 @@ describe('an upgrade whose agent', () => {
     expect(await commandsOf(box)).toHaveLength(2)
   })
 
-  test('is told to upgrade while the service restarts is not told again by its successor', async () => {
+  test('gets the command to upgrade once although the service restarts', async () => {
     const first = runUpgrades(world)
     const { id: box, agent } = await addPeer(world)
     const { id } = await upgrade(world, body(box))
@@ -326,7 +326,7 @@ describe('an upgrade whose agent downloads first', () => {
     expect((await commandsOf(box)).map(({ kind }) => kind)).toEqual(['stage_package'])
   })
 
-  test('could not download is told so, and keeps what it runs', async () => {
+  test('keeps its firmware when the download fails, and reports the failure', async () => {
     runUpgrades(world, { maxAttempts: 1 })
     const { id: box, agent } = await addPeer(world, {}, staging)
     const { id } = await upgrade(world, body([box]))

@@ -163,7 +163,7 @@ async function startConnected() {
   return started
 }
 
-test('the agent takes its present certificate where the gateway does not know the next one', async () => {
+test('the agent uses its present certificate if the gateway does not know the next one', async () => {
   const { id, folder, stop } = await startConnected()
   await stop()
   const present = await credentialsIn(folder)

@@ -124,7 +124,7 @@ describe('the support files of an edge appliance', () => {
     })
   })
 
-  test('are one for each command, whoever uploads again, and only from this appliance', async () => {
+  test('keep one upload for each command, and accept it only from this appliance', async () => {
     const { id, call, agent } = await askedAgent()
     const { uri, command_id: commandId } = call.params
     expect(await upload(uri, commandId)).toBe(400)

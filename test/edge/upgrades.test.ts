@@ -98,7 +98,7 @@ describe('the agent', () => {
     expect(await doneBy(folder)).toEqual(['configure', 'upgrade to trixie'])
   })
 
-  test('upgrades its distribution by one release where it is told twice to do so', async () => {
+  test('upgrades its distribution by one release although the command arrives twice', async () => {
     const { id, folder } = await start()
     const upgrade = () => order(world, id, { kind: 'upgrade_distro', params: { codename: 'next', from: 'bookworm' } })
     await Promise.all([upgrade(), upgrade()])

@@ -66,7 +66,7 @@ describe('while others wait for a place', () => {
     expect(second.closed()).toBe(false)
   })
 
-  test('one that sends may stay, and nobody has to go while there is room', async () => {
+  test('keeps connections that send, and closes none while there is room', async () => {
     let nowMs = 0
     const accepted: Socket[] = []
     const refused: [string, Socket][] = []

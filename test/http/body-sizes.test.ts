@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-it('takes 16 KiB from whoever it does not know, whatever the operation, and more from others', async () => {
+it('accepts at most 16 KiB from unknown callers for any operation, and more from others', async () => {
   const { ids } = await makeAreas(server)
   const operations = operationsOf(await fetchOpenApi(server)).filter(
     ({ method, spec }) => method !== 'GET' && spec.requestBody?.content?.['application/json'] !== undefined,

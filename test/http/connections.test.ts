@@ -91,7 +91,7 @@ describe('a load balancer that speaks the PROXY protocol', () => {
     expect(await ask(await startServer({ balancers }), request)).toBe('')
   })
 
-  it('is nobody whom the operator has not named', async () => {
+  it('is refused unless the operator has named it', async () => {
     const port = await startServer({ balancers: ['192.0.2.0/24'] })
     expect(await ask(port, 'PROXY TCP4 192.0.2.7 192.0.2.1 4711 80\r\n' + request)).toContain('400 Bad Request')
     expect(await ask(port, request)).toContain('{"ip":"127.0.0.1"}')

@@ -397,7 +397,7 @@ describe('every change', () => {
     await cancel(id)
   })
 
-  test('of an upgrade of nobody is a 404', async () => {
+  test('of an unknown upgrade is a 404', async () => {
     for (const verb of ['pause', 'resume', 'cancel'])
       expect((await world.call('POST', `${pathOf(world)}/${randomUUID()}/${verb}`)).status).toBe(404)
     expect((await world.call('PUT', `${pathOf(world)}/${randomUUID()}`, { body: {} })).status).toBe(404)

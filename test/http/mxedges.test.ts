@@ -128,7 +128,7 @@ describe('edge appliances', () => {
       expect(JSON.stringify([shown.body, audit, event])).not.toContain(secret)
   })
 
-  it('show secrets to nobody but in the answer to their write, where the organization hides them', async () => {
+  it('show secrets only in the answer to their write if the organization hides them', async () => {
     const setting = `/orgs/${server.org.orgId}/setting`
     await server.call('PUT', setting, { body: { api_policy: { no_reveal: true } } })
     const written = { proxy: { url: 'https://user:hidden@proxy.example.test:3128/' }, radsec: { server_key: 'k' } }

@@ -103,7 +103,7 @@ it('asks for credentials, except where there can be none', async () => {
   }
 })
 
-it('is served compressed, and not again to those who have it', async () => {
+it('is served compressed, and not again to clients that have it', async () => {
   const get = (headers: Record<string, string>) => fetch(`${server.url}/api/v1/openapi.json`, { headers })
   const packed = await get({ 'accept-encoding': 'br, gzip' })
   expect(packed.headers.get('content-encoding')).toBe('gzip')

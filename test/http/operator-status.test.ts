@@ -14,7 +14,7 @@ afterAll(() => server.close())
 
 const operator = { as: null, headers: { authorization: 'Operator operator-key' } }
 
-it('tells the operator how the service and its database stand', async () => {
+it('shows the operator the state of the service and its database', async () => {
   const { status, body } = await server.call('GET', '/operator/v1/status', operator)
   expect({ status, body }).toMatchObject({ status: 200, body: { version, node_version: process.versions.node } })
   expect(body.started_time).toBeLessThanOrEqual(clock.now().getTime() / 1000)
@@ -26,7 +26,7 @@ it('tells the operator how the service and its database stand', async () => {
   expect(database.migration).toMatch(/^0\d{3}_.*\.sql$/)
 })
 
-it('tells the operator why devices were refused', async () => {
+it('shows the operator why devices were refused', async () => {
   refusals.add({ protocol: 'ucentral', why: 'tls', address: '192.0.2.1' })
   clock.advance(5000)
   refusals.add({ protocol: 'ucentral', why: 'tls', address: '192.0.2.1' })
@@ -42,7 +42,7 @@ it('tells the operator why devices were refused', async () => {
   ])
 })
 
-it('tells nobody else', async () => {
+it('refuses every other caller', async () => {
   for (const path of ['/operator/v1/status', '/operator/v1/refused-devices']) {
     expect((await server.call('GET', path)).status).toBe(401)
     const wrong = { as: null, headers: { authorization: 'Operator another-key' } }

@@ -38,7 +38,7 @@ async function nextAsListed(client: StreamClient, channel: string, has: (data: A
   return data
 }
 
-it('tells how upgrades of edge appliances stand as their list does, at each change of them and at no other time', async () => {
+it('sends the progress of upgrades of edge appliances, in the form of their list and only at changes', async () => {
   const client = await open()
   const channel = pathOf(world)
   expect(await client.subscribe(channel)).toMatchObject({ event: 'channel_subscribed' })
@@ -68,7 +68,7 @@ it('tells how upgrades of edge appliances stand as their list does, at each chan
   expect(await next((data) => data?.id === first.id && data.status === 'cancelled')).toBeDefined()
 })
 
-it('tells a site of its own upgrades, and nobody who may not list them', async () => {
+it('sends a site its own upgrades, and nothing to callers who may not list them', async () => {
   const siteId = await addSite(world)
   const channel = `/sites/${siteId}/mxedges/upgrade`
   const stranger = await open(await world.addOrg())

@@ -49,7 +49,7 @@ const none = {
 }
 
 describe('the stream', () => {
-  it('tells how upgrades stand, in the organization and at their site, without naming devices', async () => {
+  it('sends the progress of upgrades to the organization and to their site, without devices', async () => {
     const client = await open()
     const channel = `/sites/${siteId}/devices/upgrade`
     for (const name of [path, channel])
@@ -97,7 +97,7 @@ describe('the stream', () => {
     })
   })
 
-  it('tells of upgrades of SSR routers on a channel of their own', async () => {
+  it('sends upgrades of SSR routers on a separate channel', async () => {
     const [router] = await connected(1, 'SSR120')
     const client = await open()
     const own = `/orgs/${server.org.orgId}/ssr/upgrade`
@@ -110,7 +110,7 @@ describe('the stream', () => {
     expect(client.received.some(({ channel, data }) => channel === path && data?.upgrade_id === body.id)).toBe(false)
   })
 
-  it('tells nobody who may not list the upgrades', async () => {
+  it('sends nothing to callers who may not list the upgrades', async () => {
     const client = await open(await server.addOrg())
     for (const name of [path, `/sites/${siteId}/devices/upgrade`])
       expect(await client.subscribe(name)).toMatchObject({ event: 'subscribe_failed' })

@@ -72,7 +72,7 @@ async function login({ email, password }: TestOrg): Promise<string> {
 }
 
 describe('the stream', () => {
-  it('tells what has changed in the statistics of devices, as the API shows them', async () => {
+  it('sends changes in the statistics of devices, in the form of the API', async () => {
     const client = await open()
     const channel = `/sites/${siteId}/stats/devices`
     expect(await client.subscribe(channel)).toMatchObject({ event: 'channel_subscribed', channel })
@@ -87,7 +87,7 @@ describe('the stream', () => {
     expect(Object.keys(told.data).toSorted()).toEqual(Object.keys(shown.body).toSorted())
   })
 
-  it('tells of changed, moved and unclaimed devices', async () => {
+  it('sends changed, moved and unclaimed devices', async () => {
     const other = await addSite(server, 'There')
     const client = await open()
     for (const id of [siteId, other]) await client.subscribe(`/sites/${id}/devices`)
@@ -104,7 +104,7 @@ describe('the stream', () => {
     expect(await client.next()).toMatchObject({ channel: `/sites/${other}/devices`, data: { deleted: true } })
   })
 
-  it('tells what a device answered to a command', async () => {
+  it('sends the answer of a device to a command', async () => {
     const answer = await answerer()
     const channel = `/sites/${siteId}/devices/${device.id}/cmd`
     const client = await open()
@@ -132,7 +132,7 @@ describe('the stream', () => {
     })
   })
 
-  it('tells of edge appliances, in the organization and in their site', async () => {
+  it('sends edge appliances to the organization and to their site', async () => {
     const orgs = `/orgs/${server.org.orgId}`
     const client = await open()
     const channels = [
@@ -157,7 +157,7 @@ describe('the stream', () => {
       await told(channel, ({ id, deleted }) => id === made.id && deleted === true)
   })
 
-  it('tells of alarms that are raised, acknowledged and ended, in the organization and in their site', async () => {
+  it('sends raised, acknowledged and ended alarms to the organization and to their site', async () => {
     const { orgId } = server.org
     const client = await open()
     const channels = [`/orgs/${orgId}/alarms`, `/sites/${siteId}/alarms`]
@@ -234,7 +234,7 @@ describe('the stream', () => {
     expect(client.received).toEqual([])
   })
 
-  it('takes two thousand channels, and no more', async () => {
+  it('accepts at most two thousand channels', async () => {
     const client = await open()
     const channels = Array.from({ length: 2001 }, (_, index) => {
       const id = `00000000-0000-0000-1000-${String(index).padStart(12, '0')}`
@@ -266,7 +266,7 @@ describe('who may hear', () => {
     expect(client.received).toEqual([])
   })
 
-  it('is checked again: who loses the privilege hears no more', async () => {
+  it('is checked again: a lost privilege ends the subscription', async () => {
     const org = await server.addOrg()
     const site = await addSite(server, 'Elsewhere', org)
     const client = await openStream(server.url, { cookie: await login(org) })
@@ -276,7 +276,7 @@ describe('who may hear', () => {
     expect(await client.next()).toMatchObject({ event: 'subscribe_failed', channel })
   })
 
-  it('is nobody whose credentials have ended', async () => {
+  it('is refused after the credentials have ended', async () => {
     const org = await server.addOrg()
     const cookie = await login(org)
     const client = await openStream(server.url, { cookie })
@@ -285,7 +285,7 @@ describe('who may hear', () => {
     expect(await refusal({ cookie })).toBe(401)
   })
 
-  it('is nobody without a token or a session', async () => {
+  it('is refused without a token or a session', async () => {
     expect(await refusal({})).toBe(401)
     expect(await refusal({ authorization: 'Token wrong' })).toBe(401)
     const { email, password } = server.org
@@ -310,7 +310,7 @@ describe('a client that does not keep to the rules', () => {
     expect(await client.closed).toBe(code)
   })
 
-  it('that does not read is told to come back, before more than a megabyte waits for it', async () => {
+  it('that does not read gets a request to resume before more than a megabyte waits for it', async () => {
     const answer = await answerer()
     const peak = watchBuffer()
     const client = await open()

@@ -123,7 +123,7 @@ describe('what the service reports', () => {
       expect((await server.call('GET', path)).status, path).toBe(400)
   })
 
-  it('concerns nobody else', async () => {
+  it('is sent to no other organization', async () => {
     const { results } = await get(`/orgs/${other.orgId}/events/system/search`, other)
     expect(results).toMatchObject([{ text: 'of the other one' }])
     expect((await server.call('GET', ofOrg('search'), { as: other })).status).toBe(404)
@@ -132,7 +132,7 @@ describe('what the service reports', () => {
     expect((await get(ofOrg('system/search'))).total).toBe(3)
   })
 
-  it('is told apart by types that are listed', async () => {
+  it('is identified by the listed types', async () => {
     const types = await get('/const/system_events')
     expect(types).toHaveLength(23)
     for (const { key, example } of types) expect(example).toMatchObject({ type: key, text: expect.any(String) })

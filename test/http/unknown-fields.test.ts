@@ -40,7 +40,7 @@ function isExact({ status, body }: Answer): boolean {
   return status === 200 && record?.[FIELD] === 'sent'
 }
 
-it('stores a field that the interface does not know, or refuses it by its name', async () => {
+it('stores an unknown field, or refuses it by its name', async () => {
   const answers = new Map<string, Answer>()
   // In the order of the samples: operations that delete come last.
   const byId = new Map(server.operations.map((operation) => [operation.id, operation]))

@@ -204,7 +204,7 @@ it('the report of an upgrade is JSON or CSV, of the organization or of one site'
   expect(await ofSite(there.site_id)).toMatchObject({ status: 404 })
 })
 
-it('the operator reads the metrics, and nobody else', async () => {
+it('only the operator reads the metrics', async () => {
   await post({ all_sites: true })
   const { server, admin } = harness
   const headers = { authorization: 'Operator operator-key' }

@@ -37,7 +37,7 @@ const count = async () => Number((await server.call('GET', `${maps}?limit=1`)).h
 const storedFiles = async () => (await readdir(join(server.dataDir, 'images'))).filter((file) => file !== 'incoming')
 const full = { status: 400, body: { detail: `A site may have at most ${MAX_MAPS_OF_SITE} maps` } }
 
-it('a site has a maximum number of maps, whoever creates them', async () => {
+it('a site has a maximum number of maps in every operation that creates them', async () => {
   await fill(MAX_MAPS_OF_SITE - 1)
   const answers = await Promise.all([1, 2, 3, 4].map(() => server.call('POST', maps, { body: { name: 'Last' } })))
   expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400, 400])

@@ -60,7 +60,7 @@ describe('a device that calls home', () => {
     expect((await harness.status(mac)).load).toMatchObject({ uptime_s: 86_400 })
   })
 
-  test('is unclaimed where nobody has claimed it, and gets no key', async () => {
+  test('gets no key while it is unclaimed', async () => {
     const { place } = await start()
     const { mac } = startJunos(place)
     await untilSession(harness, mac)
@@ -99,7 +99,7 @@ describe('a connection is refused', () => {
     await expectRefused(gateway, 'refused_host_key')
   })
 
-  test('without a preamble, when nobody knows its key', async () => {
+  test('without a preamble, when its key is unknown', async () => {
     const { gateway, place } = await start()
     startJunos({ ...place, call: { outboundSsh: undefined } as never })
     await expectRefused(gateway, 'refused_host_key')

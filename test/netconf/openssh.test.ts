@@ -145,7 +145,7 @@ describe.skipIf(!isInstalled)(
       await expect(open({ hostKey: null })).rejects.toBeInstanceOf(SshError)
     })
 
-    test('let nobody in who has another key', async () => {
+    test('refuse another key', async () => {
       const { private: privateKey } = generateHostKey()
       await expect(open({ privateKey })).rejects.toMatchObject({ why: 'ssh' })
     })

@@ -58,7 +58,7 @@ test('a first start creates a durable, private database that the application own
   await query(server, 'create extension pg_trgm')
 })
 
-test('nobody but the user of this process is admitted, whatever role they name', async (context) => {
+test('only the user of this process is admitted, whichever role is requested', async (context) => {
   const path = await temporaryDir()
   const server = await start(path)
   const superuser = { ...server, connection: { ...server.connection, user: 'postgres' } }

@@ -42,7 +42,7 @@ it('looks at the devices that have changed, and at all when the upgrade is due',
   await expectConsistent(rollout.ctx)
 })
 
-it('opens each phase as soon as the last device of the one before has told of its end', async () => {
+it('opens each phase when the last device of the previous one has finished', async () => {
   const id = await create([10, 10], { reboot_strategy: 'canary', canary_phases: [20, 50] })
   // No second passes, so upgrades become due only by events.
   for (let round = 0; round < 4; round += 1) {

@@ -51,7 +51,7 @@ it('sites with different windows download phase by phase, each in its own, and r
   ])
 })
 
-it('a takeover empties phases of the downloads, which then wait for nobody, and the order of restarts goes on', async () => {
+it('a takeover empties phases of downloads, which then open at once, and keeps the order of restarts', async () => {
   await rollout.seed([switches(4)])
   const old = await rollout.create({ download_strategy: 'canary', canary_phases: [25, 50] })
   await rollout.advance()

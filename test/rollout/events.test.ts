@@ -43,7 +43,7 @@ function typesOf(events: readonly UpgradeEvent[]): Record<string, number> {
   return Object.fromEntries(counts)
 }
 
-it('everything that people care about is an event for those who subscribe, and what concerns the whole upgrade is kept', async () => {
+it('subscribers get an event for each step, and events of the whole upgrade are stored', async () => {
   await subscribe(rollout)
   const { ctx, org } = rollout
   const { id } = await rollout.create(canary)
@@ -94,7 +94,7 @@ it('everything that people care about is an event for those who subscribe, and w
   expect(named).toEqual(records.map((record) => record.id))
 })
 
-it('events of devices are written for nobody where nobody subscribes, and a stopped upgrade says why', async () => {
+it('events of devices are written only for subscribers, and a stopped upgrade reports the reason', async () => {
   const { ctx, org } = rollout
   const { id } = await rollout.create({ reboot_strategy: 'serial', max_failure_percentage: 0 })
   await rollout.play(() => 'refuses_content')

@@ -109,7 +109,7 @@ it('a check that fails is asked again after growing pauses, also where the servi
   expect((await read(id)).counts).toEqual({ upgraded: 8 })
 })
 
-it('an answer counts no more once somebody has cancelled the upgrade, and an address that may not be called is no answer', async () => {
+it('an answer after the cancellation is ignored, and a forbidden address gives no answer', async () => {
   const id = await createHeld()
   const strict = createOutboundHttp({ allowCidrs: [], allowLoopback: false })
   await ask(strict)
@@ -134,7 +134,7 @@ function meanwhile(act: () => Promise<void>): OutboundHttp {
   }
 }
 
-it('a person who pauses an upgrade while its check is asked has the last word; resumed, it asks again', async () => {
+it('a pause during a check wins over its answer, and a resume repeats the check', async () => {
   const id = await createHeld()
   await ask(meanwhile(() => pauseOrgUpgrade(rollout.ctx, rollout.org.scope, id)))
   await rollout.play()

@@ -86,7 +86,7 @@ async function commandOne(reply: Reply): Promise<readonly SeededDevice[]> {
 }
 
 describe('an outage of a site', () => {
-  it.each([2, 4])('of %i devices gives nobody up while the others are away or have just come back', async (size) => {
+  it.each([2, 4])('of %i devices fails none while the others are away or have just returned', async (size) => {
     await seed(size)
     const id = await create({ strategy: 'serial' })
     const others = await commandOne('dies')
@@ -188,7 +188,7 @@ describe('an outage of a site', () => {
 })
 
 describe('an outage of many sites', () => {
-  it('gives nobody up at a site of one device', async () => {
+  it('fails no device at a site with only one', async () => {
     await seed(...Array.from({ length: 10 }, () => 1))
     const id = await create({ canary_phases: [10], strategy: 'canary' })
     const others = await commandOne('dies')

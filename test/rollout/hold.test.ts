@@ -45,7 +45,7 @@ async function watchedAlarms() {
 }
 
 describe.each(['org', 'site'] as const)('with phases of the %s', (scope) => {
-  it('an upgrade is held at the gate of a phase in which too many failed, tells of it, and goes on when it is resumed', async () => {
+  it('an upgrade is held at the gate of a phase with too many failures, reports it, and continues after a resume', async () => {
     await rollout.fleet.connect(rollout.devices())
     const id = await create(scope)
     await advance()

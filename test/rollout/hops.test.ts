@@ -112,7 +112,7 @@ it('the next phase waits for the last hop of each device', async () => {
   expect(countOf(await read(id))).toMatchObject({ upgraded: 1 })
 })
 
-it('a service that dies between two hops repeats none and forgets none', async () => {
+it('a crash between two hops neither repeats nor loses one', async () => {
   const { id } = await create({ version: NEW, strategy: 'big_bang' })
   await install(devices, MIDDLE)
   // The gateway and the engine restart: their whole knowledge is in the database.

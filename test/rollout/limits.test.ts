@@ -86,7 +86,7 @@ it('serial upgrades are held after a device that was not upgraded, if every one 
   expect(countAll(await rollout.read(id))).toEqual({ failed: 3, planned: 15 })
 })
 
-it('a round that waits for the round of another process knows the devices that the latter let begin', async () => {
+it('a round that waited for another process counts the devices that the other one started', async () => {
   const { id } = await rollout.create({ max_in_flight: 4, max_downloads: 4 })
   const { scope } = rollout.org
   const inUse = (tx: Tx) => lockOrgUpgrades(tx, scope, [id]).then(([upgrade]) => upgrade?.inUse)

@@ -59,7 +59,7 @@ it.each(['big_bang', 'serial'] as const)('is from the edge to the gateway with %
   expect(countAll(await rollout.read(id))).toEqual({ upgraded: 5 })
 })
 
-it('lets absent devices keep nobody waiting, and those that come back wait for what they hang on', async () => {
+it('does not wait for absent devices, and devices that return wait for their uplinks', async () => {
   const { aps, core, edge, gateway } = await seedBranch({ online: false })
   await rollout.fleet.connect([edge, core, gateway])
   const { id } = await rollout.create({ strategy: 'big_bang' })

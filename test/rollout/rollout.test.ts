@@ -23,7 +23,7 @@ async function targetsIn(state: TargetState): Promise<SeededDevice[]> {
 }
 
 describe('an upgrade', () => {
-  it('of several sites completes, each device flashed once, and tells of it', async () => {
+  it('at several sites completes with one flash for each device, and reports the end', async () => {
     const devices = await seed([3, 2])
     const { id } = await create()
     await play()

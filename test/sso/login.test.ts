@@ -110,7 +110,7 @@ describe('signing in', () => {
     expect((await present(browser, sso.acsUrl, xml)).text).toContain('You are signed in')
   })
 
-  it('refuses an unknown role, no role and a malformed address, and tells administrators why', async () => {
+  it('refuses an unknown role, no role and a malformed address, and shows administrators the reason', async () => {
     const people = [
       [{ nameId: 'bob@corp.example', attributes: { Role: 'king' } }, 'There is no SSO role "king"'],
       [{ nameId: 'bob@corp.example' }, 'No role was named and there is no default_role'],

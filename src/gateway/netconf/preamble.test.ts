@@ -86,7 +86,7 @@ describe('a preamble', () => {
   })
 })
 
-test('only someone who knows the secret vouches for a host key', () => {
+test('only the secret vouches for a host key', () => {
   const parsed = parsePreamble(preamble)
   expect(isVouchedFor(parsed, 'sesame')).toBe(true)
   expect(isVouchedFor(parsed, 'Sesame')).toBe(false)

@@ -82,7 +82,7 @@ describe('a ping', () => {
     expect(decodePing({ status })).toEqual({ kind: 'rejected', code, text, final: false })
   })
 
-  test('prints into the database no more than fits, and nothing that it refuses', () => {
+  test('prints only rows that fit and that the database accepts', () => {
     const outcome = decodePing({ status: { error: 0, result: `a\0${'\u{1f600}'.repeat(100_000)}` } })
     if (outcome?.kind !== 'done' || outcome.text === null) throw new Error('not done')
     expect(outcome.text.length).toBeLessThanOrEqual(16 * 1024)
