@@ -179,11 +179,11 @@ describe.skipIf(noChromium !== null)(
       await page.getByLabel('Name of a new provider').fill('Company')
       await page.getByRole('button', { name: 'Add the provider' }).click()
       await page.getByRole('heading', { name: 'Company' }).waitFor()
-      await page.getByText('Takes answers at (ACS)').waitFor()
+      await page.getByText('ACS URL').waitFor()
       await page.getByLabel('Issuer').fill(idp.issuer)
       await page.getByLabel('Sign-in address').fill('not an address')
       await page.getByLabel('Certificate').fill(idp.keys.cert)
-      await page.getByLabel('Role without an attribute').fill('staff')
+      await page.getByLabel('Default role').fill('staff')
       await page.getByRole('button', { name: 'Save' }).click()
       // The words of the server appear at the field.
       await page.getByText('Invalid field idp_sso_url').waitFor()

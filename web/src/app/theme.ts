@@ -4,7 +4,6 @@ import { createTheme } from '@mantine/core'
 export const theme = createTheme({
   respectReducedMotion: true,
   cursorType: 'pointer',
-  fontSizes: { sm: '13px' },
   components: {
     // Every field of the forms is required, unless its label marks it as optional.
     // The description is below the field, so that the fields of a row stay in line.

@@ -12,6 +12,12 @@ const SHOWN = 6
 
 type Alarm = Schemas['Alarm']
 
+const severities: Readonly<Record<Alarm['severity'], string>> = {
+  critical: 'Critical',
+  warn: 'Warning',
+  info: 'Information',
+}
+
 const tones: Readonly<Record<Alarm['severity'], Tone>> = { critical: 'bad', warn: 'warn', info: 'idle' }
 
 /** The latest alarms of a week. */
@@ -42,7 +48,7 @@ export function AlarmPanel({ orgId, siteId }: DashboardPlace) {
                 <li key={alarm.id}>
                   <div className="log-head">
                     <StateMark tone={alarm.status === 'open' ? tones[alarm.severity] : 'good'}>
-                      {alarm.status === 'open' ? alarm.severity : 'resolved'}
+                      {alarm.status === 'open' ? severities[alarm.severity] : 'Resolved'}
                     </StateMark>
                     <Ago at={alarm.last_seen} />
                   </div>

@@ -89,7 +89,7 @@ function SsoForm({ given }: { readonly given: string | undefined }) {
   if (!isOpen)
     return (
       <p className="hint">
-        <button type="button" className="quiet" onClick={() => setOpen(true)}>
+        <button type="button" className="row-button" onClick={() => setOpen(true)}>
           Sign in with single sign-on
         </button>
       </p>

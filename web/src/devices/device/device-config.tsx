@@ -22,7 +22,7 @@ export function DeviceConfig({ siteId, deviceId }: DeviceConfigProps) {
       ),
   })
   return (
-    <Panel title="Configuration" aside="as kept">
+    <Panel title="Configuration" aside="as stored">
       <QueryView query={query}>
         {(device) => (
           <div className="exchange plan-line">

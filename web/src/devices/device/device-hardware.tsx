@@ -20,24 +20,32 @@ function Radios({ radios }: { readonly radios: readonly Radio[] }) {
         <thead>
           <tr>
             <th scope="col">Band</th>
-            <th scope="col">Channel</th>
-            <th scope="col">Width</th>
-            <th scope="col">Power</th>
-            <th scope="col" className="wide">
+            <th scope="col" className="number">
+              Channel
+            </th>
+            <th scope="col" className="number">
+              Width
+            </th>
+            <th scope="col" className="number">
+              Power
+            </th>
+            <th scope="col" className="wide number">
               Noise
             </th>
-            <th scope="col">Clients</th>
+            <th scope="col" className="number">
+              Clients
+            </th>
           </tr>
         </thead>
         <tbody>
           {radios.map(({ band, channel, widthMhz, powerDbm, noiseDbm, clients }) => (
             <tr key={band}>
               <th scope="row">{band}</th>
-              <td>{channel ?? '–'}</td>
-              <td>{withUnit(widthMhz, 'MHz')}</td>
-              <td>{withUnit(powerDbm, 'dBm')}</td>
-              <td className="wide">{withUnit(noiseDbm, 'dBm')}</td>
-              <td>{clients ?? '–'}</td>
+              <td className="number">{channel ?? '–'}</td>
+              <td className="number">{withUnit(widthMhz, 'MHz')}</td>
+              <td className="number">{withUnit(powerDbm, 'dBm')}</td>
+              <td className="wide number">{withUnit(noiseDbm, 'dBm')}</td>
+              <td className="number">{clients ?? '–'}</td>
             </tr>
           ))}
         </tbody>
@@ -81,8 +89,12 @@ function Ports({ ports }: { readonly ports: readonly Port[] }) {
           <tr>
             <th scope="col">Port</th>
             <th scope="col">Link</th>
-            <th scope="col">Speed</th>
-            <th scope="col">Errors in</th>
+            <th scope="col" className="number">
+              Speed
+            </th>
+            <th scope="col" className="number">
+              Errors in
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -92,8 +104,8 @@ function Ports({ ports }: { readonly ports: readonly Port[] }) {
               <td>
                 <StateMark tone={isUp ? 'good' : 'idle'}>{isUp ? 'Up' : 'Down'}</StateMark>
               </td>
-              <td>{withUnit(speedMbps, 'Mbit/s')}</td>
-              <td>{errorsIn ?? '–'}</td>
+              <td className="number">{withUnit(speedMbps, 'Mbit/s')}</td>
+              <td className="number">{errorsIn ?? '–'}</td>
             </tr>
           ))}
         </tbody>

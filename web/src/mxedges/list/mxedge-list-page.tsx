@@ -128,7 +128,7 @@ function MxedgeRow({ orgId, stats }: { readonly orgId: string; readonly stats: M
       </span>
       <span className="muted">{versions.join(', ')}</span>
       <span className="upgrade-figures muted">
-        {stats.cpu_stat === undefined ? '' : `${stats.cpu_stat.usage} % of the processor`}
+        {stats.cpu_stat === undefined ? '' : `CPU ${stats.cpu_stat.usage} %`}
       </span>
       <StateMark tone={tone}>{text}</StateMark>
     </li>

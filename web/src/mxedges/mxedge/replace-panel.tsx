@@ -29,7 +29,7 @@ export function ReplacePanel({ orgId, stats }: { readonly orgId: string; readonl
           </>
         ) : (
           <p>
-            If the box is broken, another one can take its place. It gets the name, the site and the configuration of
+            If the box is broken, another one can take its place. It gets the name, the site and the configuration of{' '}
             {stats.name}.
           </p>
         )}

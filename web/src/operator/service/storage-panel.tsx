@@ -54,18 +54,24 @@ function Storage({ storage: { firmware, pictures, support, orgs, disk } }: { rea
             <thead>
               <tr>
                 <th scope="col">Organization</th>
-                <th scope="col">Firmware</th>
-                <th scope="col">Pictures</th>
-                <th scope="col">Support files</th>
+                <th scope="col" className="number">
+                  Firmware
+                </th>
+                <th scope="col" className="number">
+                  Pictures
+                </th>
+                <th scope="col" className="number">
+                  Support files
+                </th>
               </tr>
             </thead>
             <tbody>
               {orgs.map(({ id, name, firmware_bytes: images, picture_bytes: photos, support_bytes: files }) => (
                 <tr key={id}>
                   <th scope="row">{name}</th>
-                  <td>{sizeText(images)}</td>
-                  <td>{sizeText(photos)}</td>
-                  <td>{sizeText(files)}</td>
+                  <td className="number">{sizeText(images)}</td>
+                  <td className="number">{sizeText(photos)}</td>
+                  <td className="number">{sizeText(files)}</td>
                 </tr>
               ))}
             </tbody>

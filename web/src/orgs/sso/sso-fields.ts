@@ -23,19 +23,23 @@ export interface SsoField {
 /** What a SAML sign-in depends on, in the order in which people find it at their identity provider. */
 export const ssoFields: readonly SsoField[] = [
   { name: 'name', label: 'Name' },
-  { name: 'issuer', label: 'Issuer', description: 'The entity id of the identity provider' },
-  { name: 'idp_sso_url', label: 'Sign-in address', description: 'Where the identity provider takes requests' },
-  { name: 'idp_cert', label: 'Certificate', description: 'PEM, with which it signs', isLong: true },
+  { name: 'issuer', label: 'Issuer', description: 'The entity ID of the identity provider' },
+  { name: 'idp_sso_url', label: 'Sign-in URL', description: 'Receives the requests of this service' },
+  { name: 'idp_cert', label: 'Certificate', description: 'PEM, of the key that signs assertions', isLong: true },
   {
     name: 'idp_sign_algo',
-    label: 'Weakest signature',
+    label: 'Weakest signature algorithm',
     description: 'Weaker ones are refused',
     choices: ['sha256', 'sha384', 'sha512', 'sha1'],
   },
-  { name: 'nameid_format', label: 'Names people by', choices: ['email', 'unspecified'] },
-  { name: 'role_attr_from', label: 'Attribute with the roles', description: 'Empty: Role' },
-  { name: 'default_role', label: 'Role without an attribute', description: 'Empty: such people are refused' },
-  { name: 'custom_logout_url', label: 'Address after signing out', description: 'Optional' },
+  { name: 'nameid_format', label: 'NameID format', choices: ['email', 'unspecified'] },
+  { name: 'role_attr_from', label: 'Role attribute', description: 'Empty: Role' },
+  {
+    name: 'default_role',
+    label: 'Default role',
+    description: 'For people without the attribute. Empty: they are refused',
+  },
+  { name: 'custom_logout_url', label: 'URL after the logout', description: 'Optional' },
 ]
 
 export type SsoTexts = Readonly<Record<SsoField['name'], string>>

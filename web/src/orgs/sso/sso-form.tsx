@@ -37,7 +37,7 @@ export function SsoForm({ sso, mayChange }: SsoFormProps) {
   }
   return (
     <form onSubmit={submit}>
-      <Panel title="Of the identity provider">
+      <Panel title="From the identity provider">
         <fieldset className="plain" disabled={!mayChange}>
           <div className="wizard-fields one-column">
             {ssoFields.map((field) => (

@@ -111,10 +111,10 @@ function AddressPanel({ sso: { id, org_id: orgId, domain, modified_time: modifie
             <dl className="facts one-column">
               {(
                 [
-                  ['Entity id', entity],
-                  ['Takes answers at (ACS)', acs],
-                  ['Signs out at', logout],
-                  ['People sign in at', signIn],
+                  ['Entity ID', entity],
+                  ['ACS URL', acs],
+                  ['Logout URL', logout],
+                  ['Sign-in URL for people', signIn],
                 ] as const
               ).map(([name, value]) => (
                 <div key={name}>

@@ -32,9 +32,7 @@ export function HealthPanel({ health }: { readonly health: Health }) {
         </div>
         <div>
           <dt>Answers in the last hour</dt>
-          <dd>
-            {hour.p50_ms === undefined ? '–' : `half within ${hour.p50_ms} ms, 99 % within ${hour.p99_ms ?? '–'} ms`}
-          </dd>
+          <dd>{hour.p50_ms === undefined ? '–' : `median ${hour.p50_ms} ms, p99 ${hour.p99_ms ?? '–'} ms`}</dd>
         </div>
         {overflowed > 0 && (
           <div>
