@@ -168,7 +168,7 @@ describe.skipIf(noChromium !== null)(
       await waitUntil('the place is stored', async () => (await onPlan(device.mac))['orientation'] === 90)
       await page.locator('.plan-heading').waitFor()
       await expectAccessible(page)
-      await page.getByRole('button', { name: 'Take off the plan' }).click()
+      await page.getByRole('button', { name: 'Remove from the plan' }).click()
       await marker.waitFor({ state: 'detached' })
       expect((await onPlan(device.mac))['map_id'] ?? null).toBeNull()
     })

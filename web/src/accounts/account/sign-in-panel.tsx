@@ -34,7 +34,7 @@ export function SignInPanel({ self }: { readonly self: Self }) {
           },
           {
             ...{ name: 'password', label: 'New password', type: 'password', autoComplete: 'new-password' },
-            description: 'Your other sessions end',
+            description: 'Ends your other sessions',
             required: true,
           },
         ]}

@@ -28,7 +28,7 @@ export function MapsPanel({ orgId, siteId }: MapsPanelProps) {
           known.length === 0 ? (
             <EmptyState title="No floor plans yet">
               {mayWrite
-                ? 'Add one to see where devices are and how they stand.'
+                ? 'Add one to see devices and their states where they are.'
                 : 'Those who may change the site can add one.'}
             </EmptyState>
           ) : (
@@ -37,7 +37,11 @@ export function MapsPanel({ orgId, siteId }: MapsPanelProps) {
                 <li key={map.id}>
                   <Link to="/orgs/$orgId/sites/$siteId/maps/$mapId" params={{ orgId, siteId, mapId: map.id }}>
                     <span className="plan-thumbnail">
-                      {map.url !== undefined && <img src={picturePath({ url: map.thumbnail_url ?? map.url })} alt="" />}
+                      {map.url === undefined ? (
+                        'No picture'
+                      ) : (
+                        <img src={picturePath({ url: map.thumbnail_url ?? map.url })} alt="" />
+                      )}
                     </span>
                     {map.name ?? 'Floor plan'}
                   </Link>

@@ -31,7 +31,7 @@ const fields: Readonly<Record<'models' | 'package', readonly UploadField[]>> = {
     { name: 'models', label: 'Models', description: 'Separated by commas' },
     { name: 'tag', label: 'Tag', choices: [undefined, ...tags] },
     { name: 'channel', label: 'Channel', choices: [undefined, ...channels] },
-    { name: 'min_version', label: 'Lowest version', description: 'From which a device can install this one' },
+    { name: 'min_version', label: 'Lowest version', description: 'That can install this image' },
   ],
   package: [
     { name: 'version', label: 'Version' },
@@ -41,7 +41,7 @@ const fields: Readonly<Record<'models' | 'package', readonly UploadField[]>> = {
   ],
 }
 const checks: readonly UploadField[] = [
-  { name: 'sha256', label: 'SHA-256', description: 'An image with another one is refused' },
+  { name: 'sha256', label: 'SHA-256', description: 'Refuses an image with another hash' },
   { name: 'signature', label: 'Signature', description: 'Ed25519, in base64' },
 ]
 

@@ -82,7 +82,7 @@ function ChosenDevice({ orgId, siteId, device, devices, mayWrite }: ChosenDevice
             }}
           />
           <Button variant="default" size="xs" onClick={() => devices.remove(stats.mac)}>
-            Take off the plan
+            Remove from the plan
           </Button>
         </div>
       )}
@@ -104,8 +104,8 @@ function FreeDevices({ devices, placing, onPlace }: Pick<DevicePanelProps, 'devi
       <TextInput
         className="plan-filter"
         size="xs"
-        aria-label="Devices without a place"
-        placeholder={`${devices.free.length} without a place`}
+        aria-label="Search unplaced devices"
+        placeholder={`Search ${devices.free.length} unplaced`}
         value={wanted}
         onChange={({ currentTarget: { value } }) => setWanted(value)}
       />

@@ -22,7 +22,7 @@ export function RefusedPanel({ operator }: { readonly operator: OperatorApi }) {
       <QueryView query={query}>
         {(refused) =>
           refused.length === 0 ? (
-            <EmptyState title="No device was refused">Every one that called could connect.</EmptyState>
+            <EmptyState title="No device was refused">Every device that called was admitted.</EmptyState>
           ) : (
             <ol className="log scroll" tabIndex={0} aria-label="Refused devices">
               {refused.map((one) => (

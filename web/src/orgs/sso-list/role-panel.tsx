@@ -32,7 +32,7 @@ export function RolePanel({ orgId, mayChange }: RolePanelProps) {
         {(roles) =>
           roles.length === 0 ? (
             <EmptyState title="No roles yet">
-              Nobody can sign in before there is a role with the name that the identity provider says.
+              People can sign in once there is a role with the name that the identity provider sends.
             </EmptyState>
           ) : (
             <ol className="log">
@@ -101,7 +101,7 @@ function NewRoleForm({ orgId }: { readonly orgId: string }) {
   return (
     <GrantForm
       orgId={orgId}
-      field={{ name: 'name', label: 'Name of a new role', description: 'As the identity provider says it' }}
+      field={{ name: 'name', label: 'Name of a new role', description: 'As the identity provider sends it' }}
       action="Add the role"
       create={(name, privileges) =>
         answerOf(

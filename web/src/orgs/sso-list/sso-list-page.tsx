@@ -55,7 +55,7 @@ function ProviderPanel({ orgId, mayChange }: ProviderPanelProps) {
           ssos.length === 0 ? (
             <EmptyState title="No identity provider yet">
               {mayChange
-                ? 'Name one: then you get the addresses that it asks for.'
+                ? 'Add one to get the URLs for its configuration.'
                 : 'An admin of the organization can add one.'}
             </EmptyState>
           ) : (

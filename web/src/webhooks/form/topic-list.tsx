@@ -19,7 +19,7 @@ export function TopicList({ chosen, ofSite, error, onChange }: TopicListProps) {
   return (
     <fieldset className="choice-list" {...(error !== null && { 'aria-describedby': errorId })}>
       <legend>Topics</legend>
-      <div className="choices">
+      <div className="choices topic-choices">
         {sorted.map(({ key, emitted }) => (
           <label key={key}>
             <input
@@ -28,7 +28,7 @@ export function TopicList({ chosen, ofSite, error, onChange }: TopicListProps) {
               onChange={({ currentTarget: { checked } }) => toggle(key, checked)}
             />
             {key}
-            {!emitted && <span className="muted">nothing is sent yet</span>}
+            {!emitted && <span className="muted">not sent yet</span>}
           </label>
         ))}
       </div>

@@ -71,7 +71,7 @@ export function WebhookForm({ before, isNew, ofSite, action, save }: WebhookForm
         </div>
       </Panel>
       <Panel title="What is sent">
-        <div className="wizard-fields">
+        <div className="wizard-fields one-column">
           <TopicList
             chosen={values.topics}
             ofSite={ofSite}
@@ -98,7 +98,7 @@ interface FieldInputProps {
 
 function FieldInput({ field: { name, label, kind, description }, isKept, text, error, onChange }: FieldInputProps) {
   const isSecret = kind === 'secret' || name === 'google_service_account'
-  const hint = isSecret && isKept ? [description, 'Empty: it stays as it is'].filter(Boolean).join('. ') : description
+  const hint = isSecret && isKept ? [description, 'Empty: unchanged'].filter(Boolean).join('. ') : description
   const shared = { label, value: text, error, ...(hint !== undefined && { description: hint }) }
   if (kind === 'lines' || kind === 'headers')
     return <Textarea {...shared} rows={3} onChange={({ currentTarget: { value } }) => onChange(value)} />

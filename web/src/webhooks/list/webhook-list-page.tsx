@@ -47,8 +47,8 @@ export function WebhookListPage() {
       {webhooks.data === undefined && <ProblemNote problem={webhooks.error} />}
       {pages[0]?.total === 0 && (
         <EmptyState title="No webhooks here">
-          A webhook tells a program of yours what happens, as soon as it happens: upgrades, devices that come and go,
-          changes by people. <NewLink orgId={orgId} search={search} />
+          A webhook sends events to your program: upgrades, devices that connect or disconnect, changes by people.
+          <NewLink orgId={orgId} search={search} />
         </EmptyState>
       )}
       {rows.length > 0 && (
