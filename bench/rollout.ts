@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type pg from 'pg'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
+import { systemScope } from '../src/access/scope.ts'
 import { type OpenContext, openContext } from '../src/app/open-context.ts'
 import { createLog } from '../src/platform/log.ts'
 import type { Context } from '../src/platform/context.ts'
@@ -14,11 +14,11 @@ import { createSecrets } from '../src/platform/secrets.ts'
 import { defaultRolloutOptions } from '../src/rollout/rollout.ts'
 import { startRollouts } from '../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../src/upgrades/create-org-upgrade.ts'
-import { getOrgUpgrade } from '../src/upgrades/store.ts'
 import { parseOrgUpgrade } from '../src/upgrades/wire-parse.ts'
-import { type Fleet, type SiteSeed, createFleet, seedOrg } from '../test/support/fleet.ts'
 import { watchLoop } from './support/loop-watch.ts'
 import { cpuSecondsOfDescendants } from './support/process-usage.ts'
+import { type DevicesProcess, startDevices } from './support/rollout/start-devices.ts'
+import { readWritten } from './support/write-statistics.ts'
 
 export const options = { devices: { type: 'string' }, sites: { type: 'string' } } as const
 
@@ -28,7 +28,8 @@ const POLL_MS = 200
 
 /**
  * Upgrades devices in four canary phases, on a new database. The devices answer immediately; the engine, the gateway's
- * records and every transition are as in service, with durable commits.
+ * records and every transition are as in service, with durable commits. The devices and the gateway's records are in a
+ * process of their own: what this process needs is needed by the API and the engine.
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const devices = parseCount(values, 'devices', DEFAULT_DEVICES)
@@ -38,11 +39,19 @@ export async function run(values: OptionValues): Promise<Figures> {
   const log = createLog('warn')
   const postgres = await startEmbeddedPostgres({ dataDir, log })
   try {
-    await migrate(postgres.connection)
-    const secrets = createSecrets(randomBytes(32))
-    const context = await openContext({ connection: postgres.connection, log, secrets, baseUrl: 'http://127.0.0.1' })
+    const { connection } = postgres
+    await migrate(connection)
+    const masterKey = randomBytes(32)
+    const context = await openContext({
+      connection,
+      log,
+      secrets: createSecrets(masterKey),
+      baseUrl: 'http://127.0.0.1',
+    })
     context.listen()
-    const figures = await upgradeAll(context, { devices, sites })
+    const fleet = await startDevices(context, { connection, masterKey: masterKey.toString('hex'), devices, sites })
+    const figures = await upgradeAll(context, fleet, { devices, sites })
+    await fleet.end()
     await context.close()
     return figures
   } finally {
@@ -53,32 +62,35 @@ export async function run(values: OptionValues): Promise<Figures> {
 
 async function upgradeAll(
   { ctx, pool }: OpenContext,
+  fleet: DevicesProcess,
   { devices, sites }: { readonly devices: number; readonly sites: number },
 ): Promise<Figures> {
-  const org = await seedOrg(ctx, sizesOf(devices, sites))
-  const fleet = createFleet(ctx, [org])
-  const connectStart = performance.now()
-  await fleet.connect(org.sites.flatMap((site) => site.devices))
-  const before = await readWork(pool)
-  const endWatch = watchLoop()
+  const before = await readWritten(pool)
+  const [cpuBefore, allBefore] = [cpuMsOfThis(), await cpuMsOfOthers()]
+  const restMb = Math.round(process.memoryUsage.rss() / BYTES_PER_MB)
+  const endCreation = watchLoop()
   const createStart = performance.now()
   const request = parseOrgUpgrade({ all_sites: true, reboot_strategy: 'canary', canary_phases: [1, 10, 50, 100] })
-  const { id } = await createOrgUpgrade(ctx, org.scope, request)
+  const { id } = await createOrgUpgrade(ctx, systemScope('operator', fleet.orgId), request)
   const runStart = performance.now()
-  const commands = await carryOut(ctx, fleet, id)
+  const creation = endCreation()
+  const endRun = watchLoop()
+  fleet.answer()
+  await carryOut(ctx, id)
   const end = performance.now()
-  const { heldMs, residentMb } = endWatch()
-  const upgrade = await getOrgUpgrade(ctx.db, org.scope, id)
-  const after = await readWork(pool)
-  const upgraded = upgrade.siteUpgrades.flatMap(({ targets }) => targets.upgraded ?? []).length
-  const flashes = [...fleet.flashes.values()]
-  const flashedTwice = flashes.filter((count) => count > 1).length
-  if (upgraded !== devices || commands !== devices || flashedTwice > 0)
-    throw new Error(`${upgraded} of ${devices} devices upgraded by ${commands} commands, ${flashedTwice} flashed twice`)
+  const upgrading = endRun()
+  const done = await fleet.report()
+  const after = await readWritten(pool)
+  const [cpu, all] = [cpuMsOfThis() - cpuBefore, (await cpuMsOfOthers()) - allBefore]
+  const upgraded = await countUpgraded(ctx, id)
+  if (upgraded !== devices || done.commands !== devices || done.flashedTwice > 0)
+    throw new Error(
+      `${upgraded} of ${devices} devices upgraded by ${done.commands} commands, ${done.flashedTwice} flashed twice`,
+    )
   return {
     devices,
     sites,
-    connect_s: seconds(createStart - connectStart),
+    connect_s: seconds(fleet.connectMs),
     create_s: seconds(runStart - createStart),
     run_s: seconds(end - runStart),
     create_ms_per_device: round((runStart - createStart) / devices),
@@ -86,73 +98,52 @@ async function upgradeAll(
     devices_per_s: Math.round(devices / ((end - runStart) / 1000)),
     wal_bytes_per_device: Math.round((after.walBytes - before.walBytes) / devices),
     rows_written_per_device: round((after.rows - before.rows) / devices),
-    server_cpu_ms_per_device: round((after.serverCpuMs - before.serverCpuMs) / devices),
-    postgres_cpu_ms_per_device: round((after.postgresCpuMs - before.postgresCpuMs) / devices),
-    event_loop_held_ms: heldMs,
-    memory_mb: residentMb,
-    reboots_per_device: flashes.reduce((sum, count) => sum + count, 0) / devices,
-    flashed_twice: flashedTwice,
+    server_cpu_ms_per_device: round((cpu + done.cpuMs) / devices),
+    engine_cpu_ms_per_device: round(cpu / devices),
+    gateway_cpu_ms_per_device: round(done.cpuMs / devices),
+    postgres_cpu_ms_per_device: round((all - done.cpuMs) / devices),
+    create_event_loop_held_ms: creation.heldMs,
+    create_longest_turn_cpu_ms: creation.heldCpuMs,
+    event_loop_held_ms: Math.max(creation.heldMs, upgrading.heldMs),
+    longest_turn_cpu_ms: Math.max(creation.heldCpuMs, upgrading.heldCpuMs),
+    gateway_event_loop_held_ms: done.heldMs,
+    rest_memory_mb: restMb,
+    create_memory_mb: creation.residentMb,
+    memory_mb: Math.max(creation.residentMb, upgrading.residentMb),
+    devices_memory_mb: done.residentMb,
+    reboots_per_device: done.flashes / devices,
+    flashed_twice: done.flashedTwice,
   }
 }
 
-/** Distributes the devices over the sites as evenly as possible. */
-function sizesOf(devices: number, sites: number): SiteSeed[] {
-  return Array.from({ length: sites }, (_, index) => ({
-    devices: Math.floor((devices * (index + 1)) / sites) - Math.floor((devices * index) / sites),
-  }))
+const BYTES_PER_MB = 1e6
+
+function cpuMsOfThis(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }
 
-/**
- * Sends and answers commands as the gateway does: when it is woken, and at an interval.
- * @returns How many commands were sent.
- */
-async function carryOut(ctx: Context, fleet: Fleet, id: string): Promise<number> {
+/** That of PostgreSQL and the devices. */
+async function cpuMsOfOthers(): Promise<number> {
+  return (await cpuSecondsOfDescendants(process.pid)) * 1000
+}
+
+/** Runs the engine until the upgrade has ended. */
+async function carryOut(ctx: Context, id: string): Promise<void> {
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: 0 })
-  const over = Promise.withResolvers<number>()
-  let commands = 0
-  const gateway = startPoller({
-    name: 'gateway',
+  const over = Promise.withResolvers<void>()
+  const looks = startPoller({
+    name: 'looks',
     ctx,
-    wake: 'commands',
     intervalMs: POLL_MS,
     async work() {
-      const sent = await fleet.answer()
-      commands += sent
-      if (await isOver(ctx, id)) over.resolve(commands)
-      return sent > 0
+      if (await isOver(ctx, id)) over.resolve()
+      return null
     },
   })
   await over.promise
-  await gateway.stop()
+  await looks.stop()
   await rollouts.stop()
-  return commands
-}
-
-interface Work {
-  readonly walBytes: number
-  /** The number of row versions. */
-  readonly rows: number
-  /** The processor time of this process, with that of the devices. */
-  readonly serverCpuMs: number
-  readonly postgresCpuMs: number
-}
-
-/** Reads what has been done so far. The connections are idle now. */
-async function readWork(pool: pg.Pool): Promise<Work> {
-  // A connection reports what it has written at most once per second.
-  const idle = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
-  await Promise.all(idle.map((client) => client.query('select pg_stat_force_next_flush()')))
-  for (const client of idle) client.release()
-  const { rows } = await pool.query<{ wal: string; rows: string }>(`
-    select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as wal,
-      (select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables) as rows`)
-  const { user, system } = process.cpuUsage()
-  return {
-    walBytes: Number(rows[0]?.wal),
-    rows: Number(rows[0]?.rows),
-    serverCpuMs: (user + system) / 1000,
-    postgresCpuMs: (await cpuSecondsOfDescendants(process.pid)) * 1000,
-  }
 }
 
 async function isOver({ db }: Context, id: string): Promise<boolean> {
@@ -163,6 +154,19 @@ async function isOver({ db }: Context, id: string): Promise<boolean> {
     .where('finishedAt', 'is', null)
     .executeTakeFirst()
   return row === undefined
+}
+
+async function countUpgraded({ db }: Context, id: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('upgradeTarget')
+    .innerJoin('siteUpgrade', (on) =>
+      on.onRef('siteUpgrade.orgId', '=', 'upgradeTarget.orgId').onRef('siteUpgrade.id', '=', 'upgradeTarget.upgradeId'),
+    )
+    .select((select) => select.fn.countAll<string>().as('count'))
+    .where('siteUpgrade.orgUpgradeId', '=', id)
+    .where('upgradeTarget.state', '=', 'upgraded')
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 function round(value: number): number {

@@ -2,6 +2,8 @@
 export interface Needs {
   /** For how long at most its event loop did nothing else. */
   readonly heldMs: number
+  /** The processor time of its longest turn, which other work on the machine does not prolong. */
+  readonly heldCpuMs: number
   /** The most resident memory that it had. */
   readonly residentMb: number
 }
@@ -11,17 +13,30 @@ const BYTES_PER_MB = 1e6
 
 /** Watches this process until the returned function is called. */
 export function watchLoop(): () => Needs {
-  let [last, heldMs, bytes] = [performance.now(), 0, 0]
+  let [last, lastCpu, heldMs, heldCpuMs, bytes] = [performance.now(), cpuMs(), 0, 0, 0]
   const look = (): void => {
     const now = performance.now()
     heldMs = Math.max(heldMs, now - last)
     last = now
+    const cpu = cpuMs()
+    heldCpuMs = Math.max(heldCpuMs, cpu - lastCpu)
+    lastCpu = cpu
     bytes = Math.max(bytes, process.memoryUsage.rss())
   }
   const timer = setInterval(look, LOOK_EVERY_MS)
   return () => {
     clearInterval(timer)
     look()
-    return { heldMs: Math.round(heldMs), residentMb: Math.round(bytes / BYTES_PER_MB) }
+    return {
+      heldMs: Math.round(heldMs),
+      heldCpuMs: Math.round(heldCpuMs),
+      residentMb: Math.round(bytes / BYTES_PER_MB),
+    }
   }
+}
+
+/** The processor time of this thread. */
+function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
 }
