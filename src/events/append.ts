@@ -2,6 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../access/scope.ts'
 import { epochS } from '../platform/clock.ts'
 import type { Tx } from '../platform/db.ts'
+import { splitRows } from '../platform/split.ts'
 import { type DeviceEventName, deviceEvents, families } from './device-event-types.ts'
 import type { DeviceType } from './device-type.ts'
 import { reduceChange } from './reduce-change.ts'
@@ -79,7 +80,7 @@ const updowns: ReadonlySet<DeviceEventName> = new Set(['CONNECTED', 'DISCONNECTE
 
 /**
  * Appends device events in the caller's transaction. An event about a device that is up or down also gets its
- * `device-updowns` twin. It takes two statements for any number of events.
+ * `device-updowns` twin. It takes two statements for a thousand events.
  */
 export async function appendDeviceEvents(
   tx: Tx,
@@ -87,14 +88,16 @@ export async function appendDeviceEvents(
   deviceEvents: readonly DeviceEventInput[],
   at: Date,
 ): Promise<void> {
-  if (deviceEvents.length === 0) return
-  const { orgId } = scope
-  const rows = deviceEvents.map((input): NewDeviceEvent => {
+  for (const part of splitRows(deviceEvents)) await appendPart(tx, scope, part, at)
+}
+
+async function appendPart(tx: Tx, { orgId }: InOrg, inputs: readonly DeviceEventInput[], at: Date): Promise<void> {
+  const rows = inputs.map((input): NewDeviceEvent => {
     const { device } = input
     return { orgId, deviceId: device.id, siteId: device.siteId, event: deviceEvent(orgId, input, at) }
   })
   await insertDeviceEvents(tx, rows, at)
-  const twins = deviceEvents.filter(({ what }) => updowns.has(what))
+  const twins = inputs.filter(({ what }) => updowns.has(what))
   await insertOutbox(
     tx,
     [
