@@ -2,9 +2,10 @@ import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { readInPortions } from '../platform/portions.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
 import { findRefusal, findUpgradeRefusal, noCapabilities } from '../devices/commands/capabilities.ts'
-import type { CommandKind, VcMember } from '../devices/tables.ts'
+import type { CommandKind, DeviceCapabilities, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import type {
   OrgPhasePlan,
@@ -39,48 +40,81 @@ export interface Candidate {
   readonly upgradeRefusal: string | null
 }
 
-/** Lists the devices of those of the sites that the scope covers, in no order. */
-export function listCandidates(reader: Reader, scope: SitesScope, siteIds: readonly string[]): Promise<Candidate[]> {
-  return candidatesOf(
-    reader,
-    scope,
-    sql<boolean>`d.site_id = ${anyOf(siteIds)} and ${inSites(scope, sql.ref('d.site_id'))}`,
-  )
+/** Lists the devices of those of the sites that the scope covers, in the order of their ids. */
+export async function listCandidates(tx: Tx, scope: SitesScope, siteIds: readonly string[]): Promise<Candidate[]> {
+  const atSites = sql<boolean>`d.site_id = ${anyOf(siteIds)} and ${inSites(scope, sql.ref('d.site_id'))}`
+  const candidateOf = createCandidates()
+  const candidates: Candidate[] = []
+  for await (const rows of readInPortions(tx, candidateRows(tx, scope, atSites).orderBy('d.id')))
+    for (const row of rows) candidates.push(...candidateOf(row))
+  return candidates
 }
 
 /** Lists the devices `d` for which the condition holds, except those without a site, in no order. */
 export async function candidatesOf(reader: Reader, scope: InOrg, condition: RawBuilder<boolean>): Promise<Candidate[]> {
-  const rows = await reader
+  return (await candidateRows(reader, scope, condition).execute()).flatMap(createCandidates())
+}
+
+function candidateRows(reader: Reader, scope: InOrg, condition: RawBuilder<boolean>) {
+  return reader
     .selectFrom('device as d')
     .leftJoin('deviceStatus as s', (on) => on.onRef('s.orgId', '=', 'd.orgId').onRef('s.deviceId', '=', 'd.id'))
-    .select([
-      'd.id',
-      'd.siteId',
-      'd.mac',
-      'd.type',
-      'd.model',
-      'd.name',
-      's.connected',
-      's.firmware',
-      's.members',
-      's.capabilities',
-    ])
+    .select(['d.id', 'd.siteId', 'd.mac', 'd.type', 'd.model', 'd.name', 's.connected', 's.firmware', 's.members'])
     .select(sql<string | null>`d.doc->>'role'`.as('role'))
+    .select(sql<string | null>`s.capabilities::text`.as('capabilities'))
     .where('d.orgId', '=', scope.orgId)
     .where(condition)
-    .execute()
-  return rows.flatMap(({ siteId, connected, firmware, members, capabilities, ...device }) => {
+}
+
+type CandidateRow = Awaited<ReturnType<ReturnType<typeof candidateRows>['execute']>>[number]
+
+/**
+ * Returns a function that makes candidates of rows. A fleet has few models, versions and kinds of capabilities: their
+ * devices share what is known about them, which would otherwise be most of the memory that planning takes.
+ */
+function createCandidates(): (row: CandidateRow) => Candidate[] {
+  const texts = new Map<string, string>()
+  const share = <T extends string | null>(text: T): T => {
+    if (text === null) return text
+    const known = texts.get(text)
+    if (known === undefined) texts.set(text, text)
+    return (known ?? text) as T
+  }
+  const facts = new Map<string | null, CapabilityFacts>()
+  const factsOf = (text: string | null): CapabilityFacts => {
+    const known = facts.get(text) ?? readCapabilities(text)
+    facts.set(text, known)
+    return known
+  }
+  return ({ id, siteId, mac, type, model, name, role, connected, firmware, members, capabilities }) => {
     if (siteId === null) return []
-    const memberVersions = (members ?? []).map((member: VcMember) => member.firmware)
-    const said = capabilities ?? noCapabilities
-    const upgradeRefusal = findUpgradeRefusal(said)
+    const { commands, upgradeRefusal, ...said } = factsOf(capabilities)
+    const place = { id, siteId: share(siteId), mac, type: share(type), model: share(model), name, role: share(role) }
+    const runs = { connected: connected ?? false, fromVersion: share(firmware), memberVersions: versionsOf(members) }
     // A device that has never connected has reported nothing.
-    const snapshotRefusal = firmware === null ? null : findRefusal(said, { kind: 'snapshot', params: {} })
-    const restores = said.commands.includes('restore_backup') || said.refusals?.restore_backup !== undefined
-    const mayRestore = firmware === null || restores
-    const known = { connected: connected ?? false, fromVersion: firmware, commands: said.commands }
-    return [{ ...device, ...known, siteId, memberVersions, upgradeRefusal, snapshotRefusal, mayRestore }]
-  })
+    const isKnown = firmware !== null
+    const snapshotRefusal = isKnown ? said.snapshotRefusal : null
+    return [{ ...place, ...runs, commands, upgradeRefusal, snapshotRefusal, mayRestore: !isKnown || said.mayRestore }]
+  }
+}
+
+type CapabilityFacts = Pick<Candidate, 'commands' | 'upgradeRefusal' | 'snapshotRefusal' | 'mayRestore'>
+
+/** @param text JSON; null: it has never connected. */
+function readCapabilities(text: string | null): CapabilityFacts {
+  const said = text === null ? noCapabilities : (JSON.parse(text) as DeviceCapabilities)
+  return {
+    commands: said.commands,
+    upgradeRefusal: findUpgradeRefusal(said),
+    snapshotRefusal: findRefusal(said, { kind: 'snapshot', params: {} }),
+    mayRestore: said.commands.includes('restore_backup') || said.refusals?.restore_backup !== undefined,
+  }
+}
+
+const noVersions: readonly string[] = []
+
+function versionsOf(members: readonly VcMember[] | null): readonly string[] {
+  return members === null || members.length === 0 ? noVersions : members.map(({ firmware }) => firmware)
 }
 
 export interface NewOrgUpgrade {

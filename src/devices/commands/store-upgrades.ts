@@ -59,7 +59,9 @@ export async function assignDevices(
       returning own.device_id
     `.execute(tx)
     noteStats(tx, withOrg(scope, rows))
-    for (const { deviceId } of rows) assigned.push(deviceId)
+    // A fleet's ids are in memory once.
+    const known = new Map(part.map(({ deviceId }) => [deviceId, deviceId]))
+    for (const { deviceId } of rows) assigned.push(known.get(deviceId) ?? deviceId)
   }
   return new Set(assigned)
 }

@@ -1,0 +1,19 @@
+import { type Expression, sql } from 'kysely'
+import type { Tx } from './db.ts'
+
+/** Converting the rows of one portion holds the event loop for some milliseconds. */
+const ROWS_PER_PORTION = 2000
+
+/**
+ * Reads the rows of a query in portions, all from one snapshot, so that a result of any size neither fills the memory nor
+ * holds the event loop. A transaction has at most one such read at a time.
+ */
+export async function* readInPortions<R>(tx: Tx, query: Expression<R>): AsyncGenerator<readonly R[]> {
+  await sql`declare portions no scroll cursor for ${query}`.execute(tx)
+  for (;;) {
+    const { rows } = await sql<R>`fetch ${sql.lit(ROWS_PER_PORTION)} from portions`.execute(tx)
+    if (rows.length > 0) yield rows
+    if (rows.length < ROWS_PER_PORTION) break
+  }
+  await sql`close portions`.execute(tx)
+}
