@@ -1,7 +1,7 @@
 import type { InOrg } from '../access/scope.ts'
 import { cancelQueuedCommands } from '../devices/commands/store-cancel.ts'
 import { fenceDownloads } from '../firmware/store-downloads.ts'
-import { type Tx, anyOf } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import { terminalStates } from './rollout.ts'
 
 export interface Stop {
@@ -61,6 +61,20 @@ export async function stopSiteUpgrades(tx: Tx, scope: InOrg, orgUpgradeId: strin
     .execute()
   const ids = stopped.map(({ id }) => id)
   return { siteUpgrades: ids.length, inFlight: await haltTargets(tx, scope, ids, stop.at) }
+}
+
+/** True if the engine has not yet released the devices of an upgrade that stops: its next round does, except those in flight. */
+export async function hasPendingStops(reader: Reader, { orgId }: InOrg, nowMs: number): Promise<boolean> {
+  const row = await reader
+    .selectFrom('siteUpgrade')
+    .select('id')
+    .where('orgId', '=', orgId)
+    .where('finishedAt', 'is', null)
+    .where('stopping', 'is not', null)
+    .where('dueMs', '<=', nowMs)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** Closes the site upgrades to further devices, including ended ones, which would continue when a device joins. */

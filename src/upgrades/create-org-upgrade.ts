@@ -1,12 +1,14 @@
 import type { OrgScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
+import { awaitStops } from './await-stops.ts'
 import { createUpgrade } from './create-upgrade.ts'
 import type { OrgUpgrade, UpgradeRequest } from './org-upgrade.ts'
 import { getOrgUpgrade } from './store.ts'
 
 /** Creates an upgrade of an organization; see createUpgrade(). @throws AppError invalid */
-export function createOrgUpgrade(ctx: Context, scope: OrgScope, request: UpgradeRequest): Promise<OrgUpgrade> {
+export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: UpgradeRequest): Promise<OrgUpgrade> {
+  await awaitStops(ctx, scope)
   return inTx(ctx, async (tx) => {
     const { org } = await createUpgrade(ctx, tx, scope, request)
     return getOrgUpgrade(tx, scope, org.id)

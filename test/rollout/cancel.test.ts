@@ -98,3 +98,16 @@ it('an upgrade of which every device failed has failed', async () => {
   expect(countOf(await read(id))).toEqual({ failed: 40 })
   expect(statusOf(await read(id))).toEqual(['failed'])
 })
+
+it('a cancelled upgrade releases its devices to an upgrade that is requested at the same moment', async () => {
+  await seed([3])
+  const first = await create()
+  await advance()
+  await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, first.id)
+  const [second] = await Promise.all([create(), advance()])
+  expect(countOf(second)).toEqual({ planned: 3 })
+  await rollout.play()
+  expect(countOf(await read(first.id))).toEqual({ cancelled: 3 })
+  expect(countOf(await read(second.id))).toEqual({ upgraded: 3 })
+  await expectConsistent(rollout.ctx)
+})

@@ -5,6 +5,7 @@ import { findDevice, listDevicesById } from '../../devices/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
+import { awaitStops } from '../await-stops.ts'
 import { type CreatedUpgrade, createUpgrade } from '../create-upgrade.ts'
 import type { UpgradePreview } from '../previews/preview.ts'
 import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
@@ -23,11 +24,12 @@ export interface DeviceUpgrade {
  * @param request It selects only the device.
  * @throws AppError not_found for a device that is not at the site; invalid if another upgrade has the device.
  */
-export function upgradeDevice(
+export async function upgradeDevice(
   ctx: Context,
   scope: SiteScope,
   { deviceId, request }: { readonly deviceId: string; readonly request: UpgradeRequest },
 ): Promise<DeviceUpgrade> {
+  await awaitStops(ctx, scope)
   return inTx(ctx, async (tx) => {
     if ((await findDevice(tx, scope, deviceId)) === undefined) throw notFound(deviceId)
     return upgradeLone(ctx, tx, scope, { deviceId, request })
@@ -54,12 +56,13 @@ async function upgradeLone(
  * @param requestAt Returns the request for the site of the device.
  * @throws AppError not_found for an access point and an unknown MAC; invalid for a device without a site.
  */
-export function upgradeDeviceByMac(
+export async function upgradeDeviceByMac(
   ctx: Context,
   scope: OrgScope,
   { mac, requestAt }: { readonly mac: string; readonly requestAt: (siteId: string) => UpgradeRequest },
 ): Promise<DeviceUpgrade> {
   const deviceId = deviceIdOf(mac)
+  await awaitStops(ctx, scope)
   return inTx(ctx, async (tx) => {
     const [device] = await listDevicesById(tx, scope, [deviceId])
     if (device === undefined || device.type === 'ap') throw notFound(mac)

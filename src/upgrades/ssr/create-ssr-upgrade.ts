@@ -4,6 +4,7 @@ import { listVersions } from '../../firmware/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Reader, inTx } from '../../platform/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
+import { awaitStops } from '../await-stops.ts'
 import { createUpgrade } from '../create-upgrade.ts'
 import type { UpgradePreview } from '../previews/preview.ts'
 import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
@@ -28,7 +29,8 @@ export interface SsrRequest {
  * Creates an upgrade of SSR routers, which the engine carries out as any other: see createUpgrade().
  * @throws AppError invalid naming the field; nothing is changed then.
  */
-export function createSsrUpgrade(ctx: Context, scope: SitesScope, wanted: SsrRequest): Promise<SsrUpgrade> {
+export async function createSsrUpgrade(ctx: Context, scope: SitesScope, wanted: SsrRequest): Promise<SsrUpgrade> {
+  await awaitStops(ctx, scope)
   return inTx(ctx, async (tx) => {
     const created = await createUpgrade(ctx, tx, scope, await findRouters(tx, scope, wanted))
     if (created.targets.length === 0 && created.plans.some(({ kind }) => kind === 'upgrade'))

@@ -1,0 +1,17 @@
+import type { InOrg } from '../access/scope.ts'
+import type { Context } from '../platform/context.ts'
+import { pause } from '../platform/pause.ts'
+import { hasPendingStops } from '../rollout/store-stop.ts'
+
+/** The engine takes less than a second. While it is down, clients don't wait for it. */
+const WITHIN_MS = 3000
+const LOOK_MS = 25
+
+/**
+ * Waits until the upgrades that stop have released the devices that they don't wait for, so that an upgrade right after a
+ * cancellation does not leave them out.
+ */
+export async function awaitStops({ db, serviceClock }: Context, scope: InOrg): Promise<void> {
+  const untilMs = performance.now() + WITHIN_MS
+  while (performance.now() < untilMs && (await hasPendingStops(db, scope, serviceClock.nowMs()))) await pause(LOOK_MS)
+}
