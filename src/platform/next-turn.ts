@@ -5,3 +5,28 @@
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
+
+/** A long computation: at each `yield` it may pause. */
+export type Steps<T> = Generator<void, T, void>
+
+/** A step that is longer delays others anyway; a shorter one is not worth a pause. */
+const TURN_MS = 10
+
+/** Runs a computation, and lets everything that waits for the event loop have its turn every few milliseconds. */
+export async function inTurns<T>(steps: Steps<T>): Promise<T> {
+  for (let since = performance.now(); ;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (performance.now() - since < TURN_MS) continue
+    await nextTurn()
+    since = performance.now()
+  }
+}
+
+/** Runs a computation without a pause. */
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
+}

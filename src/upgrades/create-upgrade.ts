@@ -2,6 +2,8 @@ import { type InOrg, type SitesScope, siteIdOf } from '../access/scope.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
+import { inTurns } from '../platform/next-turn.ts'
+import { splitRows } from '../platform/split.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../rollout/append-events.ts'
 import { type NewUpgrade, insertUpgrade } from '../rollout/store-create.ts'
@@ -10,7 +12,8 @@ import { type TakenTarget, takeoverReason } from '../rollout/plan-takeover.ts'
 import { lockTakeable, updateTakenOver } from '../rollout/store-takeover.ts'
 import { assignDevices, takeDevices } from '../devices/commands/store-upgrades.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
-import { type Planned, planUpgrade } from './plan-upgrade.ts'
+import type { Planned } from './plan-targets.ts'
+import { planUpgradeInSteps } from './plan-upgrade.ts'
 import { type PreparedUpgrade, prepareUpgrade } from './prepare-upgrade.ts'
 import { usePlan } from './previews/use-plan.ts'
 
@@ -33,7 +36,7 @@ export async function createUpgrade(
 ): Promise<CreatedUpgrade> {
   const prepared = await prepareUpgrade(ctx, tx, scope, request)
   const { claimed, taken } = await claimDevices(tx, scope, { request, prepared })
-  const fresh = planUpgrade(request, { ...prepared, claimed, taken })
+  const fresh = await inTurns(planUpgradeInSteps(request, { ...prepared, claimed, taken }))
   const upgrade = request.planId === null ? fresh : await usePlan(tx, scope, fresh)
   await insertUpgrade(tx, scope, upgrade)
   await appendCreation(tx, scope, upgrade, prepared)
@@ -129,15 +132,17 @@ async function appendCreation(
   const devices = new Map(candidates.map((device) => [device.id, device]))
   const planned = targets.filter(({ state }) => state === 'planned')
   const starts = new Map(parts.map(({ id, startAt }) => [id, startAt]))
-  const deviceEvents = planned.flatMap(({ deviceId, ...target }): DeviceEventInput[] => {
-    const device = devices.get(deviceId)
-    if (device === undefined) return []
-    const event = { device: { ...device, siteName: names.get(device.siteId) ?? null }, auditId }
-    const created: DeviceEventInput = { ...event, what: 'UPGRADE_BY_USER', text: `to ${finalVersionOf(target)}` }
-    const startAt = starts.get(target.upgradeId) ?? now
-    if (startAt <= now) return [created]
-    return [created, { ...event, what: 'UPGRADE_PENDING', text: `until ${startAt.toISOString()}` }]
-  })
-  await appendDeviceEvents(tx, scope, deviceEvents, now)
+  for (const part of splitRows(planned)) {
+    const deviceEvents = part.flatMap(({ deviceId, ...target }): DeviceEventInput[] => {
+      const device = devices.get(deviceId)
+      if (device === undefined) return []
+      const event = { device: { ...device, siteName: names.get(device.siteId) ?? null }, auditId }
+      const created: DeviceEventInput = { ...event, what: 'UPGRADE_BY_USER', text: `to ${finalVersionOf(target)}` }
+      const startAt = starts.get(target.upgradeId) ?? now
+      if (startAt <= now) return [created]
+      return [created, { ...event, what: 'UPGRADE_PENDING', text: `until ${startAt.toISOString()}` }]
+    })
+    await appendDeviceEvents(tx, scope, deviceEvents, now)
+  }
   wakeAfterCommit(tx, 'rollouts')
 }

@@ -3,7 +3,7 @@ import type { UpgradePlan } from '../rollout/rollout.ts'
 import type { NewSiteUpgrade } from '../rollout/store-create.ts'
 import { noCounts } from '../rollout/rollout.ts'
 import type { RequestedTime, UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
-import { type SiteTimes, resolveTimes } from './plan-org-upgrade.ts'
+import { type SiteTimes, resolveTimes } from './plan-times.ts'
 import { type SiteWindows, addWindows } from './plan-windows.ts'
 
 /** The plan of an upgrade of all sites for those that are created after it. */

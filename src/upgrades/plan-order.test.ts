@@ -33,4 +33,25 @@ describe('the order', () => {
     }))
     expect(planOrder('one', targets)).not.toEqual(planOrder('other', targets))
   })
+
+  test('depends on the facts alone, not on the order of the targets', () => {
+    fc.assert(
+      fc.property(fleet, (targets) => {
+        expect(planOrder('u', targets.toReversed())).toEqual(planOrder('u', targets))
+      }),
+    )
+  })
+
+  test('prefers no part of a range of MACs', () => {
+    const targets = Array.from({ length: 16_000 }, (_, index) => ({
+      mac: index.toString(16).padStart(12, '0'),
+      model: 'AP-1',
+      fromVersion: '1.0',
+      connected: true,
+      quarter: Math.floor(index / 4000),
+    }))
+    const first = planOrder('u', targets).slice(0, 1600)
+    for (const [, some] of Map.groupBy(first, ({ quarter }) => quarter))
+      expect(Math.abs(some.length - 400)).toBeLessThan(80)
+  })
 })

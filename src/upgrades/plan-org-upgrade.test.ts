@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { type StartTime, parseStartTime } from './plan-start.ts'
 import type { CatalogEntry } from './plan-versions.ts'
 import type { RequestedTime, RequestedVersion } from './org-upgrade.ts'
-import { type UpgradeDevice, planDevices, planTimes, summarizeVersions } from './plan-org-upgrade.ts'
+import { type UpgradeDevice, planDevices, summarizeVersions } from './plan-org-upgrade.ts'
+import { planTimes } from './plan-times.ts'
 
 const now = new Date('2026-06-13T12:00:00Z')
 const berlin = { id: 'b', name: 'Berlin', timezone: 'Europe/Berlin', groups: [] }

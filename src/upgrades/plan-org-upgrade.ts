@@ -1,94 +1,13 @@
-import type { MaintenanceWindow } from '../orgs/windows/windows.ts'
 import { AppError, invalidField } from '../platform/errors.ts'
+import { type Steps, atOnce } from '../platform/next-turn.ts'
 import { type NamedVersion, isReportOf } from '../firmware/version-identity.ts'
 import { planHops } from './plan-hops.ts'
 import { findTooLow } from './plan-lowest.ts'
 import { isSelected, type Selectable } from './plan-selection.ts'
-import { PAST_TOLERANCE_MS, type StartTime, findZone, resolveStartTime, utcZone } from './plan-start.ts'
 import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from './plan-versions.ts'
 import { canStage } from '../rollout/decide-order.ts'
 import type { UpgradeNote, UpgradePart } from '../rollout/rollout.ts'
-import type { UpgradeRequest, RequestedModel, RequestedTime, RequestedVersion, UpgradeSite } from './org-upgrade.ts'
-
-export interface SiteTimes {
-  readonly startAt: Date
-  readonly rebootAt: Date
-  readonly timezone: string
-  /** Empty: devices begin at any time. */
-  readonly windows: readonly MaintenanceWindow[]
-  readonly warnings: readonly UpgradeNote[]
-}
-
-/**
- * When each site starts and reboots, by its own clocks.
- * A local time that has passed at some of the sites means "now" there, and is noted.
- * @throws AppError invalid for an instant in the past, and for a local time that has passed at all sites.
- */
-export function planTimes(
-  { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
-  sites: readonly UpgradeSite[],
-  now: Date,
-): Map<string, SiteTimes> {
-  for (const requested of [start, reboot]) if (requested !== null) refusePast(requested, sites, now)
-  return resolveTimes({ start, reboot }, sites, now)
-}
-
-/** The same for sites that join an upgrade later: their times may be long past. */
-export function resolveTimes(
-  { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
-  sites: readonly UpgradeSite[],
-  now: Date,
-): Map<string, SiteTimes> {
-  return new Map(
-    sites.map((site) => {
-      const zone = findZone(site.timezone)
-      const startAt = latest(now, start === null ? now : resolveStartTime(start.time, zone ?? utcZone))
-      const rebootAt = latest(startAt, reboot === null ? startAt : resolveStartTime(reboot.time, zone ?? utcZone))
-      const unknown = zone === null ? [{ reason: `unknown time zone "${site.timezone}", taken as UTC` }] : []
-      const warnings = [...unknown, ...notePast({ start, reboot }, site, now)]
-      return [site.id, { startAt, rebootAt, timezone: zone?.name ?? 'UTC', windows: [], warnings }]
-    }),
-  )
-}
-
-function refusePast({ field, time }: RequestedTime, sites: readonly UpgradeSite[], now: Date): void {
-  if (time.kind === 'instant') {
-    if (now.getTime() - time.at.getTime() > PAST_TOLERANCE_MS)
-      throw invalidField(field, `is ${time.at.toISOString()}, more than 5 minutes ago`)
-    return
-  }
-  if (sites.length === 0 || !sites.every((site) => isPast(time, site, now))) return
-  const named = sites.slice(0, MAX_NAMED_SITES).map((site) => `${site.name} (${site.timezone})`)
-  const more = sites.length > MAX_NAMED_SITES ? ` and ${sites.length - MAX_NAMED_SITES} more sites` : ''
-  throw invalidField(field, `has gone by already at ${named.join(', ')}${more}`)
-}
-
-function notePast(
-  { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
-  site: UpgradeSite,
-  now: Date,
-): UpgradeNote[] {
-  const note = (requested: RequestedTime | null, instead: string): UpgradeNote[] => {
-    if (requested === null || requested.time.kind === 'instant' || !isPast(requested.time, site, now)) return []
-    return [{ reason: `${requested.field} has gone by already in the time zone ${site.timezone}: ${instead}` }]
-  }
-  return [
-    ...note(start, 'the site starts now'),
-    ...note(reboot, 'the devices reboot as soon as they have their firmware'),
-  ]
-}
-
-function isPast(time: StartTime, site: UpgradeSite, now: Date): boolean {
-  const at = resolveStartTime(time, findZone(site.timezone) ?? utcZone)
-  return now.getTime() - at.getTime() > PAST_TOLERANCE_MS
-}
-
-/** An error text names no more of them. */
-const MAX_NAMED_SITES = 5
-
-function latest(a: Date, b: Date): Date {
-  return a > b ? a : b
-}
+import type { UpgradeRequest, RequestedModel, RequestedVersion, UpgradeSite } from './org-upgrade.ts'
 
 export interface UpgradeDevice extends Selectable {
   readonly mac: string
@@ -140,16 +59,19 @@ export function decideEntry<D extends UpgradeDevice>(
  * can't be upgraded is left out with the reason.
  * @throws AppError invalid for a version that none of its devices can have.
  */
-export function planDevices<D extends UpgradeDevice>(
+export function* planDevicesInSteps<D extends UpgradeDevice>(
   request: Pick<UpgradeRequest, 'selection' | 'versions'>,
   devices: readonly D[],
   catalog: readonly CatalogEntry[],
-): DevicePlan<D>[] {
+): Steps<DevicePlan<D>[]> {
   const ofModel = Map.groupBy(catalog, ({ model }) => model)
   for (const choice of request.versions) refuseUnknown(choice, catalog)
-  const plans = devices
-    .filter((device) => isSelected(device, request.selection))
-    .map((device) => decideDevice(request, device, ofModel.get(device.model) ?? []))
+  const plans: DevicePlan<D>[] = []
+  for (const [index, device] of devices.entries()) {
+    if (isSelected(device, request.selection))
+      plans.push(decideDevice(request, device, ofModel.get(device.model) ?? []))
+    if (index % DEVICES_PER_STEP === 0) yield
+  }
   const named = request.versions.find(({ field }) => field !== null)
   const useless = plans.length > 0 && plans.every(({ kind }) => kind === 'leave_out')
   if (named !== undefined && useless) {
@@ -157,6 +79,17 @@ export function planDevices<D extends UpgradeDevice>(
     throw invalidField(named.field ?? 'versions', [...reasons].slice(0, 5).join('; '))
   }
   return plans
+}
+
+const DEVICES_PER_STEP = 500
+
+/** Does the same as planDevicesInSteps() without a pause. */
+export function planDevices<D extends UpgradeDevice>(
+  request: Pick<UpgradeRequest, 'selection' | 'versions'>,
+  devices: readonly D[],
+  catalog: readonly CatalogEntry[],
+): DevicePlan<D>[] {
+  return atOnce(planDevicesInSteps(request, devices, catalog))
 }
 
 /** The images that devices have downloaded and not installed, by the id of the device. */

@@ -19,7 +19,7 @@ const sites = fc.array(fc.array(kind, { maxLength: 12 }), { maxLength: 20 }).map
     upgradeId: `site-${index}`,
     targets: devices.map((device): TargetFacts => {
       macs += 1
-      return { ...facts, ...device, mac: macs.toString(16).padStart(12, '0') }
+      return { ...facts, ...device, siteId: `site-${index}`, mac: macs.toString(16).padStart(12, '0') }
     }),
   }))
 })
@@ -29,7 +29,7 @@ const uniform = (siteCount: number, devices: number) =>
     upgradeId: `site-${site}`,
     targets: Array.from({ length: devices }, (_, index) => {
       const mac = (site * devices + index).toString(16).padStart(12, '0')
-      return { ...facts, mac, model: 'AP-1', fromVersion: '1.0', connected: true }
+      return { ...facts, siteId: `site-${site}`, mac, model: 'AP-1', fromVersion: '1.0', connected: true }
     }),
   }))
 
@@ -94,6 +94,7 @@ describe('canary phases of the whole upgrade', () => {
       upgradeId: `site-${site}`,
       targets: Array.from({ length: 5 }, (_, index) => ({
         ...facts,
+        siteId: `site-${site}`,
         mac: (site * 5 + index).toString(16).padStart(12, '0'),
         model: site === 3 ? 'AP-9' : 'AP-1',
         fromVersion: '1.0',

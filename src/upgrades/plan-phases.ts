@@ -1,9 +1,11 @@
+import { type Steps, atOnce } from '../platform/next-turn.ts'
 import type { OrgPhasePlan, PhaseGate } from '../rollout/rollout.ts'
 import type { Phasing, PlanFacts, TargetFacts } from './strategies/strategy.ts'
 
 export interface SiteTargets<T> {
   /** The id of the site upgrade. */
   readonly upgradeId: string
+  /** All of the same site. */
   readonly targets: readonly T[]
 }
 
@@ -39,29 +41,44 @@ export interface UpgradePhases<T> {
  *
  * @param facts With the `upgradeId` of the organization's upgrade: the same id and targets give the same plan.
  */
-export function planPhases<T extends TargetFacts>(
+export function* planPhasesInSteps<T extends TargetFacts>(
   sites: readonly SiteTargets<T>[],
   { phasing, ...facts }: PlanFacts & { readonly phasing: Phasing },
-): UpgradePhases<T> {
+): Steps<UpgradePhases<T>> {
+  const bySite = new Map<string, PhasePlan<T>>()
   if (phasing.scope === 'site') {
-    const plans = sites.map((site) => {
-      const phases = phasing.plan(site.targets, facts)
-      return [site.upgradeId, { ...place(phases), gates: gatesOf(phasing, phases.length) }] as const
-    })
-    return { org: null, bySite: new Map(plans) }
+    for (const { upgradeId, targets } of sites) {
+      const phases = phasing.plan(targets, facts)
+      bySite.set(upgradeId, { ...place(phases), gates: gatesOf(phasing, phases.length) })
+      yield
+    }
+    return { org: null, bySite }
   }
-  const phases = phasing.plan(
-    sites.flatMap(({ targets }) => targets),
-    facts,
-  )
-  const siteOf = new Map(sites.flatMap((site) => site.targets.map((target) => [target, site.upgradeId] as const)))
-  const parts = phases.map((targets) => Map.groupBy(targets, (target) => siteOf.get(target)))
-  const plans = sites.map((site) => {
-    const mine = parts.map((part) => part.get(site.upgradeId) ?? [])
-    return [site.upgradeId, { ...place(mine), gates: null }] as const
-  })
+  const all = sites.flatMap(({ targets }) => targets)
+  yield
+  const phases = phasing.plan(all, facts)
+  yield
+  const parts: Map<string, T[]>[] = []
+  for (const targets of phases) {
+    parts.push(Map.groupBy(targets, ({ siteId }) => siteId))
+    yield
+  }
+  for (const { upgradeId, targets } of sites) {
+    const siteId = targets[0]?.siteId ?? ''
+    const mine = parts.map((part) => part.get(siteId) ?? [])
+    bySite.set(upgradeId, { ...place(mine), gates: null })
+    yield
+  }
   const sizes = phases.map(({ length }) => length)
-  return { org: { phase_sizes: sizes, gates: gatesOf(phasing, sizes.length) }, bySite: new Map(plans) }
+  return { org: { phase_sizes: sizes, gates: gatesOf(phasing, sizes.length) }, bySite }
+}
+
+/** Does the same as planPhasesInSteps() without a pause. */
+export function planPhases<T extends TargetFacts>(
+  sites: readonly SiteTargets<T>[],
+  facts: PlanFacts & { readonly phasing: Phasing },
+): UpgradePhases<T> {
+  return atOnce(planPhasesInSteps(sites, facts))
 }
 
 /** The phases of a site that has no target yet, of an upgrade with the phases `org` of all sites. */

@@ -1,33 +1,28 @@
 import { finalVersionOf } from '../rollout/hops.ts'
-import { identifyVersion } from '../firmware/version-identity.ts'
 import { canStage } from '../rollout/decide-order.ts'
+import { type Steps, atOnce } from '../platform/next-turn.ts'
 import { type UpgradeNote, noCounts } from '../rollout/rollout.ts'
-import { noteRanks, planSiteRanks } from './uplinks/plan-site-ranks.ts'
+import { noteRanks, planSiteRanksInSteps } from './uplinks/plan-site-ranks.ts'
 import type { CabledDevice, Ranks } from './uplinks/plan-ranks.ts'
 import type { RadioFactsByMac } from './radio/radio.ts'
 import type { PlanFacts } from './strategies/strategy.ts'
-import { type PhasePlan, emptyPhases, planPhases } from './plan-phases.ts'
+import { type SiteTargets, type UpgradePhases, emptyPhases, planPhasesInSteps } from './plan-phases.ts'
 import { type TakenTarget, noteTaken } from '../rollout/plan-takeover.ts'
-import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
+import type { NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../rollout/store-create.ts'
 import { type PhasingPlan, planPhasing } from './plan-downloads.ts'
 import { noteP2p, noteUnusedP2p } from './plan-p2p.ts'
 import { planLaterSites, planSiteP2p, presentPlan } from './present-plan.ts'
 import { encodeJoining } from './plan-joining.ts'
 import type { LaterSites } from './plan-later-sites.ts'
-import { bindTarget, noteHops } from './plan-hops.ts'
+import { noteHops } from './plan-hops.ts'
 import { noteHealth } from './plan-health.ts'
 import { noteRollbacks } from './plan-rollbacks.ts'
 import { noteSnapshots } from './plan-snapshots.ts'
 import { INCLUDE_MS, type UpgradeRequest, type UpgradeSite } from './org-upgrade.ts'
 import type { Phasing } from './strategies/strategy.ts'
-import { type DevicePlan, type SiteTimes, noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
-
-export type Planned = DevicePlan<Candidate>
-
-type Upgradable = Extract<Planned, { readonly kind: 'upgrade' | 'skip' }>
-
-/** A device with its firmware, in the form that the planning of phases needs. */
-type Selected = Upgradable & Candidate
+import { type Planned, type PlannedSite, type Selected, planTargets } from './plan-targets.ts'
+import { noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
+import type { SiteTimes } from './plan-times.ts'
 
 export interface SiteUpgradeOf {
   readonly site: UpgradeSite
@@ -58,56 +53,89 @@ export interface UpgradeInputs {
 }
 
 /** Plans the whole upgrade, in the form to be written. The same request and inputs give the same plan. */
-export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): NewUpgrade {
-  const { id, siteUpgrades, times, plans, claimed, radio, nowMs } = inputs
+export function* planUpgradeInSteps(request: UpgradeRequest, inputs: UpgradeInputs): Steps<NewUpgrade> {
+  const { id, siteUpgrades, plans, radio } = inputs
   const plansBySite = Map.groupBy(plans, ({ device }) => device.siteId)
-  const selected = siteUpgrades.map(({ site, upgradeId }) => {
-    return { upgradeId, targets: selectClaimed(plansBySite.get(site.id) ?? [], claimed) }
-  })
+  yield
+  const selected = yield* selectClaimedInSteps(plansBySite, inputs)
   const { notes, ...scopes } = planPhasing(request, plans)
+  yield
   const { phasing, downloads, onlyTwoSteps } = scopes
-  const ranks = planSiteRanks(selected, inputs.cabled)
+  const ranks = yield* planSiteRanksInSteps(selected, inputs.cabled)
   const siteGroups = new Map(siteUpgrades.map(({ site }) => [site.id, site.groups]))
   const facts = { upgradeId: id, radio, ranks, siteGroups }
   const meant = plans.map(({ device }) => device)
   for (const each of [phasing, downloads]) each?.refuseDevices?.(meant, facts)
-  const reboots = planPhases(selected, { phasing, ...facts })
-  const apart = selected.map(({ upgradeId, targets: all }) => {
-    return { upgradeId, targets: onlyTwoSteps ? all.filter(canStage) : all }
-  })
-  const loads = downloads === null ? null : planPhases(apart, { phasing: downloads, ...facts })
-  const sites = siteUpgrades.flatMap(({ site, upgradeId }): SitePlan[] => {
-    const phases = reboots.bySite.get(upgradeId)
-    const siteTimes = times.get(site.id)
-    if (phases === undefined || siteTimes === undefined) return []
-    const mine = {
-      reporting: inputs.reporting,
-      plans: plansBySite.get(site.id) ?? [],
-      claimed,
-      phases,
-      downloads: loads?.bySite.get(upgradeId) ?? null,
-    }
-    return [{ upgradeId, site, times: siteTimes, ...mine, scopes, ranks, nowMs }]
-  })
-  const targets = sites.flatMap((site) => planTargets(site, request.only?.part === 'activate'))
+  yield
+  const reboots = yield* planPhasesInSteps(selected, { phasing, ...facts })
+  const apart = onlyTwoSteps ? selected.map((site) => ({ ...site, targets: site.targets.filter(canStage) })) : selected
+  yield
+  const loads = downloads === null ? null : yield* planPhasesInSteps(apart, { phasing: downloads, ...facts })
   const limit = phasing.maxFailurePercentage ?? downloads?.maxFailurePercentage ?? null
+  const planned = { plansBySite, reboots, loads, scopes, facts, maxFailurePercentage: limit }
+  const { sites, targets } = yield* planSitesInSteps(request, inputs, planned)
   const all = { phasePlan: reboots.org, downloadPlan: loads?.org ?? null, maxFailurePercentage: limit }
   const empty = {
     phases: emptyPhases<Selected>(reboots.org, { phasing, ...facts }),
     downloads: downloads && emptyPhases<Selected>(loads?.org ?? null, { phasing: downloads, ...facts }),
   }
-  return {
-    org: planOrg(request, {
-      ...inputs,
-      ...all,
-      phasing,
-      targets,
-      laterSites: planLaterSites(request, { ...empty, scopes, maxFailurePercentage: limit }),
-      notes: [...phasing.notes, ...notes, ...(request.p2p === null ? [] : noteUnusedP2p(request.p2p))],
-    }),
-    sites: sites.map((site) => planSite(request, { ...site, maxFailurePercentage: limit }, facts)),
+  const org = planOrg(request, {
+    ...inputs,
+    ...all,
+    phasing,
     targets,
+    laterSites: planLaterSites(request, { ...empty, scopes, maxFailurePercentage: limit }),
+    notes: [...phasing.notes, ...notes, ...(request.p2p === null ? [] : noteUnusedP2p(request.p2p))],
+  })
+  return { org, sites, targets }
+}
+
+interface PlannedPhases {
+  readonly plansBySite: ReadonlyMap<string, readonly Planned[]>
+  readonly reboots: UpgradePhases<Selected>
+  readonly loads: UpgradePhases<Selected> | null
+  readonly scopes: Omit<PhasingPlan, 'notes'>
+  readonly facts: PlanFacts & { readonly ranks: Ranks }
+  readonly maxFailurePercentage: number | null
+}
+
+function* planSitesInSteps(
+  request: UpgradeRequest,
+  { siteUpgrades, times, claimed, reporting, nowMs }: UpgradeInputs,
+  { plansBySite, reboots, loads, scopes, facts, maxFailurePercentage }: PlannedPhases,
+): Steps<Pick<NewUpgrade, 'sites' | 'targets'>> {
+  const sites: NewSiteUpgrade[] = []
+  const targets: NewTarget[] = []
+  const all = { claimed, reporting, scopes, ranks: facts.ranks, nowMs, maxFailurePercentage }
+  for (const { site, upgradeId } of siteUpgrades) {
+    const phases = reboots.bySite.get(upgradeId)
+    const siteTimes = times.get(site.id)
+    if (phases === undefined || siteTimes === undefined) continue
+    const downloads = loads?.bySite.get(upgradeId) ?? null
+    const mine = { upgradeId, site, times: siteTimes, plans: plansBySite.get(site.id) ?? [], phases, downloads }
+    sites.push(planSite(request, { ...all, ...mine }, facts))
+    yield
+    for (const target of planTargets({ ...all, ...mine }, request.only?.part === 'activate')) targets.push(target)
+    yield
   }
+  return { sites, targets }
+}
+
+/** Does the same as planUpgradeInSteps() without a pause. */
+export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): NewUpgrade {
+  return atOnce(planUpgradeInSteps(request, inputs))
+}
+
+function* selectClaimedInSteps(
+  plansBySite: ReadonlyMap<string, readonly Planned[]>,
+  { siteUpgrades, claimed }: UpgradeInputs,
+): Steps<SiteTargets<Selected>[]> {
+  const selected: SiteTargets<Selected>[] = []
+  for (const { site, upgradeId } of siteUpgrades) {
+    selected.push({ upgradeId, targets: selectClaimed(plansBySite.get(site.id) ?? [], claimed) })
+    yield
+  }
+  return selected
 }
 
 function selectClaimed(plans: readonly Planned[], claimed: ReadonlySet<string>): Selected[] {
@@ -162,15 +190,10 @@ function planOrg(
   }
 }
 
-interface SitePlan extends SiteUpgradeOf {
+interface SitePlan extends SiteUpgradeOf, PlannedSite {
   readonly times: SiteTimes
-  readonly plans: readonly Planned[]
   readonly claimed: ReadonlySet<string>
-  readonly phases: PhasePlan<Selected>
-  /** The phases of the downloads; null: devices download in the phases of their reboots. */
-  readonly downloads: PhasePlan<Selected> | null
   readonly scopes: Omit<PhasingPlan, 'notes'>
-  readonly ranks: Ranks
   readonly reporting: ReadonlySet<string> | undefined
   readonly nowMs: number
 }
@@ -228,45 +251,4 @@ function noteBusy({ supersede }: UpgradeRequest): string {
 function noteStrategy({ phases, scopes: { phasing } }: SitePlan, facts: PlanFacts): readonly UpgradeNote[] {
   const targets = phases.targets.map(({ target }) => target)
   return targets.length === 0 ? [] : (phasing.noteSite?.(targets, facts) ?? [])
-}
-
-function planTargets({ upgradeId, plans, phases, downloads, ranks }: SitePlan, staged: boolean): NewTarget[] {
-  const downloadPhases = new Map(downloads?.targets.map(({ target, phase }) => [target, phase]))
-  const skipped = plans.flatMap((plan) =>
-    plan.kind === 'skip'
-      ? [
-          {
-            ...newTarget(upgradeId, plan),
-            phase: 0,
-            downloadPhase: null,
-            rank: null,
-            ordinal: 0,
-            staged: false,
-            state: 'skipped' as const,
-          },
-        ]
-      : [],
-  )
-  const planned = phases.targets.map(({ target, phase, ordinal }) => {
-    const place = { phase, downloadPhase: downloadPhases.get(target) ?? null, ordinal }
-    const rank = ranks.get(target.mac) ?? null
-    return { ...newTarget(upgradeId, target), ...place, rank, staged, state: 'planned' as const }
-  })
-  return [...planned, ...skipped]
-}
-
-function newTarget(
-  upgradeId: string,
-  { device, entry, force, via }: Upgradable,
-): Omit<NewTarget, 'phase' | 'downloadPhase' | 'rank' | 'ordinal' | 'staged' | 'state'> {
-  return {
-    upgradeId,
-    deviceId: device.id,
-    mac: device.mac,
-    model: device.model,
-    // Under its name in the catalog, so that a device which installs its own version again is recognized as doing so.
-    fromVersion: device.fromVersion && identifyVersion(device.fromVersion, [entry]),
-    ...bindTarget(entry, via),
-    force,
-  }
 }

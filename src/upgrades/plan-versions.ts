@@ -52,6 +52,17 @@ function covers({ firmwareType }: VersionChoice, type: DeviceType): boolean {
  * version of the channel, and `latest` the highest of all that are not in the channels `beta` and `alpha`.
  */
 export function findVersion(catalog: readonly CatalogEntry[], model: string, wanted: string): CatalogEntry | undefined {
+  const known = found.get(catalog) ?? new Map<string, CatalogEntry | undefined>()
+  found.set(catalog, known)
+  const key = `${model}\n${wanted}`
+  if (!known.has(key)) known.set(key, searchVersion(catalog, model, wanted))
+  return known.get(key)
+}
+
+/** The known results by catalog, because a fleet has many devices and few models. */
+const found = new WeakMap<readonly CatalogEntry[], Map<string, CatalogEntry | undefined>>()
+
+function searchVersion(catalog: readonly CatalogEntry[], model: string, wanted: string): CatalogEntry | undefined {
   const ofModel = catalog.filter((entry) => entry.model === model)
   if (!versionLabels.has(wanted)) return ofModel.find(({ version }) => version === wanted)
   const labelled = ofModel.filter(({ tag }) => tag === wanted)

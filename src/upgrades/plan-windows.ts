@@ -2,7 +2,8 @@ import { type MaintenanceWindow, describeWindows, longestMs } from '../orgs/wind
 import { rebootTimeoutMs } from '../rollout/decide-window.ts'
 import { type UpgradeNote, defaultRolloutOptions } from '../rollout/rollout.ts'
 import type { RequestedPart, UpgradeRequest } from './org-upgrade.ts'
-import type { DevicePlan, SiteTimes, UpgradeDevice } from './plan-org-upgrade.ts'
+import type { DevicePlan, UpgradeDevice } from './plan-org-upgrade.ts'
+import type { SiteTimes } from './plan-times.ts'
 
 /** The maintenance windows of the sites' settings, by site. */
 export type SiteWindows = ReadonlyMap<string, readonly MaintenanceWindow[]>

@@ -6,6 +6,7 @@ import { listWindows } from '../orgs/store-setting.ts'
 import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
+import { inTurns, nextTurn } from '../platform/next-turn.ts'
 import { splitImages } from '../rollout/hops.ts'
 import { type Candidate, listCandidates } from '../rollout/store-create.ts'
 import { listReporting } from '../rollout/store-health.ts'
@@ -17,21 +18,22 @@ import { listCabledDevices } from './uplinks/store.ts'
 import {
   type StagedImages,
   limitToPart,
-  planDevices,
-  planTimes,
+  planDevicesInSteps,
   refuseModelsNotIn,
   refuseOtherTypes,
   refuseReboots,
   refuseUnknownDevices,
   refuseUnknownSites,
 } from './plan-org-upgrade.ts'
+import { planTimes } from './plan-times.ts'
 import { listImages } from './plan-hops.ts'
 import { refuseP2p } from './plan-p2p.ts'
 import { refuseHealth } from './plan-health.ts'
 import { refuseRollback } from './plan-rollbacks.ts'
 import { refuseSnapshot } from './plan-snapshots.ts'
 import { addWindows, limitToWindows } from './plan-windows.ts'
-import type { Planned, SiteUpgradeOf, UpgradeInputs } from './plan-upgrade.ts'
+import type { Planned } from './plan-targets.ts'
+import type { SiteUpgradeOf, UpgradeInputs } from './plan-upgrade.ts'
 import { listKnownModels, shareUpgradeSites } from './store.ts'
 
 /** All that planUpgrade() needs, except the devices that other upgrades have. */
@@ -61,9 +63,10 @@ export async function prepareUpgrade(
   const times = addWindows(request, planTimes(request, sites, now), await listWindows(tx, scope, siteIds))
   const candidates = await listCandidates(tx, scope, siteIds)
   refuseUnknownDevices(request, candidates)
-  const decided = planDevices(request, candidates, await listVersions(tx, scope))
+  const decided = await inTurns(planDevicesInSteps(request, candidates, await listVersions(tx, scope)))
   const parts = limitToPart(request.only, decided, await listStaged(tx, scope, { request, plans: decided }))
   const plans = limitToWindows(request, parts, times)
+  await nextTurn()
   refuseReboots(request, plans)
   refuseOtherTypes(request, plans)
   refuseSnapshot(request, plans)
@@ -71,12 +74,15 @@ export async function prepareUpgrade(
   const reporting = await listReportingDevices(tx, scope, { request, plans })
   refuseHealth(request, plans, reporting)
   if (request.p2p !== null) refuseP2p(request.p2p, plans)
+  await nextTurn()
   await shareImages(tx, scope, plans)
   const id = request.planId ?? uuidv7()
   const radio = await listRadio(tx, scope, { request, plans, now })
   const cabled = await listCabled(tx, scope, plans)
+  await nextTurn()
   const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
   const wanted = listWanted(plans, { orgUpgradeId: id, siteUpgrades })
+  await nextTurn()
   return {
     id,
     sites,

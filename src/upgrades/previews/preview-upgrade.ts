@@ -2,10 +2,12 @@ import type { SitesScope } from '../../access/scope.ts'
 import { listActiveDevices } from '../../devices/commands/store-upgrades.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
+import { inTurns } from '../../platform/next-turn.ts'
 import { listTakeable } from '../../rollout/store-takeover.ts'
+import { awaitStops } from '../await-stops.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { planPhasing } from '../plan-downloads.ts'
-import { planUpgrade } from '../plan-upgrade.ts'
+import { planUpgradeInSteps } from '../plan-upgrade.ts'
 import { prepareUpgrade } from '../prepare-upgrade.ts'
 import { encodePlan } from './encode-plan.ts'
 import { planPreview } from './plan-preview.ts'
@@ -24,11 +26,12 @@ export interface PreviewOrigin {
  * is reserved.
  * @throws AppError invalid, as createUpgrade() does.
  */
-export function previewUpgrade(
+export async function previewUpgrade(
   ctx: Context,
   scope: SitesScope,
   wanted: PreviewOrigin & { readonly request: UpgradeRequest },
 ): Promise<UpgradePreview> {
+  await awaitStops(ctx, scope)
   return inTx(ctx, (tx) => insertPlan(ctx, tx, scope, wanted))
 }
 
@@ -44,7 +47,7 @@ async function insertPlan(
   const taken = request.supersede ? await listTakeable(tx, scope, wanted) : []
   const takeable = new Set(taken.map(({ deviceId }) => deviceId))
   const claimed = new Set(wanted.filter((id) => !busy.has(id) || takeable.has(id)))
-  const upgrade = planUpgrade(request, { ...prepared, claimed, taken })
+  const upgrade = await inTurns(planUpgradeInSteps(request, { ...prepared, claimed, taken }))
   const preview = planPreview(upgrade, { devices: prepared.candidates, phasing: planPhasing(request, prepared.plans) })
   const { planId: id, expiresAt } = preview
   const { dry_run: _, ...sent } = body

@@ -25,6 +25,8 @@ export function planRanks(
   devices: readonly { readonly mac: string; readonly type: DeviceType }[],
   cabled: readonly CabledDevice[],
 ): Ranks {
+  // Most sites have access points only.
+  if (devices.every(({ type }) => type === 'ap')) return new Map()
   const graph = joinNeighbors(cabled)
   const upgraded = new Set(devices.map(({ mac }) => mac))
   const ranks = new Map<string, number>(devices.flatMap(({ mac, type }) => (type === 'ap' ? [[mac, 1] as const] : [])))

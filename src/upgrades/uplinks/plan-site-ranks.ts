@@ -1,4 +1,5 @@
 import type { DeviceType } from '../../events/device-type.ts'
+import { type Steps, atOnce } from '../../platform/next-turn.ts'
 import type { UpgradeNote } from '../../rollout/rollout.ts'
 import { type CabledDevice, type Ranks, planRanks } from './plan-ranks.ts'
 
@@ -8,13 +9,23 @@ interface RankedDevice {
   readonly siteId: string
 }
 
+type RankedSites = readonly { readonly targets: readonly RankedDevice[] }[]
+
 /** By MAC; each site has its own order. */
-export function planSiteRanks(
-  sites: readonly { readonly targets: readonly RankedDevice[] }[],
-  cabled: readonly CabledDevice[],
-): Ranks {
+export function* planSiteRanksInSteps(sites: RankedSites, cabled: readonly CabledDevice[]): Steps<Ranks> {
   const bySite = Map.groupBy(cabled, ({ siteId }) => siteId)
-  return new Map(sites.flatMap(({ targets }) => [...planRanks(targets, bySite.get(targets[0]?.siteId ?? '') ?? [])]))
+  const ranks = new Map<string, number>()
+  for (const { targets } of sites) {
+    const ofSite = planRanks(targets, bySite.get(targets[0]?.siteId ?? '') ?? [])
+    for (const [mac, rank] of ofSite) ranks.set(mac, rank)
+    yield
+  }
+  return ranks
+}
+
+/** Does the same as planSiteRanksInSteps() without a pause. */
+export function planSiteRanks(sites: RankedSites, cabled: readonly CabledDevice[]): Ranks {
+  return atOnce(planSiteRanksInSteps(sites, cabled))
 }
 
 /** Notes the order in which the devices of a site restart. */

@@ -1,0 +1,85 @@
+import type { MaintenanceWindow } from '../orgs/windows/windows.ts'
+import { invalidField } from '../platform/errors.ts'
+import type { UpgradeNote } from '../rollout/rollout.ts'
+import type { RequestedTime, UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
+import { PAST_TOLERANCE_MS, type StartTime, findZone, resolveStartTime, utcZone } from './plan-start.ts'
+
+export interface SiteTimes {
+  readonly startAt: Date
+  readonly rebootAt: Date
+  readonly timezone: string
+  /** Empty: devices begin at any time. */
+  readonly windows: readonly MaintenanceWindow[]
+  readonly warnings: readonly UpgradeNote[]
+}
+
+/**
+ * When each site starts and reboots, by its own clocks.
+ * A local time that has passed at some of the sites means "now" there, and is noted.
+ * @throws AppError invalid for an instant in the past, and for a local time that has passed at all sites.
+ */
+export function planTimes(
+  { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
+  sites: readonly UpgradeSite[],
+  now: Date,
+): Map<string, SiteTimes> {
+  for (const requested of [start, reboot]) if (requested !== null) refusePast(requested, sites, now)
+  return resolveTimes({ start, reboot }, sites, now)
+}
+
+/** The same for sites that join an upgrade later: their times may be long past. */
+export function resolveTimes(
+  { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
+  sites: readonly UpgradeSite[],
+  now: Date,
+): Map<string, SiteTimes> {
+  return new Map(
+    sites.map((site) => {
+      const zone = findZone(site.timezone)
+      const startAt = latest(now, start === null ? now : resolveStartTime(start.time, zone ?? utcZone))
+      const rebootAt = latest(startAt, reboot === null ? startAt : resolveStartTime(reboot.time, zone ?? utcZone))
+      const unknown = zone === null ? [{ reason: `unknown time zone "${site.timezone}", taken as UTC` }] : []
+      const warnings = [...unknown, ...notePast({ start, reboot }, site, now)]
+      return [site.id, { startAt, rebootAt, timezone: zone?.name ?? 'UTC', windows: [], warnings }]
+    }),
+  )
+}
+
+function refusePast({ field, time }: RequestedTime, sites: readonly UpgradeSite[], now: Date): void {
+  if (time.kind === 'instant') {
+    if (now.getTime() - time.at.getTime() > PAST_TOLERANCE_MS)
+      throw invalidField(field, `is ${time.at.toISOString()}, more than 5 minutes ago`)
+    return
+  }
+  if (sites.length === 0 || !sites.every((site) => isPast(time, site, now))) return
+  const named = sites.slice(0, MAX_NAMED_SITES).map((site) => `${site.name} (${site.timezone})`)
+  const more = sites.length > MAX_NAMED_SITES ? ` and ${sites.length - MAX_NAMED_SITES} more sites` : ''
+  throw invalidField(field, `has gone by already at ${named.join(', ')}${more}`)
+}
+
+function notePast(
+  { start, reboot }: Pick<UpgradeRequest, 'start' | 'reboot'>,
+  site: UpgradeSite,
+  now: Date,
+): UpgradeNote[] {
+  const note = (requested: RequestedTime | null, instead: string): UpgradeNote[] => {
+    if (requested === null || requested.time.kind === 'instant' || !isPast(requested.time, site, now)) return []
+    return [{ reason: `${requested.field} has gone by already in the time zone ${site.timezone}: ${instead}` }]
+  }
+  return [
+    ...note(start, 'the site starts now'),
+    ...note(reboot, 'the devices reboot as soon as they have their firmware'),
+  ]
+}
+
+function isPast(time: StartTime, site: UpgradeSite, now: Date): boolean {
+  const at = resolveStartTime(time, findZone(site.timezone) ?? utcZone)
+  return now.getTime() - at.getTime() > PAST_TOLERANCE_MS
+}
+
+/** An error text names no more of them. */
+const MAX_NAMED_SITES = 5
+
+function latest(a: Date, b: Date): Date {
+  return a > b ? a : b
+}
