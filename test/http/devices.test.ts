@@ -175,6 +175,7 @@ describe('stats', () => {
       type: 'ap',
       name: '',
       status: 'disconnected',
+      capabilities: { commands: [], restart_members: [], restart_nodes: [] },
       created_time: expect.any(Number),
       modified_time: expect.any(Number),
     })
@@ -300,7 +301,7 @@ describe('restart', () => {
       .selectAll()
       .where('message', '=', `Restart device ${device.mac}`)
       .execute()
-    expect(events).toMatchObject([{ siteId, event: { audit_id: audit?.id, ev_type: 'notice' } }])
+    expect(events).toMatchObject([{ siteId, warns: false, event: { audit_id: audit?.id } }])
     expect(audit).toMatchObject({ siteId, adminId: server.org.adminId })
     const topics = await server.ctx.db
       .selectFrom('webhookOutbox')

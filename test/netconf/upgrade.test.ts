@@ -237,7 +237,9 @@ describe('an upgrade of a Virtual Chassis', () => {
     await untilIn(id, 'failed', 2000)
     expect((await commands()).at(-1)?.outcome).toMatchObject({
       code: 'install_failed',
-      text: 'Member 2: ERROR: not enough space; Member 1: installed',
+      text:
+        "Member 2: ERROR: not enough space (the device's package status: Installation of 23.4R2-S2.1 failed: " +
+        'not enough space); Member 1: installed',
     })
   })
 })
@@ -291,6 +293,7 @@ describe('a Junos switch', () => {
       return (await commands()).some(({ kind, state }) => kind === 'restart' && state === 'done')
     })
     expect(device.journal).toEqual(['reboot 2'])
+    await waitUntil('the record of its return', async () => (await statusOf()).members?.length === 3)
     expect(await call('POST', path('restart'), { member: 5 })).toMatchObject({
       status: 400,
       body: { detail: 'The device has no member 5; its members are 0, 1, 2' },
