@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inUnflushedTx } from '../../platform/db.ts'
+import { type Tx, inTx, inUnflushedTx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import type { ReportTime } from './decide-boot.ts'
 import { recordHardware } from '../hardware/record-hardware.ts'
@@ -33,7 +33,9 @@ export interface SessionReport extends Report {
 export async function recordReports(ctx: Context, reports: readonly SessionReport[]): Promise<void> {
   const time = { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs() }
   const byDevice = Map.groupBy(reports, ({ deviceId }) => deviceId)
-  await inUnflushedTx(ctx, async (tx) => {
+  // Links report members and capabilities once, when they change, so these must survive a crash of the database.
+  const isOnce = reports.some(({ members, capabilities }) => members != null || capabilities != null)
+  await (isOnce ? inTx : inUnflushedTx)(ctx, async (tx) => {
     await raiseReportedProgress(tx, progressOfSessions(reports), time.at)
     const known = await lockClaimedStatuses(tx, [...byDevice.keys()])
     const changes = known.flatMap((status) => {
