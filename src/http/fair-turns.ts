@@ -79,8 +79,8 @@ interface FairTurnsOptions {
  * Shares the main thread and the database between accounts. If one account sends a hundred requests at a time while
  * others send some, only a few of the hundred are handled at a time, so the others wait behind a few requests and not
  * behind a hundred. If it also uses much of the main thread, more than another one, they are handled one by one, with
- * pauses after long ones. If only one account sends requests, none wait. A slow request occupies its place only for a
- * tenth of a second.
+ * pauses after long ones; of all strangers together, eight at a time. If only one account sends requests, none wait. A slow request occupies its place for a
+ * tenth of a second, that of a heavy account for a whole one.
  */
 export function createFairTurns({ maxInWork, now, cpuMs, turnMs }: FairTurnsOptions): FairTurns {
   const use = createAccountUse(now)
@@ -91,7 +91,8 @@ export function createFairTurns({ maxInWork, now, cpuMs, turnMs }: FairTurnsOpti
 
   function mayBegin({ group, running }: Lane): boolean {
     if (use.isAlone(group.account)) return true
-    return running < SHARE && ((group.running === 0 && !group.isPaused) || !use.isHeavy(group.account))
+    if (running >= SHARE || !use.isHeavy(group.account)) return running < SHARE
+    return !group.isPaused && group.running < (group.account === STRANGERS ? SHARE : 1)
   }
 
   function begin(lane: Lane, who: Requester, response: ServerResponse): void {
@@ -115,7 +116,9 @@ export function createFairTurns({ maxInWork, now, cpuMs, turnMs }: FairTurnsOpti
     const complete = (): void => release(true)
     const interrupt = (): void => release(false)
     const expire = (): void => {
-      if (use.isHeavy(group.account)) timer = setTimeout(interrupt, (HEAVY_TURNS - 1) * turnMs)
+      // Strangers are many people, of whom one may wait for an identity provider.
+      if (group.account !== STRANGERS && use.isHeavy(group.account))
+        timer = setTimeout(interrupt, (HEAVY_TURNS - 1) * turnMs)
       else interrupt()
     }
     let timer = setTimeout(expire, turnMs)

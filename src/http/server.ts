@@ -227,7 +227,8 @@ function whoIs({ method, ip, raw, routeOptions }: FastifyRequest, account: strin
     network: networkOf(ip),
     operation: `${method} ${routeOptions.url ?? ''}`,
     kind: SAFE.has(method) ? 'read' : 'change',
-    bodyBytes: bodyBytesOf(raw),
+    // A body of undeclared length costs only what this thread spends on it.
+    bodyBytes: raw.headers['transfer-encoding'] === undefined ? bodyBytesOf(raw) : 0,
   }
 }
 
