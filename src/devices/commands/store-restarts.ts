@@ -9,7 +9,7 @@ const REBOOT_MS = 90_000
 
 /**
  * Returns those of the devices, which `tx` has locked, on which a person's restart of exactly this part is under way: it
- * is queued, sent, or the device has agreed to it and has not ended its connection yet. A second command would restart
+ * is queued, sent, or the whole device has agreed to it and has not ended its connection yet. A second command would restart
  * the device again when it is back.
  */
 export async function listRestarting(
@@ -24,7 +24,7 @@ export async function listRestarting(
       and command.site_upgrade_id is null and command.params = ${json(part)}::jsonb
       and (command.state = 'queued' and (command.expires_at is null or command.expires_at > ${at})
         or command.state = 'sent'
-        or command.state = 'done' and command.finished_at > ${addMs(at, -REBOOT_MS)}
+        or command.params = '{}'::jsonb and command.state = 'done' and command.finished_at > ${addMs(at, -REBOOT_MS)}
           and session.connected and session.epoch = command.epoch)
   `.execute(tx)
   return new Set(rows.map(({ deviceId }) => deviceId))
