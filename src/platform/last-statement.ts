@@ -11,8 +11,10 @@ interface Options<T, V extends object, R> {
   readonly valuesOf: (items: readonly T[]) => V
   /** Limits the items of one execution. */
   readonly maxItems: number
-  /** Called with the rows once the statement has been executed, in the last execution after the commit. Their columns
-   * have the names of the database. */
+  /**
+   * Called with the rows once the statement has been executed; if it was sent with the commit, after that. Their
+   * columns have the names of the database.
+   */
   readonly onRows: (tx: Tx, rows: readonly R[]) => void
 }
 

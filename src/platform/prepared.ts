@@ -52,14 +52,18 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
   function preparing(client: pg.PoolClient): pg.PoolClient {
     let begin: string | null = null
     let held: HeldStatement | null = null
-    const send = async (text: string, parameters: unknown[]): Promise<pg.QueryResult> => {
+    const encode = (text: string, parameters: unknown[]): pg.QueryConfig => {
       const name = parameters.length > 0 && !text.includes(PLANNED_ANEW) ? nameOf(text) : undefined
-      const values = documents.encodeParameters(parameters)
-      const result: pg.QueryResult = await client.query({ text, values, ...(name !== undefined && { name }) })
+      return { text, values: documents.encodeParameters(parameters), ...(name !== undefined && { name }) }
+    }
+    const sendEncoded = async (statement: pg.QueryConfig): Promise<pg.QueryResult> => {
+      const result: pg.QueryResult = await client.query(statement)
       // Several statements in one text have a result each.
       for (const { rows } of [result].flat()) documents.openRows(rows)
       return result
     }
+    const send = async (text: string, parameters: unknown[]): Promise<pg.QueryResult> =>
+      sendEncoded(encode(text, parameters))
     const query = async (text: string, values: unknown[]): Promise<pg.QueryResult> => {
       if (isBegin(text)) {
         begin = text
@@ -105,9 +109,11 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
       return [await send(text, values), nothing]
     }
     const withCommit = async (text: string, values: unknown[]): Promise<readonly [pg.QueryResult, pg.QueryResult]> => {
+      // If this fails, no commit follows.
+      const statement = encode(text, values)
       const { stream } = client.connection
       stream.cork()
-      const sent = [send(text, values), client.query('commit')] as const
+      const sent = [sendEncoded(statement), client.query('commit')] as const
       stream.uncork()
       const [result, committed] = await Promise.allSettled(sent)
       if (result.status === 'rejected') throw result.reason
