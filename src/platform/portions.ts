@@ -10,10 +10,17 @@ const ROWS_PER_PORTION = 2000
  */
 export async function* readInPortions<R>(tx: Tx, query: Expression<R>): AsyncGenerator<readonly R[]> {
   await sql`declare portions no scroll cursor for ${query}`.execute(tx)
-  for (;;) {
-    const { rows } = await sql<R>`fetch ${sql.lit(ROWS_PER_PORTION)} from portions`.execute(tx)
-    if (rows.length > 0) yield rows
-    if (rows.length < ROWS_PER_PORTION) break
+  let hasFailed = false
+  try {
+    for (;;) {
+      hasFailed = true
+      const { rows } = await sql<R>`fetch ${sql.lit(ROWS_PER_PORTION)} from portions`.execute(tx)
+      hasFailed = false
+      if (rows.length > 0) yield rows
+      if (rows.length < ROWS_PER_PORTION) break
+    }
+  } finally {
+    // Also if the reader stops early. A failure has ended the transaction, and the cursor with it.
+    if (!hasFailed) await sql`close portions`.execute(tx)
   }
-  await sql`close portions`.execute(tx)
 }
