@@ -30,6 +30,7 @@ create trigger device_status_changed after update on device_status for each row
   execute function keep_device_fact();
 
 -- Each change of a connection is in an index, but a version on the same page writes only what differs.
+-- Pages that are full already keep their rows until these move.
 alter table device_connection set (fillfactor = 50);
 -- With it, the key seems to cost the same as device_connection_by_status in a table that has not been analyzed yet, and of
 -- such indexes PostgreSQL takes the newer one.
