@@ -16,6 +16,13 @@ export function wholeNumber(text: string): number {
   throw new CommandError('usage', `${JSON.stringify(text)} is not a whole number`)
 }
 
+/** Parses the number of an option that can't be zero. @throws CommandError usage. */
+export function atLeastOne(text: string): number {
+  const number = wholeNumber(text)
+  if (number > 0) return number
+  throw new CommandError('usage', `${JSON.stringify(text)} must be at least 1`)
+}
+
 /** Splits `name=value`. @throws CommandError usage. */
 export function nameAndValue(text: string): readonly [string, string] {
   const at = text.indexOf('=')

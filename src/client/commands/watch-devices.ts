@@ -5,7 +5,7 @@ import { CommandError } from '../exit-codes.ts'
 import { textOf, timeText } from '../output.ts'
 import type { Session } from '../session.ts'
 import { type Channels, MAX_CHANNELS, followStream } from '../stream.ts'
-import { collect, query, wholeNumber } from './command.ts'
+import { atLeastOne, collect, query } from './command.ts'
 import { findPlacedDevice, findSite } from './find.ts'
 
 interface WatchOptions {
@@ -34,7 +34,7 @@ export function addWatchCommand(devices: Command, open: (command: Command) => Se
     .description('print each change of name, state, version, address and upgrade of devices, until interrupted')
     .option('--site <name or id>', 'only devices of this site; repeat it for several. Default: all sites', collect)
     .option('--type <type>', 'ap, switch, gateway or all', 'all')
-    .option('--refresh <seconds>', 'how often to look for new sites', wholeNumber, REFRESH_S)
+    .option('--refresh <seconds>', 'how often to look for new sites, at least 1', atLeastOne, REFRESH_S)
     .action(async (named: readonly string[], options: WatchOptions, command: Command) => {
       const session = open(command)
       const api = await session.connect()
