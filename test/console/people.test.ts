@@ -253,7 +253,7 @@ describe.skipIf(noChromium !== null)(
       expect(tokenIn(await waitForMail(server.dataDir, 'grace@example.com'))).not.toBe('')
       await expectAccessible(page)
       await invites.getByRole('button', { name: 'Withdraw…' }).click()
-      await page.getByRole('dialog').getByText('grace@example.com stops working').waitFor()
+      await page.getByRole('dialog').getByText('Withdraws 1 invitation (grace@example.com)').waitFor()
       await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click()
       await page.getByText('Nobody is invited').waitFor()
 

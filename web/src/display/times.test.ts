@@ -28,4 +28,8 @@ it('shows a time in the zone of a site', () => {
   expect(clockTime(1_790_000_000, 'Asia/Tokyo', nowMs)).toBe('21 Sept, 23:13:20 GMT+9')
   expect(clockTime(1_790_000_000 - 366 * 86_400, 'Asia/Tokyo', nowMs)).toBe('20 Sept 2025, 23:13:20 GMT+9')
   expect(timeOfDay(1_790_000_000, 'Asia/Tokyo')).toBe('23:13 GMT+9')
+  // The year begins earlier there than in UTC.
+  const newYearMs = Date.UTC(2026, 11, 31, 17)
+  expect(clockTime(Date.UTC(2026, 11, 31, 14) / 1000, 'Asia/Tokyo', newYearMs)).toBe('31 Dec 2026, 23:00:00 GMT+9')
+  expect(clockTime(Date.UTC(2026, 11, 31, 16) / 1000, 'Asia/Tokyo', newYearMs)).toBe('01 Jan, 01:00:00 GMT+9')
 })

@@ -20,6 +20,7 @@ function formatterOf(parts: Intl.DateTimeFormatOptions, zone?: string): Intl.Dat
 
 const timeParts = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' } as const
 const clockParts = { day: '2-digit', month: 'short', second: '2-digit', ...timeParts } as const
+const yearParts = { year: 'numeric' } as const
 const datedParts = { year: 'numeric', ...clockParts } as const
 
 /** Returns how long ago an instant was, such as "5 min. ago". Both are seconds. */
@@ -32,7 +33,8 @@ export function ago(instantS: number, nowS: number): string {
 /** Returns a time as clocks show it in a zone, or in that of the viewer; with its year if that is not the present one. */
 export function clockTime(instantS: number, zone?: string, nowMs = Date.now()): string {
   const at = new Date(instantS * 1000)
-  const isThisYear = at.getUTCFullYear() === new Date(nowMs).getUTCFullYear()
+  const year = formatterOf(yearParts, zone)
+  const isThisYear = year.format(at) === year.format(new Date(nowMs))
   return formatterOf(isThisYear ? clockParts : datedParts, zone).format(at)
 }
 

@@ -113,15 +113,16 @@ function DeleteButton({ orgs }: { readonly orgs: number }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [password, setPassword] = useState('')
-  const sessions = useSessions().data?.length ?? 1
+  const sessions = useSessions().data?.length ?? 0
   const tokens = useTokens().data?.length ?? 0
   return (
     <ConfirmButton
       action="Delete your account"
       isDestructive
       effect={{
-        does: 'Deletes your account with',
+        does: 'Deletes',
         counts: [
+          { count: 1, one: 'account' },
           { count: sessions, one: 'session' },
           { count: tokens, one: 'API token' },
         ],

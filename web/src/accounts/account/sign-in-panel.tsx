@@ -131,7 +131,12 @@ function UnlinkButton({ provider }: { readonly provider: string }) {
   return (
     <ConfirmButton
       action="Unlink"
-      effect={`You can't sign in with ${providerName(provider)} any more.`}
+      isDestructive
+      effect={{
+        does: 'Removes',
+        counts: [{ count: 1, one: 'way to sign in', many: 'ways to sign in' }],
+        name: providerName(provider),
+      }}
       run={async () => {
         await answerOf(api.DELETE('/api/v1/self/oauth/{provider}', { params: { path: { provider } } }))
         await queries.invalidateQueries({ queryKey: ['self'] })

@@ -76,6 +76,7 @@ function Mark({ orgId, cluster: { x, y }, rows, isNamed }: MarkProps) {
   if (first === undefined) return null
   const away = rows.reduce((sum, row) => sum + row.away, 0)
   const total = rows.reduce((sum, row) => sum + row.total, 0)
+  // The name begins with the visible label.
   const name = rows.length === 1 ? first.site.name : `${first.site.name} +${counted(rows.length - 1, 'more site')}`
   const text = `${name}: ${awayText({ away, total })}`
   const shared = {

@@ -165,6 +165,7 @@ function DeleteButton({ orgId, map, devices }: DeleteButtonProps) {
           { count: map.url === undefined ? 0 : 1, one: 'picture' },
           { count: segmentsOf(map.wall_path).length, one: 'wall' },
           { count: map.geofences?.length ?? 0, one: 'geofence' },
+          { count: segmentsOf(map.wayfinding_path).length, one: 'segment of paths', many: 'segments of paths' },
         ],
         name: map.name,
         consequences: [`${counted(placed, 'device loses its place', 'devices lose their places')}.`],

@@ -20,7 +20,7 @@ export function SetAsidePanel({ operator }: { readonly operator: OperatorApi }) 
       list={list}
       actions={total > 0 ? <RetryButton operator={operator} total={total} /> : undefined}
       empty={
-        <EmptyState title="Every event was routed">Events that no webhook could be sent would appear here.</EmptyState>
+        <EmptyState title="Every event was routed">Events that can't be routed to webhooks appear here.</EmptyState>
       }
     >
       {({ id, topic, reason, bytes, org_id: orgId, site_id: siteId, created_time: createdAt }) => (

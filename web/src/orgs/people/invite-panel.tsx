@@ -43,7 +43,13 @@ export function InvitePanel({ orgId, mayChange }: InvitePanelProps) {
                   {mayChange && (
                     <ConfirmButton
                       action="Withdraw"
-                      effect={`The link in the mail to ${email} stops working.`}
+                      isDestructive
+                      effect={{
+                        does: 'Withdraws',
+                        counts: [{ count: 1, one: 'invitation' }],
+                        name: email,
+                        consequences: ['The link in the mail stops working.'],
+                      }}
                       run={async () => {
                         const params = { path: { org_id: orgId, invite_id: id } }
                         await answerOf(api.DELETE('/api/v1/orgs/{org_id}/invites/{invite_id}', { params }))

@@ -95,7 +95,7 @@ function AdminActions({ orgId, admin }: Omit<AdminLineProps, 'mayChange'>) {
   const [grant, setGrant] = useState(() => grantOf(admin.privileges))
   const params = { path: { org_id: orgId, admin_id: admin.admin_id } }
   const refresh = () => queries.invalidateQueries({ queryKey: ['admins', orgId] })
-  const tokens = useOrgTokens(orgId).data?.filter(({ created_by: by }) => by === admin.email).length ?? 0
+  const tokens = useOrgTokens(orgId).data?.filter(({ created_by: by }) => by === admin.email).length
   return (
     <span className="wizard-buttons">
       <ConfirmButton
@@ -116,7 +116,9 @@ function AdminActions({ orgId, admin }: Omit<AdminLineProps, 'mayChange'>) {
           counts: [{ count: 1, one: 'person', many: 'people' }],
           name: admin.email,
           consequences: [
-            `${counted(tokens, 'API token')} of the organization that this person created ${tokens === 1 ? 'ends' : 'end'} at once.`,
+            tokens === undefined
+              ? 'The API tokens of the organization that this person created end at once.'
+              : `${counted(tokens, 'API token')} of the organization that this person created ${tokens === 1 ? 'ends' : 'end'} at once.`,
           ],
         }}
         run={async () => {

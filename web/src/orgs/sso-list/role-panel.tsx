@@ -52,7 +52,7 @@ function RoleLine({ orgId, role, mayChange }: RolePanelProps & { readonly role: 
   const { api } = useServer()
   const queries = useQueryClient()
   const sites = useSites(orgId).data
-  const people = useAdmins(orgId).data?.filter(({ via_sso: bySso }) => bySso).length ?? 0
+  const people = useAdmins(orgId).data?.filter(({ via_sso: bySso }) => bySso).length
   const [grant, setGrant] = useState(() => grantOf(role.privileges))
   const params = { path: { org_id: orgId, ssorole_id: role.id } }
   const refresh = () => queries.invalidateQueries({ queryKey: ['sso roles', orgId] })
@@ -82,7 +82,9 @@ function RoleLine({ orgId, role, mayChange }: RolePanelProps & { readonly role: 
               counts: [{ count: 1, one: 'role' }],
               name: role.name,
               consequences: [
-                `${counted(people, 'person signs', 'people sign')} in by an identity provider; those with this role can't sign in any more.`,
+                people === undefined
+                  ? "People with this role can't sign in by an identity provider any more."
+                  : `${counted(people, 'person signs', 'people sign')} in by an identity provider; those with this role can't sign in any more.`,
               ],
             }}
             run={async () => {

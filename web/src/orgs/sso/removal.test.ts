@@ -18,8 +18,8 @@ it('finds the people with these addresses, once each, and nobody with a password
 })
 
 it('states whom a removal concerns', () => {
-  expect(effectText(removalEffect(planRemoval('ada@corp.example x@corp.example', admins), 'Corp'))).toBe(
-    'Removes 1 account (ada@corp.example). They are signed out at once. People whom Corp still names get a new account at the next sign-in. Without an account: x@corp.example.',
+  expect(effectText(removalEffect(planRemoval('ada@corp.example local@corp.example', admins), 'Corp'))).toBe(
+    'Removes up to 1 account (ada@corp.example). They are signed out at once. People whom Corp still names get a new account at the next sign-in. Not signed in by an identity provider: local@corp.example.',
   )
   expect(effectText(removalEffect(planRemoval('x@corp.example', admins), 'Corp'))).toContain('Removes 0 accounts.')
 })

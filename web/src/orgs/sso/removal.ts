@@ -36,14 +36,15 @@ export function planRemoval(text: string, admins: readonly Member[]): RemovalPla
 export function removalEffect({ members, unknown }: RemovalPlan, provider: string): Effect {
   const isEmpty = members.length === 0
   return {
-    does: 'Removes',
+    // Another identity provider of the organization may sign some of them in.
+    does: isEmpty ? 'Removes' : 'Removes up to',
     counts: [{ count: members.length, one: 'account' }],
     name: isEmpty ? undefined : members.join(', '),
     consequences: [
       isEmpty
         ? 'No account that an identity provider signs in has one of these addresses.'
         : `They are signed out at once. People whom ${provider} still names get a new account at the next sign-in.`,
-      isEmpty || unknown.length === 0 ? null : `Without an account: ${unknown.join(', ')}.`,
+      isEmpty || unknown.length === 0 ? null : `Not signed in by an identity provider: ${unknown.join(', ')}.`,
     ],
   }
 }
