@@ -148,11 +148,11 @@ export async function findAccessByEmail(db: Db, email: string): Promise<AdminAcc
   return row && { ...row, hasSecondFactor: Boolean(row.hasSecondFactor) }
 }
 
-/** Returns the organization of a site if it is one of `orgIds`, so that a foreign site looks like a missing one. */
 const selectOrgOfSite = statement<{ readonly orgIds: readonly string[]; readonly siteId: string }, { orgId: string }>(
   (param) => sql`select org_id from site where org_id = any(${param('orgIds')}) and id = ${param('siteId')}`,
 )
 
+/** Returns the organization of a site if it is one of `orgIds`, so that a foreign site looks like a missing one. */
 export async function findOrgOfSite(db: Db, orgIds: readonly string[], siteId: string): Promise<string | undefined> {
   const [row] = await selectOrgOfSite(db, { orgIds, siteId })
   return row?.orgId

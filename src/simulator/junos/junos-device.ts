@@ -15,9 +15,9 @@ export type JunosForm = 'single' | 'virtual_chassis' | 'cluster'
 /**
  * A fault of a simulated device. `never_returns`: it does not boot after a reboot, and no chassis does; `old_version`:
  * an installed version never boots; `partial_chassis`: the last member does not boot; `bad_image`: it stores another
- * file than it downloaded; `install_fails`: it refuses packages on its last member; `install_unexplained`: the same, and only its package
- * status says why; `no_status`: its release has no package status; `silent_reboot`: it reboots without
- * a reply; `snapshot_fails`: its last member has no space for a recovery snapshot.
+ * file than it downloaded; `install_fails`: it refuses packages on its last member; `install_unexplained`: the same, and
+ * only its package status says why; `no_status`: its release has no package status; `silent_reboot`: it reboots without a
+ * reply; `snapshot_fails`: its last member has no space for a recovery snapshot.
  */
 export type JunosFault =
   | 'never_returns'
