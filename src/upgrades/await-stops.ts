@@ -3,7 +3,7 @@ import type { Context } from '../platform/context.ts'
 import { pause } from '../platform/pause.ts'
 import { hasPendingStops } from '../rollout/store-stop.ts'
 
-/** The engine takes less than a second. While it is down, clients don't wait for it. */
+/** The engine takes less than a second; a client does not wait for one that is stuck. */
 const WITHIN_MS = 3000
 const LOOK_MS = 25
 
@@ -11,7 +11,9 @@ const LOOK_MS = 25
  * Waits until the upgrades that stop have released the devices that they don't wait for, so that an upgrade right after a
  * cancellation does not leave them out.
  */
-export async function awaitStops({ db, serviceClock }: Context, scope: InOrg): Promise<void> {
+export async function awaitStops({ db, serviceClock, wakes }: Context, scope: InOrg): Promise<void> {
+  // Without the engine nobody would release them.
+  if (!wakes.listened().includes('rollouts')) return
   const untilMs = performance.now() + WITHIN_MS
   while (performance.now() < untilMs && (await hasPendingStops(db, scope, serviceClock.nowMs()))) await pause(LOOK_MS)
 }

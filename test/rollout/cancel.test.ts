@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { TargetState } from '../../src/rollout/rollout.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { listFwUpdates } from '../support/device-upgrades.ts'
@@ -104,6 +104,8 @@ it('a cancelled upgrade releases its devices to an upgrade that is requested at 
   const first = await create()
   await advance()
   await cancelOrgUpgrade(rollout.ctx, rollout.org.scope, first.id)
+  // The engine of a server listens; only then is it awaited.
+  onTestFinished(rollout.ctx.wakes.on('rollouts', () => undefined))
   const [second] = await Promise.all([create(), advance()])
   expect(countOf(second)).toEqual({ planned: 3 })
   await rollout.play()
