@@ -103,7 +103,7 @@ async function measureFirstPage(browser: Browser, { url }: Signalbox): Promise<F
     })
     await protocol.send('Network.enable')
     await page.goto('/sign-in')
-    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
     const signInBytes = bytes
     await signIn(page, benchAdmin)
     await page.waitForURL('**/orgs/*')
