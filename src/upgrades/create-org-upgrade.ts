@@ -1,15 +1,13 @@
 import type { OrgScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
-import { awaitStops } from './await-stops.ts'
+import { inUpgradeTx } from './in-upgrade-tx.ts'
 import { createUpgrade } from './create-upgrade.ts'
 import type { OrgUpgrade, UpgradeRequest } from './org-upgrade.ts'
 import { getOrgUpgrade } from './store.ts'
 
 /** Creates an upgrade of an organization; see createUpgrade(). @throws AppError invalid */
 export async function createOrgUpgrade(ctx: Context, scope: OrgScope, request: UpgradeRequest): Promise<OrgUpgrade> {
-  await awaitStops(ctx, scope)
-  return inTx(ctx, async (tx) => {
+  return inUpgradeTx(ctx, scope, async (tx) => {
     const { org } = await createUpgrade(ctx, tx, scope, request)
     return getOrgUpgrade(tx, scope, org.id)
   })

@@ -1,10 +1,10 @@
 import type { SitesScope } from '../../access/scope.ts'
 import { listActiveDevices } from '../../devices/commands/store-upgrades.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/db.ts'
 import { inTurns } from '../../platform/next-turn.ts'
 import { listTakeable } from '../../rollout/store-takeover.ts'
-import { awaitStops } from '../await-stops.ts'
+import { inUpgradeTx } from '../in-upgrade-tx.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { planPhasing } from '../plan-downloads.ts'
 import { planUpgradeInSteps } from '../plan-upgrade.ts'
@@ -31,8 +31,7 @@ export async function previewUpgrade(
   scope: SitesScope,
   wanted: PreviewOrigin & { readonly request: UpgradeRequest },
 ): Promise<UpgradePreview> {
-  await awaitStops(ctx, scope)
-  return inTx(ctx, (tx) => insertPlan(ctx, tx, scope, wanted))
+  return inUpgradeTx(ctx, scope, (tx) => insertPlan(ctx, tx, scope, wanted))
 }
 
 async function insertPlan(

@@ -1,8 +1,7 @@
 import type { SiteScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import { awaitStops } from '../await-stops.ts'
+import { inUpgradeTx } from '../in-upgrade-tx.ts'
 import { createUpgrade } from '../create-upgrade.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 
@@ -12,8 +11,7 @@ import type { UpgradeRequest } from '../org-upgrade.ts'
  * @throws AppError invalid
  */
 export async function createSiteUpgrade(ctx: Context, scope: SiteScope, request: UpgradeRequest): Promise<string> {
-  await awaitStops(ctx, scope)
-  return inTx(ctx, async (tx) => {
+  return inUpgradeTx(ctx, scope, async (tx) => {
     const { sites } = await createUpgrade(ctx, tx, scope, request)
     const [siteUpgrade] = sites
     if (siteUpgrade === undefined) throw notFound(scope.siteId)

@@ -3,9 +3,9 @@ import { findActiveUpgrade } from '../../devices/commands/store-upgrades.ts'
 import { deviceIdOf } from '../../devices/device.ts'
 import { findDevice, listDevicesById } from '../../devices/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
-import { awaitStops } from '../await-stops.ts'
+import { inUpgradeTx } from '../in-upgrade-tx.ts'
 import { type CreatedUpgrade, createUpgrade } from '../create-upgrade.ts'
 import type { UpgradePreview } from '../previews/preview.ts'
 import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
@@ -29,8 +29,7 @@ export async function upgradeDevice(
   scope: SiteScope,
   { deviceId, request }: { readonly deviceId: string; readonly request: UpgradeRequest },
 ): Promise<DeviceUpgrade> {
-  await awaitStops(ctx, scope)
-  return inTx(ctx, async (tx) => {
+  return inUpgradeTx(ctx, scope, async (tx) => {
     if ((await findDevice(tx, scope, deviceId)) === undefined) throw notFound(deviceId)
     return upgradeLone(ctx, tx, scope, { deviceId, request })
   })
@@ -62,8 +61,7 @@ export async function upgradeDeviceByMac(
   { mac, requestAt }: { readonly mac: string; readonly requestAt: (siteId: string) => UpgradeRequest },
 ): Promise<DeviceUpgrade> {
   const deviceId = deviceIdOf(mac)
-  await awaitStops(ctx, scope)
-  return inTx(ctx, async (tx) => {
+  return inUpgradeTx(ctx, scope, async (tx) => {
     const [device] = await listDevicesById(tx, scope, [deviceId])
     if (device === undefined || device.type === 'ap') throw notFound(mac)
     if (device.siteId === null) throw new AppError('invalid', 'The device has no site: assign it first')

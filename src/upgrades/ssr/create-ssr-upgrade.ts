@@ -2,9 +2,9 @@ import type { SitesScope } from '../../access/scope.ts'
 import { isSsrModel } from '../../devices/registry/models.ts'
 import { listVersions } from '../../firmware/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Reader, inTx } from '../../platform/db.ts'
+import type { Reader } from '../../platform/db.ts'
 import { AppError, invalidField, notFound } from '../../platform/errors.ts'
-import { awaitStops } from '../await-stops.ts'
+import { inUpgradeTx } from '../in-upgrade-tx.ts'
 import { createUpgrade } from '../create-upgrade.ts'
 import type { UpgradePreview } from '../previews/preview.ts'
 import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
@@ -30,8 +30,7 @@ export interface SsrRequest {
  * @throws AppError invalid naming the field; nothing is changed then.
  */
 export async function createSsrUpgrade(ctx: Context, scope: SitesScope, wanted: SsrRequest): Promise<SsrUpgrade> {
-  await awaitStops(ctx, scope)
-  return inTx(ctx, async (tx) => {
+  return inUpgradeTx(ctx, scope, async (tx) => {
     const created = await createUpgrade(ctx, tx, scope, await findRouters(tx, scope, wanted))
     if (created.targets.length === 0 && created.plans.some(({ kind }) => kind === 'upgrade'))
       throw new AppError('invalid', 'Every router that is named is in another upgrade')

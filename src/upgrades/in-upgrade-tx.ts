@@ -1,5 +1,6 @@
 import type { InOrg } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
+import { type Tx, inTx } from '../platform/db.ts'
 import { pause } from '../platform/pause.ts'
 import { hasPendingStops } from '../rollout/store-stop.ts'
 
@@ -8,10 +9,15 @@ const WITHIN_MS = 3000
 const LOOK_MS = 25
 
 /**
- * Waits until the upgrades that stop have released the devices that they don't wait for, so that an upgrade right after a
- * cancellation does not leave them out.
+ * Runs inTx() for the creation of an upgrade, or a preview of one. It first waits until the upgrades that stop have
+ * released the devices that they don't wait for, so that an upgrade right after a cancellation does not leave them out.
  */
-export async function awaitStops({ db, serviceClock, wakes }: Context, scope: InOrg): Promise<void> {
+export async function inUpgradeTx<T>(ctx: Context, scope: InOrg, work: (tx: Tx) => Promise<T>): Promise<T> {
+  await awaitStops(ctx, scope)
+  return inTx(ctx, work)
+}
+
+async function awaitStops({ db, serviceClock, wakes }: Context, scope: InOrg): Promise<void> {
   // Without the engine nobody would release them.
   if (!wakes.listened().includes('rollouts')) return
   const untilMs = performance.now() + WITHIN_MS
