@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { OrgScope, ReadScope, SiteScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import type { Page, Paged } from '../http/lists.ts'
@@ -30,19 +30,18 @@ export function listSites(db: Db, scope: ReadScope, page: Page): Promise<Paged<S
   return pageOf<Site>(db, { hits, order: ['name', 'id'], sizes: sizesOf(sql`hit.doc_bytes`) }, page)
 }
 
-const findSite = statement<SiteScope, Site>(
-  (param) => sql`select * from site where org_id = ${param('orgId')} and id = ${param('siteId')}`,
-)
+const siteStatement = (lock: RawBuilder<unknown>) =>
+  statement<SiteScope, Site>(
+    (param) => sql`select * from site where org_id = ${param('orgId')} and id = ${param('siteId')} ${lock}`,
+  )
+const findSite = siteStatement(sql``)
+const findAndLockSite = siteStatement(sql`for update`)
 
 export async function getSite(reader: Reader, scope: SiteScope): Promise<Site> {
   const [site] = await findSite(reader, scope)
   if (site === undefined) throw notFound(scope.siteId)
   return site
 }
-
-const findAndLockSite = statement<SiteScope, Site>(
-  (param) => sql`select * from site where org_id = ${param('orgId')} and id = ${param('siteId')} for update`,
-)
 
 /** Returns the site, locked against other changes until `tx` ends. */
 export async function lockSite(tx: Tx, scope: SiteScope): Promise<Site> {
