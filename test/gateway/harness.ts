@@ -70,6 +70,8 @@ export interface GatewayHarness {
   ): Promise<string>
   command(id: string): Promise<{ state: CommandState; outcome: unknown; epoch: string | null }>
   untilCommand(id: string, state: CommandState): Promise<unknown>
+  /** @param isConnected Default: true. */
+  untilConnected(mac: string, isConnected?: boolean): Promise<unknown>
   /** Returns the types of the device events of the organization, oldest first. */
   events(): Promise<string[]>
 }
@@ -87,6 +89,13 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
     .insertInto('org')
     .values({ id: orgId, name: 'Test', doc: documentText({}), createdAt: at, modifiedAt: at })
     .execute()
+
+  const status: GatewayHarness['status'] = (mac) =>
+    ctx.db
+      .selectFrom('deviceStatus')
+      .select(['connected', 'bootCount', 'firmware', 'load'])
+      .where('deviceId', '=', deviceIdOf(mac))
+      .executeTakeFirstOrThrow()
 
   const running = new Set<Gateway>()
   async function stop(gateway: Gateway): Promise<void> {
@@ -125,12 +134,7 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
       return { ...gateway, port: gateway.portOf('ucentral') }
     },
     claim: (mac, type = 'ap') => claimDevice(ctx, orgId, { mac, type }),
-    status: (mac) =>
-      ctx.db
-        .selectFrom('deviceStatus')
-        .select(['connected', 'bootCount', 'firmware', 'load'])
-        .where('deviceId', '=', deviceIdOf(mac))
-        .executeTakeFirstOrThrow(),
+    status,
     async queue(mac, { siteUpgradeId, siteId = null, ...order }) {
       const id = uuidv7()
       const now = ctx.clock.now()
@@ -156,6 +160,8 @@ export async function createGatewayHarness(): Promise<GatewayHarness & { close()
         const row = await command(id)
         return row.state === state ? (row.outcome ?? {}) : null
       }),
+    untilConnected: (mac, isConnected = true) =>
+      waitUntil(isConnected ? 'connected' : 'disconnected', async () => (await status(mac)).connected === isConnected),
     async events() {
       const rows = await ctx.db
         .selectFrom('deviceEvent')

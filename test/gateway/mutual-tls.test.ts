@@ -15,9 +15,6 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-const untilConnected = (mac: string, connected = true): Promise<unknown> =>
-  waitUntil(`connected ${connected}`, async () => (await harness.status(mac)).connected === connected)
-
 function counted(gateway: Gateway, name: keyof ReturnType<Gateway['counters']['read']>): Promise<unknown> {
   return waitUntil(`count of ${name}`, () => gateway.counters.read()[name] > 0)
 }
@@ -57,7 +54,7 @@ describe('mutual TLS', () => {
     await harness.claim(mac)
     const device = await openDevice(gateway.port, harness.ca, { mac })
     device.hello()
-    await untilConnected(mac)
+    await harness.untilConnected(mac)
     expect((await harness.status(mac)).firmware).toBe('1.0.0')
   })
 

@@ -4,7 +4,6 @@ import { plainSerial } from '../../src/devices/certificates/certificate.ts'
 import { recordIssuedCertificate, revokeCertificates } from '../../src/devices/certificates/revoke-certificates.ts'
 import { listRevokedCertificates } from '../../src/devices/certificates/store.ts'
 import { type KeyPairPem, issueDeviceCertificate } from '../../src/gateway/device-ca.ts'
-import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, type RunningGateway, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
@@ -33,15 +32,9 @@ async function start() {
   const identity = await issueDeviceCertificate(harness.ca, mac)
   await recordIssuedCertificate(harness.ctx, { mac, serial: serialOf(identity) })
   const device = await connect(mac, identity)
-  await untilConnected(mac, true)
+  await harness.untilConnected(mac, true)
   return { mac, identity, device }
 }
-
-const untilConnected = (mac: string, isConnected: boolean) =>
-  waitUntil(
-    isConnected ? 'connected' : 'disconnected',
-    async () => (await harness.status(mac)).connected === isConnected,
-  )
 
 test.each(['one certificate', 'all certificates'])('revoking %s of a device disconnects it', async (which) => {
   const { mac, identity, device } = await start()
@@ -50,7 +43,7 @@ test.each(['one certificate', 'all certificates'])('revoking %s of a device disc
   const serial = which === 'one certificate' ? serialOf(identity) : ''
   await revokeCertificates(harness.ctx, { mac, serial })
   expect(await device.closed).toBe(1008)
-  await untilConnected(mac, false)
+  await harness.untilConnected(mac, false)
   expect(await (await connect(mac, identity)).closed).toBe(1008)
   expect(await harness.status(mac)).toMatchObject({ connected: false })
   const { rows } = await listRevokedCertificates(harness.ctx.db, { page: 1, limit: 100 })
@@ -62,7 +55,7 @@ test.each(['one certificate', 'all certificates'])('revoking %s of a device disc
   const renewed = await issueDeviceCertificate(harness.ca, mac)
   await recordIssuedCertificate(harness.ctx, { mac, serial: serialOf(renewed) })
   await connect(mac, renewed)
-  await untilConnected(mac, true)
+  await harness.untilConnected(mac, true)
 })
 
 test('the certificate of another device has no effect on it', async () => {

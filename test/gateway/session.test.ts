@@ -12,9 +12,6 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-const untilConnected = (mac: string, connected = true): Promise<unknown> =>
-  waitUntil(`connected ${connected}`, async () => (await harness.status(mac)).connected === connected)
-
 test.each([
   ['unknown', 'coldboot'],
   ['AP', 'recovery'],
@@ -30,7 +27,7 @@ test.each([
     const capabilities = { compatible: 'test_model', model: 'Test model', ...(platform !== undefined && { platform }) }
     device.hello({ capabilities, reason })
     device.send('event', { data: { event: [1, { type: 'health', payload: {} }] } })
-    await untilConnected(mac)
+    await harness.untilConnected(mac)
     await device.untilTelemetryCall()
     expect(device.socket.readyState).toBe(device.socket.OPEN)
     expect((await harness.status(mac)).firmware).toBe('1.0.0')
@@ -44,7 +41,7 @@ describe('bad input closes the session or is dropped, and affects no other sessi
     await harness.claim(victim)
     const good = await openDevice(gateway.port, harness.ca, { mac: victim })
     good.hello()
-    await untilConnected(victim)
+    await harness.untilConnected(victim)
     const bad = await openDevice(gateway.port, harness.ca)
     bad.hello(connectParams(victim))
     expect(await bad.closed).toBe(1008)
@@ -115,7 +112,7 @@ describe('bad input closes the session or is dropped, and affects no other sessi
     await harness.claim(mac)
     const device = await openDevice(gateway.port, harness.ca, { mac })
     device.hello({ firmware: 'a\u0000b\ud800' })
-    await untilConnected(mac)
+    await harness.untilConnected(mac)
     expect((await harness.status(mac)).firmware).toBe('a\ufffdb\ufffd')
   })
 })
@@ -141,7 +138,7 @@ describe('connections of one device', () => {
     await harness.claim(mac)
     const first = await openDevice(gateway.port, harness.ca, { mac })
     first.hello()
-    await untilConnected(mac)
+    await harness.untilConnected(mac)
     const second = await openDevice(gateway.port, harness.ca, { mac })
     second.hello()
     expect(await first.closed).toBe(4409)
@@ -163,7 +160,7 @@ describe('connections of one device', () => {
     await harness.claim(mac)
     const device = await openDevice(gateway.port, harness.ca, { mac })
     device.hello()
-    await untilConnected(mac)
+    await harness.untilConnected(mac)
     for (let round = 1; round <= 4; round += 1) {
       const pinged = once(device.socket, 'ping')
       harness.advance(50_000)
@@ -175,7 +172,7 @@ describe('connections of one device', () => {
     }
     device.socket.pause()
     harness.advance(150_000)
-    await untilConnected(mac, false)
+    await harness.untilConnected(mac, false)
   })
 })
 
@@ -195,7 +192,7 @@ test('the session of a device contains its protocol', async () => {
   await harness.claim(mac)
   const device = await openDevice(gateway.port, harness.ca, { mac })
   device.hello()
-  await untilConnected(mac)
+  await harness.untilConnected(mac)
   const session = harness.ctx.db.selectFrom('deviceSession').select('family').where('deviceId', '=', deviceIdOf(mac))
   expect(await session.executeTakeFirstOrThrow()).toEqual({ family: 'ucentral' })
 })
@@ -208,7 +205,7 @@ test('fields outside the protocol are not stored', async () => {
   const member = { member: 0, mac: '0a0000000001', serial: 's', model: 'm', firmware: '1' }
   const extension = { protocol: 1, methods: ['reboot'], junk: 'a', members: [{ ...member, junk: 'b' }] }
   device.hello({ capabilities: { compatible: 'test_model', junk: 'c', 'x-signalbox': extension } })
-  await untilConnected(mac)
+  await harness.untilConnected(mac)
   const status = harness.ctx.db
     .selectFrom('deviceStatus')
     .select(['capabilities', 'members'])
