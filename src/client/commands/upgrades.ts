@@ -52,14 +52,14 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .option('--plan <id>', 'start exactly what was planned: refused if the devices have changed since')
     .option('--watch', 'show the progress until the upgrade has ended')
     .action(async (version: string, options: PlanOptions & { plan?: string; watch?: true }, command: Command) => {
-      const { session, api, orgId, path } = await enter(open, command)
+      const { session, api, orgId, channel, path } = await enter(open, command)
       const body = await bodyOf(api, orgId, { version, options })
       const made = objectOf(
         await api.post(path, { ...body, ...(options.plan !== undefined && { plan_id: options.plan }) }),
       )
       if (options.watch !== true) return session.output.show(made, () => `upgrade ${textOf(made['id'])} began`)
       session.output.tell(`upgrade ${textOf(made['id'])} began`)
-      await watchUpgrade(session, api, { channel: path.slice('/api/v1'.length), id: textOf(made['id']) })
+      await watchUpgrade(session, api, { channel, id: textOf(made['id']) })
     })
 
   upgrade
@@ -75,8 +75,8 @@ export const addUpgradeCommands: AddCommands = (program, open) => {
     .command('watch <id>')
     .description('show the progress of an upgrade until it has ended')
     .action(async (id: string, _options, command) => {
-      const { session, api, path } = await enter(open, command)
-      await watchUpgrade(session, api, { channel: path.slice('/api/v1'.length), id })
+      const { session, api, channel } = await enter(open, command)
+      await watchUpgrade(session, api, { channel, id })
     })
 
   upgrade
@@ -108,7 +108,9 @@ interface Entered {
   readonly session: Session
   readonly api: Api
   readonly orgId: string
-  /** The path of the organization's upgrades. */
+  /** The channel of the organization's upgrades. */
+  readonly channel: string
+  /** Their path. */
   readonly path: string
 }
 
@@ -116,7 +118,8 @@ async function enter(open: (command: Command) => Session, command: Command): Pro
   const session = open(command)
   const api = await session.connect()
   const orgId = await session.orgId(api)
-  return { session, api, orgId, path: `/api/v1/orgs/${orgId}/devices/upgrade` }
+  const channel = `/orgs/${orgId}/devices/upgrade`
+  return { session, api, orgId, channel, path: `/api/v1${channel}` }
 }
 
 /** Adds a command with the options that choose devices and a strategy. */
