@@ -79,8 +79,9 @@ interface FairTurnsOptions {
  * Shares the main thread and the database between accounts. If one account sends a hundred requests at a time while
  * others send some, only a few of the hundred are handled at a time, so the others wait behind a few requests and not
  * behind a hundred. If it also uses much of the main thread, more than another one, they are handled one by one, with
- * pauses after long ones; of all strangers together, eight at a time. If only one account sends requests, none wait. A slow request occupies its place for a
- * tenth of a second, that of a heavy account for a whole one.
+ * pauses after long ones; those of all strangers together are handled eight at a time. If only one account sends
+ * requests, none wait. A slow request occupies its place for a tenth of a second, that of a heavy account for a whole
+ * one.
  */
 export function createFairTurns({ maxInWork, now, cpuMs, turnMs }: FairTurnsOptions): FairTurns {
   const use = createAccountUse(now)
