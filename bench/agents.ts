@@ -35,7 +35,7 @@ const CONNECTED_WITHIN_S = 300
 const BACK_WITHIN_S = 240
 const ENDED_WITHIN_S = 180
 /** The number of commands of each kind for the measurement of waits. */
-const SAMPLE = 300
+const SAMPLE = 900
 const COMMANDS_PER_S = 40
 const COMMANDS_BEFORE_KILL = 240
 const COMMANDS_PER_S_BEFORE_KILL = 80

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { setPriority } from 'node:os'
+import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import { WebSocket } from 'ws'
@@ -24,9 +24,7 @@ const HANDSHAKE_MS = 30_000
 const JUNOS_PAUSE_MS = 5000
 
 /** Real devices have processors of their own, so these must not delay the server on the one that they share. */
-const PRIORITY = 10
-
-setPriority(PRIORITY)
+setPriority(constants.priority.PRIORITY_LOW)
 
 const data = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as ClientsData
 const arrivals: Arrival[] = []
