@@ -1,5 +1,5 @@
-import { pbkdf2 } from 'node:crypto'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { pbkdf2, randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
@@ -31,6 +31,20 @@ it('is kept as far as its filter lets it, and counted as far as it came', async 
   await discardUpload(uploaded)
   const body = Readable.from([Buffer.from('abcd')])
   await expect(receiveUpload(dir, { body, maxBytes: 3, reservation, filter })).rejects.toThrow('at most 3 bytes')
+  expect(await stored()).toEqual([])
+})
+
+it('arrives whole in several steps', async () => {
+  const chunks = Array.from({ length: 7 }, () => randomBytes(600_000))
+  const uploaded = await receiveUpload(dir, { body: Readable.from(chunks), maxBytes: 5_000_000, reservation })
+  expect(uploaded.sizeBytes).toBe(4_200_000)
+  expect((await readFile(uploaded.path)).equals(Buffer.concat(chunks))).toBe(true)
+  await discardUpload(uploaded)
+})
+
+it('leaves nothing behind where it is refused after several steps', async () => {
+  const body = Readable.from(Array.from({ length: 7 }, () => randomBytes(600_000)))
+  await expect(receiveUpload(dir, { body, maxBytes: 4_000_000, reservation })).rejects.toThrow('at most 4000000 bytes')
   expect(await stored()).toEqual([])
 })
 

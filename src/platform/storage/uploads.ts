@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { open, mkdir, rm } from 'node:fs/promises'
+import { type FileHandle, open, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -9,6 +9,9 @@ import type { Reservation } from './upload-quota.ts'
 
 /** Files that are not stored yet; nothing in it outlives the process. */
 const INCOMING = 'incoming'
+
+/** The most that an upload leaves to be written through to the disk at a time. */
+const STEP_BYTES = 1024 * 1024
 
 /** Removes partial uploads of an earlier process, before the first upload can arrive. */
 export async function emptyIncoming(dir: string): Promise<void> {
@@ -61,13 +64,32 @@ export async function receiveUpload(
   }
   try {
     // A stream that opens its file by itself may do so after the pipeline has failed and the file was removed.
-    const file = (await open(path, 'wx', OWNER_ONLY)).createWriteStream()
-    await pipeline(body, measured, filter ?? ((chunks) => chunks), file)
-    return { path, sizeBytes: file.bytesWritten }
+    const file = await open(path, 'wx', OWNER_ONLY)
+    const write = (chunks: AsyncIterable<Buffer>): Promise<number> => writeInSteps(file, chunks)
+    const sizeBytes = await pipeline(body, measured, filter ?? ((chunks) => chunks), write).finally(() => file.close())
+    return { path, sizeBytes }
   } catch (error) {
     await discardUpload({ path })
     throw uploadError(error)
   }
+}
+
+/**
+ * Writes a file through to the disk in steps: the commits of the database would otherwise wait behind all of it when it
+ * is complete.
+ * @returns Its size.
+ */
+async function writeInSteps(file: FileHandle, chunks: AsyncIterable<Buffer>): Promise<number> {
+  let [sizeBytes, heldBytes] = [0, 0]
+  for await (const chunk of chunks) {
+    await file.appendFile(chunk)
+    sizeBytes += chunk.length
+    heldBytes += chunk.length
+    if (heldBytes < STEP_BYTES) continue
+    await file.datasync()
+    heldBytes = 0
+  }
+  return sizeBytes
 }
 
 export async function discardUpload({ path }: Pick<UploadedFile, 'path'>): Promise<void> {
