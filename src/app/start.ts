@@ -12,6 +12,7 @@ import { sweepFirmwareFiles } from '../firmware/storage.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { sweepImages } from '../platform/images/image-files.ts'
 import { type LogOutput, type Logger, createLog, openLogOutput } from '../platform/log.ts'
+import { lowerHelperThreads } from '../platform/lower-helper-threads.ts'
 import { servesLoopbackOnly } from '../platform/loopback.ts'
 import { type ConsoleFiles, readConsoleFiles } from '../http/console/console-files.ts'
 import type { Context } from '../platform/context.ts'
@@ -87,6 +88,7 @@ async function startParts(
   { log, logOutput, closing }: StartTools,
 ): Promise<Omit<Running, 'log' | 'stop'>> {
   await warnOfOpenFilesLimit(log)
+  await lowerHelperThreads()
   const dataDir = await openDataDir(config.dataDir)
   closing.add('data folder', () => dataDir.giveToOwner().finally(() => dataDir.release()))
   const secrets = createSecrets(await loadMasterKey(dataDir.path))
