@@ -8,6 +8,8 @@ import type { Config } from './config.ts'
 
 export interface Database {
   readonly connection: pg.PoolConfig
+  /** True if the processes of the database are our own. */
+  readonly isEmbedded: boolean
   /**
    * Resolves with a sentence when we can no longer work on it: the embedded PostgreSQL ended, or another
    * server took the database over. Pending otherwise.
@@ -35,7 +37,7 @@ export async function openDatabase({ config, log, closing, program }: DatabaseOp
     throw explainDatabaseError(config, error)
   })
   closing.add('database lock', () => lock.release())
-  return { connection, lost: Promise.race([ended, lock.lost]) }
+  return { connection, isEmbedded: config.databaseUrl === null, lost: Promise.race([ended, lock.lost]) }
 }
 
 interface Postgres {

@@ -3,7 +3,7 @@ import type { Limits } from '../platform/limits.ts'
 import { createMetrics } from '../platform/prometheus.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
-import { endPool, openClaimPool, openDb, openHotPool, openKeyPool, openPool } from '../platform/db.ts'
+import { endPool, openClaimPool, openDb, openHeavyPool, openHotPool, openKeyPool, openPool } from '../platform/db.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import type { ServiceClock, TimeReading } from '../platform/service-clock.ts'
@@ -22,6 +22,8 @@ export interface ContextOptions {
   readonly clock?: Clock
   /** Default: the service time of this installation, which the database stores. */
   readonly serviceClock?: ServiceClock
+  /** Lowers the priority of a process of the database. Default: none is lowered. */
+  readonly lowerBackend?: (pid: number) => unknown
 }
 
 export interface OpenContext {
@@ -40,20 +42,22 @@ export interface OpenContext {
 
 /** Composes the context of a program: the only place where its parts are put together. */
 export async function openContext(options: ContextOptions): Promise<OpenContext> {
-  const { connection, log, secrets, limits = defaultLimits, clock = systemClock } = options
+  const { connection, log, secrets, limits = defaultLimits, clock = systemClock, lowerBackend } = options
   const onLost = (error: Error): void => log.warn({ err: error }, 'database connection lost')
   const pool = openPool(connection, onLost)
   const hotPool = openHotPool(connection, onLost)
   const keyPool = openKeyPool(connection, onLost)
   const claimPool = openClaimPool(connection, onLost)
+  const heavyPool = openHeavyPool(connection, { onError: onLost, onOpen: (pid) => void lowerBackend?.(pid) })
   const closePools = async (): Promise<void> => {
-    await Promise.all([pool, hotPool, keyPool, claimPool].map(endPool))
+    await Promise.all([pool, hotPool, keyPool, claimPool, heavyPool].map(endPool))
   }
   const base = {
     db: openDb(pool, secrets),
     hotDb: openDb(hotPool, secrets),
     keyDb: openDb(keyPool, secrets),
     claimDb: openDb(claimPool, secrets),
+    heavyDb: openDb(heavyPool, secrets),
     clock,
     wakes: createWakes(),
     log,

@@ -1,5 +1,5 @@
 /**
  * The connections to the database that the threads may open for their work; a few more of each program serve the lookups
- * of every request, chores and the lock.
+ * of every request, heavy accounts, chores and the lock.
  */
 export const poolSizes = { server: 10, gateway: 6 } as const

@@ -10,6 +10,7 @@ import { createTokenUses } from '../access/token-uses.ts'
 import { sweepSupportFiles } from '../devices/support/support-files.ts'
 import { sweepFirmwareFiles } from '../firmware/storage.ts'
 import { openDataDir } from '../platform/data-dir.ts'
+import { lowerBackend } from '../platform/embedded-postgres/lower-backend.ts'
 import { sweepImages } from '../platform/images/image-files.ts'
 import { type LogOutput, type Logger, createLog, openLogOutput } from '../platform/log.ts'
 import { lowerHelperThreads } from '../platform/lower-helper-threads.ts'
@@ -105,6 +106,7 @@ async function startParts(
     secrets,
     baseUrl: config.baseUrl,
     limits: config.limits,
+    ...(database.isEmbedded && { lowerBackend }),
   })
   closing.add('context', () => context.close())
   const { ctx } = context

@@ -1,7 +1,9 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { type Requester, createFairTurns } from './fair-turns.ts'
+import { nextTurn } from '../platform/next-turn.ts'
+import { createFairTurns } from './fair-turns.ts'
+import type { Requester } from './lanes.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -16,7 +18,7 @@ const requester = (account: string, operation = 'GET /things'): Requester => ({
 
 function setUp() {
   let cpuMs = 0
-  const turns = createFairTurns({ maxInWork: 100, now: () => 0, cpuMs: () => cpuMs, turnMs: 100 })
+  const turns = createFairTurns({ maxInWork: 100, now: () => 0, cpuMs: () => cpuMs, busyMs: () => 0, turnMs: 100 })
   const begun: string[] = []
   const enter = async (name: string, who: Requester) => {
     const response = new ServerResponse(new IncomingMessage(new Socket()))
@@ -42,7 +44,7 @@ function setUp() {
 
 it('takes the place of a usual request back after a tenth of a second', async () => {
   const { begun, enter, spend } = setUp()
-  await spend('other', 1)
+  await spend('other', 30)
   for (let number = 1; number <= 9; number += 1) await enter(String(number), requester('busy'))
   expect(begun).toHaveLength(8)
   await vi.advanceTimersByTimeAsync(99)
@@ -53,39 +55,140 @@ it('takes the place of a usual request back after a tenth of a second', async ()
 
 it('leaves the place of a heavy request to it for a second', async () => {
   const { begun, enter, spend } = setUp()
-  await spend('other', 1)
-  await spend('heavy', 400)
+  await spend('other', 30)
+  await spend('heavy', 700)
   for (const name of ['first', 'second']) await enter(name, requester('heavy'))
   await vi.advanceTimersByTimeAsync(999)
   expect(begun).toEqual(['first'])
-  await vi.advanceTimersByTimeAsync(1)
+  await vi.advanceTimersByTimeAsync(2)
   expect(begun).toEqual(['first', 'second'])
 })
 
-it('pauses after a long request of a heavy account for twice the time that it took beyond 5 ms', async () => {
+it('pauses after a request of a heavy account for four times its cost', async () => {
   const { begun, enter, spend, work } = setUp()
-  await spend('other', 1)
-  await spend('heavy', 400)
+  await spend('other', 30)
+  await spend('heavy', 700)
   const first = await enter('first', requester('heavy', 'GET /pages'))
   await enter('second', requester('heavy'))
   work(25)
   first.close()
-  await vi.advanceTimersByTimeAsync(39)
+  await vi.advanceTimersByTimeAsync(99)
   expect(begun).toEqual(['first'])
-  await enter('another', requester('other'))
+  const another = await enter('another', requester('other'))
+  another.close()
   await vi.advanceTimersByTimeAsync(1)
   expect(begun).toEqual(['first', 'another', 'second'])
 })
 
+it('divides the share of heavy accounts between them', async () => {
+  const { begun, enter, spend, work } = setUp()
+  await spend('other', 30)
+  for (const heavy of ['a', 'b', 'c', 'd']) await spend(heavy, 2000)
+  for (const heavy of ['b', 'c', 'd']) {
+    ;(await enter(heavy, requester(heavy, 'GET /cheap'))).close()
+    await vi.advanceTimersByTimeAsync(10)
+    await enter(heavy, requester(heavy, 'GET /cheap'))
+  }
+  const first = await enter('first', requester('a', 'GET /pages'))
+  await enter('second', requester('a'))
+  begun.length = 0
+  work(10)
+  first.close()
+  await vi.advanceTimersByTimeAsync(89)
+  expect(begun).toEqual([])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(begun).toEqual(['second'])
+})
+
+it('takes an account with many waiting requests for heavy earlier, and one that waits for nothing any more for light', async () => {
+  const { turns, begun, enter, spend, work } = setUp()
+  await spend('other', 30)
+  await spend('busy', 20)
+  const requests = []
+  for (let number = 1; number <= 30; number += 1) requests.push(await enter(String(number), requester('busy')))
+  expect([begun.length, turns.isHeavy('busy')]).toEqual([8, false])
+  work(100)
+  for (const { close } of requests.slice(0, 8)) close()
+  expect(turns.isHeavy('busy')).toBe(true)
+  // Each of the others keeps its place for a second.
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect([turns.isHeavy('busy'), begun.length < 30]).toEqual([true, true])
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect([turns.isHeavy('busy'), begun.length]).toEqual([false, 30])
+})
+
+it('lets a heavy account begin when no light request is in work, or after a twentieth of a second', async () => {
+  const { begun, enter, spend } = setUp()
+  await spend('other', 30)
+  await spend('heavy', 700)
+  const light = await enter('light', requester('other'))
+  const first = await enter('first', requester('heavy'))
+  await vi.advanceTimersByTimeAsync(20)
+  expect(begun).toEqual(['light'])
+  light.close()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(begun).toEqual(['light', 'first'])
+  first.close()
+  await vi.advanceTimersByTimeAsync(1)
+  await enter('light', requester('other'))
+  await enter('second', requester('heavy'))
+  await vi.advanceTimersByTimeAsync(49)
+  expect(begun).toEqual(['light', 'first', 'light'])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(begun).toEqual(['light', 'first', 'light', 'second'])
+})
+
+it('lets a long request give way to light ones, and not to other long ones', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { turns, enter } = setUp()
+  const [long, another] = [await enter('long', requester('a')), await enter('another', requester('b'))]
+  const passed: string[] = []
+  const giveWay = async (name: string, { response }: typeof long): Promise<void> => {
+    await turns.giveWay(response)
+    passed.push(name)
+  }
+  const waiting = giveWay('long', long)
+  await nextTurn()
+  await nextTurn()
+  expect(passed).toEqual([])
+  await giveWay('another', another)
+  await waiting
+  expect(passed.toSorted()).toEqual(['another', 'long'])
+  const light = await enter('light', requester('c'))
+  const second = giveWay('second', long)
+  await nextTurn()
+  await nextTurn()
+  expect(passed).not.toContain('second')
+  light.close()
+  await second
+})
+
+it('does not let a long request wait for light ones that keep no place any more', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { turns, enter } = setUp()
+  const long = await enter('long', requester('a'))
+  await enter('light', requester('b'))
+  let hasPassed = false
+  void turns.giveWay(long.response).then(() => (hasPassed = true))
+  await nextTurn()
+  await vi.advanceTimersByTimeAsync(99)
+  expect(hasPassed).toBe(false)
+  // The light one takes too long to count.
+  await vi.advanceTimersByTimeAsync(1)
+  expect(hasPassed).toBe(true)
+})
+
 it('does not take the part of a request before it waited for all of it', async () => {
   const { turns, begun, enter, spend, work } = setUp()
-  await spend('other', 1)
-  for (let number = 0; number < 5; number += 1) {
+  await spend('other', 30)
+  for (let number = 0; number < 7; number += 1) {
     const { response, close } = await enter('page', requester('heavy'))
     work(1)
     turns.leave(response)
     const beside = await enter('beside', requester('other'))
-    await turns.enter({ ...requester('heavy'), isAdmitted: true }, response)
+    const entered = turns.enter({ ...requester('heavy'), isAdmitted: true }, response)
+    await vi.advanceTimersByTimeAsync(60)
+    await entered
     work(200)
     close()
     beside.close()

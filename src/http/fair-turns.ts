@@ -1,7 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { AppError, tooManyRequests } from '../platform/errors.ts'
+import { nextTurn } from '../platform/next-turn.ts'
 import { STRANGERS, createAccountUse } from './account-use.ts'
+import { type Group, type Lane, type Requester, createLanes } from './lanes.ts'
+import { createLightWork } from './light-work.ts'
 import { createRequestCosts } from './request-costs.ts'
+import { createThreadShare } from './thread-share.ts'
 
 /** Requests of one account that may be in work while other accounts send some, too; reads and changes count apart. */
 const SHARE = 8
@@ -9,47 +13,29 @@ const SHARE = 8
 export const TURN_MS = 100
 /**
  * A request of a heavy account keeps its place for this many times as long: it mostly does work, and the next one would
- * begin beside it.
+ * begin beside it. After this time no cost of a request is measured any more.
  */
 const HEAVY_TURNS = 10
-/** After a heavy account's request that cost more, the account pauses for twice the rest. */
-const QUICK_MS = 5
+/** The longest pause of a heavy account after a request. */
+const MAX_PAUSE_MS = 1000
+/** A request of a heavy account begins when no light one is in work, but it waits no longer than this for that. */
+const PATIENCE_MS = 50
+/** In the middle of its work a long request waits for light ones for no longer than this, in all its pauses together. */
+const GIVING_WAY_MS = 200
 /** What a change costs besides the main thread: the database commits it. */
 const CHANGE_MS = 3
 /** What the database needs for a body of a megabyte: it compresses and logs it. */
 const MEGABYTE_MS = 30
 
-/** The reads or the changes of one account, or of one network of strangers. */
-interface Lane {
-  readonly name: string
+/** A request in work. */
+interface Entry {
   readonly group: Group
-  running: number
-  /** In the order of their arrival. */
-  readonly waiting: Set<() => void>
-}
-
-/** The lanes of one account, or those of all strangers. */
-interface Group {
-  readonly account: string
-  running: number
-  /** Nothing begins while the account is heavy. */
-  isPaused: boolean
-  lanes: number
-  /** Lanes in which requests wait, those first that have waited longest since their last turn. */
-  readonly crowded: Set<Lane>
-}
-
-export interface Requester {
-  readonly account?: string | undefined
-  readonly network: string
-  /** Requests of the same operation are expected to cost the same. */
-  readonly operation: string
-  /** Reads and changes have separate places, because changes may wait for each other, and for names. */
-  readonly kind: 'read' | 'change'
-  /** The size of its body. */
-  readonly bodyBytes: number
-  /** True if the request has been in work before, and is not to be refused any more. */
-  readonly isAdmitted?: boolean
+  /** Gives its place back before its answer has been sent. */
+  readonly interrupt: () => void
+  /** Counts it as light no longer. */
+  readonly becomeLong: () => void
+  /** How much longer it may wait for light ones. */
+  patienceMs: number
 }
 
 export interface FairTurns {
@@ -62,6 +48,18 @@ export interface FairTurns {
   enter(who: Requester, response: ServerResponse): Promise<void>
   /** Gives the place of a request back before its answer has been sent. */
   leave(response: ServerResponse): void
+  /**
+   * Gives the place of a request back while it waits for others of its account.
+   * @returns A function to call when it waits no longer, before it enters again.
+   */
+  park(response: ServerResponse): () => void
+  /** True if the account uses so much that others go first. */
+  isHeavy(account: string): boolean
+  /**
+   * Lets everything that waits for the event loop have its turn in the middle of a long computation for a request, and
+   * light requests of others their end, unless the request has waited for them for long enough.
+   */
+  giveWay(response: ServerResponse): Promise<void>
 }
 
 interface FairTurnsOptions {
@@ -71,6 +69,8 @@ interface FairTurnsOptions {
   readonly now: () => number
   /** Milliseconds of processor time that this thread has used. */
   readonly cpuMs: () => number
+  /** Milliseconds for which its event loop was busy. */
+  readonly busyMs: () => number
   /** After this time a request gives its place back. */
   readonly turnMs: number
 }
@@ -78,66 +78,105 @@ interface FairTurnsOptions {
 /**
  * Shares the main thread and the database between accounts. If one account sends a hundred requests at a time while
  * others send some, only a few of the hundred are handled at a time, so the others wait behind a few requests and not
- * behind a hundred. If it also uses much of the main thread, more than another one, they are handled one by one, with
- * pauses after long ones; those of all strangers together are handled eight at a time. If only one account sends
- * requests, none wait. A slow request occupies its place for a tenth of a second, that of a heavy account for a whole
- * one.
+ * behind a hundred. If it also uses much of the main thread, more than another one, it is heavy: its requests are handled
+ * one by one, when no light ones are in work, with pauses that leave it a fifth of the main thread. Those of all
+ * strangers together are handled eight at a time. If only one account sends requests, none wait. A slow request
+ * occupies its place for a tenth of a second, that of a heavy account for a whole one.
  */
-export function createFairTurns({ maxInWork, now, cpuMs, turnMs }: FairTurnsOptions): FairTurns {
-  const use = createAccountUse(now)
+export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairTurnsOptions): FairTurns {
+  const obtainable = createThreadShare({ cpuMs, busyMs })
+  const use = createAccountUse(now, obtainable)
   const costs = createRequestCosts(cpuMs)
-  const groups = new Map<string, Group>()
-  const lanes = new Map<string, Lane>()
-  const entries = new WeakMap<ServerResponse, () => void>()
+  const light = createLightWork()
+  const { groups, laneOf, removeIdle, removeIdleGroup } = createLanes()
+  const entries = new WeakMap<ServerResponse, Entry>()
+
+  const isHeavy = ({ account }: Group): boolean => use.isHeavy(account)
 
   function mayBegin({ group, running }: Lane): boolean {
     if (use.isAlone(group.account)) return true
-    if (running >= SHARE || !use.isHeavy(group.account)) return running < SHARE
-    return !group.isPaused && group.running < (group.account === STRANGERS ? SHARE : 1)
+    if (running >= SHARE || !isHeavy(group)) return running < SHARE
+    if (group.isPaused || group.running >= (group.account === STRANGERS ? SHARE : 1)) return false
+    if (light.isDone() || group.patience === 'over') return true
+    if (group.patience === 'unused') waitForLight(group)
+    return false
+  }
+
+  function waitForLight(group: Group): void {
+    group.patience = 'waiting'
+    void light.whenDone(PATIENCE_MS).then(() => {
+      group.patience = 'over'
+      proceed(group)
+      removeIdleGroup(group)
+    })
   }
 
   function begin(lane: Lane, who: Requester, response: ServerResponse): void {
     const { group } = lane
     lane.running += 1
     group.running += 1
+    if (group.patience === 'over') group.patience = 'unused'
+    const becomeLong = isHeavy(group) ? () => undefined : light.begin()
     const expectedMs = use.begin(group.account)
     const measured = costs.measure(`${group.account} ${who.operation}`)
-    const release = (isComplete: boolean): void => {
+    group.measured += 1
+    let hasPlace = true
+    const leavePlace = (): void => {
+      if (!hasPlace) return
+      hasPlace = false
+      lane.running -= 1
+      group.running -= 1
+      becomeLong()
+    }
+    const finish = (isComplete: boolean): void => {
       response.off('close', complete)
       clearTimeout(timer)
       entries.delete(response)
       const realMs = measured(isComplete) + databaseMs(who)
       use.end(group.account, { expectedMs, realMs })
-      lane.running -= 1
-      group.running -= 1
-      if (realMs > QUICK_MS && use.isHeavy(group.account)) pause(group, 2 * (realMs - QUICK_MS))
+      leavePlace()
+      group.measured -= 1
+      if (isHeavy(group)) pause(group, pauseAfter(realMs))
       proceed(group)
       removeIdle(lane)
     }
-    const complete = (): void => release(true)
-    const interrupt = (): void => release(false)
+    const complete = (): void => finish(true)
+    const interrupt = (): void => finish(false)
     const expire = (): void => {
+      timer = setTimeout(interrupt, (HEAVY_TURNS - 1) * turnMs)
       // Strangers are many people, of whom one may wait for an identity provider.
-      if (group.account !== STRANGERS && use.isHeavy(group.account))
-        timer = setTimeout(interrupt, (HEAVY_TURNS - 1) * turnMs)
-      else interrupt()
+      if (group.account !== STRANGERS && isHeavy(group)) return
+      leavePlace()
+      proceed(group)
+      removeIdle(lane)
     }
     let timer = setTimeout(expire, turnMs)
-    entries.set(response, interrupt)
+    entries.set(response, { group, interrupt, becomeLong, patienceMs: GIVING_WAY_MS })
     response.once('close', complete)
   }
 
+  function pauseAfter(costMs: number): number {
+    const share = use.shareOfHeavy()
+    return Math.min((costMs * (1 / share - 1)) / obtainable(), MAX_PAUSE_MS)
+  }
+
   function pause(group: Group, ms: number): void {
-    if (group.isPaused) return
+    if (group.isPaused) {
+      group.owedMs = Math.min(group.owedMs + ms, MAX_PAUSE_MS)
+      return
+    }
     group.isPaused = true
-    setTimeout(
-      () => {
-        group.isPaused = false
+    setTimeout(() => {
+      const { owedMs } = group
+      group.isPaused = false
+      group.owedMs = 0
+      if (owedMs > 0) pause(group, owedMs)
+      else {
+        if (group.measured + group.waiting === 0) use.satisfy(group.account)
         proceed(group)
         removeIdleGroup(group)
-      },
-      Math.min(ms, TURN_MS),
-    ).unref()
+      }
+    }, ms).unref()
   }
 
   /** Begins as many requests as may begin now. */
@@ -153,26 +192,9 @@ export function createFairTurns({ maxInWork, now, cpuMs, turnMs }: FairTurnsOpti
     }
   }
 
-  function removeIdle({ name, group, running, waiting }: Lane): void {
-    if (running > 0 || waiting.size > 0 || !lanes.delete(name)) return
-    group.lanes -= 1
-    removeIdleGroup(group)
-  }
-
-  function removeIdleGroup({ account, lanes: count, isPaused }: Group): void {
-    if (count === 0 && !isPaused) groups.delete(account)
-  }
-
-  function laneOf({ account = STRANGERS, network, kind }: Requester): Lane {
-    const name = account === STRANGERS ? `${kind} ${network}` : `${kind} ${account}`
-    const known = lanes.get(name)
-    if (known !== undefined) return known
-    const group = groups.get(account) ?? { account, running: 0, isPaused: false, lanes: 0, crowded: new Set() }
-    groups.set(account, group)
-    group.lanes += 1
-    const lane: Lane = { name, group, running: 0, waiting: new Set() }
-    lanes.set(name, lane)
-    return lane
+  function countWaiting(group: Group, by: 1 | -1): void {
+    group.waiting += by
+    use.setWaiting(group.account, group.waiting)
   }
 
   async function wait(lane: Lane, who: Requester, response: ServerResponse): Promise<void> {
@@ -181,6 +203,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, turnMs }: FairTurnsOpti
       const end = (): void => {
         response.off('close', left)
         waiting.delete(next)
+        countWaiting(group, -1)
         group.crowded.delete(lane)
         if (waiting.size > 0) group.crowded.add(lane)
       }
@@ -196,6 +219,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, turnMs }: FairTurnsOpti
       }
       response.once('close', left)
       waiting.add(next)
+      countWaiting(group, 1)
       group.crowded.add(lane)
     })
   }
@@ -213,7 +237,31 @@ export function createFairTurns({ maxInWork, now, cpuMs, turnMs }: FairTurnsOpti
       await wait(lane, who, response)
     },
     leave(response) {
-      entries.get(response)?.()
+      entries.get(response)?.interrupt()
+    },
+    park(response) {
+      const entry = entries.get(response)
+      if (entry === undefined) return () => undefined
+      const { group, interrupt } = entry
+      countWaiting(group, 1)
+      interrupt()
+      return () => {
+        countWaiting(group, -1)
+        removeIdleGroup(group)
+      }
+    },
+    isHeavy(account) {
+      const group = groups.get(account)
+      return group !== undefined && !use.isAlone(account) && isHeavy(group)
+    },
+    async giveWay(response) {
+      const entry = entries.get(response)
+      entry?.becomeLong()
+      await nextTurn()
+      if (entry === undefined || light.isDone() || entry.patienceMs <= 0) return
+      const beganMs = now()
+      await light.whenDone(entry.patienceMs)
+      entry.patienceMs -= now() - beganMs
     },
   }
 }

@@ -16,25 +16,62 @@ it('measures a request that is alone, however much the thread works before and a
   work(50)
 })
 
-it('divides the time between requests that run at the same time', () => {
-  const { costs, work } = setUp()
-  const first = costs.measure('a')
-  work(10)
-  const second = costs.measure('b')
-  work(8)
-  expect(first(true)).toBe(14)
-  work(3)
-  expect(second(true)).toBe(7)
-})
-
-it('expects of a request among others what those of its kind took alone', () => {
+it('subtracts the known costs of requests that end meanwhile', () => {
   const { costs, work } = setUp()
   const alone = costs.measure('cheap')
   work(2)
   alone(true)
   const [other, cheap] = [costs.measure('other'), costs.measure('cheap')]
+  work(1)
+  cheap(true)
   work(40)
-  expect([cheap(true), other(true)]).toEqual([2, 20])
+  expect(other(true)).toBeCloseTo(39, 0)
+})
+
+it('does not charge a cheap request for an expensive one that runs beside it', () => {
+  const { costs, work } = setUp()
+  for (const [kind, ms] of [
+    ['page', 30],
+    ['cheap', 2],
+  ] as const) {
+    const alone = costs.measure(kind)
+    work(ms)
+    alone(true)
+  }
+  const [page, cheap] = [costs.measure('page'), costs.measure('cheap')]
+  work(17)
+  expect(cheap(true)).toBe(2)
+  work(15)
+  expect(page(true)).toBeCloseTo(30)
+})
+
+it('does not charge a cheap request for a queue of expensive ones before it', () => {
+  const { costs, work } = setUp()
+  const alone = costs.measure('page')
+  work(25)
+  alone(true)
+  const pages = [costs.measure('page'), costs.measure('page'), costs.measure('page')]
+  const cheap = costs.measure('cheap')
+  for (const end of pages) {
+    work(25)
+    expect(end(true)).toBeCloseTo(25)
+  }
+  work(2)
+  expect(cheap(true)).toBeCloseTo(2)
+})
+
+it('does not take a kind for expensive because one of its requests waited', () => {
+  const { costs, work } = setUp()
+  const alone = costs.measure('cheap')
+  work(2)
+  alone(true)
+  const [part, cheap] = [costs.measure('unknown'), costs.measure('cheap')]
+  work(40)
+  part(false)
+  expect(cheap(true)).toBe(2)
+  const again = costs.measure('cheap')
+  work(100)
+  expect(again(true)).toBe(6)
 })
 
 it('follows the cost of a kind', () => {
@@ -46,8 +83,8 @@ it('follows the cost of a kind', () => {
   }
   const [other, same] = [costs.measure('other'), costs.measure('a')]
   work(100)
-  expect(same(true)).toBeCloseTo(5, 1)
-  other(true)
+  expect(same(true)).toBeCloseTo(5, 0)
+  expect(other(true)).toBeCloseTo(95, 0)
 })
 
 it('learns nothing from a part of a request', () => {
@@ -57,5 +94,7 @@ it('learns nothing from a part of a request', () => {
   expect(part(false)).toBe(1)
   const [other, same] = [costs.measure('other'), costs.measure('a')]
   work(40)
-  expect([same(true), other(true)]).toEqual([20, 20])
+  other(false)
+  work(1)
+  expect(same(true)).toBe(2)
 })

@@ -2,6 +2,10 @@
 const MAX_KNOWN = 10_000
 /** The weight of the latest request in the cost of its kind. */
 const LATEST = 0.2
+/** The assumed cost of a request whose kind is not known, and the most that its share counts. */
+const UNKNOWN_MS = 2
+/** After so many requests among others of unknown kinds, a kind counts as known. */
+const ENOUGH = 3
 
 /** What requests cost the main thread. */
 export interface RequestCosts {
@@ -14,48 +18,100 @@ export interface RequestCosts {
   measure(kind: string): (isComplete: boolean) => number
 }
 
+interface Running {
+  readonly kind: string
+  readonly beganMs: number
+  readonly sharesBefore: number
+  /** What requests that have ended since it began have used, as far as their costs are known. */
+  othersMs: number
+  /** True if the cost of one of them is not known. */
+  hasUnknownOthers: boolean
+}
+
+interface Cost {
+  ms: number
+  /** The number of requests that were only guessed. */
+  guesses: number
+}
+
 /**
- * Estimates the processor time of requests that run at the same time in one thread: what a request took while no other
- * one was in work counts for all of its kind. Until then the time of the thread is divided equally between the requests
- * in work. Waiting costs nothing, so a slow machine does not make a caller look expensive.
+ * Estimates the processor time of requests that run at the same time in one thread: a request has used what the thread has
+ * used from its beginning to its end, less what the others have used meanwhile by their known costs. Waiting costs
+ * nothing, so neither a slow machine nor an expensive neighbor makes a caller look expensive.
  * @param cpuMs Milliseconds of processor time that this thread has used.
  */
 export function createRequestCosts(cpuMs: () => number): RequestCosts {
-  const known = new Map<string, number>()
-  let running = 0
-  let begun = 0
+  const known = new Map<string, Cost>()
+  const running = new Set<Running>()
   let lastMs = cpuMs()
   /** The sum of the shares of a request that has been in work since the start. */
   let sharesMs = 0
 
   function advance(): number {
     const nowMs = cpuMs()
-    if (running > 0) sharesMs += (nowMs - lastMs) / running
+    if (running.size > 0) sharesMs += (nowMs - lastMs) / running.size
     lastMs = nowMs
     return nowMs
   }
 
-  function learn(kind: string, ms: number): number {
-    const before = known.get(kind) ?? ms
+  const isKnown = (kind: string): boolean => (known.get(kind)?.guesses ?? 0) >= ENOUGH
+
+  function learn(kind: string, ms: number, guesses: number): number {
+    const before = known.get(kind)
     const [oldest] = known.keys()
     if (known.size >= MAX_KNOWN && oldest !== undefined) known.delete(oldest)
     known.delete(kind)
-    known.set(kind, before + (ms - before) * LATEST)
+    // A measured cost replaces one that was guessed.
+    const from = before === undefined || before.guesses < ENOUGH ? ms : before.ms
+    known.set(kind, { ms: from + (ms - from) * LATEST, guesses: (before?.guesses ?? 0) + guesses })
     return ms
+  }
+
+  const knownMs = (kind: string): number | undefined => (isKnown(kind) ? known.get(kind)?.ms : undefined)
+
+  /** What more expensive requests that are still in work may have used in its time: half of their cost. */
+  function halvesOfLarger(kind: string): number {
+    const ownMs = knownMs(kind) ?? UNKNOWN_MS
+    let sumMs = 0
+    for (const other of running) {
+      const otherMs = knownMs(other.kind) ?? 0
+      if (otherMs > ownMs) sumMs += otherMs / 2
+    }
+    return sumMs
+  }
+
+  function end({ kind, beganMs, sharesBefore, othersMs, hasUnknownOthers }: Running, endedMs: number): number {
+    const before = knownMs(kind)
+    const isCertain = !hasUnknownOthers && (before === undefined || [...running].every((other) => isKnown(other.kind)))
+    if (isCertain) {
+      const ms = Math.max(endedMs - beganMs - othersMs - halvesOfLarger(kind), 0)
+      // One request may have waited behind something that is not known.
+      return learn(kind, before === undefined ? ms : Math.min(ms, 2 * before + UNKNOWN_MS), ENOUGH)
+    }
+    return before ?? learn(kind, Math.min(sharesMs - sharesBefore, UNKNOWN_MS), 1)
+  }
+
+  /**
+   * What a request has used counts wholly in the time of another one in which it ends, and not in that in which it begins:
+   * this is right on average, and while requests wait for each other in a queue.
+   */
+  function countFor(other: Running, kind: string): void {
+    const ms = knownMs(kind)
+    if (ms === undefined) other.hasUnknownOthers = true
+    else other.othersMs += ms
   }
 
   return {
     measure(kind) {
       const beganMs = advance()
-      const [sharesBefore, wasAlone] = [sharesMs, running === 0]
-      running += 1
-      const number = (begun += 1)
+      const entry: Running = { kind, beganMs, sharesBefore: sharesMs, othersMs: 0, hasUnknownOthers: false }
+      running.add(entry)
       return (isComplete) => {
         const endedMs = advance()
-        running -= 1
-        if (!isComplete) return sharesMs - sharesBefore
-        if (wasAlone && begun === number) return learn(kind, endedMs - beganMs)
-        return known.get(kind) ?? sharesMs - sharesBefore
+        running.delete(entry)
+        const ms = isComplete ? end(entry, endedMs) : Math.min(sharesMs - entry.sharesBefore, UNKNOWN_MS)
+        for (const other of running) countFor(other, kind)
+        return ms
       }
     },
   }

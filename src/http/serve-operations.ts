@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import type { Context } from '../platform/context.ts'
+import { type Context, contextOfHeavy } from '../platform/context.ts'
 import { EncodedJson, encodeJson } from './encode-json.ts'
 import { takeForms } from './forms.ts'
 import { takeJson } from './json.ts'
@@ -17,10 +17,11 @@ export function serveOperations(ctx: Context, operations: readonly Operation[]):
     const sending = new Set<Readable>()
     // A stop does not wait for slow readers: they see the interruption.
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
+    const contexts = { ctx, heavyCtx: contextOfHeavy(ctx) }
     const readers = new Map(operations.filter(({ method }) => method === 'GET').map(({ at, run }) => [at.path, run]))
     for (const operation of operations) {
       const { body } = operation.schema
-      const answer = answering(ctx, operation, { read: readers.get(operation.at.path), sending })
+      const answer = answering(contexts, operation, { read: readers.get(operation.at.path), sending })
       const content = body === undefined ? {} : contentOf(body)
       const [form, stream] = ['multipart/form-data' in content, 'application/octet-stream' in content]
       if (!form && !stream) addRoute(http, operation, answer)
@@ -35,6 +36,12 @@ export function serveOperations(ctx: Context, operations: readonly Operation[]):
   }
 }
 
+interface Contexts {
+  readonly ctx: Context
+  /** For accounts that use more than their share. */
+  readonly heavyCtx: Context
+}
+
 interface Serving {
   /** The operation that reads the record of this update. */
   readonly read: Operation['run'] | undefined
@@ -43,18 +50,18 @@ interface Serving {
 }
 
 /** @throws Error for an operation that updates a record without a read operation. */
-function answering(ctx: Context, operation: Operation, { read, sending }: Serving): Answering {
+function answering({ ctx, heavyCtx }: Contexts, operation: Operation, { read, sending }: Serving): Answering {
   const { id, updates, run, reply: declared } = operation
   if (updates !== null && !updates.isReadHere && read === undefined)
     throw new Error(`${id} updates a ${updates.name} that nothing reads`)
   const [mediaType = 'application/json'] = Object.keys(declared.content)
   return async (request, reply) => {
-    const result = await run(ctx, request, reply, read)
+    const result = await run(request.isHeavy ? heavyCtx : ctx, request, reply, read)
     if (mediaType !== 'application/json') void reply.type(`${mediaType}; charset=utf-8`)
     if (result instanceof EncodedJson) return sendJson(reply, result.text)
     if (result instanceof Readable) return sendStream(reply, result, sending)
     if (Buffer.isBuffer(result) || reply.hasHeader('content-type')) return result
-    return sendJson(reply, await encodeJson(result === undefined ? {} : result))
+    return sendJson(reply, await encodeJson(result === undefined ? {} : result, request.giveWay))
   }
 }
 

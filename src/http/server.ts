@@ -22,10 +22,12 @@ import { replyToBrokenRequest, replyToExpectation } from './broken-requests.ts'
 import { assertOneHost, assertPlainBody, hasBody } from './check-headers.ts'
 import { replyWithError } from './errors.ts'
 import { createAccountMemory } from './account-memory.ts'
-import { type Requester, TURN_MS, createFairTurns } from './fair-turns.ts'
+import { STRANGERS } from './account-use.ts'
+import { TURN_MS, createFairTurns } from './fair-turns.ts'
 import { createForwardedForCheck } from './forwarded-for.ts'
 import { guardConnections } from './guard-connections.ts'
 import { takeJson } from './json.ts'
+import type { Requester } from './lanes.ts'
 import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
@@ -36,6 +38,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller. Only routes that are not `public` may read it. */
     caller: Caller
+    /** True if the account of the caller uses so much that the requests of others go first. */
+    isHeavy: boolean
+    /** Called in the middle of a long computation; see FairTurns. */
+    giveWay: () => Promise<void>
   }
   interface FastifyContextConfig {
     /** Needs no credentials. */
@@ -156,6 +162,8 @@ interface ApiCallers {
   readonly now?: () => number
   /** Milliseconds of processor time that this thread has used. */
   readonly cpuMs?: () => number
+  /** Milliseconds for which its event loop was busy. */
+  readonly busyMs?: () => number
 }
 
 /** Adds the routes of the interface under /api/v1. Each requires credentials unless its config is `public`. */
@@ -165,17 +173,20 @@ export async function serveApi(
   plugins: readonly FastifyPluginAsync[],
 ): Promise<void> {
   const { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT } = options
-  const { turnMs = TURN_MS, now = () => performance.now(), cpuMs = threadCpuMs } = options
+  const { turnMs = TURN_MS, now = () => performance.now(), cpuMs = threadCpuMs, busyMs = loopBusyMs } = options
   const workLimits = createWorkLimits(requestsPerAccount)
-  const turns = createFairTurns({ maxInWork: requestsPerAccount, now, cpuMs, turnMs })
+  const turns = createFairTurns({ maxInWork: requestsPerAccount, now, cpuMs, busyMs, turnMs })
   const accounts = createAccountMemory()
   await http.register(
     async (api) => {
       api.decorateRequest('caller')
+      api.decorateRequest('isHeavy', false)
+      api.decorateRequest('giveWay')
       takeLargeBodies(api)
       api.addHook('onRequest', async (request, reply) => {
         // No cache may store answers that only this caller may read. Routes of pictures override this.
         void reply.header('cache-control', 'no-store')
+        request.giveWay = () => turns.giveWay(reply.raw)
         const { config } = request.routeOptions
         if (config.public === true) return
         const sessionId = request.cookies[sessionCookie()]
@@ -195,13 +206,17 @@ export async function serveApi(
           throw new AppError('unauthenticated', 'Two factor authentication is required.')
         const exchange = { request: request.raw, response: reply.raw, route: request.routeOptions.url ?? '' }
         // A request that waits for others of its account occupies no place meanwhile.
-        const hasWaited = await workLimits.enter(request.caller.principal, exchange, () => turns.leave(reply.raw))
+        let resume = (): void => undefined
+        const park = (): void => void (resume = turns.park(reply.raw))
+        const hasWaited = await workLimits.enter(request.caller.principal, exchange, park).finally(() => resume())
         if (hasWaited) await turns.enter({ ...whoIs(request, account), isAdmitted: true }, reply.raw)
+        request.isHeavy = turns.isHeavy(account)
       })
       api.addHook('preHandler', async (request, reply) => {
         // The body has arrived: a body that arrives slowly occupies no place.
-        if (request.routeOptions.config.public === true && takesTurns(request.raw))
-          await turns.enter(whoIs(request, undefined), reply.raw)
+        if (request.routeOptions.config.public !== true) return
+        if (takesTurns(request.raw)) await turns.enter(whoIs(request, undefined), reply.raw)
+        request.isHeavy = turns.isHeavy(STRANGERS)
       })
       api.addHook('onSend', (_request, reply, payload, done) => {
         // A download may take long but costs the server little.
@@ -235,6 +250,10 @@ function whoIs({ method, ip, raw, routeOptions }: FastifyRequest, account: strin
 function threadCpuMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
+}
+
+function loopBusyMs(): number {
+  return performance.eventLoopUtilization().active
 }
 
 async function identify(

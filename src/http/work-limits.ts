@@ -38,6 +38,14 @@ interface LargeRequest {
   readonly proceed: () => void
 }
 
+/** The first read of a kind whose size is not known yet. */
+interface FirstRead {
+  readonly entry: Entry
+  /** Resolves when its size is known, or it has ended without an answer. */
+  readonly settled: Promise<void>
+  readonly settle: () => void
+}
+
 interface Entry {
   readonly work: Work
   /** The account and the operation. */
@@ -72,6 +80,28 @@ export function createWorkLimits(requestsPerAccount: number): WorkLimits {
   const accounts = new Map<string, Work>()
   const entries = new WeakMap<ServerResponse, Entry>()
   const answerBytes = new Map<string, number>()
+  const firsts = new Map<string, FirstRead>()
+
+  /** Ten pages of an unknown size may be ten of the largest, so they wait until one of them is known. */
+  async function awaitSize(entry: Entry, response: ServerResponse, onWait: () => void): Promise<void> {
+    for (;;) {
+      const first = firsts.get(entry.kind)
+      if (answerBytes.has(entry.kind) || first === undefined) break
+      onWait()
+      await first.settled
+      if (response.closed) throw hasLeft()
+    }
+    if (answerBytes.has(entry.kind)) return
+    const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+    firsts.set(entry.kind, { entry, settled, settle })
+  }
+
+  function settleFirst(entry: Entry): void {
+    const first = firsts.get(entry.kind)
+    if (first?.entry !== entry) return
+    firsts.delete(entry.kind)
+    first.settle()
+  }
 
   function assertRoom(work: Work, bodyBytes: number): void {
     if (work.requests >= requestsPerAccount)
@@ -96,17 +126,25 @@ export function createWorkLimits(requestsPerAccount: number): WorkLimits {
       response.once('close', () => {
         work.requests -= 1
         work.bodyBytes -= bodyBytes
+        settleFirst(entry)
         hold(entry, 0)
         if (work.requests === 0) accounts.delete(account)
       })
+      if (!takesTurns(request)) return false
+      let hasWaited = false
+      const wait = (): void => {
+        if (!hasWaited) onWait()
+        hasWaited = true
+      }
+      if (isSafe(request)) await awaitSize(entry, response, wait)
       const all = bodyBytes + (answerBytes.get(entry.kind) ?? UNKNOWN_ANSWER_BYTES)
       const bytes = isSafe(request) ? all : Math.max(all, CHANGE_BYTES)
-      if (bytes <= SMALL_BYTES || !takesTurns(request)) return false
+      if (bytes <= SMALL_BYTES) return hasWaited
       if (work.waiting.size === 0 && fits(work, bytes)) {
         hold(entry, bytes)
-        return false
+        return hasWaited
       }
-      onWait()
+      wait()
       await takeTurn(entry, bytes, response)
       return true
     },
@@ -118,6 +156,7 @@ export function createWorkLimits(requestsPerAccount: number): WorkLimits {
       if (answerBytes.size >= MAX_KNOWN && oldest !== undefined) answerBytes.delete(oldest)
       answerBytes.delete(entry.kind)
       answerBytes.set(entry.kind, bytes)
+      settleFirst(entry)
       const all = entry.bodyBytes + bytes
       hold(entry, all > SMALL_BYTES ? all : 0)
     },
@@ -139,11 +178,15 @@ async function takeTurn(entry: Entry, bytes: number, response: ServerResponse): 
     }
     const leave = (): void => {
       work.waiting.delete(waiting)
-      reject(new AppError('rate_limited', 'The client left while it waited for its turn'))
+      reject(hasLeft())
     }
     response.once('close', leave)
     work.waiting.add(waiting)
   })
+}
+
+function hasLeft(): AppError {
+  return new AppError('rate_limited', 'The client left while it waited for its turn')
 }
 
 /** A request that is larger than the whole share runs alone. */

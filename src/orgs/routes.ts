@@ -93,9 +93,10 @@ export function siteOperations(context: Context): Operation[] {
       at: orgSites('/sites', { needs: 'read' }),
       query: Type.Object(pageQuery),
       reply: Type.Array(SiteReply),
-      run: async (ctx, { scope, caller, query, reply }) => {
+      run: async (ctx, { scope, caller, query, request, reply }) => {
         const page = parsePage(query)
-        const { sites, text, whole } = await readSites({ scope: readScopeOf(scope), page })
+        const read = { scope: readScopeOf(scope), page }
+        const { sites, text, whole } = request.isHeavy ? await readSitesAt(ctx, read) : await readSites(read)
         setPageHeaders(reply, page, whole)
         return text ?? showTo(ctx, { caller, scope }, sites)
       },
@@ -145,10 +146,19 @@ export function siteOperations(context: Context): Operation[] {
  * once.
  */
 function sitesReader({ hotDb, clock }: Context) {
-  return coalesceEqual(async ({ scope, page }: { readonly scope: ReadScope; readonly page: Page }) => {
-    const { rows, ...whole } = await listSites(hotDb, scope, page)
-    const sites = rows.map(presentSiteAt(clock.now()))
+  return coalesceEqual(async (read: SitesRead) => {
+    const { sites, whole } = await readSitesAt({ db: hotDb, clock }, read)
     // Callers differ in whether they see secrets, and few sites have any.
     return { sites, text: sites.some(hasSecrets) ? null : await EncodedJson.from(sites), whole }
   })
+}
+
+interface SitesRead {
+  readonly scope: ReadScope
+  readonly page: Page
+}
+
+async function readSitesAt({ db, clock }: Pick<Context, 'db' | 'clock'>, { scope, page }: SitesRead) {
+  const { rows, ...whole } = await listSites(db, scope, page)
+  return { sites: rows.map(presentSiteAt(clock.now())), text: null, whole }
 }

@@ -16,6 +16,8 @@ export interface Context {
   readonly keyDb: Db
   /** Executes claims, each of them one statement, on its own connections; see openClaimPool(). */
   readonly claimDb: Db
+  /** For requests of accounts that use more than their share, on few connections of low priority; see openHeavyPool(). */
+  readonly heavyDb: Db
   readonly clock: Clock
   /** For time-outs that must be correct despite outages and changes of the clock. */
   readonly serviceClock: ServiceClock
@@ -28,4 +30,11 @@ export interface Context {
   readonly limits: Limits
   /** Address at which clients and devices reach the HTTP server, without a trailing slash. */
   readonly baseUrl: string
+}
+
+/** Returns the context for requests of accounts that use more than their share. */
+export function contextOfHeavy(ctx: Context): Context {
+  const db = { value: ctx.heavyDb, enumerable: true }
+  // A copy of the values would read the address before it is known.
+  return Object.create(Object.prototype, { ...Object.getOwnPropertyDescriptors(ctx), db }) as Context
 }

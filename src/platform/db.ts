@@ -101,6 +101,22 @@ export function openClaimPool(connection: pg.PoolConfig, onError: (error: Error)
   return openPool({ ...connection, max: 2, options: optionsByKeys('force_generic_plan') }, onError)
 }
 
+/**
+ * A pool for the requests of accounts that use more than their share of the server: it has few connections, so that the
+ * database works for few of them at a time.
+ * @param onOpen Receives the process of the database behind each new connection.
+ */
+export function openHeavyPool(
+  connection: pg.PoolConfig,
+  { onError, onOpen }: { readonly onError: (error: Error) => void; readonly onOpen: (pid: number) => void },
+): pg.Pool {
+  const pool = openPool({ ...connection, max: 2 }, onError)
+  pool.on('connect', (client) => {
+    if ('processID' in client && typeof client.processID === 'number') onOpen(client.processID)
+  })
+  return pool
+}
+
 function optionsByKeys(plans: 'force_custom_plan' | 'force_generic_plan'): string {
   const off = ['jit', 'enable_hashjoin', 'enable_mergejoin', 'enable_material', 'enable_seqscan']
   return [`plan_cache_mode=${plans}`, ...off.map((name) => `${name}=off`)].map((each) => `-c ${each}`).join(' ')

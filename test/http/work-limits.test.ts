@@ -5,29 +5,10 @@ import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Principal } from '../../src/access/principal.ts'
 import { createHttpServer, serveApi } from '../../src/http/server.ts'
 import { createLog } from '../../src/platform/log.ts'
+import { personOf } from '../support/person.ts'
 import { waitUntil } from '../support/wait-until.ts'
-
-const person = (adminId: string): Principal => ({
-  via: 'session',
-  adminId,
-  tokenId: null,
-  sessionHash: null,
-  tokenName: '',
-  email: 'someone@example.com',
-  firstName: '',
-  lastName: '',
-  passwordModifiedAt: null,
-  noTracking: null,
-  profile: {},
-  ssoId: null,
-  hasSecondFactor: false,
-  secondFactor: 'none',
-  privileges: [],
-  closedOrgs: new Map(),
-})
 
 /**
  * Starts a server whose callers name their account as their token; `/slow` answers when `release` is called. No time
@@ -42,9 +23,10 @@ async function startServer({ turnMs = 2 ** 31 - 1 } = {}) {
   const authenticate = async ({ authorization = '' }: { readonly authorization?: string | undefined }) => {
     begun += 1
     await checks
-    return person(authorization)
+    return personOf(authorization)
   }
-  const options = { sessionCookie: () => 'sessionid', requestsPerAccount: 40, turnMs, now: () => 0, cpuMs: () => cpuMs }
+  const clocks = { now: () => 0, cpuMs: () => cpuMs, busyMs: () => 0 }
+  const options = { sessionCookie: () => 'sessionid', requestsPerAccount: 40, turnMs, ...clocks }
   await serveApi(http, { authenticate, ...options }, [
     async (api) => {
       const slow = () => new Promise((resolve) => waiting.push(() => resolve({})))
@@ -197,11 +179,13 @@ it('handles eight reads of an account at a time while another one wants somethin
 it('handles the requests of an account one by one if it uses more of the main thread than its share', async () => {
   const { call, inWork, work, release, releaseUntil } = await startServer()
   const [light, heavy] = [randomUUID(), randomUUID()]
+  // It pauses only after requests while another account is present.
   for (const [account, ms] of [
+    [heavy, 700],
     [light, 100],
-    [heavy, 400],
   ] as const) {
-    const slow = call(account, '/slow')
+    expect((await releaseUntil(call(account, '/slow'))).status).toBe(200)
+    const slow = call(account, '/slow', '{}')
     await inWork(1)
     work(ms)
     expect((await releaseUntil(slow)).status).toBe(200)
@@ -218,6 +202,34 @@ it('handles the requests of an account one by one if it uses more of the main th
   await inWork(1)
   const answers = await releaseUntil(Promise.all([change, ...reads]))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
+
+it('reads one answer of an unknown size at a time until its size is known', async () => {
+  const { call, inWork, release, releaseUntil } = await startServer()
+  const account = randomUUID()
+  const reads = Array.from({ length: 5 }, () => call(account, '/slow'))
+  await inWork(1)
+  expect((await call(account, '/quick')).status).toBe(200)
+  await inWork(1)
+  release()
+  await inWork(4)
+  const answers = await releaseUntil(Promise.all(reads))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
+
+it('lets another read begin if the first one of an unknown size was given up', async () => {
+  const { port, call, inWork, release } = await startServer()
+  const account = randomUUID()
+  const first = connect(port, '127.0.0.1')
+  first.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${account}\r\n\r\n`)
+  await inWork(1)
+  const second = call(account, '/slow')
+  expect((await call(account, '/quick')).status).toBe(200)
+  await inWork(1)
+  await once(first.destroy(), 'close')
+  await inWork(2)
+  release()
+  expect((await second).status).toBe(200)
 })
 
 it('lets large requests that wait for others of their account occupy no place', async () => {

@@ -1,14 +1,17 @@
 import { chmod, cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { getPriority } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDataDir } from '../../src/platform/data-dir.ts'
+import { endPool, openHeavyPool } from '../../src/platform/db.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
 import { findBinaries } from '../../src/platform/embedded-postgres/binaries.ts'
 import { makeHome, prepareCluster } from '../../src/platform/embedded-postgres/cluster.ts'
 import { launchProgram, planLaunch } from '../../src/platform/embedded-postgres/launch.ts'
+import { lowerBackend } from '../../src/platform/embedded-postgres/lower-backend.ts'
 import { stopOrphan } from '../../src/platform/embedded-postgres/orphan.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
@@ -71,6 +74,29 @@ test('only the user of this process is admitted, whichever role is requested', a
   const launch = await planLaunch({ account, paths: [process.execPath, socket] })
   const child = launchProgram(launch, [process.execPath, '-e', greeting, socket])
   expect(await text(child.stdout)).toContain('Peer authentication failed for user "postgres"')
+})
+
+test('the connections of heavy accounts have a lower priority than this process', async () => {
+  const server = await start(join(await temporaryDir(), 'data'))
+  const lowered: Promise<void>[] = []
+  const pool = openHeavyPool(server.connection, {
+    onError: () => undefined,
+    onOpen: (pid) => lowered.push(lowerBackend(pid)),
+  })
+  const clients = [await pool.connect(), await pool.connect()]
+  const reserve = pool.connect()
+  const pids = await Promise.all(
+    clients.map(async (client) => (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid),
+  )
+  await Promise.all(lowered)
+  const expected = Math.min(getPriority() + 10, 19)
+  expect(pids.map((pid) => getPriority(pid))).toEqual([expected, expected])
+  expect([pool.totalCount, pool.waitingCount]).toEqual([2, 1])
+  for (const client of clients) client.release()
+  ;(await reserve).release()
+  await endPool(pool)
+  // A process that has ended is nobody's concern.
+  await lowerBackend(pids[0] ?? 0)
 })
 
 test('stop ends the sessions and the process, and the rows are preserved', async () => {
