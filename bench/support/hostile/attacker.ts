@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { constants, getPriority, setPriority } from 'node:os'
 import { ATTACKERS_NICENESS, type AttackReport, type AttackRun, type AttackerCommand, type World } from './attack.ts'
 import { attacks } from './attacks.ts'
@@ -37,5 +37,8 @@ async function obey({ kind, names }: AttackerCommand): Promise<AttackReport> {
 process.on('message', (command: AttackerCommand) => void obey(command).then((report) => process.send?.(report)))
 process.once('disconnect', () => process.exit(0))
 process.once('SIGINT', () => process.exit(0))
-setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + ATTACKERS_NICENESS))
+const niceness = Math.min(constants.priority.PRIORITY_LOW, getPriority() + ATTACKERS_NICENESS)
+// On Linux a priority is that of a thread, which those that it starts inherit. Node has started some already.
+if (process.platform === 'linux') for (const id of readdirSync('/proc/self/task')) setPriority(Number(id), niceness)
+else setPriority(niceness)
 process.stdout.write('attackers ready\n')

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { lazily } from '../../../src/platform/lazily.ts'
 import { hollowPng, picture, pngWithTexts } from '../../../test/maps/pictures.ts'
 import { type Attack, type AttackRun, inLanes } from './attack.ts'
 import { callAsTenant, pause, strikeAsTenant } from './call.ts'
@@ -115,12 +116,18 @@ const audits: Attack = {
   },
 }
 
+/** Made before the attack: real attackers make them on their own machines. */
+const pictureFiles = lazily(async () => [await picture(7000, 7000), pngWithTexts(), hollowPng(40_000, 40_000)])
+
 const pictures: Attack = {
   what: 'uploads pictures of 49 million pixels, of a gigabyte of compressed texts, and of more pixels than allowed',
+  async prepare() {
+    await pictureFiles.get()
+  },
   async run(run) {
     const { world, tenant, signal } = run
     const maps = `/sites/${tenant.siteId}/maps`
-    const files = [await picture(7000, 7000), pngWithTexts(), hollowPng(40_000, 40_000)]
+    const files = await pictureFiles.get()
     const made = await callAsTenant(world, tenant, { method: 'POST', path: maps, body: '{"name":"Plan"}' })
     const path = `${maps}/${(made as { readonly id: string }).id}/image`
     await inLanes(20, run, async (lane, round) => {
