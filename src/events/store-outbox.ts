@@ -9,6 +9,11 @@ export async function deleteEvents(tx: Tx, ids: readonly string[]): Promise<void
   await tx.deleteFrom('webhookOutbox').where('id', '=', anyOf(ids)).execute()
 }
 
+/** A part of a `with` clause: deletes events that were sent without being routed. */
+export function sentEventsPart<V>(ids: Param<V, readonly string[]>): RawBuilder<unknown> {
+  return sql`sent as (delete from webhook_outbox where id = any(${ids}::uuid[]))`
+}
+
 /** An event that becomes messages. */
 export interface RoutingStep {
   readonly orgId: string
@@ -54,7 +59,7 @@ export function routingParts<V>(steps: Param<V, readonly RoutingStep[]>, conditi
 }
 
 /** An event that the router ignores, without its content. */
-export type SetAsideEvent = Omit<Selectable<WebhookOutboxTable>, 'event' | 'routedTo'>
+export type SetAsideEvent = Omit<Selectable<WebhookOutboxTable>, 'event' | 'routedTo' | 'webhookId'>
 
 /** The columns of a SetAsideEvent. */
 export const setAsideEventColumns = [

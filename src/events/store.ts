@@ -2,11 +2,11 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
-import { type RowOf, columnsOf, insertRows, namesOf, rowsAs } from '../platform/rows.ts'
+import { type RowOf, anyRowsAs, columnsOf, insertRows, namesOf } from '../platform/rows.ts'
 import { lastStatement } from '../platform/last-statement.ts'
 import { splitByBytes } from '../platform/split.ts'
 import { compileValues } from '../platform/statement.ts'
-import { wakeAfterCommit } from '../platform/wakes.ts'
+import { type WokenRow, wakeAfterCommit } from '../platform/wakes.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
 /** An event of any topic, with the shape of that topic. */
@@ -48,9 +48,37 @@ export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at
   const tail = isFew ? returningHeard : returningAll
   for (const part of partsOf(rows)) {
     const inserted = await insertRows(tx, outboxColumns, part, { every: { createdAt: at }, tail })
-    const ids = inserted.map(({ id }) => id)
-    if (ids.length > 0) wakeAfterCommit(tx, 'outbox', ids)
+    const ids = new Set(inserted.map(({ id }) => id))
+    const heard = part.filter(({ id }) => ids.has(id))
+    wakeRouter(
+      tx,
+      heard.map(({ id, orgId, topic }) => ({ id, orgId, topic, webhookId: null, json: null })),
+    )
   }
+}
+
+/** An event that a commit has added to the outbox. */
+export interface QueuedEvent extends WokenRow {
+  readonly orgId: string
+  readonly topic: string
+  /** The only webhook that receives the event; null if others do, or if the event was committed with others. */
+  readonly webhookId: string | null
+  /** The event as the database has it; null if `webhookId` is. */
+  readonly json: string | null
+}
+
+export function isQueuedEvent(row: WokenRow | QueuedEvent): row is QueuedEvent {
+  return 'orgId' in row && 'json' in row
+}
+
+function wakeRouter(tx: Tx, events: readonly QueuedEvent[]): void {
+  if (events.length === 0) return
+  wakeAfterCommit(
+    tx,
+    'outbox',
+    events.map(({ id }) => id),
+    events,
+  )
 }
 
 /** The same condition as findHeard, for a row `new`. */
@@ -126,23 +154,42 @@ interface AuditRows {
 /** Records are bounded in bytes by reduceChange(), so that so many are far from the limit of a statement. */
 const MAX_AUDITS = 20
 
-const compileAudited = compileValues<AuditRows, { id: string }>(
+/** A QueuedEvent. Names of one word are the same in the database and here. */
+interface QueuedRow {
+  readonly id: string
+  readonly org: string
+  readonly topic: string
+  readonly webhook: string | null
+  readonly json: string | null
+}
+
+const compileAudited = compileValues<AuditRows, QueuedRow>(
   (param) => sql`
     with record as (
-      insert into audit_log (${namesOf(auditColumns)}) select * from ${rowsAs('r', auditColumns, param('records'))}
+      insert into audit_log (${namesOf(auditColumns)}) select * from ${anyRowsAs('r', auditColumns, param('records'))}
+    ), heard as materialized (
+      select new.*, subscribed.webhook_ids
+      from ${anyRowsAs('new', outboxColumns, param('events'))} cross join lateral (
+        select array_agg(s.webhook_id) as webhook_ids from event_subscriber s
+        where s.org_id = new.org_id and new.topic = any(s.topics) and (s.site_id is null or s.site_id = new.site_id)
+      ) subscribed where subscribed.webhook_ids is not null
     )
-    insert into webhook_outbox (${namesOf(outboxColumns)})
-    select * from ${rowsAs('new', outboxColumns, param('events'))} where ${isHeard} returning id
+    insert into webhook_outbox (${namesOf(outboxColumns)}, webhook_id)
+    select ${namesOf(outboxColumns)}, case when cardinality(webhook_ids) = 1 and (select count(*) from heard) = 1 then webhook_ids[1] end
+    from heard
+    returning id, org_id as org, topic, webhook_id as webhook, case when webhook_id is not null then event::text end as json
   `,
 )
 
-const insertAudited = lastStatement<AuditRow, AuditRows, { id: string }>({
+const insertAudited = lastStatement<AuditRow, AuditRows, QueuedRow>({
   compile: compileAudited,
   valuesOf: (rows) => ({ records: rows.map(({ record }) => record), events: rows.map(({ event }) => event) }),
   maxItems: MAX_AUDITS,
   onRows(tx, heard) {
-    const ids = heard.map(({ id }) => id)
-    if (ids.length > 0) wakeAfterCommit(tx, 'outbox', ids)
+    wakeRouter(
+      tx,
+      heard.map(({ id, org: orgId, topic, webhook: webhookId, json }) => ({ id, orgId, topic, webhookId, json })),
+    )
   },
 })
 

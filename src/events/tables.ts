@@ -8,6 +8,7 @@ declare module '../platform/schema.ts' {
     auditLog: AuditLogTable
     webhookOutbox: WebhookOutboxTable
     eventSubscription: EventSubscriptionView
+    eventSubscriber: EventSubscriberView
     deviceEvent: DeviceEventTable
     mxedgeEvent: MxedgeEventTable
     systemEvent: SystemEventTable
@@ -43,6 +44,16 @@ export interface WebhookOutboxTable {
   routedTo: string | null
   setAsideAt: Date | null
   setAsideReason: string | null
+  webhookId: string | null
+}
+
+/** A view: the enabled webhooks. See migration 215. */
+export interface EventSubscriberView {
+  orgId: string
+  webhookId: string
+  /** Null for a webhook of the organization, which receives the events of all sites. */
+  siteId: string | null
+  topics: string[]
 }
 
 /** A view: one row per organization and topic that an enabled webhook subscribes to. See migration 113. */

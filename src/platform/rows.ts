@@ -91,9 +91,35 @@ export function columnsOf<T extends TableName, const C extends Types<T>, const X
  */
 export function rowsAs<R extends object, V = unknown>(
   alias: string,
-  { types }: Columns<R>,
+  columns: Columns<R>,
   rows: readonly NoInfer<R>[] | Param<V, readonly NoInfer<R>[]>,
   place?: string,
+): RawBuilder<unknown> {
+  return tableOf(alias, { columns, rows, place, arrayOf: (values) => values })
+}
+
+/**
+ * As rowsAs(), for a statement that is executed often and has the same best plan for any number of rows. PostgreSQL sees the
+ * number of rows in the values of rowsAs(), and plans the statement anew each time, which may cost more than its execution.
+ */
+export function anyRowsAs<R extends object, V = unknown>(
+  alias: string,
+  columns: Columns<R>,
+  rows: Param<V, readonly NoInfer<R>[]>,
+): RawBuilder<unknown> {
+  return tableOf(alias, { columns, rows, place: undefined, arrayOf: (values) => sql`(select ${values})` })
+}
+
+interface TableParts<R, V> {
+  readonly columns: Columns<R>
+  readonly rows: readonly R[] | Param<V, readonly R[]>
+  readonly place: string | undefined
+  readonly arrayOf: (values: RawBuilder<unknown>) => RawBuilder<unknown>
+}
+
+function tableOf<R extends object, V>(
+  alias: string,
+  { columns: { types }, rows, place, arrayOf }: TableParts<R, V>,
 ): RawBuilder<unknown> {
   const columns = Object.entries(types)
   const arrays = columns.map(([name, type]) => {
@@ -102,7 +128,7 @@ export function rowsAs<R extends object, V = unknown>(
       // The connection seals documents before it encodes them.
       return type === 'document' ? values : (arrayLiteral(values) ?? values)
     }
-    return sql`${rows instanceof Param ? rows.map(valuesOf) : valuesOf(rows)}::${castOf(type)}[]`
+    return arrayOf(sql`${rows instanceof Param ? rows.map(valuesOf) : valuesOf(rows)}::${castOf(type)}[]`)
   })
   const names = [...columns.map(([name]) => name), ...(place === undefined ? [] : [place])].map((name) => sql.ref(name))
   const numbered = place === undefined ? sql`` : sql`with ordinality`

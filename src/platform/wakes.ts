@@ -13,15 +13,24 @@ export type WakeName =
   | 'thumbnails'
   | 'changes'
 
-type Listener = (ids: Iterable<string>) => void
+/** A row that the waker has written, with whatever it knows about it. It reaches listeners of its own thread only. */
+export interface WokenRow {
+  readonly id: string
+}
+
+type Listener = (ids: Iterable<string>, rows: readonly WokenRow[]) => void
 
 export interface Wakes {
   /**
-   * Calls `listener` after each wake of `name`, with the ids that the waker named; returns a function that stops it.
+   * Calls `listener` after each wake of `name`, with the ids that the waker named and the rows that it knows; returns a
+   * function that stops it.
    */
   on(name: WakeName, listener: Listener): () => void
-  /** @param ids The changed rows, where the listener can make use of them. */
-  wake(name: WakeName, ids?: Iterable<string>): void
+  /**
+   * @param ids The changed rows, where the listener can make use of them.
+   * @param rows Those of them that the waker knows; some may be missing.
+   */
+  wake(name: WakeName, ids?: Iterable<string>, rows?: readonly WokenRow[]): void
   /** Connects the wakes of another thread: `send` gets each wake that has not come from there. */
   connect(send: SendWake): WakePeer
   /** The wakes that have a listener in this thread. */
@@ -44,8 +53,12 @@ export function createWakes(): Wakes {
   /** The peers with the wakes that they get; null for all. */
   const peers = new Map<SendWake, ReadonlySet<WakeName> | null>()
 
-  function publish(name: WakeName, ids: Iterable<string>, from: SendWake | null): void {
-    for (const listener of listeners.get(name) ?? []) listener(ids)
+  function publish(
+    name: WakeName,
+    { ids, rows }: { readonly ids: Iterable<string>; readonly rows: readonly WokenRow[] },
+    from: SendWake | null,
+  ): void {
+    for (const listener of listeners.get(name) ?? []) listener(ids, rows)
     for (const [send, names] of peers) if (send !== from && (names?.has(name) ?? true)) send(name, [...ids])
   }
 
@@ -55,12 +68,12 @@ export function createWakes(): Wakes {
       listeners.set(name, set.add(listener))
       return () => set.delete(listener)
     },
-    wake: (name, ids = []) => publish(name, ids, null),
+    wake: (name, ids = [], rows = []) => publish(name, { ids, rows }, null),
     listened: () => [...listeners].filter(([, set]) => set.size > 0).map(([name]) => name),
     connect(send) {
       peers.set(send, null)
       return {
-        receive: (name, ids) => publish(name, ids, send),
+        receive: (name, ids) => publish(name, { ids, rows: [] }, send),
         limitTo: (names) => void peers.set(send, new Set(names)),
         disconnect: () => void peers.delete(send),
       }
@@ -68,30 +81,42 @@ export function createWakes(): Wakes {
   }
 }
 
-type CollectedWakes = Map<WakeName, Set<string>>
+interface CollectedWake {
+  readonly ids: Set<string>
+  readonly rows: WokenRow[]
+}
+
+type CollectedWakes = Map<WakeName, CollectedWake>
 
 const collected = new WeakMap<object, CollectedWakes>()
 
 /**
  * Wakes `name` once `tx` has committed. Outside inTx() there is nothing to wake after, which is a defect.
  * @param ids As in Wakes.wake().
+ * @param rows As in Wakes.wake().
  */
-export function wakeAfterCommit(tx: object, name: WakeName, ids: readonly string[] = []): void {
+export function wakeAfterCommit(
+  tx: object,
+  name: WakeName,
+  ids: readonly string[] = [],
+  rows: readonly WokenRow[] = [],
+): void {
   const wakes = collected.get(tx)
   if (wakes === undefined) throw new Error('wakeAfterCommit outside inTx')
-  const known = wakes.get(name) ?? new Set()
+  const known = wakes.get(name) ?? { ids: new Set(), rows: [] }
   wakes.set(name, known)
-  for (const id of ids) known.add(id)
+  for (const id of ids) known.ids.add(id)
+  for (const row of rows) known.rows.push(row)
 }
 
 export async function runCollectingWakes<T>(
   run: (collect: (tx: object) => void) => Promise<T>,
-): Promise<{ result: T; wakes: ReadonlyMap<WakeName, ReadonlySet<string>> }> {
+): Promise<{ result: T; wakes: ReadonlyMap<WakeName, CollectedWake> }> {
   const wakes: CollectedWakes = new Map()
   const result = await run((tx) => collected.set(tx, wakes))
   return { result, wakes }
 }
 
-export function publishWakes(target: Wakes, wakes: ReadonlyMap<WakeName, ReadonlySet<string>>): void {
-  for (const [name, ids] of wakes) target.wake(name, ids)
+export function publishWakes(target: Wakes, wakes: ReadonlyMap<WakeName, CollectedWake>): void {
+  for (const [name, { ids, rows }] of wakes) target.wake(name, ids, rows)
 }

@@ -8,10 +8,11 @@ import { type Caps, type Vacancy, createAdmission } from './admission.ts'
 import type { WebhookCounters } from './counters.ts'
 import type { DeliverOptions } from './receiver.ts'
 import { createFlusher } from './flush.ts'
+import type { EndOfUnrouted } from './held-lane.ts'
 import { createHeldLanes } from './held-lanes.ts'
-import { type Claimed, claimLanes, findNextDue } from './store-deliver.ts'
+import { type Claimed, type DueMessage, claimLanes, findNextDue } from './store-deliver.ts'
 import type { DirectLane, DirectLease } from './store-routed.ts'
-import { releaseStrayLeases } from './store-lanes.ts'
+import { type LaneKey, releaseStrayLeases } from './store-lanes.ts'
 import type { NewMessage } from './store.ts'
 
 export interface DeliverWorkerOptions extends DeliverOptions {
@@ -44,6 +45,11 @@ export interface DirectDelivery {
   vtimeFloor(): number
   /** Accepts lanes that routeMessages has returned, with the new messages. */
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
+  /**
+   * Starts a message that is not in the database yet, if its lane is held and can start it at once.
+   * @param onEnd Called once, if it has started.
+   */
+  startNow(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
   /** Ends leases that a failed transaction may have left without a holder. */
   releaseStray(): void
 }
@@ -82,8 +88,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     return claimed
   }
 
-  async function work(_signal: AbortSignal, changedIds: ReadonlySet<string>): Promise<boolean | Date | null> {
-    lanes.close(changedIds)
+  async function work(): Promise<boolean | Date | null> {
     if (mayHaveStray) {
       mayHaveStray = false
       await inTx(ctx, (tx) => releaseStrayLeases(tx, { ofRunId: runId, exceptWebhookIds: lanes.ids() }))
@@ -109,21 +114,26 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     minGapMs: MIN_GAP_MS,
     work,
   })
+  // Immediately, so that nothing that is committed after a change of a webhook is sent by its former settings.
+  const unsubscribe = ctx.wakes.on('deliveries', (changedIds) => lanes.close(changedIds))
   const aging = startAging(ctx, () => {
     admission.age()
     lanes.age()
+    void lanes.confirm()
   })
 
   return {
     lease: () => (stopping || !flusher.hasRoom() ? null : { runId, until: addMs(ctx.clock.now(), LEASE_MS) }),
     vtimeFloor: () => vtimeFloor,
     take: (direct, messages) => lanes.take(direct, messages),
+    startNow: (lane, message, onEnd) => !stopping && lanes.startNow(lane, message, onEnd),
     releaseStray() {
       mayHaveStray = true
       ctx.wakes.wake('deliveries')
     },
     async stop() {
       stopping = true
+      unsubscribe()
       await poller.stop()
       lanes.close(lanes.ids())
       const ended = lanes.ended()

@@ -9,6 +9,13 @@ import type { Flusher } from './flush.ts'
 import { createMessageOrder } from './message-order.ts'
 import { type DeliverOptions, receiverOf } from './receiver.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
+import type { KnownLane } from './store-lanes.ts'
+
+/**
+ * Receives the end of a message that was started before it was in the database: its result is written, or the message has
+ * to be routed.
+ */
+export type EndOfUnrouted = (end: 'written' | 'returned') => void
 
 /** A lane that this process has leased. Its messages are in memory and in the database. */
 export interface HeldLane {
@@ -18,8 +25,17 @@ export interface HeldLane {
    * message that it refuses, the lane accepts none, and ends soon. Refused messages stay due in the database.
    */
   push(messages: readonly DueMessage[]): void
+  /** Starts a message that is not routed. @returns False if the lane does not start it at once; then `onEnd` is not called. */
+  startNow(message: DueMessage, onEnd: EndOfUnrouted): boolean
   /** Starts no further message, because the webhook has changed or has a message that was not routed. */
   close(): void
+  /**
+   * Returns what the database must confirm for the lane to be held longer; null if it was confirmed less than `afterMs`
+   * ago, or is to be released.
+   */
+  doubt(afterMs: number): KnownLane | null
+  /** Lets the lane go on as if it had been leased at this time, on the clock of `performance.now()`. */
+  confirm(atMs: number): void
   /** Closes the lane if it has been idle or open for long enough. Must be called often. */
   age(): void
   /** Resolves when the lane is released: with true when messages are left that may be due. Rejects if it could not be. */
@@ -28,8 +44,12 @@ export interface HeldLane {
 
 /** After this time a lane starts no further message, so that a change of the webhook takes effect soon. */
 const START_WITHIN_MS = 3000
-/** How long an idle lane waits for a message that is routed to it, which then needs no claim. */
-const IDLE_MS = 500
+/** Is less than the lease, by the longest time in which requests end and results are written. */
+const MAX_HELD_MS = 30_000
+/** How long an idle lane waits for another message, which then needs no claim. */
+const IDLE_MS = 1000
+/** The same for a lane with a message that will be tried again, which only a claim finds. */
+const IDLE_AFTER_FAILURE_MS = 500
 /** Limits the messages of a lane that a crash repeats: those in flight and those whose results are not yet written. */
 const MAX_UNDECIDED = 32
 /** A lane whose next message has to wait longer is released. */
@@ -53,6 +73,7 @@ export function holdLane(
 ): HeldLane {
   const receiver = receiverOf(ctx, lane)
   const openedMs = performance.now()
+  let confirmedMs = openedMs
   const waiting = [...lane.messages]
   const ended = Promise.withResolvers<boolean>()
   let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil, failingSince: lane.failingSince }
@@ -93,20 +114,28 @@ export function holdLane(
     proceed()
   }
 
-  function add(attempt: Attempt): void {
+  function add(attempt: Attempt, onEnd: EndOfUnrouted | null): void {
     unwritten += 1
-    flusher.add({ lane, outcome: { attempt, keepsPlace: order === 'webhook' } }).then(() => {
-      unwritten -= 1
-      proceed()
-    }, fail)
+    flusher.add({ lane, outcome: { attempt, keepsPlace: order === 'webhook', isUnrouted: onEnd !== null } }).then(
+      () => {
+        unwritten -= 1
+        onEnd?.('written')
+        proceed()
+      },
+      (error: unknown) => {
+        onEnd?.('returned')
+        fail(error)
+      },
+    )
   }
 
-  function settle(attempt: Attempt | null, message: DueMessage): void {
+  function settle(attempt: Attempt | null, message: DueMessage, onEnd: EndOfUnrouted | null): void {
     if (attempt === null) {
       closing = true
+      onEnd?.('returned')
       return
     }
-    add(attempt)
+    add(attempt, onEnd)
     const isDelivered = attempt.verdict.kind === 'delivered'
     hasFailedMessage ||= !isDelivered
     width = decideWidth(width, isDelivered)
@@ -121,11 +150,13 @@ export function holdLane(
     closing ||= gone || health.openUntil !== null
   }
 
-  async function send(message: DueMessage, slot: Slot): Promise<void> {
+  async function send(message: DueMessage, slot: Slot, onEnd: EndOfUnrouted | null = null): Promise<void> {
     const startedMs = performance.now()
+    inFlight += 1
     try {
-      settle(await deliverMessage(ctx, options, { receiver, message, signal: slot.signal }), message)
+      settle(await deliverMessage(ctx, options, { receiver, message, signal: slot.signal }), message, onEnd)
     } catch (error) {
+      onEnd?.('returned')
       fail(error)
     }
     slot.end()
@@ -152,7 +183,7 @@ export function holdLane(
       void flusher.flush()
       return false
     }
-    const isLate = performance.now() - openedMs >= START_WITHIN_MS
+    const isLate = performance.now() - confirmedMs >= START_WITHIN_MS
     const slot = isLate || !flusher.hasRoom() ? null : turn.start()
     if (slot === null) {
       closing = isLate || inFlight === 0
@@ -161,9 +192,18 @@ export function holdLane(
     waiting.splice(next, 1)
     queue.start(message)
     if (limit !== null && message.topic !== 'ping') pace = decideStart(limit, pace, ctx.clock.now()) ?? pace
-    inFlight += 1
     void send(message, slot)
     return true
+  }
+
+  const isSimple = order === null && limit === null && (lane.webhook.doc['filter'] ?? null) === null
+  const isSingle = lane.webhook.doc['single_event_per_message'] === true
+
+  /** A lane that gathers events gathers those that come while it is busy. */
+  function mayStartNow(): boolean {
+    if (!isSimple || !hasAll || closing || waiting.length > 0 || inFlight >= (isSingle ? width : 1)) return false
+    if (inFlight + unwritten >= MAX_UNDECIDED) return false
+    return performance.now() - confirmedMs < START_WITHIN_MS && flusher.hasRoom()
   }
 
   function proceed(): void {
@@ -189,7 +229,8 @@ export function holdLane(
         lane,
         outcome: { release: { ...health, openUntil, slotSeconds: slotMs / 1000 } },
       })
-      if (isLeft()) void flusher.flush()
+      // Events that come before the release need a claim.
+      if (isLeft() || performance.now() - idleSinceMs < IDLE_AFTER_FAILURE_MS) void flusher.flush()
       await released
       ended.resolve(isLeft())
     } catch (error) {
@@ -208,15 +249,36 @@ export function holdLane(
       }
       proceed()
     },
+    startNow(message, onEnd) {
+      const slot = mayStartNow() ? turn.start() : null
+      if (slot === null) return false
+      if (!turn.add(message.body.length)) {
+        slot.end()
+        return false
+      }
+      void send(message, slot, onEnd)
+      return true
+    },
     close() {
       hasAll = false
       closing = true
       proceed()
     },
+    doubt(afterMs) {
+      const now = performance.now()
+      if (!isSimple || closing || !hasAll || hasFailedMessage || health.failures > 0) return null
+      if (now - confirmedMs < afterMs || now - openedMs > MAX_HELD_MS) return null
+      const { orgId, webhookId, epoch, webhook } = lane
+      return { orgId, webhookId, epoch, version: webhook.version }
+    },
+    confirm(atMs) {
+      confirmedMs = atMs
+    },
     age() {
       const now = performance.now()
-      const isIdle = waiting.length === 0 && inFlight === 0 && unwritten === 0 && now - idleSinceMs >= IDLE_MS
-      if (!isIdle && now - openedMs < START_WITHIN_MS) {
+      const idleMs = hasFailedMessage ? IDLE_AFTER_FAILURE_MS : IDLE_MS
+      const isIdle = waiting.length === 0 && inFlight === 0 && unwritten === 0 && now - idleSinceMs >= idleMs
+      if (!isIdle && now - confirmedMs < START_WITHIN_MS) {
         if (limit !== null) proceed()
         return
       }

@@ -2,8 +2,9 @@ import type { Context } from '../platform/context.ts'
 import type { Admission } from './admission.ts'
 import type { DeliverOptions } from './receiver.ts'
 import type { Flusher } from './flush.ts'
-import { type HeldLane, holdLane } from './held-lane.ts'
-import type { ClaimedLane } from './store-deliver.ts'
+import { type EndOfUnrouted, type HeldLane, holdLane } from './held-lane.ts'
+import type { ClaimedLane, DueMessage } from './store-deliver.ts'
+import { type LaneKey, listUnchanged } from './store-lanes.ts'
 import type { DirectLane } from './store-routed.ts'
 import type { NewMessage } from './store.ts'
 
@@ -13,10 +14,17 @@ export interface HeldLanes {
   hold(lane: ClaimedLane): void
   /** Sends new messages of lanes: some have just been leased for them, others are already open. */
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
+  /** As DirectDelivery.startNow(). */
+  startNow(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
   ids(): string[]
   /** Makes the lanes of these webhooks start no further message. */
   close(ids: Iterable<string>): void
   age(): void
+  /**
+   * Holds lanes longer whose webhooks have not changed. Must be called often; does nothing until the former call has
+   * ended.
+   */
+  confirm(): Promise<void>
   /** Resolves when all lanes have been released. */
   ended(): Promise<unknown>
 }
@@ -26,11 +34,17 @@ interface HoldOptions extends DeliverOptions {
   readonly admission: Admission
 }
 
+/** From this time on it is confirmed that the webhook of a lane has not changed. */
+const CONFIRM_AFTER_MS = 2000
+/** The same if others are confirmed, so that all take one statement. */
+const CONFIRM_WITH_OTHERS_MS = 500
+
 export function createHeldLanes(ctx: Context, { admission, ...options }: HoldOptions): HeldLanes {
   const lanes = new Map<string, HeldLane>()
   const running = new Set<Promise<void>>()
   /** Webhooks whose messages were routed while their lane was being claimed, so that the claim may lack them. */
   const missed = new Set<string>()
+  let isConfirming = false
 
   async function run(lane: ClaimedLane): Promise<void> {
     const { orgId, webhookId, messages } = lane
@@ -79,12 +93,35 @@ export function createHeldLanes(ctx: Context, { admission, ...options }: HoldOpt
         }
       }
     },
+    startNow: ({ webhookId }, message, onEnd) => lanes.get(webhookId)?.startNow(message, onEnd) ?? false,
     ids: () => [...lanes.keys()],
     close(ids) {
       for (const id of ids) lanes.get(id)?.close()
     },
     age() {
       for (const lane of lanes.values()) lane.age()
+    },
+    async confirm() {
+      const isDue = [...lanes.values()].some((lane) => lane.doubt(CONFIRM_AFTER_MS) !== null)
+      if (isConfirming || !isDue) return
+      const doubtful = [...lanes.values()].flatMap((lane) => {
+        const known = lane.doubt(CONFIRM_WITH_OTHERS_MS)
+        return known === null ? [] : [{ lane, known }]
+      })
+      isConfirming = true
+      const atMs = performance.now()
+      try {
+        const keys = doubtful.map(({ known }) => known)
+        const unchanged = new Set(
+          (await listUnchanged(ctx.db, keys, ctx.clock.now())).map(({ webhookId }) => webhookId),
+        )
+        for (const { lane, known } of doubtful) if (unchanged.has(known.webhookId)) lane.confirm(atMs)
+      } catch (error) {
+        // They are released soon, and leased again.
+        ctx.log.warn({ err: error, lanes: doubtful.length }, 'lanes could not be confirmed')
+      } finally {
+        isConfirming = false
+      }
     },
     ended: () => Promise.all(running),
   }

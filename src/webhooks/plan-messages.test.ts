@@ -14,6 +14,7 @@ const counter = () => {
 
 const event = fc.record({
   id: fc.uuid(),
+  sentTo: fc.constant(null),
   orgId: fc.constantFrom('org-1', 'org-2'),
   siteId: fc.constantFrom(null, 'site-a', 'site-b'),
   topic: fc.constantFrom('audits', 'device-events', 'alarms'),
@@ -92,17 +93,47 @@ describe('planMessages', () => {
       filter: null,
       byDevice: false,
     }))
-    const events = ['1', '2'].map((json) => ({ orgId: 'o', topic: 'audits', json, hearers }))
-    const alone = { orgId: 'o', topic: 'audits', json: '3', hearers: hearers.slice(1) }
+    const events = ['1', '2'].map((json) => ({ id: json, orgId: 'o', topic: 'audits', json, hearers, sentTo: null }))
+    const alone = { id: '3', orgId: 'o', topic: 'audits', json: '3', hearers: hearers.slice(1), sentTo: null }
     expect(new Set(planMessages(events, counter()).map(({ body }) => body)).size).toBe(1)
     expect(new Set(planMessages([...events, alone], counter()).map(({ body }) => body)).size).toBe(2)
+  })
+
+  it('gives what may have been sent already the same id and body, for the webhook that may have it', () => {
+    const [first, second]: Subscriber[] = ['v', 'w'].map((id) => ({
+      orgId: 'o',
+      id,
+      siteId: null,
+      singleEvent: false,
+      filter: null,
+      byDevice: false,
+    }))
+    const hearers = [first, second].filter((one) => one !== undefined)
+    const events = ['1', '2'].map((json) => ({
+      id: `e${json}`,
+      orgId: 'o',
+      topic: 'audits',
+      json,
+      hearers,
+      sentTo: 'v',
+    }))
+    const messages = planMessages(events, counter()).map(({ id, webhookId, body }) => [id, webhookId, body.toString()])
+    expect(new Set(messages)).toEqual(
+      new Set([
+        ['1', 'w', '{"topic":"audits","events":[1,2]}'],
+        ['e1', 'v', '{"topic":"audits","events":[1]}'],
+        ['e2', 'v', '{"topic":"audits","events":[2]}'],
+      ]),
+    )
   })
 
   it('fills messages up to a hundred events or a quarter of a mebibyte', () => {
     const all: Subscriber = { orgId: 'o', id: 'w', siteId: null, singleEvent: false, filter: null, byDevice: false }
     const events = (count: number, size: number): RoutedEvent[] =>
       Array.from({ length: count }, () => ({
+        id: 'e',
         orgId: 'o',
+        sentTo: null,
         hearers: [all],
         topic: 'audits',
         json: JSON.stringify('ü'.repeat((size - 2) / 2)),

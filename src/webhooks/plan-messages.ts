@@ -3,10 +3,13 @@ import type { Subscriber } from './plan-round.ts'
 
 /** An event with the webhooks that receive it in this round; its JSON text is passed on unchanged. */
 export interface RoutedEvent {
+  readonly id: string
   readonly orgId: string
   readonly topic: string
   readonly json: string
   readonly hearers: readonly Subscriber[]
+  /** The webhook that may have received the event in a message of its own, with the id of the event; null if none. */
+  readonly sentTo: string | null
 }
 
 /** One future POST request. */
@@ -24,6 +27,8 @@ export interface PlannedMessage {
 interface Heard {
   readonly subscriber: Subscriber
   readonly orderKey: string | null
+  /** The id of the message, if it may have been sent already. */
+  readonly sentId: string | null
   readonly events: RoutedEvent[]
 }
 
@@ -33,7 +38,8 @@ const MAX_BYTES = 256 * 1024
 
 /**
  * Groups events into messages: each event once per hearer, one topic per message, and for some hearers one device per
- * message, in the order of `events`. Messages with the same events share their body.
+ * message, in the order of `events`. Messages with the same events share their body. What may have been sent already gets
+ * the same id and body again.
  */
 export function planMessages(events: readonly RoutedEvent[], newId: () => string): PlannedMessage[] {
   const bodyOf = shareBodies(events)
@@ -42,15 +48,16 @@ export function planMessages(events: readonly RoutedEvent[], newId: () => string
     const deviceKey = event.hearers.some(({ byDevice }) => byDevice) ? deviceKeyOf(JSON.parse(event.json)) : null
     for (const subscriber of event.hearers) {
       const orderKey = subscriber.byDevice ? deviceKey : null
-      const key = `${subscriber.id} ${event.topic} ${orderKey ?? ''}`
+      const sentId = event.sentTo === subscriber.id ? event.id : null
+      const key = `${subscriber.id} ${event.topic} ${orderKey ?? ''} ${sentId ?? ''}`
       const known = heard.get(key)
-      if (known === undefined) heard.set(key, { subscriber, orderKey, events: [event] })
+      if (known === undefined) heard.set(key, { subscriber, orderKey, sentId, events: [event] })
       else known.events.push(event)
     }
   }
-  return [...heard.values()].flatMap(({ subscriber, orderKey, events: all }) =>
+  return [...heard.values()].flatMap(({ subscriber, orderKey, sentId, events: all }) =>
     batches(all, subscriber.singleEvent).map(({ topic, batch }) => ({
-      id: newId(),
+      id: sentId ?? newId(),
       orgId: subscriber.orgId,
       webhookId: subscriber.id,
       topic,

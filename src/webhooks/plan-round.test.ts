@@ -6,7 +6,8 @@ const MAX_BYTES = 4 * 1024 * 1024
 const limits = { bytes: MAX_BYTES, events: 1000 }
 
 function event(id: string, of: Partial<WaitingEvent> = {}): WaitingEvent {
-  return { id, orgId: 'a', siteId: null, topic: 'audits', bytes: 1000, json: null, routedTo: null, ...of }
+  const sent = { webhookId: null, mayBeSent: false }
+  return { id, orgId: 'a', siteId: null, topic: 'audits', bytes: 1000, json: null, routedTo: null, ...sent, ...of }
 }
 
 function subscribers(orgId: string, count: number): Subscriber[] {
@@ -107,4 +108,11 @@ describe('planRound', () => {
     expect(steps.map((step) => step.event.id)).toEqual(['of a site'])
     expect({ unheard, oversized }).toEqual({ unheard: ['x'], oversized: ['too large'] })
   })
+})
+
+it('routes events that may have been sent in other rounds than those that were not', () => {
+  const events = ['1', '2', '3', '4'].map((id) => event(id, { mayBeSent: id < '3' }))
+  const plan = planRound([{ events, subscribers: subscribers('a', 1) }], limits)
+  expect(plan.steps.map((step) => step.event.id)).toEqual(['1', '2'])
+  expect(plan.complete).toBe(false)
 })

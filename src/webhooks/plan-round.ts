@@ -10,6 +10,10 @@ export interface WaitingEvent {
   readonly json: string | null
   /** Webhooks up to this id have got their message; null while none has. */
   readonly routedTo: string | null
+  /** The only webhook that received the event when it was committed; null if there were others, or other events. */
+  readonly webhookId: string | null
+  /** True if the event may have been sent to that webhook already. */
+  readonly mayBeSent: boolean
 }
 
 export interface Subscriber {
@@ -73,13 +77,18 @@ export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits):
   const plan = { steps: [] as RoundStep[], unheard: [] as string[], oversized: [] as string[], complete: true }
   let bytesLeft = limits.bytes
   for (const { events, subscribers } of queues) {
+    const mayBeSent = events[0]?.mayBeSent
     let shareLeft = limits.bytes / queues.length
     let stepsOfQueue = 0
     for (const event of events) {
       const hearers = hearersOf(event, subscribers)
       if (event.bytes > MAX_EVENT_BYTES) plan.oversized.push(event.id)
       else if (hearers.length === 0) plan.unheard.push(event.id)
-      else {
+      else if (event.mayBeSent !== mayBeSent) {
+        // Their messages have the ids of their events, which give the order only among themselves.
+        plan.complete = false
+        break
+      } else {
         const costEach = event.bytes + MESSAGE_OVERHEAD_BYTES
         const room = Math.floor(Math.min(shareLeft, bytesLeft) / costEach)
         // One message is planned even if it exceeds the share; otherwise it would wait forever.

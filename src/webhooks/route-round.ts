@@ -11,7 +11,7 @@ import { admitMessages } from './admit-messages.ts'
 import type { OrgRoom } from './org-room.ts'
 import { setAsideAndReport } from './set-aside-events.ts'
 import type { NewMessage } from './store.ts'
-import { type FoundQueues, listEventTexts } from './store-route.ts'
+import { listEventTexts } from './store-route.ts'
 import { type DirectLane, routeMessages } from './store-routed.ts'
 
 /** Limits the bytes that one round reads from the outbox, and those that it writes as messages. */
@@ -49,7 +49,7 @@ export interface RoundResult {
 const nothing: RoundResult = { messages: [], lanes: [], oversized: [], gone: [], complete: true, againAt: null }
 
 /** Turns waiting events into messages, as many as the limits of a round allow. */
-export async function routeFound(ctx: Context, round: Round, { waiting }: FoundQueues): Promise<RoundResult> {
+export async function routeFound(ctx: Context, round: Round, waiting: readonly WaitingQueue[]): Promise<RoundResult> {
   if (waiting.length === 0) return nothing
   const plan = planRound(rotate(waiting, round.turn), { bytes: MAX_BYTES, events: round.maxEvents })
   round.routing = plan.steps.map(({ event }) => event.id)
@@ -110,9 +110,11 @@ async function readTexts(ctx: Context, steps: readonly RoundStep[]): Promise<Rou
   const long = steps.filter(({ event }) => event.json === null).map(({ event }) => event.id)
   const texts = long.length === 0 ? null : await listEventTexts(ctx.db, long)
   const filter = createEventFilter()
-  return steps.flatMap(({ event: { id, orgId, topic, json: short }, hearers }) => {
+  return steps.flatMap(({ event: { id, orgId, topic, json: short, webhookId, mayBeSent }, hearers }) => {
     const json = short ?? texts?.get(id)
     // The event is missing when its organization is being deleted.
-    return json === undefined ? [] : [{ orgId, topic, json, hearers: filter({ topic, json }, hearers) }]
+    if (json === undefined) return []
+    const sentTo = mayBeSent ? webhookId : null
+    return [{ id, orgId, topic, json, hearers: filter({ topic, json }, hearers), sentTo }]
   })
 }

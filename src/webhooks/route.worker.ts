@@ -1,19 +1,23 @@
+import { isQueuedEvent } from '../events/store.ts'
 import type { SetAsideEvent } from '../events/store-outbox.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx, isPassingError } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import type { WebhookCounters } from './counters.ts'
+import { MAX_EVENTS, decideRoundSize } from './decide-round-size.ts'
 import type { DirectDelivery } from './deliver.worker.ts'
 import { type WebhookLimits, defaultWebhookLimits } from './limits.ts'
 import { createOrgRoom } from './org-room.ts'
+import { type KnownEvents, createKnownEvents } from './known-events.ts'
+import type { WaitingQueue } from './plan-round.ts'
 import { type Round, type RoundResult, routeFound } from './route-round.ts'
+import { type SendNow, createSendNow } from './send-now.ts'
 import { setAsideAndReport } from './set-aside-events.ts'
-import { type QueueKey, findQueues, findQueuesOf, firstKey } from './store-route.ts'
+import { type FoundQueue, type QueueKey, findQueues, findQueuesOf, firstKey } from './store-route.ts'
 
 const INTERVAL_MS = 500
 /** Every commit of an event wakes the router; wake-ups within this time share a round. */
 const MIN_GAP_MS = 10
-const MAX_EVENTS = 1000
 const MAX_QUEUES = 200
 /** A search of the whole outbox reads the dead rows that an open transaction retains, so it must be rare. */
 const SEARCH_PAUSE_FACTOR = 200
@@ -25,14 +29,53 @@ export interface RouterOptions {
 }
 
 export function startRouteWorker(ctx: Context, counters: WebhookCounters, options: RouterOptions = {}): Poller {
-  return startPoller({
+  const { direct = null } = options
+  const knowledge: Knowledge = {
+    known: createKnownEvents(MAX_EVENTS),
+    returnedIds: new Set(),
+    sendNow: null,
+    isReady: false,
+    pass: firstPass,
+    mustSearch: true,
+    searchAt: null,
+    nextSearchMs: 0,
+    eventsPerRound: MAX_EVENTS,
+  }
+  const { known, returnedIds } = knowledge
+  const poller = startPoller({
     name: 'webhook-route',
     ctx,
-    wake: 'outbox',
     intervalMs: INTERVAL_MS,
     minGapMs: MIN_GAP_MS,
-    work: createRouter(ctx, counters, options),
+    work: createRouter(ctx, counters, { ...options, knowledge }),
   })
+  const sendNow =
+    direct === null
+      ? null
+      : createSendNow({
+          direct,
+          known,
+          isReady: () => knowledge.isReady,
+          onReturn(event) {
+            returnedIds.add(event.id)
+            known.announce([event.id], [event])
+            poller.wake()
+          },
+        })
+  knowledge.sendNow = sendNow
+  const unsubscribe = ctx.wakes.on('outbox', (all, rows) => {
+    const ids = sendNow === null ? [...all] : sendNow.start(all, rows)
+    if (ids.length === 0 && rows.length > 0) return
+    known.announce(ids, rows.filter(isQueuedEvent))
+    poller.wake()
+  })
+  return {
+    wake: () => poller.wake(),
+    stop() {
+      unsubscribe()
+      return poller.stop()
+    },
+  }
 }
 
 /** A pass of a search covers all queues, one page per round. */
@@ -49,7 +92,13 @@ const firstPass: Pass = { after: firstKey, hasMore: false, nextAt: null }
 /** The router's knowledge about the outbox. */
 interface Knowledge {
   /** Events that were committed since the last search began. */
-  readonly ids: Set<string>
+  readonly known: KnownEvents
+  /** Known events that may have been sent. */
+  readonly returnedIds: Set<string>
+  /** Null if nothing is sent before it is routed. */
+  sendNow: SendNow | null
+  /** True once everything that was in the outbox at the start is routed. */
+  isReady: boolean
   pass: Pass
   /** True when the outbox may have events that are ripe and not known, so that known ones must not overtake them. */
   mustSearch: boolean
@@ -57,6 +106,8 @@ interface Knowledge {
   searchAt: Date | null
   /** On the clock of `performance.now()`: only a search finds events of other processes. */
   nextSearchMs: number
+  /** The number of events for which a search plans a round. */
+  eventsPerRound: number
 }
 
 /**
@@ -73,9 +124,8 @@ interface Knowledge {
 function createRouter(
   ctx: Context,
   counters: WebhookCounters,
-  { direct = null, limits = defaultWebhookLimits }: RouterOptions,
-): (signal: AbortSignal, ids: ReadonlySet<string>) => Promise<boolean | Date | null> {
-  const knowledge: Knowledge = { ids: new Set(), pass: firstPass, mustSearch: true, searchAt: null, nextSearchMs: 0 }
+  { direct = null, limits = defaultWebhookLimits, knowledge }: RouterOptions & { readonly knowledge: Knowledge },
+): () => Promise<boolean | Date | null> {
   const room = createOrgRoom(limits.pendingPerOrg)
   const maxPending = limits.pendingPerWebhook
   let rounds = 0
@@ -93,18 +143,21 @@ function createRouter(
     report(await inTx(ctx, (tx) => setAsideAndReport(tx, [id], { at, reasonOf: () => reason })))
   }
 
-  return async (_signal, ids) => {
-    addIds(knowledge, ids)
+  return async () => {
+    if (!knowledge.known.accept()) knowledge.mustSearch = true
     let maxEvents = MAX_EVENTS
     for (;;) {
       rounds += 1
       const round: Round = { now: ctx.clock.now(), maxEvents, turn: rounds, direct, room, maxPending, routing: [] }
       try {
-        const { result, next } = await (isSearchDue(knowledge, round.now)
+        const { result, doneIds, next } = await (isSearchDue(knowledge, round.now)
           ? searchAndRoute(ctx, knowledge, round)
           : routeKnown(ctx, knowledge, round))
         report(result.oversized)
         direct?.take(result.lanes, result.messages)
+        // Not before: an event that is sent now must not overtake these.
+        knowledge.known.delete(doneIds)
+        for (const id of doneIds) knowledge.returnedIds.delete(id)
         return next
       } catch (error) {
         direct?.releaseStray()
@@ -121,54 +174,74 @@ function createRouter(
   }
 }
 
-function addIds(knowledge: Knowledge, ids: ReadonlySet<string>): void {
-  for (const id of ids) knowledge.ids.add(id)
-  if (knowledge.ids.size <= MAX_EVENTS) return
-  knowledge.ids.clear()
-  knowledge.mustSearch = true
-}
-
-function isSearchDue({ ids, mustSearch, searchAt, nextSearchMs }: Knowledge, now: Date): boolean {
-  return mustSearch || ids.size === 0 || (searchAt !== null && searchAt <= now) || performance.now() >= nextSearchMs
+function isSearchDue({ known, mustSearch, searchAt, nextSearchMs }: Knowledge, now: Date): boolean {
+  return (
+    mustSearch ||
+    known.ids().length === 0 ||
+    (searchAt !== null && searchAt <= now) ||
+    performance.now() >= nextSearchMs
+  )
 }
 
 interface Routed {
   readonly result: RoundResult
+  /** The events that need no further round. */
+  readonly doneIds: readonly string[]
   readonly next: boolean | Date | null
 }
 
+/** Only an event that this run has heard of, and has not begun to send, has certainly not been sent. */
+function waitingOf({ known, returnedIds, sendNow }: Knowledge, found: readonly FoundQueue[]): WaitingQueue[] {
+  const left = sendNow === null ? found : sendNow.claim(found)
+  return left.map(({ events, subscribers }) => ({
+    subscribers,
+    events: events.map((event) => {
+      const isUnsent = event.webhookId === null || (known.has(event.id) && !returnedIds.has(event.id))
+      return Object.assign(event, { mayBeSent: !isUnsent })
+    }),
+  }))
+}
+
 async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {
-  const { pass } = knowledge
+  const { pass, known, eventsPerRound: events } = knowledge
   const { now } = round
   knowledge.mustSearch = true
+  if (pass === firstPass) known.beginSearch()
   const beganMs = performance.now()
-  const found = await findQueues(ctx.db, { after: pass.after, limit: MAX_QUEUES, now, events: MAX_EVENTS })
+  const exceptIds = knowledge.sendNow?.ids() ?? []
+  const found = await findQueues(ctx.db, { after: pass.after, limit: MAX_QUEUES, now, events, exceptIds })
   const tookMs = performance.now() - beganMs
-  const result = await routeFound(ctx, round, found)
-  for (const id of result.gone) knowledge.ids.delete(id)
+  const result = await routeFound(ctx, round, waitingOf(knowledge, found.waiting))
+  const doneIds = result.gone
+  // A round that its limit did not make smaller shows nothing.
+  if (found.hasMore) knowledge.eventsPerRound = decideRoundSize(events, performance.now() - beganMs)
   const hasMore = pass.hasMore || !result.complete || found.hasMore
   const unripe = found.queues.filter(({ ripeAt }) => ripeAt > now)
   const nextAt = earliest([pass.nextAt, result.againAt, ...unripe.map(({ ripeAt }) => ripeAt)])
   const last = found.queues.length < MAX_QUEUES ? undefined : found.queues.at(-1)
   knowledge.pass = last === undefined ? firstPass : { after: last, hasMore, nextAt }
-  if (last !== undefined) return { result, next: true }
+  if (last !== undefined) return { result, doneIds, next: true }
   knowledge.mustSearch = hasMore || result.againAt !== null
+  known.endSearch(!knowledge.mustSearch)
+  knowledge.isReady ||= !knowledge.mustSearch
   knowledge.searchAt = nextAt
   knowledge.nextSearchMs = performance.now() + Math.max(INTERVAL_MS, SEARCH_PAUSE_FACTOR * tookMs)
-  return { result, next: hasMore || (knowledge.ids.size > 0 && result.againAt === null) ? true : nextAt }
+  const done = new Set(doneIds)
+  const isLeft = known.ids().some((id) => !done.has(id))
+  return { result, doneIds, next: hasMore || (isLeft && result.againAt === null) ? true : nextAt }
 }
 
 async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {
-  const { ids } = knowledge
-  const found = await findQueuesOf(ctx.db, { ids: [...ids], now: round.now })
-  const result = await routeFound(ctx, round, found)
+  const ids = knowledge.known.ids()
+  const found = await findQueuesOf(ctx.db, { ids, now: round.now })
+  const result = await routeFound(ctx, round, waitingOf(knowledge, found.waiting))
   const waiting = new Set(found.waiting.flatMap(({ events }) => events.map(({ id }) => id)))
   for (const id of result.gone) waiting.delete(id)
-  for (const id of ids) if (!waiting.has(id)) ids.delete(id)
+  const doneIds = ids.filter((id) => !waiting.has(id))
   const unripe = found.queues.filter(({ ripeAt }) => ripeAt > round.now)
   knowledge.searchAt = earliest([knowledge.searchAt, ...unripe.map(({ ripeAt }) => ripeAt)])
-  if (!result.complete) return { result, next: true }
-  return { result, next: earliest([knowledge.searchAt, result.againAt]) }
+  if (!result.complete) return { result, doneIds, next: true }
+  return { result, doneIds, next: earliest([knowledge.searchAt, result.againAt]) }
 }
 
 function earliest(dates: readonly (Date | null)[]): Date | null {

@@ -24,6 +24,8 @@ export interface LaneWebhook {
   readonly doc: Record<string, unknown>
   /** Encrypted; see openWebhookSecrets. */
   readonly secrets: Buffer | null
+  /** Changes whenever the webhook does. */
+  readonly version: string
 }
 
 export interface DueMessage {
@@ -85,15 +87,15 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
     update webhook_lane l set lease_until = ${leaseUntil}, leased_by = ${runId}, epoch = l.epoch + 1
     from webhook w, ${rowsAs('k', laneKeyColumns, keys)}
     where l.org_id = k.org_id and l.webhook_id = k.webhook_id and w.org_id = k.org_id and w.id = k.webhook_id
-    returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since, w.site_id, w.doc, w.secrets
+    returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since, w.site_id, w.doc, w.secrets, w.xmin::text as version
   `.execute(tx)
   return {
     hasMore: due.length === limit || keys.length < due.length,
-    lanes: lanes.map(({ siteId, doc, secrets, ...lane }) => {
+    lanes: lanes.map(({ siteId, doc, secrets, version, ...lane }) => {
       const { messages: ofLane, hasAll } = messages.get(lane.webhookId) ?? none
       // An open breaker admits a single message.
       const isComplete = hasAll && lane.failures < BREAKER_FAILURES
-      return Object.assign(lane, { webhook: { siteId, doc, secrets }, messages: ofLane, hasAll: isComplete })
+      return Object.assign(lane, { webhook: { siteId, doc, secrets, version }, messages: ofLane, hasAll: isComplete })
     }),
   }
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { sentEventsPart } from '../events/store-outbox.ts'
 import type { Db } from '../platform/db.ts'
 import { type RowOf, columnsOf, namesOf, rowsAs } from '../platform/rows.ts'
 import { statement } from '../platform/statement.ts'
@@ -28,6 +29,8 @@ interface DeliveredBatch {
   /** The records of attempts after which the message is not sent again. */
   readonly records: readonly DeliveryRecord[]
   readonly releases: readonly HeldRelease[]
+  /** The events that were sent without being routed: their records have the same ids as messages. */
+  readonly unroutedIds: readonly string[]
 }
 
 interface BatchValues {
@@ -36,6 +39,7 @@ interface BatchValues {
   readonly lanes: readonly LaneKey[]
   readonly done: readonly RowOf<typeof doneColumns>[]
   readonly releases: readonly RowOf<typeof releaseColumns>[]
+  readonly unroutedIds: readonly string[]
 }
 
 const writeBatch = statement<BatchValues, HeldLaneKey>(
@@ -46,7 +50,7 @@ const writeBatch = statement<BatchValues, HeldLaneKey>(
     ), body as (
       insert into webhook_body (${namesOf(bodyColumns)})
       select * from ${rowsAs('b', bodyColumns, param('bodies'))} returning 1
-    ), lane as materialized (
+    ), ${sentEventsPart(param('unroutedIds'))}, lane as materialized (
       select l.org_id, l.webhook_id, l.epoch, l.pending
       from webhook_lane l join ${rowsAs('k', laneKeyColumns, param('lanes'))}
         on l.org_id = k.org_id and l.webhook_id = k.webhook_id
@@ -87,13 +91,19 @@ const writeBatch = statement<BatchValues, HeldLaneKey>(
  * @returns The lanes that have messages left. They are not released yet: when they are due next is a matter of a statement
  *   that sees what was committed before the lock, endLeases().
  */
-export async function writeDelivered(db: Db, { records, releases }: DeliveredBatch): Promise<HeldLaneKey[]> {
-  const ofLanes = new Map([...records, ...releases].map(({ orgId, webhookId }) => [webhookId, { orgId, webhookId }]))
+export async function writeDelivered(
+  db: Db,
+  { records, releases, unroutedIds }: DeliveredBatch,
+): Promise<HeldLaneKey[]> {
+  const unrouted = new Set(unroutedIds)
+  const routed = records.filter(({ messageId }) => !unrouted.has(messageId))
+  const ofLanes = new Map([...routed, ...releases].map(({ orgId, webhookId }) => [webhookId, { orgId, webhookId }]))
   return writeBatch(db, {
     records,
     bodies: records.map(bodyOf),
     lanes: [...ofLanes.values()],
-    done: records.map(({ orgId, messageId: id, webhookId }) => ({ orgId, id, webhookId })),
+    done: routed.map(({ orgId, messageId: id, webhookId }) => ({ orgId, id, webhookId })),
     releases,
+    unroutedIds,
   })
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Reader, Tx } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
+import { statement } from '../platform/statement.ts'
 
 export interface LaneKey {
   readonly orgId: string
@@ -142,6 +143,28 @@ export async function endLeases(tx: Tx, lanes: readonly HeldLaneKey[]): Promise<
     where w.org_id = k.org_id and w.id = k.webhook_id
       and l.org_id = k.org_id and l.webhook_id = k.webhook_id and l.epoch = k.epoch
   `.execute(tx)
+}
+
+/** A held lane with the state of its webhook that the holder knows. */
+export interface KnownLane extends HeldLaneKey {
+  readonly version: string
+}
+
+const knownColumns = columnsOf('webhookLane', { ...keyTypes, epoch: 'bigint' }, { version: 'text' })
+
+const selectUnchanged = statement<{ readonly lanes: readonly KnownLane[]; readonly now: Date }, LaneKey>(
+  (param) => sql`
+    select l.org_id, l.webhook_id
+    from ${rowsAs('k', knownColumns, param('lanes'))}
+      join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id and l.epoch = k.epoch
+      join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled and w.xmin::text = k.version
+    where l.lease_until > ${param('now')}
+  `,
+)
+
+/** Lists those lanes that are still leased in these epochs and whose webhooks have not changed. */
+export function listUnchanged(reader: Reader, lanes: readonly KnownLane[], now: Date): Promise<LaneKey[]> {
+  return selectUnchanged(reader, { lanes, now })
 }
 
 /** Leases without a user: those of other runs, or those of this run for lanes that it does not have. */

@@ -28,13 +28,23 @@ export interface QueueSearch {
   readonly now: Date
   /** Limits the events of all queues together; each ripe queue gets an equal share. */
   readonly events: number
+  /** Events to leave out. */
+  readonly exceptIds: readonly string[]
+}
+
+export type FoundEvent = Omit<WaitingEvent, 'mayBeSent'>
+
+export interface FoundQueue {
+  /** In order of id; never empty. */
+  readonly events: readonly FoundEvent[]
+  readonly subscribers: WaitingQueue['subscribers']
 }
 
 /** Queues in the order of their keys. */
 export interface FoundQueues {
   readonly queues: readonly OutboxQueue[]
   /** The oldest events of each ripe queue, with their subscribers. */
-  readonly waiting: readonly WaitingQueue[]
+  readonly waiting: readonly FoundQueue[]
   /** True if a queue has more events than its share. */
   readonly hasMore: boolean
 }
@@ -43,7 +53,7 @@ export interface FoundQueues {
 const SHORT_BYTES = 4096
 
 type FoundRow = OutboxQueue &
-  Omit<WaitingEvent, 'id'> & {
+  Omit<FoundEvent, 'id'> & {
     /** The id of the event or the subscriber; null in the row of a queue that is not ripe. */
     readonly id: string | null
     readonly place: string
@@ -56,7 +66,7 @@ type FoundRow = OutboxQueue &
 
 /** Finds queues after `after`. A queue costs one index look-up, however long it is. */
 export async function findQueues(reader: Reader, search: QueueSearch): Promise<FoundQueues> {
-  const { after, limit, now, events } = search
+  const { after, limit, now, events, exceptIds } = search
   const { rows } = await sql<FoundRow>`
     with recursive queue as (
       (select org_id, topic, created_at from webhook_outbox
@@ -74,8 +84,9 @@ export async function findQueues(reader: Reader, search: QueueSearch): Promise<F
       select ceil(${events}::float8 / greatest(count(*), 1))::int as events from found where ripe_at <= ${now}
     ), event as (
       select q.place, share.events as share, e.* from found q cross join share cross join lateral (
-        select o.id, o.site_id, o.bytes, o.routed_to, o.event from webhook_outbox o
+        select o.id, o.site_id, o.bytes, o.routed_to, o.webhook_id, o.event from webhook_outbox o
         where q.ripe_at <= ${now} and o.set_aside_at is null and o.org_id = q.org_id and o.topic = q.topic
+          and o.id <> all(${exceptIds}::uuid[])
         order by o.id limit (select events from share)) e
     ) ${selectFound(now)}
   `.execute(reader)
@@ -96,7 +107,7 @@ const selectKnown = statement<KnownEvents, FoundRow>(
         from known o left join ${rowsAs('k', lingers, lingerRows)} on k.topic = o.topic
         group by o.org_id, o.topic order by o.org_id, o.topic) q
     ), event as (
-      select q.place, null::int as share, o.id, o.site_id, o.bytes, o.routed_to, o.event
+      select q.place, null::int as share, o.id, o.site_id, o.bytes, o.routed_to, o.webhook_id, o.event
       from known o join found q on q.org_id = o.org_id and q.topic = o.topic where q.ripe_at <= ${param('now')}
     ) ${selectFound(param('now'))}
   `,
@@ -110,13 +121,13 @@ export async function findQueuesOf(reader: Reader, known: KnownEvents): Promise<
 /** Selects each queue of `found` with the events of it in `event`, and after them its subscribers. */
 function selectFound(now: Date | Param<KnownEvents, Date>): RawBuilder<FoundRow> {
   return sql`
-    select q.place, q.org_id, q.topic, q.ripe_at, e.share, e.id, e.site_id, e.bytes, e.routed_to,
+    select q.place, q.org_id, q.topic, q.ripe_at, e.share, e.id, e.site_id, e.bytes, e.routed_to, e.webhook_id,
       case when e.bytes <= ${SHORT_BYTES} then e.event::text end as json,
       false as is_subscriber, null::boolean as single_event, null::text as filter,
       null::boolean as by_device
     from found q left join event e on e.place = q.place
     union all
-    select q.place, q.org_id, q.topic, q.ripe_at, null, w.id, w.site_id, null, null, null,
+    select q.place, q.org_id, q.topic, q.ripe_at, null, w.id, w.site_id, null, null, null, null,
       true, coalesce(w.doc -> 'single_event_per_message' = 'true', false), w.doc ->> 'filter',
       coalesce(w.doc ->> 'order' = 'device', false)
     from found q join webhook w on w.org_id = q.org_id and w.enabled and q.topic = any(w.topics)
@@ -127,7 +138,7 @@ function selectFound(now: Date | Param<KnownEvents, Date>): RawBuilder<FoundRow>
 
 function foundOf(rows: readonly FoundRow[]): FoundQueues {
   const byQueue = [...Map.groupBy(rows, ({ place }) => place).values()]
-  const waiting = byQueue.map((ofQueue): WaitingQueue => {
+  const waiting = byQueue.map((ofQueue): FoundQueue => {
     const named = ofQueue.filter((row): row is FoundRow & { id: string } => row.id !== null)
     return {
       events: named.filter(({ isSubscriber }) => !isSubscriber),

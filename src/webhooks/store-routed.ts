@@ -80,7 +80,7 @@ const route = statement<RouteValues, RoutedRow>((param) => {
   const routing = routingParts(param('steps'), sql`org_id not in (select org_id from busy)`)
   return sql`
     with ${routing.locked}, lane as materialized (
-      select k.*, w.site_id, w.doc, w.secrets, l.pulled,
+      select k.*, w.site_id, w.doc, w.secrets, w.xmin::text as version, l.pulled,
         greatest(least(k.messages, ${param('maxPending')}::integer - l.pending), 0) as accepted,
         ${param('runId')}::uuid is not null and not (l.keyed or l.pulled) and l.lease_until is null and l.open_until is null
           and (l.next_at is null or l.next_at > ${param('at')}) and l.pending < ${param('maxPending')}::integer and k.messages > 0 as is_new,
@@ -116,7 +116,8 @@ const route = statement<RouteValues, RoutedRow>((param) => {
       where l.org_id = k.org_id and l.webhook_id = k.webhook_id and k.org_id not in (select org_id from busy)
       returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since,
         k.is_new, k.is_held, k.pulled, k.accepted)
-    select b.busy_org_ids, c.*, k.site_id, case when c.is_new then k.doc end as doc, case when c.is_new then k.secrets end as secrets
+    select b.busy_org_ids, c.*, k.site_id, case when c.is_new then k.doc end as doc, case when c.is_new then k.secrets end as secrets,
+      k.version
     from (select coalesce(array_agg(org_id), '{}') as busy_org_ids from busy) b
       left join (changed c join lane k on k.webhook_id = c.webhook_id) on true
   `
@@ -173,10 +174,10 @@ type RoutedRow = Omit<DirectLane, 'webhook'> &
     readonly accepted: number | null
   }
 
-function directLane({ siteId, doc, secrets, ...row }: RoutedRow): DirectLane[] {
+function directLane({ siteId, doc, secrets, version, ...row }: RoutedRow): DirectLane[] {
   const { busyOrgIds: _, isNew, isHeld, pulled: __, accepted, ...lane } = row
   if ((accepted ?? 0) === 0 || !(isNew || isHeld)) return []
-  return [{ ...lane, webhook: isNew ? { siteId, doc, secrets } : null }]
+  return [{ ...lane, webhook: isNew ? { siteId, doc, secrets, version } : null }]
 }
 
 /** Returns the place of each message among those of its webhook, from 1. */

@@ -1,8 +1,10 @@
 import { type Transactional, type Tx, inTx } from '../platform/db.ts'
+import { deleteEvents } from '../events/store-outbox.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Attempt } from './deliver-message.ts'
 import { type DeliveryRecord, deleteMessages, insertDeliveries, rescheduleMessages } from './store-deliver.ts'
 import { type HeldRelease, writeDelivered } from './store-delivered-batch.ts'
+import { type AttemptedMessage, insertAttempted, shareWebhooks } from './store-unrouted.ts'
 import { updateAttempts } from './store-order.ts'
 import { parkMessages } from './store-parked.ts'
 import {
@@ -12,6 +14,7 @@ import {
   countPerLane,
   endLeases,
   lockLanes,
+  recountLanes,
   releaseLanes,
   subtractFromLanes,
 } from './store-lanes.ts'
@@ -26,6 +29,8 @@ export interface AttemptOutcome {
   readonly attempt: Attempt
   /** True if the message keeps its position although it is retried later, because the lane waits for it. */
   readonly keepsPlace?: boolean
+  /** True if the message is not in the database: it has the id of an event that waits in the outbox. */
+  readonly isUnrouted?: boolean
 }
 
 /** The memory of an entry in addition to its texts. */
@@ -57,7 +62,7 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
     await inTx(ctx, (tx) => writeMixed(tx, { entries, records, releases }))
     return
   }
-  const left = await writeDelivered(ctx.db, { records, releases })
+  const left = await writeDelivered(ctx.db, { records, releases, unroutedIds: unroutedIdsOf(entries) })
   if (left.length === 0) return
   try {
     await inTx(ctx, async (tx) => {
@@ -73,6 +78,12 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
   }
 }
 
+function unroutedIdsOf(entries: readonly FlushEntry[]): string[] {
+  return entries.flatMap(({ outcome }) =>
+    'attempt' in outcome && outcome.isUnrouted === true ? [outcome.attempt.record.messageId] : [],
+  )
+}
+
 interface MixedBatch {
   readonly entries: readonly FlushEntry[]
   readonly records: readonly DeliveryRecord[]
@@ -83,6 +94,10 @@ interface MixedBatch {
 async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): Promise<void> {
   // This comes before the locks on the lanes, for which the router would wait.
   await insertDeliveries(tx, records)
+  const unroutedIds = unroutedIdsOf(entries)
+  if (unroutedIds.length > 0) await deleteEvents(tx, unroutedIds)
+  const failedOnes = attemptedFirst(entries)
+  const known = failedOnes.length > 0 ? await shareWebhooks(tx, failedOnes) : null
   const epochs = await lockLanes(
     tx,
     entries.map(({ lane }) => lane),
@@ -92,7 +107,9 @@ async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): P
   const attempts = entries.flatMap(({ lane, outcome }) =>
     'attempt' in outcome ? [{ lane, ...outcome, held: isHeld(lane) }] : [],
   )
-  const deleted = await writeAttempts(tx, attempts)
+  const added = failedOnes.filter(({ webhookId }) => known?.has(webhookId) === true && epochs.has(webhookId))
+  if (added.length > 0) await insertAttempted(tx, added)
+  const deleted = subtractAdded(await writeAttempts(tx, attempts), countPerLane(added))
   // Each lane is written once: at a second write PostgreSQL would check the webhook's row again, and wait for a
   // transaction that has locked the webhook and waits for this lane.
   const messagesOf = new Map(deleted.map(({ webhookId, messages }) => [webhookId, messages]))
@@ -103,6 +120,33 @@ async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): P
   const kept = deleted.filter(({ webhookId }) => !released.has(webhookId))
   if (kept.length > 0) await subtractFromLanes(tx, kept)
   if (leaving.length > 0) await releaseLanes(tx, leaving)
+  const unscheduled = added.filter(
+    ({ webhookId }) => !entries.some(({ lane }) => lane.webhookId === webhookId && isHeld(lane)),
+  )
+  if (unscheduled.length > 0) await recountLanes(tx, unscheduled)
+}
+
+/** Returns the messages that have to be tried again, or are exhausted, and were not routed before their first attempt. */
+function attemptedFirst(entries: readonly FlushEntry[]): AttemptedMessage[] {
+  return entries.flatMap(({ outcome }) => {
+    if (!('attempt' in outcome) || outcome.isUnrouted !== true) return []
+    const { orgId, webhookId, messageId: id, topic, status, createdAt: at, exchange } = outcome.attempt.record
+    if (status === 'success') return []
+    const body = Buffer.from(exchange.reqPayload)
+    return [{ orgId, id, webhookId, topic, body, eventCount: 1, dueAt: at, createdAt: at }]
+  })
+}
+
+/** Subtracts messages that were added from the numbers of those that were deleted. */
+function subtractAdded(deleted: readonly LaneChange[], added: readonly LaneChange[]): LaneChange[] {
+  const rest = new Map(added.map((lane) => [lane.webhookId, lane]))
+  const both = deleted.map((lane) => {
+    const more = rest.get(lane.webhookId)?.messages ?? 0
+    rest.delete(lane.webhookId)
+    return Object.assign(lane, { messages: lane.messages - more })
+  })
+  const others = [...rest.values()].map((lane) => Object.assign(lane, { messages: -lane.messages }))
+  return [...both, ...others]
 }
 
 interface HeldAttempt extends AttemptOutcome {
