@@ -5,37 +5,70 @@ import { join } from 'node:path'
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import { runCrashTest } from './support/crash-test.ts'
 import { planInterruptions } from './support/interruption.ts'
+import { onAllSites, onSomeSites } from './support/plan-rollouts.ts'
 
 export const options = {
   seed: { type: 'string' },
+  short: { type: 'boolean' },
+  together: { type: 'string' },
   devices: { type: 'string' },
   kills: { type: 'string' },
   upgrades: { type: 'string' },
 } as const
 
+/** Canary upgrades, one after the other, of devices with slow downloads. */
+const long = {
+  devices: 300,
+  sites: 3,
+  upgrades: 6,
+  kills: 36,
+  upMs: [300, 15_000],
+  downMs: [0, 8000],
+  soakS: 5,
+  imageBytes: 3_000_000,
+  pace: { timeScale: 0.2, downloadBytesPerS: 500_000 },
+} as const
+
+/** Many rollouts with all strategies, many at a time, each of two sites with a few devices that are soon back. */
+const short = {
+  devices: 120,
+  sites: 40,
+  upgrades: 200,
+  kills: 60,
+  upMs: [300, 12_000],
+  downMs: [0, 2000],
+  soakS: 1,
+  imageBytes: 500_000,
+  pace: { timeScale: 0.03, downloadBytesPerS: 500_000 },
+} as const
+
+/** With `--short`: the number of rollouts that begin together. */
+const DEFAULT_TOGETHER = 20
+
 /**
- * Runs canary upgrades at the default failure budget, one after the other, of devices with slow downloads, while the
- * server is stopped or killed with `kill -9` at random times. Each device must boot exactly once per upgrade, and no
- * device may be left unfinished.
+ * Runs upgrades at the default failure budget while the server is stopped or killed with `kill -9` at random times. Each
+ * device must boot exactly once per upgrade, and no device may be left unfinished. By default a few long rollouts;
+ * `--short` runs many short ones with changing strategies.
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const seed = parseCount(values, 'seed', randomInt(1, 2 ** 31))
+  const isShort = values['short'] === true
+  const { devices, upgrades, kills: defaultKills, upMs, downMs, ...plan } = isShort ? short : long
+  const rollouts = isShort
+    ? onSomeSites(parseCount(values, 'together', DEFAULT_TOGETHER))
+    : onAllSites({ strategy: 'canary' })
+  const kills = parseCount(values, 'kills', defaultKills)
   const folder = await mkdtemp(join(tmpdir(), 'signalbox-soak-'))
   console.log(`seed ${seed}, files in ${folder}`)
-  const kills = parseCount(values, 'kills', 36)
   const report = await runCrashTest(
     {
+      ...plan,
       seed,
-      devices: parseCount(values, 'devices', 300),
-      sites: 3,
-      upgrades: parseCount(values, 'upgrades', 6),
-      interruptions: (random) =>
-        planInterruptions(random, { kills, stops: Math.ceil(kills / 6), upMs: [300, 15_000], downMs: [0, 8000] }),
+      rollouts,
+      devices: parseCount(values, 'devices', devices),
+      upgrades: parseCount(values, 'upgrades', upgrades),
+      interruptions: (random) => planInterruptions(random, { kills, stops: Math.ceil(kills / 6), upMs, downMs }),
       reconnects: 6,
-      soakS: 5,
-      imageBytes: 3_000_000,
-      pace: { timeScale: 0.2, downloadBytesPerS: 500_000 },
-      request: { strategy: 'canary' },
       upgradeWithinMs: 30 * 60_000,
     },
     folder,

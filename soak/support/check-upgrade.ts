@@ -1,14 +1,28 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Service } from './service.ts'
 
-/**
- * Returns the lowest and the highest session epoch of all devices. The epoch counts how often a device has connected.
- */
-export async function findEpochSpread(service: Service): Promise<{ lowest: number; highest: number }> {
-  const [row] = await service.query<{ lowest: string; highest: string }>(
-    'select min(epoch) as lowest, max(epoch) as highest from device_session',
-  )
-  return { lowest: Number(row?.lowest), highest: Number(row?.highest) }
+export interface EpochSpread {
+  readonly lowest: number
+  readonly highest: number
 }
+
+/**
+ * Returns the lowest and the highest session epoch once so many devices are recorded as connected, which is after their
+ * links have opened. The epoch counts how often a device has connected.
+ * @throws Error if that takes longer than `withinMs`.
+ */
+export async function findEpochSpread(service: Service, devices: number, withinMs: number): Promise<EpochSpread> {
+  for (const startedMs = performance.now(); ; await delay(LOOK_MS)) {
+    const [row] = await service.query<{ connected: number; lowest: string; highest: string }>(
+      `select count(*) filter (where connected)::integer as connected, min(epoch) as lowest, max(epoch) as highest
+       from device_session`,
+    )
+    if (row?.connected === devices) return { lowest: Number(row.lowest), highest: Number(row.highest) }
+    if (performance.now() - startedMs > withinMs) throw new Error(`only ${row?.connected} of ${devices} are connected`)
+  }
+}
+
+const LOOK_MS = 200
 
 interface TargetRow {
   readonly mac: string

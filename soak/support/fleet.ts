@@ -38,6 +38,9 @@ function identityOf(index: number, member: number) {
 export interface FleetPace {
   readonly timeScale: number
   readonly downloadBytesPerS: number
+  readonly bootMs?: number
+  readonly flashMs?: number
+  readonly startsPerS?: number
 }
 
 /** Simulated devices in a separate process, over mutual TLS. Their state survives a restart of the process. */
@@ -48,14 +51,25 @@ export interface FleetProcess {
   /** The devices' own records, by MAC; a device without any record yet is missing. */
   journal(): ReadonlyMap<string, DeviceState>
   readonly journalFile: string
+  /** Of the running process. */
+  readonly pid: number
 }
 
-export function createFleetProcess(folder: string, service: Service, pace: FleetPace): FleetProcess {
+/** @param niceness How much lower the priority of the devices is than that of this process. */
+export function createFleetProcess(
+  folder: string,
+  service: Pick<Service, 'dataDir' | 'ucentralPort'>,
+  pace: FleetPace,
+  niceness = 0,
+): FleetProcess {
   const stateDir = join(folder, 'fleet')
   const journalFile = join(stateDir, 'devices.jsonl')
   let child: ChildProcess | null = null
   return {
     journalFile,
+    get pid() {
+      return child?.pid ?? 0
+    },
     async start(devices) {
       const file = join(folder, 'fleet.json')
       await writeFile(file, JSON.stringify(devices))
@@ -66,9 +80,17 @@ export function createFleetProcess(folder: string, service: Service, pace: Fleet
         'state-dir': stateDir,
         'time-scale': pace.timeScale,
         'download-bytes-per-s': pace.downloadBytesPerS,
+        'boot-ms': pace.bootMs,
+        'flash-ms': pace.flashMs,
+        'starts-per-s': pace.startsPerS,
       }
-      const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
-      child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+      const args = Object.entries(options).flatMap(([name, value]) =>
+        value === undefined ? [] : [`--${name}`, String(value)],
+      )
+      // `nice` lowers the priority of all threads; the process itself could lower only that of one.
+      child = spawn('nice', ['-n', String(niceness), process.execPath, program, ...args], {
+        stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      })
       await untilReady(child)
     },
     async stop() {

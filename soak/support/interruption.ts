@@ -12,7 +12,7 @@ export interface Interruption {
   readonly downMs: number
 }
 
-/** `in`: the activity of some device of the upgrade, in this phase or a later one. */
+/** `in`: the activity of some device of the rollouts, in this phase or a later one. */
 export type Moment =
   | { readonly afterMs: number }
   | { readonly in: 'download' | 'install' | 'boot'; readonly phase: number }
@@ -40,11 +40,11 @@ const LOOK_MS = 50
 export interface Watched {
   readonly service: Service
   readonly fleet: FleetProcess
-  readonly orgUpgradeId: string
+  readonly orgUpgradeIds: readonly string[]
   readonly isOver: () => Promise<boolean>
 }
 
-/** @returns False if the upgrade ended before the moment arrived. */
+/** @returns False if the rollouts ended before the moment arrived. */
 export async function untilMoment(moment: Moment, watched: Watched): Promise<boolean> {
   if ('afterMs' in moment) {
     await delay(moment.afterMs)
@@ -58,15 +58,15 @@ export async function untilMoment(moment: Moment, watched: Watched): Promise<boo
   return true
 }
 
-async function hasCome(moment: Exclude<Moment, { afterMs: number }>, { service, fleet, orgUpgradeId }: Watched) {
+async function hasCome(moment: Exclude<Moment, { afterMs: number }>, { service, fleet, orgUpgradeIds }: Watched) {
   const [row] = await service.query<{ phase: number; downloads: number }>(
     `select max(site.current_phase) as phase, count(download.*)::integer as downloads
      from site_upgrade site
      left join device_command command on command.org_id = site.org_id and command.site_upgrade_id = site.id and command.state = 'sent'
      left join firmware_download download on download.org_id = site.org_id and download.command_id = command.id
        and download.delivered_at is null and download.fenced_at is null
-     where site.org_upgrade_id = $1`,
-    [orgUpgradeId],
+     where site.org_upgrade_id = any($1)`,
+    [orgUpgradeIds],
   )
   if (row === undefined || row.phase < moment.phase) return false
   if (moment.in === 'download') return row.downloads > 0
