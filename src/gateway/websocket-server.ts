@@ -1,4 +1,4 @@
-import { constants } from 'node:crypto'
+import { type X509Certificate, constants } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type Server as HttpsServer, createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
@@ -170,12 +170,18 @@ function identityOf<I>(
   identify: WebSocketServerOptions<I>['identify'],
 ): Pick<Peer<I>, 'identity' | 'certificateSerial' | 'certificateExpiresAt'> | null {
   if (!(socket instanceof TLSSocket)) return null
-  // Despite its type, this is an array when the subject has several common names.
-  const { subject, serialNumber, valid_to: expiry } = socket.getPeerCertificate()
-  const name: unknown = subject?.CN
-  const identity = typeof name === 'string' ? identify(name, socket) : null
-  if (identity === null) return null
-  return { identity, certificateSerial: plainSerial(serialNumber), certificateExpiresAt: new Date(expiry) }
+  // Unlike getPeerCertificate(), this computes only the parts that are read.
+  const certificate = socket.getPeerX509Certificate()
+  const identity = certificate === undefined ? null : identify(commonNameOf(certificate), socket)
+  if (certificate === undefined || identity === null) return null
+  const { serialNumber, validToDate: certificateExpiresAt } = certificate
+  return { identity, certificateSerial: plainSerial(serialNumber), certificateExpiresAt }
+}
+
+/** Returns an empty name when the subject has none, or several. */
+function commonNameOf({ subject }: X509Certificate): string {
+  const [name = '', ...others] = subject.split('\n').filter((line) => line.startsWith('CN='))
+  return others.length === 0 ? name.slice('CN='.length) : ''
 }
 
 function listen(listener: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<number> {
