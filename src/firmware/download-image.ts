@@ -1,16 +1,14 @@
 import { Readable } from 'node:stream'
-import { systemScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
-import { AppError, notFound } from '../platform/errors.ts'
+import { AppError } from '../platform/errors.ts'
 import type { DownloadLimits } from './download-limits.ts'
+import type { DownloadRecords } from './download-records.ts'
 import type { DownloadTicket } from './download-url.ts'
-import type { CatalogImage, ImagePlace } from './firmware.ts'
+import type { ImagePlace } from './firmware.ts'
 import { type ImageSource, openImage } from './image-source.ts'
 import type { ByteRange } from './range.ts'
 import type { PaceLane, SitePace } from './site-pace.ts'
-import { findImage } from './store.ts'
-import { findCommandSite, findCommandVersion, startDownload, touchDownload } from './store-downloads.ts'
+import type { TicketImage } from './store-downloads.ts'
 
 const CHUNK_BYTES = 64 * 1024
 /** Smaller where devices take turns, so that each one gets something soon. */
@@ -18,19 +16,11 @@ const PACED_CHUNK_BYTES = 16 * 1024
 /** A download counts as stalled after 15 s, so this is often enough. */
 const TOUCH_MS = 5000
 
-/** @throws AppError not_found. */
-export async function getTicketImage(ctx: Context, { orgId, imageId }: DownloadTicket): Promise<CatalogImage> {
-  const image = await findImage(ctx.db, systemScope('firmware', orgId), imageId)
-  if (image === undefined) throw notFound(imageId)
-  return image
-}
-
 /**
  * Returns a file name for `Content-Disposition`: `VERSION.bin`. Devices that can't read the version from the image take
  * it from there.
  */
-export async function nameTicketFile(ctx: Context, { orgId, commandId, imageId }: DownloadTicket): Promise<string> {
-  const version = await findCommandVersion(ctx.db, systemScope('firmware', orgId), commandId)
+export function nameImageFile({ version }: TicketImage, { imageId }: DownloadTicket): string {
   const name = encodeURIComponent(`${version ?? imageId}.bin`).replaceAll(/['()*]/g, percentEncode)
   return `attachment; filename*=UTF-8''${name}`
 }
@@ -44,8 +34,9 @@ export interface DownloadPart {
   readonly files: ImagePlace
   readonly ticket: DownloadTicket
   readonly range: ByteRange
-  /** The size of the whole image. */
-  readonly sizeBytes: number
+  /** The whole image. */
+  readonly image: TicketImage
+  readonly records: DownloadRecords
   readonly pace: SitePace
   readonly limits: Pick<DownloadLimits, 'siteBytesPerS' | 'slowChunkMs'>
   /** Called every few seconds while the limit of the site delays the response: nothing moves on its connection then. */
@@ -60,24 +51,20 @@ export interface DownloadPart {
  * @throws AppError forbidden if the download is already fenced; unavailable if the file is missing.
  */
 export async function downloadImage(ctx: Context, part: DownloadPart): Promise<Readable> {
-  const { files, ticket, range } = part
+  const { files, ticket, range, records } = part
   const source = await openImage(files, ticket.imageId, range).catch((error: unknown) => {
     if (error instanceof AppError) throw error
     ctx.log.error({ err: error, imageId: ticket.imageId }, 'the file of a firmware image is missing')
     throw new AppError('unavailable', 'This image is not readable at the moment')
   })
-  // Commands without a site share the bandwidth of their organization.
-  let site = ticket.orgId
   try {
-    const { commandId, imageId } = ticket
-    const scope = systemScope('firmware', ticket.orgId)
-    if (part.limits.siteBytesPerS !== null) site = (await findCommandSite(ctx.db, scope, commandId)) ?? ticket.orgId
-    if (!(await inTx(ctx, (tx) => startDownload(tx, scope, { commandId, imageId, ...momentOf(ctx) })))) throw fenced()
+    if (!(await records.start(ticket))) throw fenced()
   } catch (error) {
     await source.close()
     throw error
   }
-  const lane = part.pace.open(site, ticket.commandId)
+  // Commands without a site share the bandwidth of their organization.
+  const lane = part.pace.open(part.image.siteId ?? ticket.orgId, ticket.commandId)
   const slow = createWatch(part.limits.slowChunkMs, () => body.destroy())
   const chunks = partOf(ctx, part, { source, lane, slow })
   const body: Readable = Readable.from(chunks, { objectMode: false, highWaterMark: CHUNK_BYTES })
@@ -100,10 +87,10 @@ interface Flow {
 /** Reads only as much as the socket accepts: the stream requests a chunk when it has room. */
 async function* partOf(
   ctx: Context,
-  { ticket, range, sizeBytes, limits, onDelay }: DownloadPart,
+  { ticket, range, image, records, limits, onDelay }: DownloadPart,
   { source, lane, slow }: Flow,
 ): AsyncGenerator<Buffer> {
-  const scope = systemScope('firmware', ticket.orgId)
+  const { orgId, commandId } = ticket
   const chunkBytes = limits.siteBytesPerS === null ? CHUNK_BYTES : PACED_CHUNK_BYTES
   let touchedMs = ctx.serviceClock.nowMs()
   let untouchedBytes = 0
@@ -112,18 +99,17 @@ async function* partOf(
     const turn = lane.take(length)
     while ((await withinTick(turn)) === 'later') {
       onDelay()
-      const waiting = { commandId: ticket.commandId, ...momentOf(ctx), bytes: 0, last: false }
-      if (!(await inTx(ctx, (tx) => touchDownload(tx, scope, waiting)))) throw fenced()
+      if (!(await records.touch({ orgId, commandId, bytes: 0, last: false }))) throw fenced()
     }
     if (!(await turn)) return
     const chunk = await source.read(length)
     position += chunk.length
     untouchedBytes += chunk.length
-    const moment = momentOf(ctx)
-    if (position > range.end || moment.atMs - touchedMs >= TOUCH_MS) {
-      const progress = { commandId: ticket.commandId, ...moment, bytes: untouchedBytes, last: position === sizeBytes }
-      if (!(await inTx(ctx, (tx) => touchDownload(tx, scope, progress)))) throw fenced()
-      touchedMs = moment.atMs
+    const nowMs = ctx.serviceClock.nowMs()
+    if (position > range.end || nowMs - touchedMs >= TOUCH_MS) {
+      const progress = { orgId, commandId, bytes: untouchedBytes, last: position === image.sizeBytes }
+      if (!(await records.touch(progress))) throw fenced()
+      touchedMs = nowMs
       untouchedBytes = 0
     }
     slow.start()
@@ -160,10 +146,6 @@ function createWatch(ms: number, onLate: () => void): Watch {
       clearTimeout(timer)
     },
   }
-}
-
-function momentOf({ clock, serviceClock }: Context) {
-  return { at: clock.now(), atMs: serviceClock.nowMs() }
 }
 
 function fenced(): AppError {

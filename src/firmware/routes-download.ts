@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Context } from '../platform/context.ts'
-import { downloadImage, getTicketImage, nameTicketFile } from './download-image.ts'
+import { notFound } from '../platform/errors.ts'
+import { downloadImage, nameImageFile } from './download-image.ts'
 import type { DownloadLimits } from './download-limits.ts'
+import { createDownloadRecords } from './download-records.ts'
 import { openDownloadTicket } from './download-url.ts'
 import { createDownloadPlaces } from './download-places.ts'
 import type { ImagePlace } from './firmware.ts'
@@ -26,8 +28,10 @@ export function firmwareDownloadRoutes(
     const sending = new Set<Readable>()
     const places = createDownloadPlaces(limits)
     const pace = createSitePace(limits.siteBytesPerS)
+    const records = createDownloadRecords(ctx)
     // A stop does not wait for the slowest device: devices resume an interrupted download.
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
+    http.addHook('onClose', () => records.idle())
 
     // The downloader of some switches ignores the status and would take the body of a refusal for the image.
     http.addHook('onSend', (_request, reply, payload, done) => {
@@ -43,17 +47,19 @@ export function firmwareDownloadRoutes(
       schema: { hide: true, params: DownloadParams },
       handler: async (request, reply) => {
         const ticket = openDownloadTicket(ctx, request.params)
-        const { sha256, sizeBytes } = await getTicketImage(ctx, ticket)
+        const image = await records.find(ticket)
+        if (image === undefined) throw notFound(ticket.imageId)
+        const { sha256, sizeBytes } = image
         const etag = `"${sha256}"`
         const ifRange = request.headers['if-range']
         const wanted = ifRange === undefined || ifRange === etag ? request.headers.range : undefined
         const range = parseRange(wanted, sizeBytes)
         void reply.headers({ 'accept-ranges': 'bytes', 'cache-control': 'private, no-transform', etag })
         if (range === 'unsatisfiable') return reply.code(416).header('content-range', `bytes */${sizeBytes}`).send()
-        void reply.header('content-disposition', await nameTicketFile(ctx, ticket))
+        void reply.header('content-disposition', nameImageFile(image, ticket))
         const part = range === 'whole' ? { start: 0, end: sizeBytes - 1 } : range
         const onDelay = (): void => void reply.raw.setTimeout(IDLE_MS)
-        const download = { files, ticket, range: part, sizeBytes, pace, limits, onDelay }
+        const download = { files, ticket, range: part, image, records, pace, limits, onDelay }
         const body = request.method === 'HEAD' ? null : await places.within(ticket, () => downloadImage(ctx, download))
         // From here on, no failure can change the length of the body.
         void reply.headers({ 'content-type': 'application/octet-stream', 'content-length': part.end - part.start + 1 })

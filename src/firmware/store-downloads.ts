@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
-import type { InOrg, OrgScope } from '../access/scope.ts'
+import type { InOrg } from '../access/scope.ts'
 import { progressAt } from '../devices/stats/fwupdate.ts'
 import { raiseProgress } from '../devices/stats/store-fwupdates.ts'
 import type { Reader, Tx } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
+import { statement } from '../platform/statement.ts'
 
 /** A download belongs to the command that caused it: each attempt has its own address, hence its own row. */
 export interface DownloadKey {
@@ -34,24 +35,42 @@ export async function fenceDownloads(tx: Tx, scope: InOrg, keys: readonly Downlo
   return new Set(fenced.map(({ commandId }) => commandId))
 }
 
-/**
- * Records that a response to the device begins.
- * @returns False for a fenced download: nothing may be sent.
- */
-export async function startDownload(tx: Tx, scope: OrgScope, key: DownloadKey & Moment): Promise<boolean> {
-  const { at, atMs, ...id } = key
-  const row = await tx
-    .insertInto('firmwareDownload')
-    .values({ ...identity(scope, id), startedAt: at, touchedAt: at, touchedMs: atMs, bytesServed: '0' })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['orgId', 'commandId'])
-        .doUpdateSet({ touchedAt: at, touchedMs: atMs })
-        .where('firmwareDownload.fencedAt', 'is', null),
-    )
-    .returning('commandId')
-    .executeTakeFirst()
-  return row !== undefined
+/** A command and the image that its device downloads. */
+interface TicketKey extends DownloadKey {
+  readonly orgId: string
+}
+
+const ticketColumns = columnsOf('firmwareDownload', { orgId: 'uuid', commandId: 'uuid', imageId: 'uuid' })
+
+/** What a response to a device needs. */
+export interface TicketImage {
+  /** Lower-case hex. */
+  readonly sha256: string
+  readonly sizeBytes: number
+  /** The version that the command is to install: one of those that its image is offered as. */
+  readonly version: string | null
+  /** The site for which the command was given; null for one without a site, and for one of an edge appliance. */
+  readonly siteId: string | null
+}
+
+const selectTicketImages = statement<{ readonly tickets: readonly TicketKey[] }, TicketImage & { found: boolean }>(
+  (param) => sql`
+    select image.id is not null as found, image.sha256, image.size_bytes::float8 as size_bytes,
+      command.params ->> 'version' as version, command.site_id
+    from ${rowsAs('ticket', ticketColumns, param('tickets'), 'place')}
+    left join firmware_image image on image.org_id = ticket.org_id and image.id = ticket.image_id
+    left join device_command command on command.org_id = ticket.org_id and command.id = ticket.command_id
+    order by ticket.place
+  `,
+)
+
+/** @returns One result for each ticket, in their order: undefined if the image does not exist. */
+export async function listTicketImages(
+  reader: Reader,
+  tickets: readonly TicketKey[],
+): Promise<(TicketImage | undefined)[]> {
+  const rows = await selectTicketImages(reader, { tickets })
+  return rows.map(({ found, ...image }) => (found ? image : undefined))
 }
 
 interface Moment {
@@ -60,7 +79,31 @@ interface Moment {
   readonly atMs: number
 }
 
-export interface DownloadProgress extends Moment {
+// Rows of several downloads are locked in the order of their commands, here and in fenceDownloads().
+const insertStarted = statement<Moment & { readonly started: readonly TicketKey[] }, { commandId: string }>(
+  (param) => sql`
+    insert into firmware_download (org_id, command_id, image_id, started_at, touched_at, touched_ms, bytes_served)
+    select org_id, command_id, image_id, ${param('at')}::timestamptz, ${param('at')}::timestamptz, ${param('atMs')}::float8, 0
+    from ${rowsAs('new', ticketColumns, param('started'))}
+    order by command_id
+    on conflict (org_id, command_id) do update set touched_at = excluded.touched_at, touched_ms = excluded.touched_ms
+      where firmware_download.fenced_at is null
+    returning command_id
+  `,
+)
+
+/**
+ * Records that responses to devices begin.
+ * @param started Of distinct commands.
+ * @returns The commands whose downloads are not fenced. To the devices of the others nothing may be sent.
+ */
+export async function startDownloads(tx: Tx, started: readonly TicketKey[], moment: Moment): Promise<Set<string>> {
+  const rows = await insertStarted(tx, { started, ...moment })
+  return new Set(rows.map(({ commandId }) => commandId))
+}
+
+export interface DownloadProgress {
+  readonly orgId: string
   readonly commandId: string
   /** Bytes sent since the last record of this response. */
   readonly bytes: number
@@ -68,76 +111,63 @@ export interface DownloadProgress extends Moment {
   readonly last: boolean
 }
 
-/**
- * Records progress. With `last`, this is the write that decides between delivery and fence: the row's lock orders the
- * two, and whichever commits first excludes the other.
- * @returns False for a fenced download: nothing more may be sent.
- */
-export async function touchDownload(tx: Tx, scope: OrgScope, progress: DownloadProgress): Promise<boolean> {
-  const { commandId, at, atMs, bytes, last } = progress
-  const row = await tx
-    .updateTable('firmwareDownload')
-    .set({
-      touchedAt: at,
-      touchedMs: atMs,
-      bytesServed: sql<string>`bytes_served + ${bytes}`,
-      ...(last && { deliveredAt: sql<Date>`coalesce(delivered_at, ${at})` }),
-    })
-    .where('orgId', '=', scope.orgId)
-    .where('commandId', '=', commandId)
-    .where('fencedAt', 'is', null)
-    .returning('commandId')
-    .executeTakeFirst()
-  if (row !== undefined) await showDownload(tx, scope, { commandId, at })
-  return row !== undefined
+const progressColumns = columnsOf(
+  'firmwareDownload',
+  { orgId: 'uuid', commandId: 'uuid' },
+  { bytes: 'float8', last: 'boolean' },
+)
+
+interface Touched {
+  readonly orgId: string
+  readonly commandId: string
+  /** Null unless it is the command of a device. */
+  readonly deviceId: string | null
+  readonly progress: number | null
 }
 
-/** Updates the device's `fwupdate`. Bytes of interrupted requests count too, so only delivery proves the end. */
-async function showDownload(
-  tx: Tx,
-  scope: OrgScope,
-  { commandId, at }: { commandId: string; at: Date },
-): Promise<void> {
+// Bytes of interrupted requests count too, so only delivery proves the end.
+const updateTouched = statement<Moment & { readonly progress: readonly DownloadProgress[] }, Touched>((param) => {
   const { requested, downloaded } = progressAt
-  const { rows } = await sql<{ deviceId: string; progress: number }>`
-    select command.device_id, case when served.delivered_at is not null then ${downloaded}::integer
-      else least(${downloaded - 1}::integer,
-        ${requested}::integer + (${downloaded - requested}::integer * served.bytes_served / image.size_bytes)::integer)
-      end as progress
-    from firmware_download served
-    join firmware_image image on image.org_id = served.org_id and image.id = served.image_id
-    join device_command command on command.org_id = served.org_id and command.id = served.command_id
-    where served.org_id = ${scope.orgId} and served.command_id = ${commandId}
-  `.execute(tx)
-  for (const shown of rows) await raiseProgress(tx, scope, { ...shown, at })
-}
+  return sql`
+    with new as materialized (
+      select own.org_id, own.command_id, said.bytes, said.last
+      from ${rowsAs('said', progressColumns, param('progress'))}
+      join firmware_download own on own.org_id = said.org_id and own.command_id = said.command_id
+      where own.fenced_at is null
+      order by own.command_id for update of own
+    ), served as (
+      update firmware_download own set touched_at = ${param('at')}::timestamptz, touched_ms = ${param('atMs')}::float8,
+        bytes_served = own.bytes_served + new.bytes::bigint,
+        delivered_at = case when new.last then coalesce(own.delivered_at, ${param('at')}::timestamptz) else own.delivered_at end
+      from new where own.org_id = new.org_id and own.command_id = new.command_id
+      returning own.*
+    )
+    select served.org_id, served.command_id, command.device_id,
+      case when served.delivered_at is not null then ${sql.lit(downloaded)}
+        else least(${sql.lit(downloaded - 1)},
+          ${sql.lit(requested)} + (${sql.lit(downloaded - requested)} * served.bytes_served / image.size_bytes)::integer)
+        end as progress
+    from served
+    left join firmware_image image on image.org_id = served.org_id and image.id = served.image_id
+    left join device_command command on command.org_id = served.org_id and command.id = served.command_id
+  `
+})
 
-/** Returns the version that the command is to install: one of those that its image is offered as. */
-export async function findCommandVersion(
-  reader: Reader,
-  scope: OrgScope,
-  commandId: string,
-): Promise<string | undefined> {
-  const row = await reader
-    .selectFrom('deviceCommand')
-    .select(sql<string | null>`params ->> 'version'`.as('version'))
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', commandId)
-    .executeTakeFirst()
-  return row?.version ?? undefined
-}
-
-/** Returns the site for which the command was given; null for one without a site, and for one of an edge appliance. */
-export async function findCommandSite(reader: Reader, scope: OrgScope, commandId: string): Promise<string | null> {
-  const row = await reader
-    .selectFrom('deviceCommand')
-    .select('siteId')
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', commandId)
-    .executeTakeFirst()
-  return row?.siteId ?? null
-}
-
-function identity(scope: OrgScope, { commandId, imageId }: DownloadKey) {
-  return { orgId: scope.orgId, commandId, imageId }
+/**
+ * Records progress, and displays it. With `last`, this is the write that decides between delivery and fence: the row's
+ * lock orders the two, and whichever commits first excludes the other.
+ * @param progress Of distinct commands.
+ * @returns The commands whose downloads are not fenced. To the devices of the others nothing more may be sent.
+ */
+export async function touchDownloads(
+  tx: Tx,
+  progress: readonly DownloadProgress[],
+  moment: Moment,
+): Promise<Set<string>> {
+  const touched = await updateTouched(tx, { progress, ...moment })
+  const shown = touched.flatMap(({ orgId, deviceId, progress: reached }) =>
+    deviceId === null || reached === null ? [] : [{ orgId, deviceId, progress: reached }],
+  )
+  await raiseProgress(tx, shown, moment.at)
+  return new Set(touched.map(({ commandId }) => commandId))
 }

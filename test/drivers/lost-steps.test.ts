@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemScope } from '../../src/access/scope.ts'
 import type { CommandOrder } from '../../src/devices/commands/command.ts'
 import { findLostUpgrade } from '../../src/firmware/store-lost-upgrades.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { startDownload, touchDownload } from '../../src/firmware/store-downloads.ts'
+import { startDownloads, touchDownloads } from '../../src/firmware/store-downloads.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from '../gateway/harness.ts'
 import { openLinePeer } from './lines/peer.ts'
@@ -48,12 +47,12 @@ describe('the end that a device tells of an upgrade it does not name', () => {
   test('is that of stage once the device has the whole image', async () => {
     const { mac, id } = await lose(stage)
     expect(await find(mac)).toBeUndefined()
-    const scope = systemScope('gateway', harness.orgId)
+    const { orgId } = harness
     const at = harness.ctx.clock.now()
     const moment = { at, atMs: harness.ctx.serviceClock.nowMs() }
     await inTx(harness.ctx, async (tx) => {
-      await startDownload(tx, scope, { commandId: id, imageId, ...moment })
-      await touchDownload(tx, scope, { commandId: id, bytes: 1000, last: true, ...moment })
+      await startDownloads(tx, [{ orgId, commandId: id, imageId }], moment)
+      await touchDownloads(tx, [{ orgId, commandId: id, bytes: 1000, last: true }], moment)
     })
     expect(await find(mac)).toBe(id)
   })

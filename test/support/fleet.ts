@@ -10,7 +10,7 @@ import { recordReports } from '../../src/devices/stats/record-report.ts'
 import { recordNodeStarted } from '../../src/devices/sessions/record-node.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import type { CommandToSend } from '../../src/devices/commands/store.ts'
-import { startDownload, touchDownload } from '../../src/firmware/store-downloads.ts'
+import { startDownloads, touchDownloads } from '../../src/firmware/store-downloads.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx, json } from '../../src/platform/db.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
@@ -282,11 +282,10 @@ async function download(ctx: Context, commands: readonly CommandToSend[]): Promi
   const atMs = ctx.serviceClock.nowMs()
   for (const { orgId, id: commandId, params } of commands) {
     if (!('image_id' in params)) continue
-    const key = { commandId, imageId: params.image_id }
-    const scope = systemScope('gateway', orgId)
+    const key = { orgId, commandId, imageId: params.image_id }
     await inTx(ctx, async (tx) => {
-      await startDownload(tx, scope, { ...key, at, atMs })
-      await touchDownload(tx, scope, { commandId, at, atMs, bytes: 1000, last: true })
+      await startDownloads(tx, [key], { at, atMs })
+      await touchDownloads(tx, [{ orgId, commandId, bytes: 1000, last: true }], { at, atMs })
     })
   }
 }

@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { columnsOf, rowsAs } from '../../platform/rows.ts'
 import { noteStats } from './note-stats.ts'
@@ -18,18 +17,35 @@ function raiseTo(progress: RawBuilder<unknown>, at: Date): Record<'set' | 'where
   }
 }
 
-/** Increases the displayed progress of a device with a running update; it never decreases. */
-export async function raiseProgress(
-  tx: Tx,
-  scope: InOrg,
-  { deviceId, progress, at }: { readonly deviceId: string; readonly progress: number; readonly at: Date },
-): Promise<void> {
-  const { set, where } = raiseTo(sql`${progress}::smallint`, at)
+/** The progress of the update of a device. */
+export interface DeviceProgress {
+  readonly orgId: string
+  readonly deviceId: string
+  readonly progress: number
+}
+
+const progressColumns = columnsOf('deviceUpgrade', { orgId: 'uuid', deviceId: 'uuid', progress: 'smallint' })
+
+/** Increases the displayed progress of devices with a running update; it never decreases. */
+export async function raiseProgress(tx: Tx, reached: readonly DeviceProgress[], at: Date): Promise<void> {
+  if (reached.length === 0) return
+  const { set, where } = raiseTo(sql`new.progress`, at)
   await sql`
+    with new as materialized (
+      select own.org_id, own.device_id, said.progress
+      from (
+        select org_id, device_id, max(progress) as progress
+        from ${rowsAs('raised', progressColumns, reached)}
+        group by org_id, device_id
+      ) said
+      join device_upgrade own on own.org_id = said.org_id and own.device_id = said.device_id
+      where own.status = 'inprogress' and own.progress < said.progress
+      order by own.device_id for update of own
+    )
     update device_upgrade own set ${set}
-    where own.org_id = ${scope.orgId} and own.device_id = ${deviceId} and ${where}
+    from new where own.org_id = new.org_id and own.device_id = new.device_id and ${where}
   `.execute(tx)
-  noteStats(tx, [{ orgId: scope.orgId, deviceId }])
+  noteStats(tx, reached)
 }
 
 /** The progress that a session of a device has reported. */
