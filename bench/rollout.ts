@@ -17,22 +17,33 @@ import { createOrgUpgrade } from '../src/upgrades/create-org-upgrade.ts'
 import { parseOrgUpgrade } from '../src/upgrades/wire-parse.ts'
 import { watchLoop } from './support/loop-watch.ts'
 import { cpuSecondsOfDescendants } from './support/process-usage.ts'
+import { upgradeOverWire } from './support/rollout/over-wire.ts'
 import { type DevicesProcess, startDevices } from './support/rollout/start-devices.ts'
 import { readWritten } from './support/write-statistics.ts'
 
-export const options = { devices: { type: 'string' }, sites: { type: 'string' } } as const
+export const options = {
+  devices: { type: 'string' },
+  sites: { type: 'string' },
+  wire: { type: 'boolean' },
+  'image-kb': { type: 'string' },
+} as const
 
 const DEFAULT_DEVICES = 10_000
 const DEFAULT_SITES = 1
+/** With `--wire`. An image that is sent quickly: the transfer of bytes is not what the benchmark measures. */
+const DEFAULT_IMAGE_KB = 100
 const POLL_MS = 200
 
 /**
  * Upgrades devices in four canary phases, on a new database. The devices answer immediately; the engine, the gateway's
  * records and every transition are as in service, with durable commits. The devices and the gateway's records are in a
- * process of their own: what this process needs is needed by the API and the engine.
+ * process of their own: what this process needs is needed by the API and the engine. With `--wire`, simulated access
+ * points and a server as in service are measured instead, see upgradeOverWire().
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const devices = parseCount(values, 'devices', DEFAULT_DEVICES)
+  if (values['wire'] === true)
+    return upgradeOverWire({ devices, imageBytes: 1000 * parseCount(values, 'image-kb', DEFAULT_IMAGE_KB) })
   const sites = parseCount(values, 'sites', DEFAULT_SITES)
   if (sites > devices) throw new Error(`--sites is ${sites}, but must be at most the number of devices, ${devices}`)
   const dataDir = await mkdtemp(join(tmpdir(), 'signalbox-bench-'))

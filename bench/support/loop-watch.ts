@@ -11,8 +11,11 @@ export interface Needs {
 const LOOK_EVERY_MS = 5
 const BYTES_PER_MB = 1e6
 
-/** Watches this process until the returned function is called. */
-export function watchLoop(): () => Needs {
+/**
+ * Watches this process, or the event loop of this thread in it, until the returned function is called.
+ * @param lookEveryMs A look costs some 10 µs; a turn that is shorter may go unseen.
+ */
+export function watchLoop(lookEveryMs = LOOK_EVERY_MS): () => Needs {
   let [last, lastCpu, heldMs, heldCpuMs, bytes] = [performance.now(), cpuMs(), 0, 0, 0]
   const look = (): void => {
     const now = performance.now()
@@ -23,7 +26,7 @@ export function watchLoop(): () => Needs {
     lastCpu = cpu
     bytes = Math.max(bytes, process.memoryUsage.rss())
   }
-  const timer = setInterval(look, LOOK_EVERY_MS)
+  const timer = setInterval(look, lookEveryMs)
   return () => {
     clearInterval(timer)
     look()

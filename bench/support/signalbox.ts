@@ -31,7 +31,9 @@ export interface Signalbox {
   /** Returns a function that calls with another Authorization header. */
   readonly callAs: (authorization: string) => Call
   /** Sends a message to the process of the server, and resolves with its reply. */
-  readonly ask: (message: object) => Promise<unknown>
+  readonly ask: (message: string | object) => Promise<unknown>
+  /** Sends a message without a reply. */
+  readonly tell: (message: string | object) => void
   /** Stops the server and starts it again after a pause, with its data and ports. */
   restart(pauseMs: number): Promise<void>
   /** Kills the server and starts it again immediately, with its data and ports. */
@@ -95,6 +97,7 @@ export async function startSignalbox(options: SignalboxOptions = {}): Promise<Si
       child.send(message)
       return answer
     },
+    tell: (message) => child.send(message),
     callAs: (other) => caller(url, other),
     async restart(pauseMs) {
       await child.stop()
