@@ -87,11 +87,20 @@ describe('isHeavy', () => {
     const { use, obtain, spend } = setUp()
     obtain(0.3)
     spend('idle', 1)
-    spend('neighbor', 250)
+    spend('neighbor', 310)
     expect(use.isHeavy('neighbor')).toBe(true)
     spend('attacker', 1)
     use.setWaiting('attacker', 450)
     expect([use.isHeavy('attacker'), use.isHeavy('neighbor')]).toEqual([true, false])
+    expect(use.isHeavy('neighbor')).toBe(false)
+  })
+
+  it('compares an account only with those that are not slowed down already', () => {
+    const { use, spend } = setUp()
+    spend('attacker', 900)
+    spend('neighbor', 500)
+    expect([use.isHeavy('attacker'), use.isHeavy('neighbor')]).toEqual([true, false])
+    spend('neighbor', 150)
     expect(use.isHeavy('neighbor')).toBe(false)
   })
 
@@ -148,7 +157,7 @@ describe('isHeavy', () => {
 })
 
 describe('shareOfHeavy', () => {
-  it('is a fifth for each, two fifths for all, and more while the others do hardly anything', () => {
+  it('is a fifth for each, three fifths for all, and more while the others do hardly anything', () => {
     const { use, spend } = setUp()
     spend('other', 1)
     spend('a', 1000)
@@ -159,6 +168,6 @@ describe('shareOfHeavy', () => {
       spend(name, 1000)
       expect(use.isHeavy(name)).toBe(true)
     }
-    expect(use.shareOfHeavy()).toBe(0.1)
+    expect(use.shareOfHeavy()).toBe(0.15)
   })
 })

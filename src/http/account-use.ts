@@ -8,13 +8,15 @@ const LIGHT_SHARE = 0.25
 const MUCH_MORE = 1.5
 /** Nor does any as long as the accounts that are not heavy want less than this share together. */
 const LIGHT_TOGETHER = 0.6
-/** An account that wants this many times as much makes a heavy one light: that one only waits behind it. */
-const FAR_MORE = 3
+/** A heavy account that wants this many times as much makes another one light: that one may only wait behind it. */
+const FAR_MORE = 2
+/** However busy the machine is, a neighbor with usual requests must not look heavy. */
+const LEAST_OBTAINABLE = 0.5
 /** More than what the main thread can do in this time makes no difference. */
 const MOST_WANTED_MS = 1000
 /** The share of the main thread that a heavy account gets, and that all of them together get. */
 const HEAVY_SHARE = 0.2
-const HEAVY_TOGETHER = 0.4
+const HEAVY_TOGETHER = 0.6
 /** Together they get this much while the others use less than `IDLE_SHARE`. */
 const IDLE_TOGETHER = 0.6
 const IDLE_SHARE = 0.02
@@ -43,6 +45,8 @@ export interface AccountUse {
   begin(account: string): number
   /** Replaces the expected cost by the real one. */
   end(account: string, cost: { readonly expectedMs: number; readonly realMs: number }): void
+  /** The average cost of the account's requests. */
+  averageMs(account: string): number
   /** True if no other account has sent a request lately. */
   isAlone(account: string): boolean
   /** Notes how many requests of the account wait for others of it. */
@@ -100,15 +104,16 @@ export function createAccountUse(now: () => number, obtainable: () => number): A
 
   function becomesHeavy(account: string): boolean {
     const wanted = wantedMs(account)
-    const capacityMs = FORGET_MS * obtainable()
+    const capacityMs = FORGET_MS * Math.max(obtainable(), LEAST_OBTAINABLE)
     if (wanted <= LIGHT_SHARE * capacityMs || wanted * FAR_MORE < mostWantedMs()) return false
     let lightMs = wanted
     let wantsMuchMore = account === STRANGERS && seenAtMs.size > 0
     for (const other of seenAtMs.keys()) {
       if (other === account) continue
+      // It is slowed down already.
+      if (heavy.has(other)) continue
       const otherMs = wantedMs(other)
       if (otherMs * MUCH_MORE < wanted) wantsMuchMore = true
-      if (heavy.has(other)) continue
       // The largest one first: without it, this one may fit.
       if (otherMs > wanted) return false
       lightMs += otherMs
@@ -136,6 +141,7 @@ export function createAccountUse(now: () => number, obtainable: () => number): A
       use.usedMs = Math.max(use.usedMs + realMs - expectedMs, 0)
       use.averageMs += (realMs - use.averageMs) * LATEST
     },
+    averageMs: (account) => find(account).averageMs,
     isAlone(account) {
       forgetAbsent()
       return seenAtMs.size === 0 || (seenAtMs.size === 1 && seenAtMs.has(account))

@@ -27,17 +27,22 @@ function setUp() {
     return { response, entered, close: () => response.emit('close') }
   }
   const work = (ms: number) => (cpuMs += ms)
+  const spend = async (account: string, ms: number): Promise<void> => {
+    const { close } = await enter(account, requester(account))
+    work(ms)
+    close()
+    await vi.advanceTimersByTimeAsync(1000)
+    begun.length = 0
+  }
   return {
     turns,
     begun,
     enter,
     work,
-    spend: async (account: string, ms: number) => {
-      const { close } = await enter(account, requester(account))
-      work(ms)
-      close()
-      await vi.advanceTimersByTimeAsync(1000)
-      begun.length = 0
+    spend,
+    /** Uses the thread by requests that cost 25 ms each. */
+    becomeHeavy: async (account: string) => {
+      for (let times = 0; times < 40; times += 1) await spend(account, 25)
     },
   }
 }
@@ -54,9 +59,9 @@ it('takes the place of a usual request back after a tenth of a second', async ()
 })
 
 it('leaves the place of a heavy request to it for a second', async () => {
-  const { begun, enter, spend } = setUp()
+  const { begun, enter, spend, becomeHeavy } = setUp()
   await spend('other', 30)
-  await spend('heavy', 700)
+  await becomeHeavy('heavy')
   for (const name of ['first', 'second']) await enter(name, requester('heavy'))
   await vi.advanceTimersByTimeAsync(999)
   expect(begun).toEqual(['first'])
@@ -64,11 +69,11 @@ it('leaves the place of a heavy request to it for a second', async () => {
   expect(begun).toEqual(['first', 'second'])
 })
 
-it('pauses after a request of a heavy account for four times its cost', async () => {
-  const { begun, enter, spend, work } = setUp()
+it('begins requests of a heavy account at intervals of five times their cost', async () => {
+  const { begun, enter, spend, becomeHeavy, work } = setUp()
   await spend('other', 30)
-  await spend('heavy', 700)
-  const first = await enter('first', requester('heavy', 'GET /pages'))
+  await becomeHeavy('heavy')
+  const first = await enter('first', requester('heavy'))
   await enter('second', requester('heavy'))
   work(25)
   first.close()
@@ -76,27 +81,50 @@ it('pauses after a request of a heavy account for four times its cost', async ()
   expect(begun).toEqual(['first'])
   const another = await enter('another', requester('other'))
   another.close()
-  await vi.advanceTimersByTimeAsync(1)
+  await vi.advanceTimersByTimeAsync(2)
   expect(begun).toEqual(['first', 'another', 'second'])
 })
 
-it('divides the share of heavy accounts between them', async () => {
-  const { begun, enter, spend, work } = setUp()
+it('pauses for longer after a request that cost more than expected', async () => {
+  const { begun, enter, spend, becomeHeavy, work } = setUp()
   await spend('other', 30)
-  for (const heavy of ['a', 'b', 'c', 'd']) await spend(heavy, 2000)
-  for (const heavy of ['b', 'c', 'd']) {
-    ;(await enter(heavy, requester(heavy, 'GET /cheap'))).close()
-    await vi.advanceTimersByTimeAsync(10)
-    await enter(heavy, requester(heavy, 'GET /cheap'))
-  }
-  const first = await enter('first', requester('a', 'GET /pages'))
+  await becomeHeavy('heavy')
+  const first = await enter('first', requester('heavy', 'GET /pages'))
+  await enter('second', requester('heavy'))
+  work(75)
+  first.close()
+  await vi.advanceTimersByTimeAsync(295)
+  expect(begun).toEqual(['first'])
+  await vi.advanceTimersByTimeAsync(10)
+  expect(begun).toEqual(['first', 'second'])
+})
+
+it('begins several quick requests of a heavy account beside each other, at intervals', async () => {
+  const { begun, enter, spend } = setUp()
+  await spend('other', 30)
+  for (let times = 0; times < 350; times += 1) await spend('heavy', 2)
+  for (const name of ['first', 'second', 'third']) await enter(name, requester('heavy'))
+  await vi.advanceTimersByTimeAsync(7)
+  expect(begun).toEqual(['first'])
+  await vi.advanceTimersByTimeAsync(2)
+  expect(begun).toEqual(['first', 'second'])
+  await vi.advanceTimersByTimeAsync(8)
+  expect(begun).toEqual(['first', 'second', 'third'])
+})
+
+it('divides the share of heavy accounts between them', async () => {
+  const { begun, enter, spend, becomeHeavy, work } = setUp()
+  await spend('other', 30)
+  for (const heavy of ['a', 'b', 'c', 'd']) await becomeHeavy(heavy)
+  for (const heavy of ['b', 'c', 'd']) await enter(heavy, requester(heavy, 'GET /cheap'))
+  const first = await enter('first', requester('a'))
   await enter('second', requester('a'))
   begun.length = 0
-  work(10)
+  work(25)
   first.close()
-  await vi.advanceTimersByTimeAsync(89)
+  await vi.advanceTimersByTimeAsync(140)
   expect(begun).toEqual([])
-  await vi.advanceTimersByTimeAsync(1)
+  await vi.advanceTimersByTimeAsync(3)
   expect(begun).toEqual(['second'])
 })
 
@@ -107,20 +135,20 @@ it('takes an account with many waiting requests for heavy earlier, and one that 
   const requests = []
   for (let number = 1; number <= 30; number += 1) requests.push(await enter(String(number), requester('busy')))
   expect([begun.length, turns.isHeavy('busy')]).toEqual([8, false])
-  work(100)
+  work(400)
   for (const { close } of requests.slice(0, 8)) close()
   expect(turns.isHeavy('busy')).toBe(true)
   // Each of the others keeps its place for a second.
   await vi.advanceTimersByTimeAsync(10_000)
   expect([turns.isHeavy('busy'), begun.length < 30]).toEqual([true, true])
-  await vi.advanceTimersByTimeAsync(20_000)
+  await vi.advanceTimersByTimeAsync(30_000)
   expect([turns.isHeavy('busy'), begun.length]).toEqual([false, 30])
 })
 
 it('lets a heavy account begin when no light request is in work, or after a twentieth of a second', async () => {
-  const { begun, enter, spend } = setUp()
+  const { begun, enter, spend, becomeHeavy } = setUp()
   await spend('other', 30)
-  await spend('heavy', 700)
+  await becomeHeavy('heavy')
   const light = await enter('light', requester('other'))
   const first = await enter('first', requester('heavy'))
   await vi.advanceTimersByTimeAsync(20)
@@ -129,7 +157,7 @@ it('lets a heavy account begin when no light request is in work, or after a twen
   await vi.advanceTimersByTimeAsync(0)
   expect(begun).toEqual(['light', 'first'])
   first.close()
-  await vi.advanceTimersByTimeAsync(1)
+  await vi.advanceTimersByTimeAsync(1000)
   await enter('light', requester('other'))
   await enter('second', requester('heavy'))
   await vi.advanceTimersByTimeAsync(49)
@@ -186,9 +214,9 @@ it('does not take the part of a request before it waited for all of it', async (
     work(1)
     turns.leave(response)
     const beside = await enter('beside', requester('other'))
-    const entered = turns.enter({ ...requester('heavy'), isAdmitted: true }, response)
-    await vi.advanceTimersByTimeAsync(60)
-    await entered
+    const page = { hasEntered: false }
+    void turns.enter({ ...requester('heavy'), isAdmitted: true }, response).then(() => (page.hasEntered = true))
+    while (!page.hasEntered) await vi.advanceTimersByTimeAsync(20)
     work(200)
     close()
     beside.close()

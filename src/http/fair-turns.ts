@@ -18,7 +18,9 @@ export const TURN_MS = 100
 const HEAVY_TURNS = 10
 /** The longest pause of a heavy account after a request. */
 const MAX_PAUSE_MS = 1000
-/** A request of a heavy account begins when no light one is in work, but it waits no longer than this for that. */
+/** Requests of a heavy account that cost less begin beside each other, and beside light ones. */
+const QUICK_MS = 5
+/** A longer request of a heavy account begins when no light one is in work, but it waits no longer than this for that. */
 const PATIENCE_MS = 50
 /** In the middle of its work a long request waits for light ones for no longer than this, in all its pauses together. */
 const GIVING_WAY_MS = 200
@@ -96,8 +98,9 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
   function mayBegin({ group, running }: Lane): boolean {
     if (use.isAlone(group.account)) return true
     if (running >= SHARE || !isHeavy(group)) return running < SHARE
-    if (group.isPaused || group.running >= (group.account === STRANGERS ? SHARE : 1)) return false
-    if (light.isDone() || group.patience === 'over') return true
+    const isQuick = use.averageMs(group.account) <= QUICK_MS
+    if (group.isPaused || group.running >= (isQuick || group.account === STRANGERS ? SHARE : 1)) return false
+    if (isQuick || light.isDone() || group.patience === 'over') return true
     if (group.patience === 'unused') waitForLight(group)
     return false
   }
@@ -116,8 +119,10 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     lane.running += 1
     group.running += 1
     if (group.patience === 'over') group.patience = 'unused'
-    const becomeLong = isHeavy(group) ? () => undefined : light.begin()
+    const wasHeavy = isHeavy(group)
+    const becomeLong = wasHeavy ? () => undefined : light.begin()
     const expectedMs = use.begin(group.account)
+    if (wasHeavy) pause(group, pauseFor(expectedMs))
     const measured = costs.measure(`${group.account} ${who.operation}`)
     group.measured += 1
     let hasPlace = true
@@ -136,7 +141,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       use.end(group.account, { expectedMs, realMs })
       leavePlace()
       group.measured -= 1
-      if (isHeavy(group)) pause(group, pauseAfter(realMs))
+      if (isHeavy(group)) pause(group, pauseFor(realMs - (wasHeavy ? expectedMs : 0)))
       proceed(group)
       removeIdle(lane)
     }
@@ -155,14 +160,14 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     response.once('close', complete)
   }
 
-  function pauseAfter(costMs: number): number {
+  function pauseFor(costMs: number): number {
     const share = use.shareOfHeavy()
     return Math.min((costMs * (1 / share - 1)) / obtainable(), MAX_PAUSE_MS)
   }
 
   function pause(group: Group, ms: number): void {
     if (group.isPaused) {
-      group.owedMs = Math.min(group.owedMs + ms, MAX_PAUSE_MS)
+      group.owedMs = Math.min(Math.max(group.owedMs + ms, 0), MAX_PAUSE_MS)
       return
     }
     group.isPaused = true

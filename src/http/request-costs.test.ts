@@ -69,9 +69,19 @@ it('does not take a kind for expensive because one of its requests waited', () =
   work(40)
   part(false)
   expect(cheap(true)).toBe(2)
-  const again = costs.measure('cheap')
-  work(100)
-  expect(again(true)).toBe(6)
+})
+
+it('charges nobody for more than twice an equal share', () => {
+  const { costs, work } = setUp()
+  for (const kind of ['a', 'b', 'c', 'd']) {
+    const alone = costs.measure(kind)
+    work(1)
+    alone(true)
+  }
+  const [a, ...others] = ['a', 'b', 'c', 'd'].map((kind) => costs.measure(kind))
+  work(40)
+  expect(a?.(true)).toBe(20)
+  for (const end of others) end(false)
 })
 
 it('follows the cost of a kind', () => {

@@ -83,12 +83,13 @@ export function createRequestCosts(cpuMs: () => number): RequestCosts {
   function end({ kind, beganMs, sharesBefore, othersMs, hasUnknownOthers }: Running, endedMs: number): number {
     const before = knownMs(kind)
     const isCertain = !hasUnknownOthers && (before === undefined || [...running].every((other) => isKnown(other.kind)))
+    const shareMs = sharesMs - sharesBefore
     if (isCertain) {
       const ms = Math.max(endedMs - beganMs - othersMs - halvesOfLarger(kind), 0)
-      // One request may have waited behind something that is not known.
-      return learn(kind, before === undefined ? ms : Math.min(ms, 2 * before + UNKNOWN_MS), ENOUGH)
+      // If the costs of others are known too low, one that waited behind them would pay for it.
+      return learn(kind, Math.min(ms, 2 * shareMs), ENOUGH)
     }
-    return before ?? learn(kind, Math.min(sharesMs - sharesBefore, UNKNOWN_MS), 1)
+    return before ?? learn(kind, Math.min(shareMs, UNKNOWN_MS), 1)
   }
 
   /**
