@@ -41,7 +41,9 @@ function writes(text, table) {
   const columns = [...text.matchAll(new RegExp(`const (\\w+) = columnsOf\\(\\s*'${table}'`, 'g'))].map(
     ([, name]) => name,
   )
-  const byRows = columns.some((name) => new RegExp(`(insertRows|updateRows)\\(\\s*\\w+,\\s*${name}\\b`).test(text))
+  const byRows = columns.some((name) =>
+    new RegExp(`(insertRows|copyRows|updateRows)\\(\\s*\\w+,\\s*${name}\\b`).test(text),
+  )
   return inCode.test(text) || inSql.test(text) || byRows
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { copyRows } from '../platform/copy-rows.ts'
 import { type RowOf, anyRowsAs, columnsOf, insertRows, namesOf } from '../platform/rows.ts'
 import { lastStatement } from '../platform/last-statement.ts'
 import { splitByBytes } from '../platform/split.ts'
@@ -257,7 +258,7 @@ export async function insertDeviceEvents(tx: Tx, events: readonly NewDeviceEvent
     const named = { deviceType, type, deviceName, siteName, warns: level === 'warn' }
     return { ...row, ...named, id: uuidv7(), event: { ...row.event, ...inColumns } }
   })
-  for (const part of partsOf(rows)) await insertRows(tx, deviceEventColumns, part, { every: { createdAt: at } })
+  for (const part of partsOf(rows)) await copyRows(tx, deviceEventColumns, part, { every: { createdAt: at } })
 }
 
 const mxedgeEventColumns = columnsOf('mxedgeEvent', {

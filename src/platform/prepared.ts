@@ -1,5 +1,5 @@
 import { type PostgresPool, type RawBuilder, sql } from 'kysely'
-import type pg from 'pg'
+import pg from 'pg'
 import type { DocumentCodec } from './sealing/document-codec.ts'
 
 /** The number of distinct statements that are prepared; others are sent whole each time. */
@@ -20,6 +20,33 @@ export const plannedAnew: RawBuilder<unknown> = sql.raw(PLANNED_ANEW)
  * transaction it is sent alone, because a single statement is a transaction of its own.
  */
 export const AT_COMMIT = '/* at commit */'
+
+/** Ends the text of a `copy`, whose only parameter is its data. */
+export const WITH_DATA = '/* with data */'
+
+/** What the types of the driver lack. */
+interface CopyingConnection {
+  query(text: string): void
+  sendCopyFromChunk(data: Buffer): void
+  endCopyFrom(): void
+}
+
+/** Sends the data with the statement: PostgreSQL ignores it if it refuses that. */
+function copy(client: pg.PoolClient, text: string, data: Buffer): Promise<pg.QueryResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
+  const query = new pg.Query(text, (error: Error | undefined, result: unknown) => {
+    if (error) reject(error)
+    else resolve(result as pg.QueryResult)
+  })
+  const submit = (connection: CopyingConnection): null => {
+    connection.query(text)
+    connection.sendCopyFromChunk(data)
+    connection.endCopyFrom()
+    return null
+  }
+  client.query(Object.assign(query, { submit, handleCopyInResponse: () => undefined }))
+  return promise
+}
 
 interface HeldStatement extends PromiseWithResolvers<pg.QueryResult> {
   readonly text: string
@@ -53,10 +80,13 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
     let begin: string | null = null
     let held: HeldStatement | null = null
     const encode = (text: string, parameters: unknown[]): pg.QueryConfig => {
-      const name = parameters.length > 0 && !text.includes(PLANNED_ANEW) ? nameOf(text) : undefined
+      const isNamed = parameters.length > 0 && !text.includes(PLANNED_ANEW) && !text.endsWith(WITH_DATA)
+      const name = isNamed ? nameOf(text) : undefined
       return { text, values: documents.encodeParameters(parameters), ...(name !== undefined && { name }) }
     }
     const sendEncoded = async (statement: pg.QueryConfig): Promise<pg.QueryResult> => {
+      const [data] = statement.values ?? []
+      if (statement.text.endsWith(WITH_DATA) && Buffer.isBuffer(data)) return copy(client, statement.text, data)
       const result: pg.QueryResult = await client.query(statement)
       // Several statements in one text have a result each.
       for (const { rows } of [result].flat()) documents.openRows(rows)

@@ -25,7 +25,7 @@ interface Values {
   document: object
 }
 
-type SqlType = keyof Values
+export type SqlType = keyof Values
 
 /** The SQL types that a column with values of type `V` may have. Columns of arrays are not supported. */
 type SqlTypeOf<V> =
@@ -251,7 +251,7 @@ function updateOf(columns: Columns<never>, { key, set, where }: UpdateParts): Up
   )
 }
 
-function memberOf(row: object, name: string): unknown {
+export function memberOf(row: object, name: string): unknown {
   return (row as Readonly<Record<string, unknown>>)[name]
 }
 
@@ -259,7 +259,8 @@ function castOf(type: SqlType): RawBuilder<unknown> {
   return sql.raw(type === 'document' ? 'jsonb' : type)
 }
 
-function encode(type: SqlType, value: unknown): unknown {
+/** Encodes a value for a column. */
+export function encode(type: SqlType, value: unknown): unknown {
   if (value === null || value === undefined) return null
   if (type === 'document' && typeof value === 'object') return documentText(value)
   return type === 'jsonb' ? json(value) : value

@@ -3,6 +3,7 @@ import type { InOrg, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { readInPortions } from '../platform/portions.ts'
+import { copyRows } from '../platform/copy-rows.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
 import { findRefusal, findUpgradeRefusal, noCapabilities } from '../devices/commands/capabilities.ts'
 import type { CommandKind, DeviceCapabilities, VcMember } from '../devices/tables.ts'
@@ -267,7 +268,7 @@ export async function insertTargets(
   targets: readonly NewTarget[],
   every: { readonly enteredAt: Date; readonly timeline: string },
 ): Promise<void> {
-  await insertRows(tx, targetColumns, targets, { every: { orgId, ...every } })
+  await copyRows(tx, targetColumns, targets, { every: { orgId, ...every } })
 }
 
 const newDownloads = { current: 1, gate_passed: 0, failures: {}, downloaded: {} }

@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import pg from 'pg'
+import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemScope } from '../../src/access/scope.ts'
-import { type Db, openDb } from '../../src/platform/db.ts'
+import { type Db, anyOf, openDb } from '../../src/platform/db.ts'
+import { copyRows } from '../../src/platform/copy-rows.ts'
 import { columnsOf, insertRows, rowsAs, updateRows } from '../../src/platform/rows.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
@@ -183,5 +185,68 @@ describe('insertRows and updateRows', () => {
       ['5', 'Site 3', 'Asia/Tokyo'],
       ['1', 'First', 'UTC'],
     ])
+  })
+})
+
+describe('copyRows', () => {
+  const events = columnsOf('deviceEvent', {
+    orgId: 'uuid',
+    id: 'uuid',
+    deviceId: 'uuid',
+    deviceType: 'text',
+    type: 'text',
+    deviceName: 'text',
+    warns: 'boolean',
+    event: 'jsonb',
+    createdAt: 'timestamptz',
+  })
+  const at = new Date('2026-03-01T00:00:00Z')
+  const same = { orgId, deviceType: 'ap' as const, createdAt: at }
+  const rowOf = (text: string) => ({ id: uuidv7(), deviceId: uuidv7(), type: 'AP_TEST', warns: true, deviceName: text })
+  const listed = (ids: readonly string[]) =>
+    db
+      .selectFrom('deviceEvent')
+      .select(['id', 'deviceName', 'event', 'warns', 'createdAt'])
+      .where('id', '=', anyOf(ids))
+      .orderBy('id')
+      .execute()
+
+  it('writes what insertRows writes, few rows or many', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ name: fc.option(fc.string({ unit: text() })), event: document }), { maxLength: 40 }),
+        async (given) => {
+          const rows = given.map(({ name, event }) => ({ ...rowOf(''), deviceName: name, event }))
+          await db.transaction().execute((tx) => copyRows(tx, events, rows, { every: same }))
+          const found = await listed(rows.map(({ id }) => id))
+          expect(found).toEqual(
+            rows.map(({ id, deviceName, event, warns }) => ({ id, deviceName, event, warns, createdAt: at })),
+          )
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+
+  it('writes nothing if a row is refused, and the connection goes on', async () => {
+    const rows = Array.from({ length: 100 }, (_, index) => ({ ...rowOf(`${index}`), event: {} }))
+    const twice = [...rows, ...rows.slice(0, 1)]
+    const copied = db.transaction().execute((tx) => copyRows(tx, events, twice, { every: same }))
+    await expect(copied).rejects.toThrow('device_event_by_time')
+    expect(await listed(rows.map(({ id }) => id))).toEqual([])
+    // The copy is the first statement of its transaction here, and follows others there.
+    await db.transaction().execute(async (tx) => {
+      await sql`select 1`.execute(tx)
+      await copyRows(tx, events, rows, { every: same })
+      await sql`select 1`.execute(tx)
+    })
+    expect(await listed(rows.map(({ id }) => id))).toHaveLength(100)
+  })
+
+  it('refuses documents, which the connection seals', async () => {
+    const documents = columnsOf('site', { orgId: 'uuid', id: 'uuid', doc: 'document' })
+    const rows = Array.from({ length: 100 }, () => ({ orgId, id: uuidv7(), doc: {} }))
+    const copied = db.transaction().execute((tx) => copyRows(tx, documents, rows))
+    await expect(copied).rejects.toThrow('sealed')
   })
 })
