@@ -132,7 +132,7 @@ export interface DeviceVersionTable {
 }
 
 /**
- * A copy of the columns that searches need from the connection of each device; triggers of migrations 66 and 121
+ * A copy of the columns that searches need from the connection of each device; triggers of migrations 66 and 205
  * maintain it.
  */
 export interface DeviceConnectionTable {

@@ -16,12 +16,11 @@ import {
   type ConnectedStatus,
   type OpenedSession,
   type SessionOpening,
-  listOwners,
   lockClaimedStatuses,
   openSessions,
-  registerDevices,
   updateConnectedStatuses,
 } from './store.ts'
+import { listOwners, registerDevices } from './store-registered.ts'
 import { noteStats } from '../stats/note-stats.ts'
 
 /**

@@ -43,17 +43,12 @@ export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[
 
 /**
  * Marks the claimed devices as down. The events of devices that were up follow immediately, or after the updown
- * threshold of their site.
+ * threshold of their site. `tx` is by keys.
  */
 export async function applyDisconnections(tx: Tx, deviceIds: readonly string[], at: Date): Promise<void> {
-  const known = await lockClaimedStatuses(tx, deviceIds)
-  const down = known.filter(({ connected }) => connected)
+  if (deviceIds.length === 0) return
+  const down = await updateDisconnectedStatuses(tx, deviceIds, at)
   if (down.length === 0) return
-  await updateDisconnectedStatuses(
-    tx,
-    down.map(({ deviceId }) => deviceId),
-    at,
-  )
   const thresholdsOf = await readerOfThresholds(tx, down)
   const outages = down.map((status): Outage => {
     const minutes = updownMinutesOf(thresholdsOf(status), status.type)

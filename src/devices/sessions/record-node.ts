@@ -1,6 +1,6 @@
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTx, inTxByKeys } from '../../platform/db.ts'
 import { applyDisconnections } from './record-disconnect.ts'
 import { type Grace, updateGrace } from './decide-grace.ts'
 import { recordCommandsLost } from '../commands/append-ended.ts'
@@ -65,7 +65,7 @@ export function createLostDevicesSweep(ctx: Context, now: () => number): () => P
     grace = updateGrace(grace, { lost, outageMs: since === null ? 0 : at.getTime() - since.getTime() }, now())
     if (grace?.isOver !== true) return
     const atMs = ctx.serviceClock.nowMs()
-    await inTx(ctx, async (tx) =>
+    await inTxByKeys(ctx, async (tx) =>
       applyDisconnections(tx, await markLostDisconnected(tx, { limit: LOST_PER_SWEEP, atMs }), at),
     )
   }

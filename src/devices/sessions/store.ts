@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import { columnsOf, insertRows, rowsAs, updateRows } from '../../platform/rows.ts'
+import { type RowOf, columnsOf, insertRows, rowsAs, updateRows } from '../../platform/rows.ts'
+import { splitRows } from '../../platform/split.ts'
+import { statement } from '../../platform/statement.ts'
 import type { DeviceType } from '../../events/device-type.ts'
-import { type DeviceFacts, deviceIdOf, newClaimCode } from '../device.ts'
+import { type DeviceFacts, deviceIdOf } from '../device.ts'
 
 /** A device that connects. */
 export interface SessionOpening {
@@ -18,49 +20,6 @@ export interface SessionOpening {
   readonly certificateSerial?: string
   readonly certificateExpiresAt?: Date
   readonly facts: DeviceFacts
-}
-
-const registryColumns = columnsOf('deviceRegistry', {
-  id: 'uuid',
-  mac: 'text',
-  serial: 'text',
-  model: 'text',
-  type: 'text',
-  claimCode: 'text',
-  firmware: 'text',
-  createdAt: 'timestamptz',
-  lastSeenAt: 'timestamptz',
-})
-
-/**
- * Registers devices that connect; an unknown one gets a claim code and stays unclaimed. The rows stay locked until `tx`
- * ends, as a claim locks them too, so that connect and claim see each other.
- * @param openings Distinct devices, in ascending order of MAC: all callers lock in one order, to prevent deadlocks.
- */
-export async function registerDevices(tx: Tx, openings: readonly SessionOpening[], at: Date): Promise<void> {
-  const rows = openings.map(({ mac, facts }) => ({
-    id: deviceIdOf(mac),
-    mac,
-    serial: facts.serial ?? mac,
-    model: facts.model,
-    type: facts.type,
-    firmware: facts.firmware,
-    claimCode: newClaimCode(),
-  }))
-  await insertRows(tx, registryColumns, rows, {
-    every: { createdAt: at, lastSeenAt: at },
-    tail: sql`on conflict (id) do update set firmware = excluded.firmware, last_seen_at = excluded.last_seen_at`,
-  })
-}
-
-/** Returns the organizations that have claimed these devices, by device. The caller has locked the rows. */
-export async function listOwners(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, string | null>> {
-  const rows = await tx
-    .selectFrom('deviceRegistry')
-    .select(['id', 'orgId'])
-    .where('id', '=', anyOf(deviceIds))
-    .execute()
-  return new Map(rows.map(({ id, orgId }) => [id, orgId]))
 }
 
 export interface OpenedSession {
@@ -83,33 +42,40 @@ const sessionColumns = columnsOf('deviceSession', {
 })
 
 /**
- * Compare-and-set: the newest connection of a device owns its session. A device that connects while its session is open
- * has lost the older connection.
+ * The newest connection of a device owns its session. A device that connects while its session is open has lost the
+ * older connection. The caller has locked the devices in the registry, so that no other transaction opens theirs.
  */
 export async function openSessions(
   tx: Tx,
   nodeId: string,
   { openings, at, atMs }: { openings: readonly SessionOpening[]; at: Date; atMs: number },
 ): Promise<OpenedSession[]> {
-  const rows = openings.map(({ mac, family, orgId = null, certificateExpiresAt = null, facts }) => ({
-    deviceId: deviceIdOf(mac),
-    family,
-    orgId,
-    certificateExpiresAt,
-    facts,
-  }))
-  return insertRows(tx, sessionColumns, rows, {
-    every: { nodeId, epoch: '1', connected: true, connectedAt: at, connectedMs: atMs },
-    tail: sql<OpenedSession>`
-      on conflict (device_id) do update set node_id = excluded.node_id, family = excluded.family,
-        epoch = device_session.epoch + 1, connected = true, connected_at = excluded.connected_at,
-        connected_ms = excluded.connected_ms, lost_at = null, facts = excluded.facts, org_id = excluded.org_id,
-        certificate_expires_at = excluded.certificate_expires_at,
-        disconnected_ms = case when device_session.connected then excluded.connected_ms
-          else device_session.disconnected_ms end
-      returning device_id, epoch`,
+  const rows = openings.map(({ mac, family, orgId = null, certificateExpiresAt = null, facts }) => {
+    const opened = { nodeId, epoch: '1', connected: true, connectedAt: at, connectedMs: atMs }
+    return { deviceId: deviceIdOf(mac), family, orgId, certificateExpiresAt, facts, ...opened }
   })
+  // Nearly every device has had a session. An upsert would lock each row before it changes it.
+  const reopened: OpenedSession[] = []
+  for (const part of splitRows(rows)) reopened.push(...(await reopenSessions(tx, { rows: part })))
+  if (reopened.length === rows.length) return reopened
+  const known = new Set(reopened.map(({ deviceId }) => deviceId))
+  const others = rows.filter(({ deviceId }) => !known.has(deviceId))
+  return [...reopened, ...(await insertRows(tx, sessionColumns, others, { tail: returningOpened }))]
 }
+
+const returningOpened = sql<OpenedSession>`returning device_id, epoch`
+
+const reopenSessions = statement<{ readonly rows: readonly RowOf<typeof sessionColumns>[] }, OpenedSession>(
+  (param) => sql`
+    update device_session session set node_id = opened.node_id, family = opened.family, epoch = session.epoch + 1,
+      connected = true, connected_at = opened.connected_at, connected_ms = opened.connected_ms, lost_at = null,
+      facts = opened.facts, org_id = opened.org_id, certificate_expires_at = opened.certificate_expires_at,
+      disconnected_ms = case when session.connected then opened.connected_ms else session.disconnected_ms end
+    from ${rowsAs('opened', sessionColumns, param('rows'))}
+    where session.device_id = opened.device_id
+    returning session.device_id, session.epoch
+  `,
+)
 
 /** A claimed device with its status, and with the fields that its events contain. */
 export interface ClaimedStatus {
@@ -258,19 +224,15 @@ export interface SessionKey {
 const keyColumns = columnsOf('deviceSession', { deviceId: 'uuid', epoch: 'bigint' })
 
 /**
- * Closes the given sessions that are still the newest of their device, and returns them. They are locked in the order
- * of their devices, as in a connect, to prevent deadlocks with devices that reconnect.
+ * Closes the given sessions that are still the newest of their device, and returns them.
+ * @param keys In ascending order of the device: all callers lock in one order, to prevent deadlocks with devices that
+ *   reconnect.
  */
 export async function closeSessions(tx: Tx, keys: readonly SessionKey[], atMs: number): Promise<SessionKey[]> {
   const closed = await sql<SessionKey>`
-    with locked as materialized (
-      select session.device_id
-      from ${rowsAs('closed', keyColumns, keys)}
-      join device_session session on session.device_id = closed.device_id and session.epoch = closed.epoch
-      where session.connected order by session.device_id for update of session
-    )
     update device_session session set connected = false, disconnected_ms = ${atMs}
-    from locked where session.device_id = locked.device_id
+    from ${rowsAs('closed', keyColumns, keys)}
+    where session.device_id = closed.device_id and session.epoch = closed.epoch and session.connected
     returning session.device_id, session.epoch
   `.execute(tx)
   return closed.rows
@@ -287,12 +249,26 @@ export async function findSuperseded(reader: Reader, keys: readonly SessionKey[]
   return found.rows
 }
 
-/** Marks devices as down, except those that have connected again since. */
-export async function updateDisconnectedStatuses(tx: Tx, deviceIds: readonly string[], at: Date): Promise<void> {
-  await tx
-    .updateTable('deviceStatus')
-    .set({ connected: false, disconnectedAt: at })
-    .where('deviceId', '=', anyOf(deviceIds))
-    .where('connected', '=', true)
-    .execute()
+/**
+ * Marks the claimed devices that are up as down, and returns them as they were. It locks their statuses in one order only
+ * in a transaction by keys.
+ */
+export async function updateDisconnectedStatuses(
+  tx: Tx,
+  deviceIds: readonly string[],
+  at: Date,
+): Promise<ClaimedStatus[]> {
+  const { rows } = await sql<ClaimedStatus>`
+    update device_status status set connected = false, disconnected_at = ${at}
+    from (
+      select org_id, id, mac, type, name, site_id,
+        (select name from site where site.org_id = device.org_id and site.id = device.site_id) as site_name
+      from device where id = ${anyOf(deviceIds)} order by id offset 0
+    ) device
+    where status.org_id = device.org_id and status.device_id = device.id and status.connected
+    returning status.org_id, status.device_id, device.mac, device.type, device.name, device.site_id, device.site_name,
+      true as connected, status.connected_at, status.firmware, status.boot_count, status.booted_at,
+      status.boot_known_ms, status.boot_id, status.epoch, status.load
+  `.execute(tx)
+  return rows
 }

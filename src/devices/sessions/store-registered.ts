@@ -1,0 +1,86 @@
+import { sql } from 'kysely'
+import { type Tx, anyOf } from '../../platform/db.ts'
+import { type RowOf, columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
+import { splitRows } from '../../platform/split.ts'
+import { statement } from '../../platform/statement.ts'
+import { deviceIdOf, newClaimCode } from '../device.ts'
+import type { SessionOpening } from './store.ts'
+
+const registryColumns = columnsOf('deviceRegistry', {
+  id: 'uuid',
+  mac: 'text',
+  serial: 'text',
+  model: 'text',
+  type: 'text',
+  claimCode: 'text',
+  firmware: 'text',
+  createdAt: 'timestamptz',
+  lastSeenAt: 'timestamptz',
+})
+
+/**
+ * Registers devices that connect; an unknown one gets a claim code and stays unclaimed. The rows stay locked until `tx`
+ * ends, as a claim locks them too, so that connect and claim see each other.
+ * @param openings Distinct devices, in ascending order of MAC: all callers lock in one order, to prevent deadlocks.
+ */
+export async function registerDevices(tx: Tx, openings: readonly SessionOpening[], at: Date): Promise<void> {
+  if (openings.length === 0 || (await updateRegistered(tx, openings, at))) return
+  const rows = openings.map(({ mac, facts }) => ({
+    id: deviceIdOf(mac),
+    mac,
+    serial: facts.serial ?? mac,
+    model: facts.model,
+    type: facts.type,
+    firmware: facts.firmware,
+    claimCode: newClaimCode(),
+  }))
+  await insertRows(tx, registryColumns, rows, {
+    every: { createdAt: at, lastSeenAt: at },
+    tail: sql`on conflict (id) do update set firmware = excluded.firmware, last_seen_at = excluded.last_seen_at`,
+  })
+}
+
+const seenColumns = columnsOf('deviceRegistry', { id: 'uuid', firmware: 'text', lastSeenAt: 'timestamptz' })
+
+interface SeenDevices {
+  readonly rows: readonly RowOf<typeof seenColumns>[]
+  readonly ids: readonly string[]
+}
+
+/** Updates none of the devices if one of them is unknown. */
+const updateSeen = statement<SeenDevices, { updated: number }>(
+  (param) => sql`
+    with updated as (
+      update device_registry set firmware = seen.firmware, last_seen_at = seen.last_seen_at
+      from ${rowsAs('seen', seenColumns, param('rows'))}
+      where device_registry.id = seen.id and not exists (
+        select from unnest(${param('ids')}::uuid[]) as given (id)
+        where not exists (select from device_registry known where known.id = given.id))
+      returning device_registry.id
+    ) select count(*)::integer as updated from updated
+  `,
+)
+
+/**
+ * Updates devices that are all registered, as nearly always: an upsert would lock each row before it changes it. With
+ * an unknown one among them, the rest must be locked in the order of the upsert.
+ * @returns True if they are updated.
+ */
+async function updateRegistered(tx: Tx, openings: readonly SessionOpening[], at: Date): Promise<boolean> {
+  for (const part of splitRows(openings)) {
+    const rows = part.map(({ mac, facts }) => ({ id: deviceIdOf(mac), firmware: facts.firmware, lastSeenAt: at }))
+    const [{ updated } = { updated: 0 }] = await updateSeen(tx, { rows, ids: rows.map(({ id }) => id) })
+    if (updated < rows.length) return false
+  }
+  return true
+}
+
+/** Returns the organizations that have claimed these devices, by device. The caller has locked the rows. */
+export async function listOwners(tx: Tx, deviceIds: readonly string[]): Promise<Map<string, string | null>> {
+  const rows = await tx
+    .selectFrom('deviceRegistry')
+    .select(['id', 'orgId'])
+    .where('id', '=', anyOf(deviceIds))
+    .execute()
+  return new Map(rows.map(({ id, orgId }) => [id, orgId]))
+}
