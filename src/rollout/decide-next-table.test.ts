@@ -206,3 +206,16 @@ describe('the table of the states of a site upgrade', () => {
     expect(table.queued['before the start']).toBe('queued')
   })
 })
+
+test('a round decides about more targets than a call can have arguments', () => {
+  const now = { now: at(NOW_S), nowMs: ms(NOW_S), graceUntilMs: 0, options: defaultRolloutOptions }
+  const dueMs = (count: number): number | null =>
+    decideNext(
+      upgrades.upgrading(
+        Array.from({ length: count }, () => soaking),
+        {},
+      ),
+      now,
+    ).siteUpgrade.dueMs
+  expect(dueMs(300_000)).toBe(dueMs(1))
+})

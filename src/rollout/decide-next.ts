@@ -5,7 +5,7 @@ import { findHoldReason, ofDownloads } from './decide-hold.ts'
 import { type CountsByPhase, type FailuresByPhase, findPhaseStopReason, findStopReason } from './decide-stop.ts'
 import { decideOutcome, isAnyInFlight, statusOf } from './decide-outcome.ts'
 import { phaseRulesOf } from './decide-phase-rules.ts'
-import { beginsSnapshot, countByPhase, countSteps, isHardFailure, isSuccess, stepOf } from './decide-step.ts'
+import { type Step, beginsSnapshot, countByPhase, countSteps, isHardFailure, isSuccess, stepOf } from './decide-step.ts'
 import { decideTarget } from './decide-target.ts'
 import { beginsWithin, findClosedUntil, wallOf } from './decide-window.ts'
 import { graceOf } from './limit-grace.ts'
@@ -112,9 +112,10 @@ interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
   readonly hardFailures: FailuresByPhase
   readonly upgradedByPhase: CountsByPhase
   readonly downloads: SiteDownloads | null
-  /** The targets after the round. */
+  /** The targets after the round, if the downloads have phases. */
   readonly after: readonly TargetNow[]
-  readonly untilMs: readonly number[]
+  /** The first instant for which a target waits; infinite if none does. */
+  readonly untilMs: number
   /** A target of an open phase can't be commanded yet: it is too early, or its device is on its way back. */
   readonly awaitsDevices: boolean
   /** The same, except for targets that wait for a maintenance window. */
@@ -127,16 +128,20 @@ interface Round extends Omit<SiteUpgradeDecision, 'siteUpgrade'> {
 
 function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules & { readonly capacity: Capacity }): Round {
   const phaseRules = phaseRulesOf(siteUpgrade, at.rebootMs)
+  const graces = { startMs: at.graceUntilMs, siteMs: siteUpgrade.graceUntilMs }
+  // Most targets have the rules of the one before.
+  let rules: TargetRules = at
   const free = siteUpgrade.targets.map((target) => {
-    const graces = { startMs: at.graceUntilMs, siteMs: siteUpgrade.graceUntilMs }
-    const rules = { ...at, ...phaseRules(target), graceUntilMs: graceOf(target, graces, at.options) }
+    const { rebootMs: rebootsMs, mayDownload } = phaseRules(target)
+    const graceUntilMs = graceOf(target, graces, at.options)
+    if (rules.rebootMs !== rebootsMs || rules.mayDownload !== mayDownload || rules.graceUntilMs !== graceUntilMs)
+      rules = { ...at, rebootMs: rebootsMs, mayDownload, graceUntilMs }
     return { target, decision: decideTarget(target, rules) }
   })
   const decided = limitToCapacity(free, at.capacity)
   const steps = decided.flatMap(({ target, decision }) => stepOf(target, decision) ?? [])
   const waits = decided.flatMap(({ target, decision }) => (decision.kind === 'wait' ? [{ target, decision }] : []))
   const openings = waits.flatMap(({ decision }) => (decision.for === 'window' ? (decision.untilMs ?? []) : []))
-  const changes = new Map(steps.map(({ target, to, staged }) => [target, { state: to, staged }]))
   return {
     steps,
     withdrawn: decided.flatMap(({ decision }) => (decision.kind === 'withdraw' ? [decision.commandId] : [])),
@@ -145,16 +150,26 @@ function decideTargets(siteUpgrade: SiteUpgradeNow, at: TargetRules & { readonly
     hardFailures: countByPhase(siteUpgrade.hardFailures, steps.filter(isHardFailure)),
     upgradedByPhase: countByPhase(siteUpgrade.upgradedByPhase, steps.filter(isSuccess)),
     downloads: siteUpgrade.downloads && countDownloads(siteUpgrade.downloads, steps),
-    after: siteUpgrade.targets.map((target) => Object.assign({}, target, changes.get(target))),
-    untilMs: [
-      ...waits.flatMap(({ decision }) => decision.untilMs ?? []),
-      ...steps.flatMap(({ retryAtMs }) => retryAtMs ?? []),
-    ],
+    after: siteUpgrade.downloads === null ? [] : targetsAfter(siteUpgrade.targets, steps),
+    untilMs: Math.min(
+      firstOf(waits.map(({ decision }) => decision.untilMs)),
+      firstOf(steps.map((step) => step.retryAtMs)),
+    ),
     awaitsDevices: waits.some(({ target }) => isWaiting(target.state)),
     awaitsOpen: waits.some(({ target, decision }) => isWaiting(target.state) && decision.for !== 'window'),
-    opensMs: openings.length === 0 ? null : Math.min(...openings),
+    opensMs: openings.length === 0 ? null : firstOf(openings),
     closedUntilMs: findClosedUntil(at),
   }
+}
+
+/** A call can't have as many arguments as a large upgrade has targets. */
+function firstOf(times: readonly (number | null | undefined)[]): number {
+  return times.reduce<number>((first, time) => Math.min(first, time ?? Infinity), Infinity)
+}
+
+function targetsAfter(targets: readonly TargetNow[], steps: readonly Step[]): TargetNow[] {
+  const changes = new Map(steps.map(({ target, to, staged }) => [target, { state: to, staged }]))
+  return targets.map((target) => Object.assign({}, target, changes.get(target)))
 }
 
 function isWaiting(state: TargetState): boolean {
@@ -199,7 +214,7 @@ function advance(siteUpgrade: SiteUpgradeNow, round: Round, { now, nowMs, option
   const isMoving = isAnyInFlight(counts) || (round.awaitsOpen && !isEarly)
   const pollMs = Math.min(nowMs + (isMoving ? IN_FLIGHT_POLL_MS : DEFERRED_POLL_MS), isEarly ? rebootsMs : Infinity)
   const endMs = deadlineMs({ ...siteUpgrade, phaseOpenedMs: openedMs }, options)
-  return decide({ dueMs: Math.min(pollMs, ...round.untilMs, ...(endMs !== null && endMs > nowMs ? [endMs] : [])) })
+  return decide({ dueMs: Math.min(pollMs, round.untilMs, ...(endMs !== null && endMs > nowMs ? [endMs] : [])) })
 }
 
 /**
