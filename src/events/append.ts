@@ -6,8 +6,15 @@ import { splitRows } from '../platform/split.ts'
 import { type DeviceEventName, deviceEvents, families } from './device-event-types.ts'
 import type { DeviceType } from './device-type.ts'
 import { reduceChange } from './reduce-change.ts'
-import { type NewDeviceEvent, findSiteName, insertAudit, insertDeviceEvents, insertOutbox } from './store.ts'
-import type { TopicEvents } from './topics.ts'
+import {
+  type NewDeviceEvent,
+  findSiteName,
+  insertAudit,
+  insertDeviceEvents,
+  insertOutbox,
+  listHeardTopics,
+} from './store.ts'
+import type { Topic, TopicEvents } from './topics.ts'
 
 /**
  * One change by a person or a worker. `before` and `after` are wire documents without secrets; reduceChange() decides
@@ -91,17 +98,25 @@ export async function appendDeviceEvents(
   for (const part of splitRows(deviceEvents)) await appendPart(tx, scope, part, at)
 }
 
+/** The topics of fewer events are not looked up: the statement that inserts events for webhooks looks anyway. */
+const FEW = 4
+
 async function appendPart(tx: Tx, { orgId }: InOrg, inputs: readonly DeviceEventInput[], at: Date): Promise<void> {
   const rows = inputs.map((input): NewDeviceEvent => {
     const { device } = input
     return { orgId, deviceId: device.id, siteId: device.siteId, event: deviceEvent(orgId, input, at) }
   })
   await insertDeviceEvents(tx, rows, at)
-  const twins = inputs.filter(({ what }) => updowns.has(what))
+  const heard = inputs.length > FEW ? await listHeardTopics(tx, { orgId }) : null
+  const ofTopic = <R>(topic: Topic, some: readonly R[]): readonly R[] =>
+    heard === null || heard.has(topic) ? some : []
+  const twins = ofTopic('device-updowns', inputs).filter(({ what }) => updowns.has(what))
   await insertOutbox(
     tx,
     [
-      ...rows.map(({ siteId, event }) => ({ orgId, siteId, topic: 'device-events' as const, event })),
+      ...ofTopic('device-events', rows).map(({ siteId, event }) => {
+        return { orgId, siteId, topic: 'device-events' as const, event }
+      }),
       ...twins.map(({ device, what }) => ({
         orgId,
         siteId: device.siteId,

@@ -105,6 +105,12 @@ async function findHeard(tx: Tx, events: readonly NewOutboxEvent[]): Promise<rea
   })
 }
 
+/** Lists the topics of which a webhook of the organization, or of a site of it, gets events. */
+export async function listHeardTopics(reader: Reader, { orgId }: Pick<InOrg, 'orgId'>): Promise<ReadonlySet<string>> {
+  const rows = await reader.selectFrom('eventSubscription').select('topic').where('orgId', '=', orgId).execute()
+  return new Set(rows.map(({ topic }) => topic))
+}
+
 /** True if a webhook of the organization, or of a site of it, gets events of the topic. */
 export async function hasSubscribers(reader: Reader, { orgId }: InOrg, topic: Topic): Promise<boolean> {
   const row = await reader
