@@ -2,17 +2,30 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { decideRoundSize } from './decide-round-size.ts'
 
-it('makes a round shorter after one that took too long, and longer after a short one', () => {
-  expect(decideRoundSize(1000, 80)).toBe(250)
-  expect(decideRoundSize(250, 10)).toBe(500)
-  expect(decideRoundSize(250, 20)).toBe(250)
+const next = (events: number, tookMs: number, isAwaited = true) => decideRoundSize({ events, tookMs, isAwaited })
+
+it('makes a round shorter after one that took too long for those who waited, and longer after a short one', () => {
+  expect(next(1000, 80)).toBe(250)
+  expect(next(250, 10)).toBe(500)
+  expect(next(250, 20)).toBe(250)
+})
+
+it('makes rounds longer step by step while nobody waits for them', () => {
+  const sizes = [next(100, 80, false)]
+  while (sizes.length < 13) sizes.push(next(sizes.at(-1) ?? 0, 80, false))
+  expect([sizes[0], sizes.at(-1)]).toEqual([120, 1000])
 })
 
 it('stays within its bounds, whatever a round took', () => {
+  const round = fc.record({
+    events: fc.integer({ min: 100, max: 1000 }),
+    tookMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
+    isAwaited: fc.boolean(),
+  })
   fc.assert(
-    fc.property(fc.integer({ min: 100, max: 1000 }), fc.double({ min: 0, max: 1e6, noNaN: true }), (events, tookMs) => {
-      const next = decideRoundSize(events, tookMs)
-      expect(Number.isInteger(next) && next >= 100 && next <= 1000).toBe(true)
+    fc.property(round, (past) => {
+      const events = decideRoundSize(past)
+      expect(Number.isInteger(events) && events >= 100 && events <= 1000).toBe(true)
     }),
   )
 })
@@ -21,7 +34,7 @@ it('finds the size that fits the machine within three rounds', () => {
   fc.assert(
     fc.property(fc.double({ min: 0.03, max: 0.19, noNaN: true }), (msPerEvent) => {
       let events = 1000
-      for (let round = 0; round < 3; round += 1) events = decideRoundSize(events, events * msPerEvent)
+      for (let round = 0; round < 3; round += 1) events = next(events, events * msPerEvent)
       expect(events * msPerEvent).toBeGreaterThan(18)
       expect(events * msPerEvent).toBeLessThan(22)
     }),

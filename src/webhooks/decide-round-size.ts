@@ -2,14 +2,23 @@
 export const MAX_EVENTS = 1000
 /** Each round has a search, so tiny rounds would mostly search. */
 const MIN_EVENTS = 100
-/** All other events wait for the end of a round, so one with many events should take no longer. */
+/** Events that are committed meanwhile wait for the end of a round, so it should take no longer. */
 const ROUND_MS = 20
+/** Rounds for which nobody waits become longer again, because long ones cost less per event. */
+const GROWTH = 1.2
+
+interface PastRound {
+  readonly events: number
+  readonly tookMs: number
+  /** True if other events have begun to wait for its end. */
+  readonly isAwaited: boolean
+}
 
 /**
- * Returns for how many events the next round is planned, after one of `events` that took `tookMs`. The backlog of one
- * organization is then routed in rounds that are short for the others, however fast the machine is.
+ * Returns for how many events the next round is planned. The backlog of one organization is then routed in rounds that are
+ * short for the others, however fast the machine is.
  */
-export function decideRoundSize(events: number, tookMs: number): number {
-  const fitting = Math.round((events * ROUND_MS) / Math.max(tookMs, 1))
+export function decideRoundSize({ events, tookMs, isAwaited }: PastRound): number {
+  const fitting = Math.round(isAwaited ? (events * ROUND_MS) / Math.max(tookMs, 1) : events * GROWTH)
   return Math.min(Math.max(fitting, MIN_EVENTS), MAX_EVENTS)
 }

@@ -4,6 +4,8 @@ import type { QueuedEvent } from '../events/store.ts'
 export interface KnownEvents {
   /** Adds events for the next round. The queue is known of those in `events` only. */
   announce(ids: Iterable<string>, events: readonly QueuedEvent[]): void
+  /** True if events wait for the next round. */
+  hasAnnounced(): boolean
   /**
    * Makes the announced events known, at the start of a round.
    * @returns False if there were too many: all were dropped, and only a search finds them.
@@ -51,6 +53,7 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
         count(event, 1)
       }
     },
+    hasAnnounced: () => announced.size > 0,
     accept() {
       for (const [id, event] of announced) known.set(id, event)
       announced = new Map()

@@ -214,7 +214,10 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   const result = await routeFound(ctx, round, waitingOf(knowledge, found.waiting))
   const doneIds = result.gone
   // A round that its limit did not make smaller shows nothing.
-  if (found.hasMore) knowledge.eventsPerRound = decideRoundSize(events, performance.now() - beganMs)
+  if (found.hasMore) {
+    const past = { events, tookMs: performance.now() - beganMs, isAwaited: known.hasAnnounced() }
+    knowledge.eventsPerRound = decideRoundSize(past)
+  }
   const hasMore = pass.hasMore || !result.complete || found.hasMore
   const unripe = found.queues.filter(({ ripeAt }) => ripeAt > now)
   const nextAt = earliest([pass.nextAt, result.againAt, ...unripe.map(({ ripeAt }) => ripeAt)])
