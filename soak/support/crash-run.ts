@@ -38,9 +38,11 @@ export interface Run {
   siteIds: readonly string[]
   /** The interruptions that are still ahead. */
   interruptions: readonly Interruption[]
+  /** How often a rollout was resumed whose gate had met no success. */
+  resumed: number
 }
 
-type Bare = Omit<Run, 'client' | 'orgId' | 'siteIds' | 'interruptions'>
+type Bare = Omit<Run, 'client' | 'orgId' | 'siteIds' | 'interruptions' | 'resumed'>
 
 /** Creates an organization with its sites, and claims the devices and distributes them over the sites. */
 export async function setUp(bare: Bare): Promise<Run> {
@@ -73,5 +75,5 @@ export async function setUp(bare: Bare): Promise<Run> {
     await client.call('PUT', `${org}/inventory`, { op: 'assign', site_id: id, macs })
     siteIds.push(id)
   }
-  return { ...bare, client, orgId: made.org_id, siteIds, interruptions: plan.interruptions(random) }
+  return { ...bare, client, orgId: made.org_id, siteIds, interruptions: plan.interruptions(random), resumed: 0 }
 }

@@ -17,6 +17,8 @@ export interface CrashReport {
   readonly booted_twice: number
   readonly flashed_twice: number
   readonly left_behind: number
+  /** How often a rollout was resumed because all devices of a phase were offline. */
+  readonly resumed: number
   readonly session_epochs: { readonly lowest: number; readonly highest: number }
   /** The number of rollouts by strategy. */
   readonly strategies: Readonly<Record<string, number>>
@@ -56,7 +58,7 @@ export async function runCrashTest(plan: CrashPlan, folder: string, say: (line: 
     }
     const failed = rounds.flatMap((round) => round.failed)
     if (run.interruptions.length > 0) failed.push(`${run.interruptions.length} interruptions did not take place`)
-    return { ...sumUp(plan, rounds), session_epochs, total_s: secondsSince(startedMs), failed }
+    return { ...sumUp(plan, rounds), resumed: run.resumed, session_epochs, total_s: secondsSince(startedMs), failed }
   } finally {
     await fleet.stop()
     await service.close()

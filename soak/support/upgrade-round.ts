@@ -152,13 +152,27 @@ async function areOver(run: Run, ids: readonly string[]): Promise<boolean> {
   return true
 }
 
-/** Returns false while the server does not answer. */
-async function isOver({ client, orgId }: Run, id: string): Promise<boolean> {
-  try {
-    const detail = (await client.call('GET', `/api/v1/orgs/${orgId}/devices/upgrade/${id}`)) as {
-      readonly upgrades: readonly { readonly upgrade: { readonly status: string } }[]
+interface Detail {
+  readonly upgrades: readonly {
+    readonly upgrade: {
+      readonly status: string
+      readonly held?: { readonly by: string }
+      readonly targets: { readonly failed: readonly string[] }
     }
-    return detail.upgrades.every(({ upgrade }) => endStates.has(upgrade.status))
+  }[]
+}
+
+/** Returns false while the server does not answer. */
+async function isOver(run: Run, id: string): Promise<boolean> {
+  const path = `/api/v1/orgs/${run.orgId}/devices/upgrade/${id}`
+  try {
+    const { upgrades } = (await run.client.call('GET', path)) as Detail
+    // A phase of which all devices were offline has no success, so its gate waits for a person.
+    if (upgrades.some(({ upgrade }) => upgrade.held?.by === 'gate' && upgrade.targets.failed.length === 0)) {
+      await run.client.call('POST', `${path}/resume`, {})
+      run.resumed += 1
+    }
+    return upgrades.every(({ upgrade }) => endStates.has(upgrade.status))
   } catch {
     return false // The server is starting.
   }
