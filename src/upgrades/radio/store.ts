@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import { addMs } from '../../platform/clock.ts'
-import type { Reader } from '../../platform/db.ts'
+import type { Tx } from '../../platform/db.ts'
+import { readInPortions } from '../../platform/portions.ts'
 import type { HeardCell, RadioFacts, RadioFactsByMac } from './radio.ts'
 
 /** An older scan no longer shows the positions of access points reliably. */
@@ -23,14 +24,14 @@ interface Row {
 const numberOf = (doc: RawBuilder<unknown>, name: string): RawBuilder<number | null> =>
   sql`case when jsonb_typeof(${doc}->${name}) = 'number' then (${doc}->>${name})::float8 end`
 
-/** Lists the known radio facts of access points, by MAC. */
+/** Lists the known radio facts of access points, by MAC. A scan that hears a dozen others is more than a kilobyte. */
 export async function listRadioFacts(
-  reader: Reader,
+  tx: Tx,
   { orgId }: InOrg,
   { deviceIds, now }: { readonly deviceIds: readonly string[]; readonly now: Date },
 ): Promise<RadioFactsByMac> {
   const [doc, map] = [sql`device.doc`, sql`floor.doc`]
-  const { rows } = await sql<Row>`
+  const known = sql<Row>`
     select device.mac, jsonb_path_query_array(known.report, '$.radios[*].bssids[*]') as bssids,
       case when (known.report->'scan'->>'at_s')::float8 >= ${addMs(now, -SCAN_MS).getTime() / 1000}
         then known.report->'scan'->'cells' end as scan,
@@ -43,8 +44,10 @@ export async function listRadioFacts(
       on known.org_id = device.org_id and known.device_id = device.id and known.site_id = device.site_id
     left join site_map floor
       on floor.org_id = device.org_id and floor.site_id = device.site_id and floor.id::text = device.doc->>'map_id'
-  `.execute(reader)
-  return new Map(rows.map((row) => [row.mac, factsOf(row)]))
+  `
+  const facts = new Map<string, RadioFacts>()
+  for await (const rows of readInPortions(tx, known)) for (const row of rows) facts.set(row.mac, factsOf(row))
+  return facts
 }
 
 function factsOf({ mac, bssids, scan, mapId, x, y, ppm, parent, isMesh }: Row): RadioFacts {
