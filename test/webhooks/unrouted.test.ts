@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { inTx } from '../../src/platform/db.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -81,6 +82,9 @@ it('makes a message of an event whose first attempt has failed, with the same id
 it('sends what may have been sent before a crash again, alone and with the same id and body', async () => {
   await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
   const crashing = await harness.start()
+  // Not from the pool, whose connections are broken.
+  const operator = new pg.Client(harness.connection)
+  await operator.connect()
   await warmUp()
   await inTx(harness.ctx, async (tx) => {
     // No result can be written, as if the process had been killed before.
@@ -92,12 +96,13 @@ it('sends what may have been sent before a crash again, alone and with the same 
     let isStopped = false
     const stopping = crashing.stop().then(() => (isStopped = true))
     await waitUntil('gave up', async () => {
-      await sql`select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`.execute(harness.ctx.db)
+      await operator.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`)
       return isStopped
     })
     await stopping
   })
+  await operator.end()
   expect((await events()).length + (await messages()).length).toBe(2)
   await harness.start()
   await receiver.waitFor(5)
