@@ -25,6 +25,8 @@ afterAll(() => peer.stop())
 async function comeBack(device: PlannedDevice, failures: number): Promise<PeerSession> {
   const conditions = createConditions()
   let failed = -1
+  // The device may be connected by the time the fleet has started.
+  const before = peer.sessions.length
   const fleet = await startFleet({
     gateway: { host: '127.0.0.1', port: peer.port },
     ca,
@@ -38,7 +40,6 @@ async function comeBack(device: PlannedDevice, failures: number): Promise<PeerSe
     },
   })
   onTestFinished(() => fleet.stop())
-  const before = peer.sessions.length
   await peer.until(() => peer.sessions.length > before && messagesOf(newest(peer.sessions), 'state').length > 0)
   peer.shut()
   await conditions.until(() => failed >= failures, TIMEOUT_MS)
