@@ -171,6 +171,8 @@ describe.skipIf(noChromium !== null)(
       const email = 'ada@example.com'
       await page.goto('/sign-in')
       await page.getByRole('link', { name: 'Create an account' }).click()
+      // The page before has such a field too.
+      await page.getByLabel('First name').waitFor()
       await page.getByLabel('Email').fill(email)
       await page.getByLabel('First name').fill('Ada')
       await page.getByLabel('Last name').fill('Lovelace')
@@ -333,6 +335,8 @@ describe.skipIf(noChromium !== null)(
       const { page, context } = await openPage()
       await page.goto('/sign-in')
       await page.getByRole('link', { name: 'Forgot your password?' }).click()
+      // The page before has such a field too.
+      await page.getByRole('heading', { name: 'Reset your password' }).waitFor()
       await page.getByLabel('Email').fill(server.org.email)
       await page.getByRole('button', { name: 'Send the link' }).click()
       await page.getByText('a mail is on its way').waitFor()
