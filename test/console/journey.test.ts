@@ -3,18 +3,15 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseConfig } from '../../src/app/config.ts'
 import { type Running, startServer } from '../../src/app/start.ts'
-import { type Client, createClient } from '../../src/cli/client.ts'
-import { loadDeviceCa } from '../../src/gateway/device-ca.ts'
-import { createLog } from '../../src/platform/log.ts'
+import type { Client } from '../../src/cli/client.ts'
 import type { FaultPlan } from '../../src/simulator/faults.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
-import { type Fleet, startFleet } from '../../src/simulator/fleet.ts'
+import type { Fleet } from '../../src/simulator/fleet.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
 import { picture } from '../maps/pictures.ts'
 import { buildConsole, launchChromium, noChromium, openView } from '../support/chromium.ts'
-import { createTestDatabase } from '../support/database.ts'
 import { tokenIn, waitForMail } from '../support/mails.ts'
-import { temporaryDir } from '../support/temporary-dir.ts'
+import { type Service, addToManifest, claimCodeOf, startDevices, startService } from '../support/service.ts'
 
 /** Pages wait for the service, and the service for the processor. */
 const WITHIN_MS = 60_000
@@ -26,13 +23,13 @@ const MODEL = 'EAP101'
 const devices: readonly PlannedDevice[] = ['02000000e101', '02000000e102'].map((mac, place) => {
   return { mac, serial: `S${place}`, model: MODEL, type: 'ap', firmware: '1.0.0' }
 })
-const codes = ['CODE1-00000-00001', 'CODE1-00000-00002'] as const
+const codes = devices.map((_, place) => claimCodeOf(place))
 
 describe.skipIf(noChromium !== null)(
   `the console from the first account to an upgraded network${noChromium === null ? '' : `: ${noChromium}`}`,
   () => {
-    let dataDir: string
-    let settings: Record<string, string>
+    let service: Service
+    /** Is replaced when the service is started again. */
     let server: Running
     let fleet: Fleet | null = null
     let browser: Browser
@@ -42,46 +39,24 @@ describe.skipIf(noChromium !== null)(
 
     beforeAll(async () => {
       await buildConsole()
-      dataDir = await temporaryDir(afterAll)
-      const database = await createTestDatabase()
-      const { host, port, user, password = '', database: name } = database.connection
-      settings = {
-        SIGNALBOX_DATA_DIR: dataDir,
-        SIGNALBOX_DATABASE_URL: `postgresql://${user}:${password}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`,
-        SIGNALBOX_PORT: '0',
-        SIGNALBOX_UCENTRAL_PORT: '0',
-        SIGNALBOX_EDGE_PORT: '0',
-        SIGNALBOX_LOG_LEVEL: 'silent',
-        SIGNALBOX_ROLLOUT_SOAK_S: '0',
-      }
-      server = await startServer(parseConfig(settings))
-      const operator = createClient({ url: server.url, authorization: `Operator ${server.operatorKey}`, dataDir })
-      const lines = devices.map(({ firmware: _, ...line }, place) => ({ ...line, claim_code: codes[place] }))
-      await operator.call('POST', '/operator/v1/manifest', { devices: lines })
+      service = await startService({}, afterAll)
+      server = service.server
+      await addToManifest(service, devices)
       browser = await launchChromium()
-      const view = await openView(browser, server.url)
-      view.setDefaultTimeout(WITHIN_MS)
-      page = await view.newPage()
-      return async () => {
+      afterAll(async () => {
         await browser.close()
         await fleet?.stop()
         await server.stop()
-        await database.drop()
-      }
+      })
+      const view = await openView(browser, server.url)
+      view.setDefaultTimeout(WITHIN_MS)
+      page = await view.newPage()
     }, 240_000)
 
     /** Starts the devices in their last state. */
     async function start(faults: FaultPlan = {}): Promise<void> {
       await fleet?.stop()
-      fleet = await startFleet({
-        gateway: { host: '127.0.0.1', port: server.ucentralPort },
-        ca: await loadDeviceCa(dataDir),
-        devices,
-        faults,
-        stateDir: join(dataDir, 'fleet'),
-        log: createLog('silent'),
-        pace: { timeScale: 0.01 },
-      })
+      fleet = await startDevices(service, devices, { faults, stateDir: join(service.dataDir, 'fleet') })
     }
 
     it(
@@ -96,7 +71,7 @@ describe.skipIf(noChromium !== null)(
         await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
         await page.getByRole('button', { name: 'Create the account' }).click()
         await page.getByText(`A mail to ${EMAIL}`).waitFor()
-        await page.goto(`/verify/register?token=${tokenIn(await waitForMail(dataDir, EMAIL))}`)
+        await page.goto(`/verify/register?token=${tokenIn(await waitForMail(service.dataDir, EMAIL))}`)
         await page.getByLabel('Password').fill(PASSWORD)
         await page.getByRole('button', { name: 'Finish the registration' }).click()
         await page.getByLabel('Name of a new site').waitFor()
@@ -137,7 +112,7 @@ describe.skipIf(noChromium !== null)(
       { timeout: 2 * WITHIN_MS },
       async () => {
         const token = await createToken()
-        client = createClient({ url: server.url, authorization: `Token ${token}`, dataDir })
+        client = service.connect(`Token ${token}`)
         const image = Buffer.from(imageHeader([MODEL], '2.0.0').padEnd(100_000, '.'))
         await client.upload(`/api/v1${org}/firmware?version=2.0.0&models=${MODEL}`, image)
         await start({ old_version: { macs: ['02000000e102'] } })
@@ -172,7 +147,7 @@ describe.skipIf(noChromium !== null)(
         await page.getByRole('searchbox').fill('02000000e1')
         await page.getByText('The server does not answer. What you see').waitFor()
         server = await startServer(
-          parseConfig({ ...settings, SIGNALBOX_PORT: port, SIGNALBOX_UCENTRAL_PORT: ucentral }),
+          parseConfig({ ...service.settings, SIGNALBOX_PORT: port, SIGNALBOX_UCENTRAL_PORT: ucentral }),
         )
         await page.getByText('The server does not answer. What you see').waitFor({ state: 'detached' })
         expect(await page.getByRole('searchbox').inputValue()).toBe('02000000e1')

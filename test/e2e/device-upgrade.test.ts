@@ -1,76 +1,27 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { parseConfig } from '../../src/app/config.ts'
-import { startServer } from '../../src/app/start.ts'
-import { type Client, createClient } from '../../src/cli/client.ts'
-import { loadDeviceCa } from '../../src/gateway/device-ca.ts'
-import { createLog } from '../../src/platform/log.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
-import { startFleet } from '../../src/simulator/fleet.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
 import type { AnyJson } from '../support/any-json.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { temporaryDir } from '../support/temporary-dir.ts'
+import { type ClaimedSite, claimDevices, startDevices, startService } from '../support/service.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const ap: PlannedDevice = { mac: '02000000d101', serial: 'S1', model: 'EAP101', type: 'ap', firmware: '1.0.0' }
 const sw: PlannedDevice = { mac: '02000000d102', serial: 'S2', model: 'ECS4125-10P', type: 'switch', firmware: '1.0.0' }
 
-interface Service {
-  readonly client: Client
-  readonly org: string
-  readonly site: string
-}
-
-async function startService(devices: readonly PlannedDevice[]): Promise<Service> {
-  const dataDir = await temporaryDir()
-  const database = await createTestDatabase()
-  onTestFinished(() => database.drop())
-  const { host, port, user, password = '', database: name } = database.connection
-  const server = await startServer(
-    parseConfig({
-      SIGNALBOX_DATA_DIR: dataDir,
-      SIGNALBOX_DATABASE_URL: `postgresql://${user}:${password}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`,
-      SIGNALBOX_PORT: '0',
-      SIGNALBOX_UCENTRAL_PORT: '0',
-      SIGNALBOX_EDGE_PORT: '0',
-      SIGNALBOX_LOG_LEVEL: 'silent',
-      SIGNALBOX_ROLLOUT_SOAK_S: '0',
-    }),
-  )
-  onTestFinished(() => server.stop())
-  const connect = (authorization: string): Client => createClient({ url: server.url, authorization, dataDir })
-  const operator = connect(`Operator ${server.operatorKey}`)
-  const account = { email: 'a@b.test', password: 'correct horse battery', org: 'Test' }
-  const made = (await operator.call('POST', '/operator/v1/bootstrap', account)) as AnyJson
-  const client = connect(`Token ${made.api_token}`)
-  const org = `/api/v1/orgs/${made.org_id}`
-  const lines = devices.map((device, index) => ({ ...device, claim_code: `CODE1-00000-0000${index}` }))
-  await operator.call('POST', '/operator/v1/manifest', {
-    devices: lines.map(({ firmware: _, methods: __, ...line }) => line),
-  })
-  await client.call(
-    'POST',
-    `${org}/inventory`,
-    lines.map(({ claim_code: code }) => code),
-  )
-  const site = (await client.call('POST', `${org}/sites`, { name: 'Here' })) as AnyJson
-  await client.call('PUT', `${org}/inventory`, { op: 'assign', site_id: site.id, macs: devices.map(({ mac }) => mac) })
-  const fleet = await startFleet({
-    gateway: { host: '127.0.0.1', port: server.ucentralPort },
-    ca: await loadDeviceCa(dataDir),
-    devices,
-    log: createLog('silent'),
-    pace: { timeScale: 0.01 },
-  })
+/** Starts the service, and the devices at a site of it. */
+async function startSite(devices: readonly PlannedDevice[]): Promise<ClaimedSite> {
+  const service = await startService()
+  const claimed = await claimDevices(service, devices)
+  const fleet = await startDevices(service, devices)
   onTestFinished(() => fleet.stop())
-  return { client, org, site: `/api/v1/sites/${site.id}` }
+  return claimed
 }
 
 /**
  * The loop of a published client: start the upgrade, watch `status_id` change after the first look, wait for 100 percent,
  * then for a boot after the start into the requested version.
  */
-async function upgradeAsClientsDo({ client, site }: Service, deviceId: string): Promise<readonly number[]> {
+async function upgradeAsClientsDo({ client, site }: ClaimedSite, deviceId: string): Promise<readonly number[]> {
   const stats = async (): Promise<AnyJson> => (await client.call('GET', `${site}/stats/devices/${deviceId}`)) as AnyJson
   const startMs = performance.now()
   const body = { version: '2.0.0', reboot: true, snapshot: false }
@@ -95,15 +46,15 @@ async function upgradeAsClientsDo({ client, site }: Service, deviceId: string): 
 const devices = [ap, sw]
 
 it('upgrades single devices, in the loop of published clients', { timeout: 120_000 }, async () => {
-  const service = await startService(devices)
-  const { client, org, site } = service
+  const claimed = await startSite(devices)
+  const { client, org, site } = claimed
   const models = devices.map(({ model }) => model)
   const image = Buffer.from(imageHeader(models, '2.0.0').padEnd(100_000, '.'))
   await client.upload(`${org}/firmware?version=2.0.0&models=${models.join()}`, image)
   const list = async () => (await client.call('GET', `${site}/stats/devices?type=all`)) as AnyJson[]
   await waitUntil('both are connected', async () => (await list()).every(({ status }) => status === 'connected'))
   for (const { id, type } of await list()) {
-    const progress = await upgradeAsClientsDo(service, id)
+    const progress = await upgradeAsClientsDo(claimed, id)
     expect(progress).toEqual(progress.toSorted((a, b) => a - b))
     const stats = (await client.call('GET', `${site}/stats/devices/${id}`)) as AnyJson
     expect(stats.fwupdate).toMatchObject({ progress: 100, status: 'success', will_retry: false })
@@ -120,8 +71,8 @@ it('upgrades single devices, in the loop of published clients', { timeout: 120_0
 
 it('stages, activates, restores and snapshots a switch that offers it', { timeout: 120_000 }, async () => {
   const capable: PlannedDevice = { ...sw, methods: ['stage', 'activate', 'restore_backup', 'snapshot'] }
-  const service = await startService([capable])
-  const { client, org, site } = service
+  const claimed = await startSite([capable])
+  const { client, org, site } = claimed
   const image = Buffer.from(imageHeader([sw.model], '2.0.0').padEnd(100_000, '.'))
   await client.upload(`${org}/firmware?version=2.0.0&models=${sw.model}`, image)
   const id = `00000000-0000-0000-1000-${sw.mac}`
@@ -133,7 +84,7 @@ it('stages, activates, restores and snapshots a switch that offers it', { timeou
   await waitUntil('it is connected', isBackWith('1.0.0'))
   const restore = () => client.call('POST', `${site}/devices/${id}/restore_backup_version`)
   await expect(restore()).rejects.toThrow('no backup version')
-  await upgradeAsClientsDo(service, id)
+  await upgradeAsClientsDo(claimed, id)
   await waitUntil('it is back', isBackWith('2.0.0'))
   await restore()
   await waitUntil('it is back with the former version', isBackWith('1.0.0'))

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import pg from 'pg'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { lockDatabase } from '../../src/platform/database-lock.ts'
-import { type TestConnection, createTestDatabase } from '../support/database.ts'
+import { type TestConnection, createTestDatabase, databaseUrl } from '../support/database.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -13,16 +13,10 @@ import { waitUntil } from '../support/wait-until.ts'
 /** Each test starts several processes, which takes long on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 
-/** Builds the URL as an operator writes it in SIGNALBOX_DATABASE_URL. */
-function urlOf({ host, port, user, password = '', database }: TestConnection): string {
-  const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
-  return `postgresql://${login}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`
-}
-
 async function createDatabase(): Promise<{ readonly url: string; readonly connection: TestConnection }> {
   const database = await createTestDatabase()
   onTestFinished(() => database.drop())
-  return { url: urlOf(database.connection), connection: database.connection }
+  return { url: databaseUrl(database.connection), connection: database.connection }
 }
 
 interface Ended {

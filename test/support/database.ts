@@ -55,6 +55,12 @@ async function create(source: string, { admin, owner }: Pick<TestServer, 'admin'
   }
 }
 
+/** Returns the address as an operator writes it in SIGNALBOX_DATABASE_URL. */
+export function databaseUrl({ host, port, user, password = '', database }: TestConnection): string {
+  const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
+  return `postgresql://${login}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`
+}
+
 async function execute(config: TestConnection, statement: string): Promise<void> {
   const client = new pg.Client(config)
   await client.connect()
