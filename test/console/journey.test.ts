@@ -12,9 +12,7 @@ import { picture } from '../maps/pictures.ts'
 import { buildConsole, launchChromium, noChromium, openView } from '../support/chromium.ts'
 import { tokenIn, waitForMail } from '../support/mails.ts'
 import { type Service, addToManifest, claimCodeOf, startDevices, startService } from '../support/service.ts'
-
-/** Pages wait for the service, and the service for the processor. */
-const WITHIN_MS = 60_000
+import { WITHIN_MS } from './demo.ts'
 
 const EMAIL = 'ada@example.com'
 const PASSWORD = 'a much longer password'

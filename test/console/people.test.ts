@@ -11,9 +11,7 @@ import { waitUntil } from '../support/wait-until.ts'
 import { addSso } from '../sso/world.ts'
 import { startIdentityProvider } from '../sso/identity-provider.ts'
 import { expectAccessible } from './axe.ts'
-
-/** Pages wait for the service, and the service for the processor. */
-const WITHIN_MS = 60_000
+import { WITHIN_MS } from './demo.ts'
 
 describe.skipIf(noChromium !== null)(
   `the console and who uses it${noChromium === null ? '' : `: ${noChromium}`}`,

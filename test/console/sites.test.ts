@@ -10,10 +10,8 @@ import { type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { picture } from '../maps/pictures.ts'
 import { expectAccessible } from './axe.ts'
+import { WITHIN_MS } from './demo.ts'
 import { styleOf } from './style-of.ts'
-
-/** Pages wait for the service, and the service for the processor. */
-const WITHIN_MS = 60_000
 
 describe.skipIf(noChromium !== null)(
   `the console and the places of devices${noChromium === null ? '' : `: ${noChromium}`}`,
