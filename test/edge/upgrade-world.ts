@@ -103,6 +103,21 @@ export async function targetsOf(world: TestServer, id: string): Promise<AnyJson[
   return (await world.call('GET', `${pathOf(world)}/${id}/targets`)).body
 }
 
+export async function deleteUpgrade({ ctx }: TestServer, id: string): Promise<void> {
+  await ctx.db.deleteFrom('mxedgeUpgrade').where('id', '=', id).execute()
+}
+
+/** Plans an upgrade, removes it, and returns its record and targets. */
+export async function planUpgrade(
+  world: TestServer,
+  body: object,
+): Promise<{ readonly record: AnyJson; readonly targets: AnyJson[] }> {
+  const record = await upgrade(world, body)
+  const targets = await targetsOf(world, record.id)
+  await deleteUpgrade(world, record.id)
+  return { record, targets }
+}
+
 export function untilStatus(world: TestServer, id: string, status: string): Promise<AnyJson> {
   return waitUntil(`the upgrade is ${status}`, async () => {
     const found = await find(world, id)

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readdir, readlink, rename, writeFile } from 'node:fs/promises'
-import { type IncomingMessage, get } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -21,6 +20,7 @@ import { listFwUpdates, setFwUpdate } from '../support/device-upgrades.ts'
 import { claimNewDevices } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { begin, drain } from './paused-downloads.ts'
 
 const SIZE = 1_000_000
 /** This exceeds the buffers of the sockets at both ends, so that a client that stops reading stops the server. */
@@ -77,26 +77,6 @@ async function fence(id = imageId): Promise<'fenced' | 'delivered'> {
   const scope = systemScope('rollout', server.org.orgId)
   const fenced = await inTx(server.ctx, (tx) => fenceDownloads(tx, scope, [{ commandId, imageId: id }]))
   return fenced.has(commandId) ? 'fenced' : 'delivered'
-}
-
-/** Starts a download and reads nothing of it yet. */
-function begin(address: string): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    get(address, (response) => resolve(response.pause())).on('error', reject)
-  })
-}
-
-/** Reads the rest of the response, and returns whether it is complete and how many bytes arrived. */
-function drain(response: IncomingMessage): Promise<{ complete: boolean; bytes: number }> {
-  return new Promise((resolve) => {
-    let bytes = 0
-    response.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-    })
-    response.on('error', () => {}) // `complete` distinguishes a complete response from an interrupted one.
-    response.on('close', () => resolve({ complete: response.complete, bytes }))
-    response.resume()
-  })
 }
 
 describe('the address', () => {

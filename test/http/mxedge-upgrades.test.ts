@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addCluster, addMxedge } from '../support/mxedges.ts'
+import { addMxedge } from '../support/mxedges.ts'
 import { uploadPackage } from '../edge/packages.ts'
-import { addBox, find, pathOf, targetsOf, upgrade } from '../edge/upgrade-world.ts'
+import { addBox, deleteUpgrade, find, pathOf, planUpgrade, targetsOf, upgrade } from '../edge/upgrade-world.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 const post = (body: object) => world.call('POST', pathOf(world), { body })
-const cancel = (id: string) => world.ctx.db.deleteFrom('mxedgeUpgrade').where('id', '=', id).execute()
+const cancel = (id: string) => deleteUpgrade(world, id)
 const tunterm = (version: string, more: object = {}) => ({
   mxedge_ids: [boxes[0]],
   versions: { tunterm: version },
@@ -39,13 +39,7 @@ const reasonOf = async (body: object): Promise<string> => {
   expect(answer.status).toBe(400)
   return answer.body.detail
 }
-/** Plans an upgrade, removes it, and returns its record and targets. */
-async function plan(body: object) {
-  const record = await upgrade(world, body)
-  const targets = await targetsOf(world, record.id)
-  await cancel(record.id)
-  return { record, targets }
-}
+const plan = (body: object) => planUpgrade(world, body)
 
 describe('the record of an upgrade', () => {
   test('shows the request with its defaults, by POST, GET and in the list', async () => {
@@ -247,77 +241,6 @@ describe('an appliance', () => {
     expect(record.counts).toMatchObject({ queued: 1, skipped: 1 })
     await cancel(first.id)
   })
-})
-
-describe('the strategy', () => {
-  const all = (more: object) => plan({ mxedge_ids: boxes, versions: { tunterm: 'latest' }, ...more })
-  test.each([
-    ['canary', {}, [1, 0, 3, 3]],
-    ['canary', { canary_phases: [50] }, [4, 3]],
-    ['serial', {}, [1, 1, 1, 1, 1, 1, 1]],
-    ['big_bang', {}, [7]],
-  ])('%s with %j has phases of %j', async (strategy, more, sizes) => {
-    expect((await all({ strategy, ...more })).record.phase_sizes).toEqual(sizes)
-  })
-
-  test('keeps members of a cluster in waves of their own, under big_bang too', async () => {
-    const { id: mxcluster_id } = await addCluster(world)
-    const members = [await addBox(world, { body: { mxcluster_id } }), await addBox(world, { body: { mxcluster_id } })]
-    const record = await upgrade(world, { mxedge_ids: [boxes[0], ...members], versions: { tunterm: 'latest' } })
-    const rows = await world.ctx.db
-      .selectFrom('mxedgeUpgradeTarget')
-      .select(['mxedgeId', 'wave'])
-      .where('upgradeId', '=', record.id)
-      .orderBy('ordinal')
-      .execute()
-    expect(rows.map(({ wave }) => wave)).toEqual([1, 1, 2])
-    expect(members).toContain(rows[2]?.mxedgeId)
-    await cancel(record.id)
-    for (const id of members) await world.call('DELETE', `/orgs/${world.org.orgId}/mxedges/${id}`)
-  })
-
-  test.each([
-    [{ strategy: 'rrm' }, 'strategy'],
-    [{ strategy: 'canary', canary_phases: [10, 10] }, 'canary_phases'],
-    [{ strategy: 'canary', canary_phases: [0, 100] }, 'canary_phases.0'],
-    [{ strategy: 'canary', max_failures: [1] }, 'max_failures'],
-    [{ max_failures: [1] }, 'max_failures'],
-    [{ max_failure_percentage: 101 }, 'max_failure_percentage'],
-    [{ max_failure_percentage: -1 }, 'max_failure_percentage'],
-    [{ channel: 'nightly' }, 'channel'],
-    [{ versions: { nothing: 'latest' } }, 'versions.nothing'],
-    [{ versions: { tunterm: '-rf' } }, 'versions.tunterm'],
-    [{ versions: { tunterm: 7 } }, 'versions.tunterm'],
-    [{ allow_downgrades: { nothing: true } }, 'allow_downgrades.nothing'],
-    [{ allow_downgrades: { tunterm: 'yes' } }, 'allow_downgrades.tunterm'],
-    [{ distro: 'No Codename' }, 'distro'],
-    [{ mxedge_ids: ['x'] }, 'mxedge_ids.0'],
-    [{ start_time: 1_000_000 }, 'start_time'],
-    [{ start_time: 'now' }, 'start_time'],
-  ])('or any other field that makes no sense is refused by its name: %j', async (body, field) => {
-    expect(await reasonOf(body)).toMatch(new RegExp(`^Invalid field ${field.replaceAll('.', String.raw`\.`)}: `))
-  })
-
-  test('leaves a note of what has no effect with it', async () => {
-    const { record } = await all({ canary_phases: [100], max_failure_percentage: 5 })
-    expect(record.notes.map(({ reason }: { readonly reason: string }) => reason)).toEqual([
-      'canary_phases have no effect with the strategy big_bang',
-      'max_failure_percentage has no effect with the strategy big_bang',
-    ])
-  })
-})
-
-test.each([
-  [50, [1, 4, 20, 25]],
-  [51, [1, 5, 20, 25]],
-  [100, [1, 9, 40, 50]],
-  [101, [2, 9, 40, 50]],
-])('canary phases of %i appliances are %j', async (count, sizes) => {
-  const org = await world.addOrg(`Fleet of ${count}`)
-  for (let index = 0; index < count; index += 1) await addBox(world, { org })
-  const body = { strategy: 'canary', distro: 'trixie' }
-  const answer = await world.call('POST', `/orgs/${org.orgId}/mxedges/upgrade`, { as: org, body })
-  expect(answer.body.phase_sizes).toEqual(sizes)
 })
 
 describe('PUT', () => {

@@ -4,7 +4,9 @@ import { importManifest } from '../../src/devices/registry/import-manifest.ts'
 import type { ManifestRow } from '../../src/devices/registry/plan-import.ts'
 import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
 import type { OpenedSession } from '../../src/devices/sessions/store.ts'
+import { recordReports } from '../../src/devices/stats/record-report.ts'
 import { ucentralDriver } from '../../src/gateway/ucentral/driver.ts'
+import { decodeState } from '../../src/gateway/ucentral/state/decode-state.ts'
 import type { Context } from '../../src/platform/context.ts'
 import type { DeviceCapabilities } from '../../src/devices/tables.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'
@@ -78,6 +80,19 @@ export async function connectDevice(
   const [session] = await recordConnects(ctx, randomUUID(), [{ mac, family: 'ucentral', facts: allFacts }])
   if (session === undefined) throw new Error('no session')
   return session
+}
+
+/** Records a state that the device reports, as the gateway does. */
+export async function reportState(
+  { ctx }: Pick<TestServer, 'ctx'>,
+  session: OpenedSession,
+  { state, uptime }: { readonly state: object; readonly uptime: number },
+): Promise<void> {
+  const unit = { ...Reflect.get(state, 'unit'), uptime }
+  const telemetry = decodeState({ ...state, unit })
+  const { cpu_percent: cpu } = telemetry.unit
+  const load = { ...(cpu !== undefined && { cpu_percent: cpu }) }
+  await recordReports(ctx, [{ ...session, load, uptimeS: uptime, boot: null, firmware: null, telemetry }])
 }
 
 export async function addSite(server: TestServer, name = 'Here', as = server.org): Promise<string> {
