@@ -15,11 +15,19 @@ import { waitUntil } from '../support/wait-until.ts'
 import { type StartedAgent, startAgent, untilConnected } from './start-agent.ts'
 import { type AgentPeer, type Credentials, type EdgeWorld, hello, openAgent, register, report } from './world.ts'
 
+/** By itself the worker looks once a second for appliances that change without a wake, and they do so at every step. */
+const ROUND_MS = 100
+
 /** Runs the worker until the test ends; `stop` ends it earlier. */
 export function runUpgrades(world: EdgeWorld, options: Partial<MxedgeUpgradeOptions> = {}): { stop(): Promise<void> } {
   const poller = startMxedgeUpgrades(world.ctx, { ...defaultMxedgeUpgradeOptions, soakMs: 0, ...options })
-  onTestFinished(() => poller.stop())
-  return poller
+  const rounds = setInterval(() => poller.wake(), ROUND_MS)
+  const stop = async (): Promise<void> => {
+    clearInterval(rounds)
+    await poller.stop()
+  }
+  onTestFinished(stop)
+  return { stop }
 }
 
 /** Starts a real agent in a dry run, as the appliance that the body describes. */
