@@ -4,7 +4,7 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createClient } from '../../src/cli/client.ts'
 import { startConnectProxy } from '../support/connect-proxy.ts'
 import { startServerProcess } from '../support/server-process.ts'
@@ -39,12 +39,20 @@ interface World {
   readonly env: NodeJS.ProcessEnv
 }
 
-/** Starts the demo with a certificate for the clients' host, and a proxy instead of a line in the hosts file. */
+/**
+ * The demo with a certificate for the clients' host, and a proxy instead of a line in the hosts file. The examples share
+ * it, because its start takes more time than most of them.
+ */
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+}, options.timeout)
+
 async function startWorld(): Promise<World> {
-  const folder = await temporaryDir()
+  const folder = await temporaryDir(afterAll)
   const dataDir = join(folder, 'data')
   const tls = { SIGNALBOX_TLS: 'self-signed', SIGNALBOX_TLS_NAMES: `${host},${streamHost}` }
-  const { url, demo } = await startServerProcess({ dataDir, demo: true, env: tls })
+  const { url, demo } = await startServerProcess({ dataDir, demo: true, env: tls }, afterAll)
   if (demo === null) throw new Error('unreachable: the demo was started')
   const ca = join(folder, 'ca.pem')
   await copyFile(join(dataDir, 'device-ca', 'ca.pem'), ca)
@@ -52,7 +60,7 @@ async function startWorld(): Promise<World> {
   const env = {
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
-    HTTPS_PROXY: await startConnectProxy({ hosts: [host, streamHost], url }),
+    HTTPS_PROXY: await startConnectProxy({ hosts: [host, streamHost], url }, afterAll),
     NO_PROXY: '127.0.0.1',
     API_TOKEN: token,
     MIST_API_TOKEN: token,
@@ -83,7 +91,7 @@ it('every example of the page is one that a test runs', async () => {
 })
 
 it('runs the commands with curl', options, async () => {
-  const { folder, env } = await startWorld()
+  const { folder, env } = world
   const commands = (await exampleIn('sh')).replaceAll(/^curl(?:[^\n'\\]|'[^']*'|\\\n)*$/gm, '$&; echo')
   const { stdout } = await run('sh', ['-e', '-c', commands], { cwd: folder, env })
   const [sites, changed, ...rest] = stdout
@@ -96,19 +104,19 @@ it('runs the commands with curl', options, async () => {
 })
 
 it.skipIf(!hasPython)('runs the example of the Python SDK', options, async () => {
-  const { folder, env } = await startWorld()
+  const { folder, env } = world
   const { stdout } = await run(python, ['-c', await exampleIn('python')], { cwd: folder, env })
   for (const line of ['Berlin Europe/Berlin', 'Tokyo Asia/Tokyo', '39 access points']) expect(stdout).toContain(line)
 })
 
 it.skipIf(!hasPython)('runs the example of the websocket classes of the Python SDK', options, async () => {
-  const { folder, env } = await startWorld()
+  const { folder, env } = world
   const { stdout } = await run(python, ['-c', await exampleIn('python', 1)], { cwd: folder, env })
   expect(stdout).toContain('PING 192.0.2.1')
 })
 
 it.skipIf(!hasGo)('runs the example of the Go SDK', options, async () => {
-  const { folder, env } = await startWorld()
+  const { folder, env } = world
   await writeFile(join(folder, 'main.go'), await exampleIn('go'))
   await writeFile(join(folder, 'go.mod'), `module example\ngo 1.25.0\nrequire ${goSdk} v0.4.105\n`)
   const program = join(folder, 'example')
@@ -121,7 +129,7 @@ it.skipIf(!hasTerraform)(
   'applies the configuration of Terraform, plans nothing more, and destroys it',
   options,
   async () => {
-    const { folder, url, orgId, dataDir, env } = await startWorld()
+    const { folder, url, orgId, dataDir, env } = world
     const operatorKey = (await readFile(join(dataDir, 'operator.key'), 'utf8')).trim()
     const operator = createClient({ url, authorization: `Operator ${operatorKey}`, dataDir })
     const device = { mac: '02aa00000001', serial: 'LAB1', model: 'EAP102', claim_code: 'LABAP0000000001', type: 'ap' }

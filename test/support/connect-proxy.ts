@@ -1,18 +1,17 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, type Socket, connect } from 'node:net'
-import { onTestFinished } from 'vitest'
+import type { AtEnd } from './temporary-dir.ts'
 
-/**
- * Starts an HTTP proxy on loopback for the test. It connects `hosts` at port 443 to the server at `url`, and nothing else.
- * @returns Its address, for `HTTPS_PROXY`.
- */
-export async function startConnectProxy({
-  hosts,
-  url,
-}: {
+export interface ProxiedServer {
   readonly hosts: readonly string[]
   readonly url: string
-}): Promise<string> {
+}
+
+/**
+ * Starts an HTTP proxy on loopback, until `atEnd`. It connects `hosts` at port 443 to the server at `url`, and nothing else.
+ * @returns Its address, for `HTTPS_PROXY`.
+ */
+export async function startConnectProxy({ hosts, url }: ProxiedServer, atEnd: AtEnd): Promise<string> {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
   const proxy = createServer((_request, response) => response.writeHead(403).end())
@@ -36,7 +35,7 @@ export async function startConnectProxy({
     client.on('error', () => upstream.destroy())
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
+  atEnd(async () => {
     for (const socket of sockets) socket.destroy()
     proxy.close()
   })
