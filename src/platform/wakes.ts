@@ -5,6 +5,7 @@
 export type WakeName =
   | 'outbox'
   | 'deliveries'
+  | 'pings'
   | 'commands'
   | 'mxedges'
   | 'mxedge_registrations'

@@ -5,9 +5,8 @@ import { BREAKER_FAILURES, FIRST_WIDTH, type LaneHealth, decideHealth, decideWid
 const now = new Date('2026-11-20T12:00:00Z')
 const healthy: LaneHealth = { failures: 0, openUntil: null, failingSince: null }
 
-const success = { isPing: false, succeeded: true, askedMs: 0 }
+const success = { succeeded: true, askedMs: 0 }
 const failure = { ...success, succeeded: false }
-const ping = { ...success, isPing: true }
 
 function after(outcomes: readonly boolean[]): LaneHealth {
   return outcomes.reduce((health, succeeded) => decideHealth(health, succeeded ? success : failure, now), healthy)
@@ -36,14 +35,6 @@ describe('decideHealth', () => {
         expect(after([...outcomes, true])).toEqual(healthy)
       }),
     )
-  })
-
-  it('closes with a ping that succeeds, and ignores one that fails', () => {
-    const open = after([false, false, false, false, false])
-    expect(decideHealth(open, { ...ping, succeeded: false }, now)).toEqual(open)
-    expect(decideHealth(open, ping, now)).toEqual(healthy)
-    const asked = { ...healthy, openUntil: inSeconds(90) }
-    expect(decideHealth(asked, ping, now)).toEqual(healthy)
   })
 
   it('pauses as long as the receiver asks, and counts no failure for it', () => {

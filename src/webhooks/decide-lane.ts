@@ -12,7 +12,6 @@ export interface LaneHealth {
 
 /** The result of an attempt. */
 export interface LaneAttempt {
-  readonly isPing: boolean
   readonly succeeded: boolean
   /** The pause that the receiver requests; 0 if it requests none. */
   readonly askedMs: number
@@ -24,13 +23,9 @@ export const BREAKER_FAILURES = 5
 const FIRST_PAUSE_MS = 5000
 const MAX_PAUSE_MS = 60_000
 
-/**
- * Returns the lane's health after an attempt. A ping that succeeds shows that the receiver is back; one that fails
- * shows nothing new. An answer that requests a pause does not count as a failure of the receiver.
- */
+/** Returns the lane's health after an attempt. An answer that requests a pause does not count as a failure of the receiver. */
 export function decideHealth(before: LaneHealth, attempt: LaneAttempt, now: Date): LaneHealth {
   const { failures, openUntil, failingSince } = before
-  if (attempt.isPing) return attempt.succeeded ? healthy : before
   const askedUntil = failures < BREAKER_FAILURES && openUntil !== null && openUntil > now ? openUntil : null
   // Requests that were in flight when the receiver requested the pause may still succeed; the pause applies
   // nevertheless.

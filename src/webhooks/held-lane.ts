@@ -140,8 +140,7 @@ export function holdLane(
     hasFailedMessage ||= !isDelivered
     width = decideWidth(width, isDelivered)
     gone ||= attempt.verdict.kind === 'gone'
-    const ended = { isPing: message.topic === 'ping', succeeded: isDelivered, askedMs: attempt.askedMs }
-    health = decideHealth(health, ended, ctx.clock.now())
+    health = decideHealth(health, { succeeded: isDelivered, askedMs: attempt.askedMs }, ctx.clock.now())
     const retryAt = attempt.record.nextAttempt
     queue.end(message, retryAt === null)
     // The whole lane waits for the message.
@@ -166,9 +165,9 @@ export function holdLane(
     proceed()
   }
 
-  /** False if the rate limit of the webhook delays the message. A lane that would wait for long is released instead. */
-  function isInTime({ topic }: DueMessage): boolean {
-    const until = limit === null || topic === 'ping' ? null : pausedUntil(pace, ctx.clock.now())
+  /** False if the rate limit of the webhook delays the next message. A lane that would wait for long is released instead. */
+  function isInTime(): boolean {
+    const until = limit === null ? null : pausedUntil(pace, ctx.clock.now())
     if (until === null) return true
     closing ||= until.getTime() - ctx.clock.now().getTime() > MAX_PACING_MS
     return false
@@ -178,7 +177,7 @@ export function holdLane(
   function startNext(): boolean {
     const next = queue.indexOfNext(waiting)
     const message = waiting[next]
-    if (message === undefined || closing || inFlight >= width || !isInTime(message)) return false
+    if (message === undefined || closing || inFlight >= width || !isInTime()) return false
     if (inFlight + unwritten >= MAX_UNDECIDED) {
       void flusher.flush()
       return false
@@ -191,7 +190,7 @@ export function holdLane(
     }
     waiting.splice(next, 1)
     queue.start(message)
-    if (limit !== null && message.topic !== 'ping') pace = decideStart(limit, pace, ctx.clock.now()) ?? pace
+    if (limit !== null) pace = decideStart(limit, pace, ctx.clock.now()) ?? pace
     void send(message, slot)
     return true
   }

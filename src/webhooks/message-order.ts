@@ -2,7 +2,6 @@ import type { DeliveryOrder } from './delivery-options.ts'
 
 /** The facts that determine the order of a message. */
 export interface Ordered {
-  readonly topic: string
   /** The device of its events, for webhooks that get those of each device in order. */
   readonly orderKey: string | null
 }
@@ -22,8 +21,8 @@ export function createMessageOrder(order: DeliveryOrder | null): MessageOrder {
   const inFlight = new Set<string>()
   const failed = new Set<string>()
 
-  function keyOf({ topic, orderKey }: Ordered): string | null {
-    if (order === null || topic === 'ping') return null
+  function keyOf({ orderKey }: Ordered): string | null {
+    if (order === null) return null
     return order === 'webhook' ? '' : orderKey
   }
 

@@ -45,7 +45,10 @@ export interface Receiver {
 
 const defaultHeaders = { 'User-Agent': 'Signalbox-Webhooks/1', 'Content-Type': 'application/json' }
 
-export function receiverOf(ctx: Context, { orgId, webhookId, webhook }: ClaimedLane): Receiver {
+export function receiverOf(
+  ctx: Context,
+  { orgId, webhookId, webhook }: Pick<ClaimedLane, 'orgId' | 'webhookId' | 'webhook'>,
+): Receiver {
   const opened = openWebhookSecrets(ctx.secrets, webhookId, webhook.secrets)
   const now = ctx.clock.now()
   const fields = { ...webhook.doc, ...opened.fields }

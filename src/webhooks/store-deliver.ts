@@ -168,7 +168,7 @@ async function listDueMessages(
               row_number() over earlier = 1 or sum(octet_length(m.body)) over earlier <= ${MAX_LANE_BYTES} as fits
             from webhook_message m
             where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.due_at <= ${now}
-              and (m.topic = 'ping' or (w.enabled and (l.open_until is null or l.open_until <= ${now})))
+              and w.enabled and (l.open_until is null or l.open_until <= ${now})
             window earlier as (order by m.due_at, m.id)
             order by m.due_at, m.id
             limit case when l.failures >= ${BREAKER_FAILURES} then 1 else ${MAX_MESSAGES} end) d) m

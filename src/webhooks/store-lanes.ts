@@ -55,17 +55,14 @@ export function countPerLane(messages: readonly LaneKey[]): LaneChange[] {
 }
 
 /**
- * The time when lane `l` of webhook `w` has a message to send: a ping when it is due, any other message only
- * while the webhook is enabled and the breaker (`openUntil`) allows it. Null means never, as for a lane that is pulled.
+ * The time when lane `l` of webhook `w` has a message to send, while the webhook is enabled and the breaker (`openUntil`)
+ * allows it. Null means never, as for a lane that is pulled.
  */
 function nextAt(openUntil: RawBuilder<unknown>): RawBuilder<Date | null> {
-  return sql`case when not l.pulled then least(
-    (select min(m.due_at) from webhook_message m
-      where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.topic = 'ping'),
-    case when w.enabled then (
-      select greatest(min(m.due_at), ${openUntil}) from webhook_message m
-      where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.topic <> 'ping'
-      having min(m.due_at) is not null) end) end`
+  return sql`case when w.enabled and not l.pulled then (
+    select greatest(min(m.due_at), ${openUntil}) from webhook_message m
+    where m.org_id = l.org_id and m.webhook_id = l.webhook_id
+    having min(m.due_at) is not null) end`
 }
 
 /** Recomputes from its messages how many a lane has and when it is due. The lane must be locked. */
@@ -91,6 +88,31 @@ export async function closeBreaker(tx: Tx, { orgId, webhookId }: LaneKey): Promi
     .where('webhookId', '=', webhookId)
     .where((eb) => eb.or([eb('openUntil', 'is not', null), eb('failingSince', 'is not', null)]))
     .execute()
+}
+
+/**
+ * Closes the breaker of a lane whose receiver is back, and ends a pause that the receiver has requested. Does nothing if
+ * there is neither. Like closeBreaker() it ends the lease, and the lane is due when its messages are.
+ *
+ * @param keepUntil The end of a pause that is kept, at the latest; null to keep none.
+ * @returns False if it did nothing.
+ */
+export async function reopenLane(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+  { now, keepUntil }: { readonly now: Date; readonly keepUntil: Date | null },
+): Promise<boolean> {
+  const openUntil = keepUntil === null ? sql`null` : sql`least(l.open_until, ${keepUntil}::timestamptz)`
+  // The lane is written once; see writeMixed().
+  const { numAffectedRows } = await sql`
+    update webhook_lane l
+    set failures = 0, open_until = ${openUntil}, failing_since = null, lease_until = null, leased_by = null,
+      epoch = l.epoch + 1, next_at = ${nextAt(openUntil)}
+    from webhook w
+    where w.org_id = ${orgId} and w.id = ${webhookId} and l.org_id = w.org_id and l.webhook_id = w.id
+      and (l.open_until > ${now} or l.failing_since is not null)
+  `.execute(tx)
+  return numAffectedRows !== undefined && numAffectedRows > 0n
 }
 
 /** Recomputes when a lane is due after a change of its webhook. It takes two look-ups, however many messages wait. */

@@ -5,6 +5,7 @@ declare module '../platform/schema.ts' {
   interface Schema {
     webhook: WebhookTable
     webhookMessage: WebhookMessageTable
+    webhookPing: WebhookPingTable
     webhookLane: WebhookLaneTable
     webhookDelivery: WebhookDeliveryTable
     webhookBody: WebhookBodyTable
@@ -37,6 +38,14 @@ export interface WebhookMessageTable {
   createdAt: Date
   orderKey: string | null
   pullSeq: string | null
+}
+
+export interface WebhookPingTable {
+  orgId: string
+  id: string
+  webhookId: string
+  body: Buffer
+  createdAt: Date
 }
 
 export interface WebhookLaneTable {

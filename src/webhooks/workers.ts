@@ -12,6 +12,8 @@ import { keptDays } from './partitions.ts'
 import { type WebhookLimits, defaultWebhookLimits } from './limits.ts'
 import { releaseStrayLeases } from './store-lanes.ts'
 import { defaultMaxUnwritten } from './flush.ts'
+import { startPingWorker } from './ping.worker.ts'
+import type { PoolCap } from './pool.ts'
 import { startRouteWorker } from './route.worker.ts'
 
 export interface WebhookWorkerOptions {
@@ -21,6 +23,8 @@ export interface WebhookWorkerOptions {
   /** Returns 0 to 1; varies the pauses of retries. */
   readonly random?: () => number
   readonly caps?: Caps
+  /** Limits the pings in flight, which `caps` does not. */
+  readonly pingSlots?: PoolCap
   /** The clock by which requests become late and slow, in milliseconds since any time. */
   readonly monotonicMs?: () => number
   /** Limits for results that wait for the database. */
@@ -48,12 +52,13 @@ export async function startWebhookWorkers(
   if (leases > 0) ctx.log.info({ leases }, 'ended the leases of webhook lanes that the previous run held')
   const counters = createWebhookCounters()
   const tokens = createAccessTokens(ctx.clock, options.outbound)
+  const pinger = startPingWorker(ctx, { ...defaults, ...options, tokens })
   const deliverer = startDeliverWorker(ctx, { ...defaults, ...options, tokens, runId, counters })
   const router = startRouteWorker(ctx, counters, { limits: options.limits ?? defaultWebhookLimits, direct: deliverer })
   return {
     async stop() {
       await router.stop()
-      await deliverer.stop()
+      await Promise.all([deliverer.stop(), pinger.stop()])
     },
   }
 }

@@ -57,7 +57,7 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
   const releases = entries.flatMap(({ lane: { orgId, webhookId, epoch }, outcome }) =>
     'attempt' in outcome ? [] : [{ ...outcome.release, orgId, webhookId, epoch }],
   )
-  const areDelivered = records.every(({ status, topic, final }) => status === 'success' || (final && topic === 'ping'))
+  const areDelivered = records.every(({ status }) => status === 'success')
   if (!areDelivered) {
     await inTx(ctx, (tx) => writeMixed(tx, { entries, records, releases }))
     return

@@ -293,7 +293,7 @@ describe('a disabled webhook', () => {
     const timestamp = clock.now().getTime() / 1000
     expect(ping).toMatchObject({ topic: 'ping' })
     expect(ping?.events).toEqual([{ id: webhook.id, name: 'Off', timestamp }])
-    await drained()
+    await waitUntil('the record', async () => (await harness.deliveries()).length === 1)
     clock.advance(3600e3)
     harness.wake()
     expect(await harness.deliveries()).toMatchObject([{ status: 'failure', statusCode: 500, topic: 'ping' }])

@@ -5,8 +5,8 @@ import { inTx } from '../../src/platform/db.ts'
 import { type WebhookCounters, createWebhookCounters } from '../../src/webhooks/counters.ts'
 import type { Attempt } from '../../src/webhooks/deliver-message.ts'
 import { createFlusher } from '../../src/webhooks/flush.ts'
-import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { type ClaimedLane, claimLanes } from '../../src/webhooks/store-deliver.ts'
+import { enqueueMessages } from '../../src/webhooks/store-enqueue.ts'
 import { untilWaiting } from '../support/until-waiting.ts'
 import { type Harness, createHarness } from './harness.ts'
 import { createTestClock } from '../support/test-clock.ts'
@@ -24,8 +24,10 @@ afterEach(() => harness.close())
 /** Returns a webhook's leased lane with this number of messages. */
 async function claimed(messages: number): Promise<ClaimedLane> {
   const { id } = await harness.addWebhook({ url, topics: ['audits'] })
-  for (let count = 0; count < messages; count += 1) await pingWebhook(harness.ctx, harness.scope, id)
   const now = clock.now()
+  const message = { orgId: harness.scope.orgId, webhookId: id, topic: 'audits', eventCount: 1, orderKey: null }
+  const added = Array.from({ length: messages }, () => ({ ...message, id: uuidv7(), body: Buffer.from('{}') }))
+  await inTx(harness.ctx, (tx) => enqueueMessages(tx, added, now))
   const limits = {
     limit: 10,
     maxBytes: 1e6,
@@ -52,7 +54,7 @@ function delivered({ orgId, webhookId }: ClaimedLane, messageId: string, reqPayl
       webhookId,
       messageId,
       siteId: null,
-      topic: 'ping',
+      topic: 'audits',
       attempt: 1,
       status: 'success',
       statusCode: 200,

@@ -33,7 +33,9 @@ export interface Harness {
   /** Wakes the workers, as needed after the clock has advanced. */
   wake(): void
   start(options?: Partial<WebhookWorkerOptions>): Promise<{ stop(): Promise<void> }>
-  deliveries(): Promise<readonly { status: string; statusCode: number | null; error: string | null; attempt: number }[]>
+  deliveries(): Promise<
+    readonly { topic: string; status: string; statusCode: number | null; error: string | null; attempt: number }[]
+  >
   /** Returns the number of waiting messages, and the number that the lanes have counted. */
   waiting(): Promise<{ messages: number; pending: number }>
   close(): Promise<void>
