@@ -21,7 +21,8 @@ describe.each(all)('the topic %s', (topic) => {
   test('is listed for the scopes that can subscribe', () => {
     const listed = webhookTopics.find(({ key }) => key === topic)
     const { hasDeliveryResults, allowsSingleEventPerMessage } = emitted[topic]
-    const traits = { key: topic, isEmitted: true, hasDeliveryResults, allowsSingleEventPerMessage }
+    const names = { key: topic, wireName: topic, aliases: expect.any(Array) }
+    const traits = { ...names, isEmitted: true, hasDeliveryResults, allowsSingleEventPerMessage }
     expect(listed).toEqual(subscribers === 'nobody' ? undefined : { ...traits, forOrg: subscribers === 'org' })
     // Clients subscribe to pings, which come without that.
     expect(topicFault(topic, 'site') === null).toBe(subscribers !== 'nobody' || topic === 'ping')
@@ -31,16 +32,19 @@ describe.each(all)('the topic %s', (topic) => {
 
 test('sites have topics of their own', () => {
   expect(topicFault('zone', 'site')).toBeNull()
-  expect(topicFault('zone', 'org')).toMatch(/site webhooks only/)
+  for (const topic of ['zone', 'location_asset']) expect(topicFault(topic, 'org')).toMatch(/site webhooks only/)
   for (const topic of ['', 'AUDITS', 'constructor', 'device_event'])
     expect(topicFault(topic, 'site')).toMatch(/not a known topic/)
 })
 
-test('the list matches the accepted topics', () => {
-  for (const { key, forOrg } of webhookTopics) {
-    expect(topicFault(key, 'site')).toBeNull()
-    expect(topicFault(key, 'org') === null).toBe(forOrg)
-  }
+test('the list matches the accepted topics, by each of their names', () => {
+  for (const { key, aliases, forOrg } of webhookTopics)
+    for (const name of [key, ...aliases]) {
+      expect(topicNameOf(name)).toBe(key)
+      expect(topicFault(name, 'site')).toBeNull()
+      expect(topicFault(name, 'org') === null).toBe(forOrg)
+    }
+  expect(webhookTopics.find(({ key }) => key === 'device-events')?.aliases).toEqual(['device_events'])
   expect(webhookTopics.find(({ key }) => key === 'audits')).toMatchObject({ hasDeliveryResults: true })
   expect(webhookTopics.find(({ key }) => key === 'zone')).toMatchObject({ hasDeliveryResults: false })
 })

@@ -36,22 +36,39 @@ const contractSiteTopics = [
 ] as const
 
 /**
- * Names by which clients also subscribe, because the contract spells its topics in several ways. Messages have the name of
- * the topic.
+ * Names of topics in the messages that the contract shows, where they differ from the topic. None of these is emitted.
+ * `device-events` keeps its name, although one form in the contract has `device_events`.
  */
+const wireNames: Readonly<Record<string, string>> = {
+  'location-asset': 'location_asset',
+  'location-centrak': 'location',
+  'location-client': 'location_client',
+  'location-sdk': 'location_sdk',
+  'location-unclient': 'location_unclient',
+  'nac-events': 'nac_events',
+  'sdkclient-scan-data': 'sdkclient_scan_data',
+}
+
+/** Names by which clients also subscribe, because the contract spells its topics in several ways. */
 const aliases: Readonly<Record<string, string>> = {
   alarm: 'alarms',
   audit: 'audits',
   device_events: 'device-events',
   device_updowns: 'device-updowns',
+  location_asset: 'location-asset',
+  location_client: 'location-client',
+  location_sdk: 'location-sdk',
+  location_unclient: 'location-unclient',
   mxedge_events: 'mxedge-events',
+  nac_events: 'nac-events',
+  sdkclient_scan_data: 'sdkclient-scan-data',
   site_sle: 'site-sle',
 }
 
 /** Topics that clients subscribe to although the list does not show them: a ping is sent on request only. */
 const unlisted: ReadonlySet<string> = new Set(['ping', 'site-sle'])
 
-/** Returns the name that the topic's messages have. */
+/** Returns the topic that clients know by this name. */
 export function topicNameOf(topic: string): string {
   return (Object.hasOwn(aliases, topic) ? aliases[topic] : null) ?? topic
 }
@@ -66,11 +83,15 @@ const allowed: Record<WebhookScope, ReadonlySet<string>> = { org: orgTopics, sit
 export function topicFault(topic: string, scope: WebhookScope): string | null {
   const name = topicNameOf(topic)
   if (allowed[scope].has(name) || unlisted.has(name)) return null
-  return allowed.site.has(topic) ? `${topic} is a topic of site webhooks only` : `${topic} is not a known topic`
+  return allowed.site.has(name) ? `${topic} is a topic of site webhooks only` : `${topic} is not a known topic`
 }
 
 export interface WebhookTopic {
   readonly key: string
+  /** The `topic` of its messages. */
+  readonly wireName: string
+  /** Other names by which clients may subscribe. */
+  readonly aliases: readonly string[]
   readonly forOrg: boolean
   /** False: this release has no events of the topic. */
   readonly isEmitted: boolean
@@ -84,10 +105,15 @@ export const webhookTopics: readonly WebhookTopic[] = [...siteTopics]
 
 /** A topic that nothing emits yet has no searchable results. */
 function topicOf(key: string, forOrg: boolean): WebhookTopic {
+  const names = { key, wireName: wireNames[key] ?? key, aliases: aliasesOf(key) }
   if (!isEmitted(key))
-    return { key, forOrg, isEmitted: false, hasDeliveryResults: false, allowsSingleEventPerMessage: false }
+    return { ...names, forOrg, isEmitted: false, hasDeliveryResults: false, allowsSingleEventPerMessage: false }
   const { hasDeliveryResults, allowsSingleEventPerMessage } = emitted[key]
-  return { key, forOrg, isEmitted: true, hasDeliveryResults, allowsSingleEventPerMessage }
+  return { ...names, forOrg, isEmitted: true, hasDeliveryResults, allowsSingleEventPerMessage }
+}
+
+function aliasesOf(key: string): string[] {
+  return Object.keys(aliases).filter((alias) => aliases[alias] === key)
 }
 
 /**

@@ -163,6 +163,8 @@ export const WebhookTopicsReply = Type.Array(
     'WebhookTopic',
     Type.Object({
       key: Type.String(),
+      wire_name: Type.String({ description: 'the topic of its messages' }),
+      aliases: Type.Array(Type.String(), { description: 'other names by which webhooks may subscribe' }),
       for_org: Type.Boolean(),
       emitted: Type.Boolean({ description: 'false: webhooks may subscribe to it, and get nothing yet' }),
       has_delivery_results: Type.Boolean(),
@@ -175,6 +177,8 @@ export const WebhookTopicsReply = Type.Array(
 export function presentTopic(topic: WebhookTopic): Static<typeof WebhookTopicsReply>[number] {
   return {
     key: topic.key,
+    wire_name: topic.wireName,
+    aliases: [...topic.aliases],
     for_org: topic.forOrg,
     emitted: topic.isEmitted,
     has_delivery_results: topic.hasDeliveryResults,

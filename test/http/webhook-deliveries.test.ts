@@ -123,6 +123,8 @@ describe('ping and the record of deliveries', () => {
     const { body } = await server.call('GET', '/const/webhook_topics')
     expect(body).toContainEqual({
       key: 'audits',
+      wire_name: 'audits',
+      aliases: ['audit'],
       for_org: true,
       emitted: true,
       has_delivery_results: true,
@@ -130,6 +132,9 @@ describe('ping and the record of deliveries', () => {
       internal: false,
     })
     expect(body).toContainEqual(expect.objectContaining({ key: 'location', emitted: false }))
+    expect(body).toContainEqual(
+      expect.objectContaining({ key: 'location-asset', wire_name: 'location_asset', aliases: ['location_asset'] }),
+    )
     expect(body.map(({ key }: { key: string }) => key)).toEqual(webhookTopics.map(({ key }) => key))
     expect(body.length).toBeGreaterThanOrEqual(30)
   })

@@ -67,7 +67,8 @@ it.each(subscribable)('events of %s reach the webhooks that subscribe, and no ot
   await harness.start()
   await emitExample(topic)
   await drained()
-  const message = { topic, events: [topics[topic].example] }
+  const wireName = webhookTopics.find(({ key }) => key === topic)?.wireName
+  const message = { topic: wireName, events: [topics[topic].example] }
   expect(messagesOf(ofSite)).toEqual([message])
   const schema = messageSchemaOf(topic)
   expect([...Value.Errors(schema, messagesOf(ofSite)[0])]).toEqual([])
