@@ -1,3 +1,4 @@
+import type * as undici from 'undici'
 import type { Dispatcher } from 'undici'
 import type { Deadlines } from './deadlines.ts'
 
@@ -19,9 +20,45 @@ export type DispatchResult =
       readonly status: number
       readonly headers: Readonly<Record<string, string | readonly string[]>>
       readonly body: Buffer
+      readonly remoteAddress: string | null
     }
-  | { readonly kind: 'failed'; readonly error: Error | null }
+  | { readonly kind: 'failed'; readonly error: Error | null; readonly remoteAddress: string | null }
   | { readonly kind: 'aborted' }
+
+/** A handler that learns the address at the other end of its connection. */
+interface TracingHandler extends Dispatcher.DispatchHandler {
+  /** Returns the address; null before there is a connection. */
+  remoteAddress: () => string | null
+}
+
+/**
+ * Creates the client of one connection, which passes the address at the other end to the handlers of its requests.
+ * @param options Those of a pool for its clients.
+ */
+export function createTracedClient(
+  { Client }: typeof undici,
+  origin: string | URL,
+  { connect, ...options }: undici.Client.Options & { readonly connect: undici.buildConnector.connector },
+): undici.Client {
+  let address: string | null = null
+  const client = new Client(origin, {
+    ...options,
+    connect(target, done) {
+      address = null
+      connect(target, (...[error, socket]) => {
+        if (error !== null) return done(error, null)
+        address = socket.remoteAddress ?? null
+        done(null, socket)
+      })
+    },
+  })
+  const dispatch = client.dispatch.bind(client)
+  client.dispatch = (request, handler) => {
+    if ('remoteAddress' in handler) Object.assign(handler, { remoteAddress: () => address })
+    return dispatch(request, handler)
+  }
+  return client
+}
 
 const MAX_ANSWER_BYTES = 16 * 1024
 /** The status is the answer; its body is worth no longer wait. */
@@ -43,32 +80,30 @@ export function dispatchOnce(
     let answer: { readonly status: number; readonly headers: Record<string, string | readonly string[]> } | null = null
     let controller: Dispatcher.DispatchController | null = null
     let ended = false
-    let cancelDeadline = deadlines.add(endMs - performance.now(), () => cut({ kind: 'failed', error: null }))
+    let cancelDeadline = deadlines.add(endMs - performance.now(), () => cut({ error: null }))
 
-    function end(result: DispatchResult): void {
+    function end(result: 'aborted' | { readonly error: Error | null }): void {
       if (ended) return
       ended = true
       cancelDeadline()
       signal?.removeEventListener('abort', abort)
-      resolve(answer === null ? result : { kind: 'answer', ...answer, body: Buffer.concat(parts) })
+      const remoteAddress = handler.remoteAddress()
+      if (answer !== null) resolve({ kind: 'answer', ...answer, body: Buffer.concat(parts), remoteAddress })
+      else resolve(result === 'aborted' ? { kind: 'aborted' } : { kind: 'failed', ...result, remoteAddress })
     }
 
     /** A request that waits for its connection is aborted as soon as it has one. */
-    function cut(result: DispatchResult): void {
+    function cut(result: Parameters<typeof end>[0]): void {
       end(result)
       controller?.abort(new Error('the request was cut'))
     }
 
     function abort(): void {
-      cut({ kind: 'aborted' })
+      cut('aborted')
     }
 
-    if (signal?.aborted === true) {
-      end({ kind: 'aborted' })
-      return
-    }
-    signal?.addEventListener('abort', abort, { once: true })
-    const handler: Dispatcher.DispatchHandler = {
+    const handler: TracingHandler = {
+      remoteAddress: () => null,
       onRequestStart(started) {
         controller = started
         if (ended) started.abort(new Error('the request was cut'))
@@ -78,17 +113,22 @@ export function dispatchOnce(
         answer = { status, headers: definedOf(received) }
         cancelDeadline()
         const leftMs = Math.min(endMs - performance.now(), BODY_WITHIN_MS)
-        cancelDeadline = deadlines.add(leftMs, () => cut({ kind: 'failed', error: null }))
+        cancelDeadline = deadlines.add(leftMs, () => cut({ error: null }))
       },
       onResponseData(_controller, part) {
         // The parser uses the memory of a part again.
         parts.push(Buffer.from(part.subarray(0, MAX_ANSWER_BYTES - size)))
         size += part.length
-        if (size >= MAX_ANSWER_BYTES) cut({ kind: 'failed', error: null })
+        if (size >= MAX_ANSWER_BYTES) cut({ error: null })
       },
-      onResponseEnd: () => end({ kind: 'failed', error: null }),
-      onResponseError: (_controller, error) => end({ kind: 'failed', error }),
+      onResponseEnd: () => end({ error: null }),
+      onResponseError: (_controller, error) => end({ error }),
     }
+    if (signal?.aborted === true) {
+      end('aborted')
+      return
+    }
+    signal?.addEventListener('abort', abort, { once: true })
     agent.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers, body }, handler)
   })
 }

@@ -14,7 +14,7 @@ import {
   createNameResolver,
   noPublicAddress,
 } from './names/name-resolver.ts'
-import { type DispatchResult, dispatchOnce } from './outbound-dispatch.ts'
+import { type DispatchResult, createTracedClient, dispatchOnce } from './outbound-dispatch.ts'
 
 export interface OutboundOptions extends AddressPolicy {
   readonly names?: NameResolverOptions
@@ -43,7 +43,8 @@ export interface OutboundRequest {
 
 /**
  * `answer`: the other side gave a status, which counts even where its body was cut or broke off. `failed`: it gave
- * none, and may or may not have acted. `aborted`: by `signal`.
+ * none, and may or may not have acted. `aborted`: by `signal`. `remoteAddress` is the one that was called; null if none
+ * was reached, and for calls through a proxy.
  */
 export type OutboundResult =
   | {
@@ -52,8 +53,9 @@ export type OutboundResult =
       readonly headers: Readonly<Record<string, string | readonly string[]>>
       /** The first 16 KiB. */
       readonly body: Buffer
+      readonly remoteAddress: string | null
     }
-  | { readonly kind: 'failed'; readonly error: string }
+  | { readonly kind: 'failed'; readonly error: string; readonly remoteAddress: string | null }
   | { readonly kind: 'aborted' }
 
 /** HTTP to addresses that users choose. It never follows a redirect and never calls a blocked address. */
@@ -84,9 +86,10 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   setMaxListeners(0, closing.signal)
   const agents = lazily(async () => {
     const loaded = await import('undici')
-    return createAgents((kind) =>
-      createAgent(loaded, guardedConnector(loaded, { mayCall, names, proxy, ...kind, signal: closing.signal })),
-    )
+    return createAgents((kind) => {
+      const connect = guardedConnector(loaded, { mayCall, names, proxy, ...kind, signal: closing.signal })
+      return createAgent(loaded, { connect, isTraced: proxy === null })
+    })
   })
   return {
     async send(outbound) {
@@ -109,9 +112,25 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
 
 type Undici = typeof undici
 
-function createAgent({ Agent }: Undici, connect: undici.buildConnector.connector): undici.Agent {
+interface AgentParts {
+  readonly connect: undici.buildConnector.connector
+  /** False if the other ends of the connections are not those of the calls. */
+  readonly isTraced: boolean
+}
+
+function createAgent(loaded: Undici, { connect, isTraced }: AgentParts): undici.Agent {
+  const { Agent, Pool } = loaded
   return new Agent({
     connect,
+    ...(isTraced && {
+      factory: (origin, options) =>
+        new Pool(
+          origin,
+          Object.assign({}, options, {
+            factory: (of: URL, ofClient: object) => createTracedClient(loaded, of, { ...ofClient, connect }),
+          }),
+        ),
+    }),
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -231,10 +250,11 @@ async function send({ agent, names, deadlines }: Sender, outbound: OutboundReque
     const again = outbound.mayArriveTwice === true && lostReusedConnection(first)
     const result = again ? await dispatchOnce(agent, deadlines, request) : first
     if (result.kind !== 'failed') return result
-    return { kind: 'failed', error: result.error === null ? lateText(timeoutMs) : describe(result.error) }
+    return { ...result, error: result.error === null ? lateText(timeoutMs) : describe(result.error) }
   } catch (error) {
     if (signal?.aborted === true) return { kind: 'aborted' }
-    return { kind: 'failed', error: performance.now() >= endMs ? lateText(timeoutMs) : describe(error) }
+    const text = performance.now() >= endMs ? lateText(timeoutMs) : describe(error)
+    return { kind: 'failed', error: text, remoteAddress: null }
   }
 }
 

@@ -13,7 +13,7 @@ export type TokenResult =
       /** False: it existed before, so the receiver may refuse it although it would accept a new one. */
       readonly isNew: boolean
     }
-  | { readonly kind: 'failed'; readonly error: string }
+  | { readonly kind: 'failed'; readonly error: string; readonly remoteAddress: null }
   | { readonly kind: 'aborted' }
 
 export interface TokenRequest {
@@ -101,7 +101,8 @@ async function requestToken(clock: Clock, outbound: OutboundHttp, request: Token
   })
   if (result.kind === 'aborted') return result
   const answer = readToken(result)
-  if (typeof answer === 'string') return { kind: 'failed', error: `no access token from ${grant.url.href}: ${answer}` }
+  if (typeof answer === 'string')
+    return { kind: 'failed', error: `no access token from ${grant.url.href}: ${answer}`, remoteAddress: null }
   return { kind: 'token', token: answer.token, usableUntilMs: sentAt.getTime() + answer.validS * 1000 - MARGIN_MS }
 }
 

@@ -55,6 +55,7 @@ export async function deliverMessage(
         reqHeaders: JSON.stringify(recordedHeaders(receiver, request)),
         reqPayload: message.body.toString('utf8'),
         ...answerOf(result),
+        remoteAddress: result.remoteAddress,
       },
     },
   }

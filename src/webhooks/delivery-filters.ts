@@ -12,7 +12,7 @@ export const deliveryFilters = {
 }
 
 /** The request and the response, while they are stored: sorted by the first thousand characters. */
-export const exchangeSorts = ['req_headers', 'req_payload', 'resp_headers', 'resp_body'] as const
+export const exchangeSorts = ['req_headers', 'req_payload', 'resp_headers', 'resp_body', 'remote_address'] as const
 
 export const deliverySorts = [
   'timestamp',

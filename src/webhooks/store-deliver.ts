@@ -225,7 +225,10 @@ export async function rescheduleMessages(tx: Tx, rows: readonly Reschedule[]): P
 
 /** One attempt, as in the results of a search. */
 export interface DeliveryRecord extends Selectable<WebhookDeliveryTable> {
-  readonly exchange: Pick<Selectable<WebhookBodyTable>, 'reqHeaders' | 'reqPayload' | 'respHeaders' | 'respBody'>
+  readonly exchange: Pick<
+    Selectable<WebhookBodyTable>,
+    'reqHeaders' | 'reqPayload' | 'respHeaders' | 'respBody' | 'remoteAddress'
+  >
 }
 
 export const deliveryColumns = columnsOf('webhookDelivery', {
@@ -253,6 +256,7 @@ export const bodyColumns = columnsOf('webhookBody', {
   reqPayload: 'text',
   respHeaders: 'text',
   respBody: 'text',
+  remoteAddress: 'text',
   createdAt: 'timestamptz',
 })
 

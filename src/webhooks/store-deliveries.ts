@@ -121,7 +121,7 @@ export async function searchDeliveries(
       direction,
       // A delivery and its body are in partitions of the same day.
       rows: sql`select page.sorted, delivery.*, coalesce(body.req_headers, '') as req_headers,
-          coalesce(body.req_payload, '') as req_payload, body.resp_headers, body.resp_body
+          coalesce(body.req_payload, '') as req_payload, body.resp_headers, body.resp_body, body.remote_address
         from page cross join lateral (
           select * from webhook_delivery d
           where d.org_id = ${scope.orgId} and d.created_at = page.created_at and d.id = page.id limit 1
@@ -135,8 +135,8 @@ export async function searchDeliveries(
     search,
   )
   return {
-    rows: rows.map(({ reqHeaders, reqPayload, respHeaders, respBody, ...delivery }) =>
-      Object.assign(delivery, { exchange: { reqHeaders, reqPayload, respHeaders, respBody } }),
+    rows: rows.map(({ reqHeaders, reqPayload, respHeaders, respBody, remoteAddress, ...delivery }) =>
+      Object.assign(delivery, { exchange: { reqHeaders, reqPayload, respHeaders, respBody, remoteAddress } }),
     ),
     ...whole,
   }

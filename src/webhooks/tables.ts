@@ -92,6 +92,7 @@ export interface WebhookBodyTable {
   reqPayload: string
   respHeaders: string | null
   respBody: string | null
+  remoteAddress: string | null
   createdAt: Date
 }
 

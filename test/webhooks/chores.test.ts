@@ -44,7 +44,7 @@ async function addDelivery(createdAt: Date): Promise<void> {
       reqUrl: 'http://127.0.0.1/',
     })
     .execute()
-  const exchange = { reqHeaders: '{}', reqPayload: '{}', respHeaders: null, respBody: null }
+  const exchange = { reqHeaders: '{}', reqPayload: '{}', respHeaders: null, respBody: null, remoteAddress: null }
   await harness.ctx.db
     .insertInto('webhookBody')
     .values({ orgId, deliveryId: id, createdAt, ...exchange })

@@ -71,7 +71,11 @@ describe('delivery', () => {
       reqUrl: receiver.url,
     })
     const [exchange] = await harness.ctx.db.selectFrom('webhookBody').selectAll().execute()
-    expect(exchange).toMatchObject({ reqPayload: message?.raw.toString('utf8'), respBody: 'thank\uFFFDyou' })
+    expect(exchange).toMatchObject({
+      reqPayload: message?.raw.toString('utf8'),
+      respBody: 'thank\uFFFDyou',
+      remoteAddress: '127.0.0.1',
+    })
     expect(JSON.parse(exchange?.respHeaders ?? '')).toMatchObject({ 'x-answer': 'yes' })
     const sent = JSON.parse(exchange?.reqHeaders ?? '')
     expect(sent).toMatchObject({ 'X-Lab': '***', Authorization: '***', 'webhook-id': message?.headers['webhook-id'] })

@@ -89,7 +89,7 @@ it('the guard holds: the proxy is not asked for blocked addresses, nor for names
 it('a proxy that refuses, or is not there, fails the call with what it said', async () => {
   const { port } = await startProxy()
   const error = 'the proxy answered 407'
-  expect(await outboundThrough(port, '')('http://127.0.0.1:9/')).toEqual({ kind: 'failed', error })
+  expect(await outboundThrough(port, '')('http://127.0.0.1:9/')).toEqual({ kind: 'failed', error, remoteAddress: null })
   const gone = await outboundThrough(9, '')('http://127.0.0.1:9/')
   expect(gone).toMatchObject({ kind: 'failed', error: expect.stringMatching(/^the proxy could not be used: /) })
 })

@@ -44,7 +44,7 @@ async function claimed(messages: number): Promise<ClaimedLane> {
 }
 
 function delivered({ orgId, webhookId }: ClaimedLane, messageId: string, reqPayload = '{}'): Attempt {
-  const exchange = { reqHeaders: '{}', reqPayload, respHeaders: null, respBody: null }
+  const exchange = { reqHeaders: '{}', reqPayload, respHeaders: null, respBody: null, remoteAddress: null }
   return {
     verdict: { kind: 'delivered' },
     askedMs: 0,

@@ -71,13 +71,23 @@ describe('responses of receivers', () => {
       socket.end('HTTP/1.1 201 Created\r\nX-A: b\r\nContent-Length: 2\r\n\r\nok'),
     )
     const result = await post(outboundWith(), url)
-    expect(result).toMatchObject({ kind: 'answer', status: 201, headers: { 'x-a': 'b' }, body: Buffer.from('ok') })
+    expect(result).toMatchObject({
+      kind: 'answer',
+      status: 201,
+      headers: { 'x-a': 'b' },
+      body: Buffer.from('ok'),
+      remoteAddress: '127.0.0.1',
+    })
   })
 
   it('are cut off in time if the headers arrive one byte at a time', async () => {
     const { url } = await rawServer((socket) => dripping(socket, 'HTTP/1.1 200 OK\r\nX-A: '.padEnd(4000, 'a')))
     const startedMs = performance.now()
-    expect(await post(outboundWith(), url, 300)).toEqual({ kind: 'failed', error: 'no answer within 300 ms' })
+    expect(await post(outboundWith(), url, 300)).toEqual({
+      kind: 'failed',
+      error: 'no answer within 300 ms',
+      remoteAddress: '127.0.0.1',
+    })
     expect(performance.now() - startedMs).toBeLessThan(10_000)
   })
 
@@ -93,7 +103,11 @@ describe('responses of receivers', () => {
 
   it('count as failed if the receiver never answers or hangs up', async () => {
     const silent = await rawServer(() => {})
-    expect(await post(outboundWith(), silent.url, 200)).toEqual({ kind: 'failed', error: 'no answer within 200 ms' })
+    expect(await post(outboundWith(), silent.url, 200)).toEqual({
+      kind: 'failed',
+      error: 'no answer within 200 ms',
+      remoteAddress: '127.0.0.1',
+    })
     const rude = await rawServer((socket) => socket.resetAndDestroy())
     expect(await post(outboundWith(), rude.url)).toMatchObject({ kind: 'failed' })
     const babbling = await rawServer((socket) => socket.end('nonsense\r\n\r\n'))
@@ -111,7 +125,7 @@ describe('responses of receivers', () => {
       verifyCert: true,
       timeoutMs: 200,
     })
-    expect(answer).toEqual({ kind: 'failed', error: 'no answer within 200 ms' })
+    expect(answer).toEqual({ kind: 'failed', error: 'no answer within 200 ms', remoteAddress: '127.0.0.1' })
     const [socket] = sockets
     if (socket === undefined || sockets.length > 1) throw new Error(`${sockets.length} connections`)
     // The receiver now reads what has arrived, and finds the end of the connection.
@@ -274,10 +288,10 @@ describe('blocked addresses', () => {
     nowMs += 1000
     const refusal = 'The name rebinding.test has no public address'
     expect(await outbound.findRefusal(new URL(url), 'org')).toBe(refusal)
-    expect(await post(outbound, url)).toEqual({ kind: 'failed', error: refusal })
+    expect(await post(outbound, url)).toEqual({ kind: 'failed', error: refusal, remoteAddress: null })
     nameServer.answer('rebinding.test', { a: ['93.184.215.14'], aaaa: ['::1'], ttlS: 0 })
     nowMs += 1000
-    expect(await post(outbound, url)).toEqual({ kind: 'failed', error: refusal })
+    expect(await post(outbound, url)).toEqual({ kind: 'failed', error: refusal, remoteAddress: null })
     expect(server.connections()).toBe(0)
   })
 
@@ -297,7 +311,7 @@ describe('blocked addresses', () => {
     for (const name of ['nowhere.test', 'empty.test']) {
       expect(await outbound.findRefusal(new URL(`http://${name}/`), 'org')).toBeNull()
       const error = `The name ${name} has no public address`
-      expect(await post(outbound, `http://${name}/`)).toEqual({ kind: 'failed', error })
+      expect(await post(outbound, `http://${name}/`)).toEqual({ kind: 'failed', error, remoteAddress: null })
     }
   })
 
@@ -324,6 +338,7 @@ describe('blocked addresses', () => {
     expect(await post(outbound, 'http://hanging.test/', 200)).toEqual({
       kind: 'failed',
       error: 'no answer within 200 ms',
+      remoteAddress: null,
     })
     expect(await post(outbound, 'https://hanging.test/', 200)).toMatchObject({ kind: 'failed' })
     // This is less than two look-ups, each of which ends after 2 s.

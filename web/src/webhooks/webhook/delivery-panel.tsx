@@ -132,6 +132,7 @@ function DeliveryLine({ delivery, zone, replay }: DeliveryLineProps) {
   const figures = [
     attempt !== undefined && attempt > 1 && `attempt ${attempt}`,
     durationMs !== undefined && `${durationMs} ms`,
+    delivery.remote_address !== undefined && `to ${delivery.remote_address}`,
     error,
     !isTaken && delivery.next_attempt === undefined && 'no further attempt',
   ]
