@@ -63,7 +63,9 @@ function alarmsOf({ orgId, siteId, type: event, text, details }: Omit<NewSystemE
   const type = alarmOfEvent(event)
   if (type === undefined) return []
   const { mac, webhook_id: webhookId } = details
-  return [{ orgId, siteId, type, subject: mac ?? webhookId ?? event, text, details: aboutOf(details) }]
+  // Without a device or a webhook, the event concerns its place.
+  const place = siteId === null ? event : `${event} ${siteId}`
+  return [{ orgId, siteId, type, subject: mac ?? webhookId ?? place, text, details: aboutOf(details) }]
 }
 
 function aboutOf({ mac, device_type: deviceType, webhook_id: webhookId }: SystemEventDetails): AlarmDetails {

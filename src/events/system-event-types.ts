@@ -146,6 +146,7 @@ export const systemEvents = {
     display: 'Event not sent to webhooks',
     description: 'An event could not be sent to webhooks, and is stored for the operator',
     example: 'An event of the topic audits could not be sent to webhooks; the operator can send it later',
+    alarm: 'webhook_event_set_aside',
   },
   RECORDS_DELETED: {
     severity: 'info',

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -6,6 +5,7 @@ import type { OrgScope } from '../../src/access/scope.ts'
 import { insertOutbox } from '../../src/events/store.ts'
 import type { TopicEvents } from '../../src/events/topics.ts'
 import { inTx } from '../../src/platform/db.ts'
+import { MAX_EVENT_BYTES } from '../../src/webhooks/plan-round.ts'
 import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
 import { lockWebhookAndLane } from '../../src/webhooks/store.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'
@@ -14,6 +14,8 @@ import { type Harness, createHarness } from './harness.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const url = 'http://127.0.0.1:1/'
+/** The notes of an event that is too large for a message. */
+const tooLong = 'n'.repeat(MAX_EVENT_BYTES / 2)
 const clock = createTestClock()
 let harness: Harness
 const running: { stop(): Promise<void> }[] = []
@@ -116,7 +118,7 @@ it('sets aside an event that is too large for a message, logs it, and routes the
   const { scope } = harness
   await harness.addWebhook({ url, topics: ['audits'] })
   await addEvent(scope, 'first')
-  await addEvent(scope, randomBytes(2 * 1024 * 1024).toString('hex'))
+  await addEvent(scope, tooLong)
   await addEvent(scope, 'last')
   const counters = startRouter()
   await waitUntil('the others are routed', async () => (await outbox()).length === 1)
@@ -135,14 +137,17 @@ it('sets aside an event that is too large for a message, logs it, and routes the
 it('reports events that it sets aside once a day to the organization and to each site that they concern', async () => {
   const sites = [await harness.addSite('Depot'), await harness.addSite('Office')]
   await harness.addWebhook({ url, topics: ['audits'] })
-  for (const siteId of [null, ...sites, ...sites])
-    await addEvent(harness.scope, randomBytes(2 * 1024 * 1024).toString('hex'), siteId)
+  for (const siteId of [null, ...sites, ...sites]) await addEvent(harness.scope, tooLong, siteId)
   startRouter()
-  await waitUntil('all are set aside', async () => (await outbox()).every(({ setAsideAt }) => setAsideAt !== null))
+  const isDone = async () => (await outbox()).every(({ setAsideAt }) => setAsideAt !== null)
+  await waitUntil('all are set aside', isDone, 60_000)
   const events = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'siteId']).execute()
   expect(events).toHaveLength(3)
   for (const siteId of [null, ...sites]) expect(events).toContainEqual({ type: 'WEBHOOK_EVENT_SET_ASIDE', siteId })
-})
+  const alarms = await harness.ctx.db.selectFrom('alarm').select(['type', 'siteId']).execute()
+  expect(alarms).toHaveLength(3)
+  for (const siteId of [null, ...sites]) expect(alarms).toContainEqual({ type: 'webhook_event_set_aside', siteId })
+}, 90_000)
 
 it('sets aside the one event that the database refuses, and routes all others in order', async () => {
   const { scope } = harness

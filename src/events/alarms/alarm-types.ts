@@ -90,6 +90,14 @@ export const alarms = {
     example: '12 messages of webhook "Alerts" have not been taken by its receiver for a week',
     fields: ['webhook_id'],
   },
+  webhook_event_set_aside: {
+    group: 'webhook',
+    severity: 'critical',
+    display: 'Event not sent to webhooks',
+    lasts: false,
+    example: 'An event of the topic audits could not be sent to webhooks; the operator can send it later',
+    fields: [],
+  },
   webhook_overflowing: {
     group: 'webhook',
     severity: 'critical',
