@@ -16,7 +16,7 @@ import { collectLast, runLast } from './last-statement.ts'
 import { preparingPool } from './prepared.ts'
 import { createDocumentCodec } from './sealing/document-codec.ts'
 import type { Secrets } from './secrets.ts'
-import { type Wakes, publishWakes, runCollectingWakes } from './wakes.ts'
+import { type Wakes, publishUncertainWakes, publishWakes, runCollectingWakes } from './wakes.ts'
 
 // Documents come back with the digits with which they were stored.
 pg.types.setTypeParser(pg.types.builtins.JSON, parseExactJson)
@@ -173,20 +173,24 @@ export interface TransactionalByKeys {
 
 /**
  * Runs `work` in one transaction (read committed) and, once it has committed, wakes the workers that `wakeAfterCommit`
- * named in it. A thrown error rolls everything back and wakes no worker.
+ * named in it. A thrown error rolls everything back and wakes no worker. If the connection breaks during the commit, the
+ * workers are woken too: the rows may be there.
  * @throws AppError not_found if a row refers to an organization or a site that has just been deleted.
  */
 export async function inTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T>): Promise<T> {
+  let committing: Tx | null = null
   const { result, wakes } = await runCollectingWakes(async (collect) => {
     const { value, afterCommit } = await ctx.db.transaction().execute(async (tx) => {
       collect(tx)
       collectLast(tx)
       const value = await work(tx)
+      committing = tx
       return { value, afterCommit: await runLast(tx) }
     })
     await afterCommit()
     return value
   }).catch((error: unknown) => {
+    if (committing !== null && isPassingError(error)) publishUncertainWakes(ctx.wakes, committing)
     throw goneOf(error) ?? error
   })
   publishWakes(ctx.wakes, wakes)

@@ -121,3 +121,9 @@ export async function runCollectingWakes<T>(
 export function publishWakes(target: Wakes, wakes: ReadonlyMap<WakeName, CollectedWake>): void {
   for (const [name, { ids, rows }] of wakes) target.wake(name, ids, rows)
 }
+
+/** Publishes the wakes of a transaction that may have committed. Its events have ids only after the commit. */
+export function publishUncertainWakes(target: Wakes, tx: object): void {
+  for (const [name, { ids }] of collected.get(tx) ?? []) target.wake(name, ids)
+  target.wake('outbox')
+}

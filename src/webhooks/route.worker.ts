@@ -37,6 +37,7 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
     isReady: false,
     pass: firstPass,
     mustSearch: true,
+    hasUnknown: false,
     searchAt: null,
     nextSearchMs: 0,
     eventsPerRound: MAX_EVENTS,
@@ -63,8 +64,13 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
           },
         })
   knowledge.sendNow = sendNow
-  const unsubscribe = ctx.wakes.on('outbox', (all, rows) => {
-    const ids = sendNow === null ? [...all] : sendNow.start(all, rows)
+  const unsubscribe = ctx.wakes.on('outbox', (named, rows) => {
+    const all = [...named]
+    if (all.length === 0 && rows.length === 0) {
+      knowledge.hasUnknown = true
+      knowledge.isReady = false
+    }
+    const ids = sendNow === null ? all : sendNow.start(all, rows)
     if (ids.length === 0 && rows.length > 0) return
     known.announce(ids, rows.filter(isQueuedEvent))
     poller.wake()
@@ -102,6 +108,8 @@ interface Knowledge {
   pass: Pass
   /** True when the outbox may have events that are ripe and not known, so that known ones must not overtake them. */
   mustSearch: boolean
+  /** True if an event may have been committed since the last round began, and nobody knows its id. */
+  hasUnknown: boolean
   /** When a queue will be ripe. */
   searchAt: Date | null
   /** On the clock of `performance.now()`: only a search finds events of other processes. */
@@ -144,7 +152,8 @@ function createRouter(
   }
 
   return async () => {
-    if (!knowledge.known.accept()) knowledge.mustSearch = true
+    if (!knowledge.known.accept() || knowledge.hasUnknown) knowledge.mustSearch = true
+    knowledge.hasUnknown = false
     let maxEvents = MAX_EVENTS
     for (;;) {
       rounds += 1
@@ -226,7 +235,7 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   if (last !== undefined) return { result, doneIds, next: true }
   knowledge.mustSearch = hasMore || result.againAt !== null
   known.endSearch(!knowledge.mustSearch)
-  knowledge.isReady ||= !knowledge.mustSearch
+  knowledge.isReady ||= !knowledge.mustSearch && !knowledge.hasUnknown
   knowledge.searchAt = nextAt
   knowledge.nextSearchMs = performance.now() + Math.max(INTERVAL_MS, SEARCH_PAUSE_FACTOR * tookMs)
   const done = new Set(doneIds)

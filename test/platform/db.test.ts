@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Reader, type Tx, inTx, inTxByKeys, inUnflushedTx } from '../../src/platform/db.ts'
+import { wakeAfterCommit } from '../../src/platform/wakes.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -94,4 +95,31 @@ it('commits without waiting for the disk only where a transaction allows it', as
   await expect(failed).rejects.toThrow('on purpose')
   expect(await inTx(ctx, settingIn)).toBe('on')
   expect((await sql`select id from kept`.execute(ctx.db)).rows).toHaveLength(1)
+})
+
+it('wakes the workers when the connection breaks during the commit, because the rows may be there', async () => {
+  const { ctx } = test
+  const woken: string[][] = []
+  const stops = [
+    ctx.wakes.on('deliveries', (ids) => woken.push([...ids])),
+    ctx.wakes.on('outbox', (ids) => woken.push([...ids])),
+  ]
+  const breakAt = (moment: 'work' | 'commit') =>
+    inTx(ctx, async (tx) => {
+      wakeAfterCommit(tx, 'deliveries', ['row'])
+      const end = sql`select pg_terminate_backend(pg_backend_pid())`
+      if (moment === 'work') await end.execute(tx)
+      // A constraint that is checked at the commit ends the connection there.
+      await sql`create temporary table ended (id integer)`.execute(tx)
+      await sql`create function pg_temp.end_session() returns trigger language plpgsql as
+        'begin perform pg_terminate_backend(pg_backend_pid()); return null; end'`.execute(tx)
+      await sql`create constraint trigger ends after insert on ended deferrable initially deferred
+        for each row execute function pg_temp.end_session()`.execute(tx)
+      await sql`insert into ended values (1)`.execute(tx)
+    })
+  await expect(breakAt('work')).rejects.toThrow(/terminat|EPIPE|ECONNRESET/i)
+  expect(woken).toEqual([])
+  await expect(breakAt('commit')).rejects.toThrow(/terminat|EPIPE|ECONNRESET/i)
+  expect(woken).toEqual([['row'], []])
+  for (const stop of stops) stop()
 })

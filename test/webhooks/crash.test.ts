@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { startServerProcess } from '../support/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { bootstrap, callerOf } from './bootstrap.ts'
 import { type Received, type Receiver, type Reply, allValid, signaturesOf, startReceiver, status } from './receiver.ts'
 
 const KILLS = 4
@@ -18,30 +18,6 @@ beforeEach(async () => {
   receiver = await startReceiver()
 })
 afterEach(() => receiver.kill())
-
-type Call = (method: string, path: string, body: unknown) => Promise<unknown>
-
-function callerOf(url: string, authorization: string): Call {
-  const headers = { authorization, 'content-type': 'application/json' }
-  return async (method, path, body) => {
-    const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
-    expect(answer.status).toBe(200)
-    return answer.json()
-  }
-}
-
-interface Made {
-  readonly org_id: string
-  readonly api_token: string
-}
-
-/** Creates, as the operator, the organization whose webhooks the test interrupts. */
-async function bootstrap(url: string, dataDir: string): Promise<Made> {
-  const key = (await readFile(join(dataDir, 'operator.key'), 'utf8')).trim()
-  const operate = callerOf(url, `Operator ${key}`)
-  const body = { email: 'ada@example.test', password: 'a horse of another colour', org: 'Engines' }
-  return (await operate('POST', '/operator/v1/bootstrap', body)) as Made
-}
 
 /** Answers a number of requests, then leaves every further request unanswered. */
 function answerSome(count: number): { readonly reply: Reply; readonly heldPaths: Set<string | undefined> } {

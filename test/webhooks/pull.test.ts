@@ -33,7 +33,10 @@ const eventOf = ({ body }: HandedMessage) => JSON.parse(body).events[0]
 /** Returns which signatures of a message are valid, as if it had been sent. */
 function verify({ headers, body }: HandedMessage, secret: string) {
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-  return signaturesOf({ headers: lower, raw: Buffer.from(body), topic: '', events: [] } satisfies Received, secret)
+  return signaturesOf(
+    { path: '', headers: lower, raw: Buffer.from(body), topic: '', events: [] } satisfies Received,
+    secret,
+  )
 }
 
 it('hands out messages with the same ids and bytes until they are acknowledged, signed, in order, and sends none', async () => {

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { waitUntil } from '../support/wait-until.ts'
 
 export interface Received {
+  readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly raw: Buffer
   readonly topic: string
@@ -40,7 +41,7 @@ export async function startReceiver(port = 0): Promise<Receiver> {
     request.on('end', () => {
       const raw = Buffer.concat(parts)
       const { topic, events } = JSON.parse(raw.toString('utf8'))
-      const message = { headers: request.headers, raw, topic, events }
+      const message = { path: request.url ?? '', headers: request.headers, raw, topic, events }
       received.push(message)
       reply(request, response, message)
     })
