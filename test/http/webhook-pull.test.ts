@@ -1,11 +1,13 @@
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { createTestClock } from '../support/test-clock.ts'
 
 let server: TestServer
 let hooks: string
 beforeAll(async () => {
-  server = await startTestServer()
+  // A message is not handed out before its time, and the clock of a machine may be set back.
+  server = await startTestServer(createTestClock())
   hooks = `/orgs/${server.org.orgId}/webhooks`
 })
 afterAll(() => server.close())
