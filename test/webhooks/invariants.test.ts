@@ -82,10 +82,11 @@ it('whatever happens, each committed event reaches each webhook of its place, si
       const { id: siteHook } = await harness.addWebhook(hook(ofSite.url), siteId)
       await harness.addWebhook(hook(foreign.url), null, other)
       let workers = await harness.start()
-      const committed = { org: [] as string[], site: [] as string[] }
+      const committed = { org: [] as string[], site: [] as string[], all: [] as string[] }
       let count = 0
       for (const step of script) {
         const message = `event ${(count += 1)}`
+        if (step.startsWith('commit')) committed.all.push(message)
         if (step === 'commit') committed.org.push(message)
         if (step === 'commit of the site') committed.site.push(message)
         if (step === 'commit') await harness.audit(message)
@@ -124,12 +125,11 @@ it('whatever happens, each committed event reaches each webhook of its place, si
       await drain()
       await workers.stop()
       const got = ({ received }: Receiver) => [...new Set(received.flatMap(messagesOf))]
-      const ours = (receiver: Receiver) =>
-        got(receiver)
-          .filter((message) => message.startsWith('event'))
-          .toSorted()
+      const inOrder = (receiver: Receiver) => got(receiver).filter((message) => message.startsWith('event'))
+      const ours = (receiver: Receiver) => inOrder(receiver).toSorted()
       expect(ours(ofOrg)).toEqual([...committed.org, ...committed.site].toSorted())
       expect(ours(ofSite)).toEqual(committed.site.toSorted())
+      if (more.order === 'webhook') expect([inOrder(ofOrg), inOrder(ofSite)]).toEqual([committed.all, committed.site])
       expect(got(foreign)).toEqual([])
       expect([...got(ofOrg), ...got(ofSite)]).not.toContain('never')
       for (const id of [orgHook, siteHook])
