@@ -214,6 +214,11 @@ export function inUnflushedTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T
   })
 }
 
+/** True if a row with the same key exists. */
+export function isUniqueViolation(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && error.code === '23505'
+}
+
 /** True if a row that another one refers to is missing, or was about to be deleted. */
 export function isForeignKeyViolation(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code === '23503'

@@ -1,4 +1,4 @@
-import { type Transactional, type Tx, inTx } from '../platform/db.ts'
+import { type Transactional, type Tx, inTx, isUniqueViolation } from '../platform/db.ts'
 import { deleteEvents } from '../events/store-outbox.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Attempt } from './deliver-message.ts'
@@ -8,6 +8,7 @@ import { type AttemptedMessage, insertAttempted, shareWebhooks } from './store-u
 import { updateAttempts } from './store-order.ts'
 import { parkMessages } from './store-parked.ts'
 import {
+  type HeldLaneKey,
   type LaneChange,
   type LaneKey,
   type LaneRelease,
@@ -58,11 +59,14 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
     'attempt' in outcome ? [] : [{ ...outcome.release, orgId, webhookId, epoch }],
   )
   const areDelivered = records.every(({ status }) => status === 'success')
-  if (!areDelivered) {
-    await inTx(ctx, (tx) => writeMixed(tx, { entries, records, releases }))
-    return
-  }
-  const left = await writeDelivered(ctx.db, { records, releases, unroutedIds: unroutedIdsOf(entries) })
+  const written = areDelivered
+    ? writeDelivered(ctx.db, { records, releases, unroutedIds: unroutedIdsOf(entries) })
+    : inTx(ctx, (tx) => writeMixed(tx, { entries, records, releases }))
+  const left = await written.catch((error: unknown) => {
+    // Every attempt has a new id, so the batch was written before, and the connection broke before we learned of it.
+    if (!isUniqueViolation(error) || error.table?.startsWith('webhook_delivery') !== true) throw error
+    return releases
+  })
   if (left.length === 0) return
   try {
     await inTx(ctx, async (tx) => {
@@ -90,8 +94,8 @@ interface MixedBatch {
   readonly releases: readonly HeldRelease[]
 }
 
-/** Writes results of which some are failures. */
-async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): Promise<void> {
+/** Writes results of which some are failures. @returns No lane: all are released. */
+async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): Promise<readonly HeldLaneKey[]> {
   // This comes before the locks on the lanes, for which the router would wait.
   await insertDeliveries(tx, records)
   const unroutedIds = unroutedIdsOf(entries)
@@ -124,6 +128,7 @@ async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): P
     ({ webhookId }) => !entries.some(({ lane }) => lane.webhookId === webhookId && isHeld(lane)),
   )
   if (unscheduled.length > 0) await recountLanes(tx, unscheduled)
+  return []
 }
 
 /** Returns the messages that have to be tried again, or are exhausted, and were not routed before their first attempt. */
