@@ -50,7 +50,10 @@ export interface DirectDelivery {
    * @param onEnd Called once, if it has started.
    */
   startNow(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
-  /** Ends leases that a failed transaction may have left without a holder. */
+  /**
+   * Repairs what a transaction may have left whose outcome is unknown: leases without a holder, and messages of open
+   * lanes that are not in memory.
+   */
   releaseStray(): void
 }
 
@@ -80,7 +83,12 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     const maxBytes = Math.min(bytes, MAX_BYTES_PER_CLAIM)
     if (limit === 0 || maxBytes === 0 || of.onlyWebhookIds?.length === 0) return { lanes: [], hasMore: false }
     const leaseUntil = addMs(now, LEASE_MS)
-    const claimed = await inTx(ctx, (tx) => claimLanes(tx, { now, runId, leaseUntil, limit, maxBytes, ...of }))
+    const claiming = inTx(ctx, (tx) => claimLanes(tx, { now, runId, leaseUntil, limit, maxBytes, ...of }))
+    const claimed = await claiming.catch((error: unknown) => {
+      // The claim may have been committed all the same.
+      mayHaveStray = true
+      throw error
+    })
     for (const lane of claimed.lanes) {
       vtimeFloor = Math.max(vtimeFloor, lane.vtime)
       lanes.hold(lane)
@@ -91,7 +99,11 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   async function work(): Promise<boolean | Date | null> {
     if (mayHaveStray) {
       mayHaveStray = false
-      await inTx(ctx, (tx) => releaseStrayLeases(tx, { ofRunId: runId, exceptWebhookIds: lanes.ids() }))
+      const stray = { ofRunId: runId, exceptWebhookIds: lanes.ids() }
+      await inTx(ctx, (tx) => releaseStrayLeases(tx, stray)).catch((error: unknown) => {
+        mayHaveStray = true
+        throw error
+      })
     }
     // The end of a lane's turn wakes this worker, so it checks again when there is room.
     if (!flusher.hasRoom()) return null
@@ -129,6 +141,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     startNow: (lane, message, onEnd) => !stopping && lanes.startNow(lane, message, onEnd),
     releaseStray() {
       mayHaveStray = true
+      lanes.close(lanes.ids())
       ctx.wakes.wake('deliveries')
     },
     async stop() {

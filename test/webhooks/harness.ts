@@ -34,7 +34,14 @@ export interface Harness {
   wake(): void
   start(options?: Partial<WebhookWorkerOptions>): Promise<{ stop(): Promise<void> }>
   deliveries(): Promise<
-    readonly { topic: string; status: string; statusCode: number | null; error: string | null; attempt: number }[]
+    readonly {
+      messageId: string
+      topic: string
+      status: string
+      statusCode: number | null
+      error: string | null
+      attempt: number
+    }[]
   >
   /** Returns the number of waiting messages, and the number that the lanes have counted. */
   waiting(): Promise<{ messages: number; pending: number }>
