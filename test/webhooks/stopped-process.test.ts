@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterEach(() => receiver.kill())
 
-it('takes answers that came while the process was stopped, and goes on', async () => {
+it('goes on after it was stopped for long, and repeats at most the requests that were open', async () => {
   const dataDir = join(await temporaryDir(), 'data')
   const server = await startServerProcess({ dataDir })
   const { org_id: orgId, api_token: token } = await bootstrap(server.url, dataDir)
@@ -42,5 +42,7 @@ it('takes answers that came while the process was stopped, and goes on', async (
     receiver.received.filter(({ events }) => events.some(({ message }) => message === `Add Site "${name}"`))
   await waitUntil('deliveries continue', () => arrivals('continued').length === LANES)
   expect(arrivals('continued').length).toBe(LANES)
-  expect(arrivals('stopped').length).toBe(LANES)
+  const byId = Map.groupBy(arrivals('stopped'), ({ path, headers }) => `${path} ${String(headers['webhook-id'])}`)
+  expect(byId.size).toBe(LANES)
+  for (const same of byId.values()) expect(same.length).toBeLessThanOrEqual(2)
 }, 180_000)
