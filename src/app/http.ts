@@ -114,7 +114,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
     checkPassword: guard.checkPassword,
     onWrongPassword: (access, from) => recordLoginFailure(ctx, access, from),
   })
-  const oauth = createOauth(ctx, parts.accounts.settings)
+  const oauth = createOauth(ctx, parts.accounts)
   const operations = apiOperations(ctx, parts, { guard, oauth })
   await serveOpenApi(http, { operations, version })
   const callers = {

@@ -62,6 +62,12 @@ export type OutboundResult =
 export interface OutboundHttp {
   send(outbound: OutboundRequest): Promise<OutboundResult>
   /**
+   * As fetch() of the platform, for libraries that need it and for answers of any size. The signal ends the whole
+   * request, the caller bounds the answer.
+   * @throws Error if there is no answer.
+   */
+  fetch(url: string, init: Omit<undici.RequestInit, 'dispatcher' | 'redirect'>): Promise<undici.Response>
+  /**
    * Returns why the URL's host may not be called, in words that hide the addresses of a name. Null also for a name that
    * can't be resolved now: every call checks it again. `owner` as in a request.
    */
@@ -95,6 +101,10 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
     async send(outbound) {
       const agent = (await agents.get()).of(outbound)
       return send({ agent, names, deadlines }, outbound)
+    },
+    async fetch(url, init) {
+      const [{ fetch }, opened] = await Promise.all([import('undici'), agents.get()])
+      return fetch(url, { ...init, redirect: 'manual', dispatcher: opened.of({ verifyCert: true }) })
     },
     async findRefusal(url, owner) {
       const host = bare(url.hostname)

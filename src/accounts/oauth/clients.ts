@@ -1,8 +1,9 @@
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { OauthProvider } from '../parts.ts'
+import type { AccountParts, OauthProvider } from '../parts.ts'
 import type { OauthClient } from './client.ts'
+import { type FetchBounded, createFetchBounded } from './fetch-bounded.ts'
 import { connectGithub } from './github-client.ts'
 import { discoverOpenId } from './openid-client.ts'
 import { reasonsOf } from './refusal.ts'
@@ -26,8 +27,17 @@ interface CachedClient {
 }
 
 /** Creates the clients of the configured providers, and caches and refreshes their metadata. */
-export function createOauthClients(ctx: Context, providers: readonly OauthProvider[]): OauthClients {
-  const byName = new Map(providers.map((provider) => [provider.name, createCachedClient(ctx, provider)]))
+export function createOauthClients(
+  ctx: Context,
+  { settings, operatorHttp }: Pick<AccountParts, 'settings' | 'operatorHttp'>,
+): OauthClients {
+  const fetchBounded = createFetchBounded(operatorHttp)
+  const byName = new Map(
+    settings.oauthProviders.map((provider) => [
+      provider.name,
+      createCachedClient(ctx, provider, () => connect(provider, fetchBounded)),
+    ]),
+  )
   return {
     async get(name) {
       const found = byName.get(name)
@@ -38,11 +48,11 @@ export function createOauthClients(ctx: Context, providers: readonly OauthProvid
 }
 
 /** Calls during a fetch of the metadata share its result. */
-function createCachedClient(ctx: Context, provider: OauthProvider) {
+function createCachedClient(ctx: Context, provider: OauthProvider, connect: () => Promise<OauthClient>) {
   let known: CachedClient | null = null
 
   function refresh(now: Date, before: CachedClient | null): CachedClient {
-    const client: Promise<OauthClient> = connect(provider).catch((error: unknown) => {
+    const client: Promise<OauthClient> = connect().catch((error: unknown) => {
       ctx.log.warn({ provider: provider.name, why: reasonsOf(error) }, 'could not fetch the metadata of a provider')
       const usable = before !== null && before.endsAt > now ? before : null
       const retryAt = addMs(now, RETRY_MS)
@@ -63,6 +73,6 @@ function createCachedClient(ctx: Context, provider: OauthProvider) {
   }
 }
 
-async function connect(provider: OauthProvider): Promise<OauthClient> {
-  return provider.name === 'github' ? connectGithub(provider) : discoverOpenId(provider)
+async function connect(provider: OauthProvider, fetchBounded: FetchBounded): Promise<OauthClient> {
+  return provider.name === 'github' ? connectGithub(provider, fetchBounded) : discoverOpenId(provider, fetchBounded)
 }

@@ -1,6 +1,7 @@
 import type { CustomFetchOptions } from 'openid-client'
 import { AppError } from '../../platform/errors.ts'
 import { isLoopbackUrl } from '../../platform/loopback.ts'
+import type { OutboundHttp } from '../../platform/outbound-http.ts'
 
 /** Key sets and metadata take a few kilobytes. */
 const MAX_ANSWER_BYTES = 512 * 1024
@@ -8,26 +9,29 @@ const MAX_ANSWER_BYTES = 512 * 1024
 /** The time for a whole request, up to the last byte. */
 export const TIMEOUT_S = 5
 
+export type FetchBounded = (url: string, options: CustomFetchOptions) => Promise<Response>
+
 /**
- * Fetches a URL that a provider's metadata names: only https, except on loopback, and never more than MAX_ANSWER_BYTES.
- *
- * @throws AppError unavailable if there is no usable answer.
+ * Returns a function that fetches a URL that a provider's metadata names: only https, except on loopback, and never more
+ * than MAX_ANSWER_BYTES. It throws AppError unavailable if there is no usable answer.
  */
-export async function fetchBounded(url: string, options: CustomFetchOptions): Promise<Response> {
-  assertSecure(url)
-  const { method, headers, redirect, signal } = options
-  // The library sends only forms.
-  const body = options.body instanceof URLSearchParams ? options.body : null
-  let answer: Response
-  try {
-    const given = await fetch(url, { method, headers, body, redirect, ...(signal && { signal }) })
-    const bytes = await readBounded(given)
-    answer = new Response(bytes.length === 0 ? null : bytes, { status: given.status, headers: given.headers })
-  } catch (error) {
-    throw unavailable(error)
+export function createFetchBounded(http: OutboundHttp): FetchBounded {
+  return async (url, options) => {
+    assertSecure(url)
+    const { method, headers, signal } = options
+    // The library sends only forms.
+    const body = options.body instanceof URLSearchParams ? options.body : null
+    let answer: Response
+    try {
+      const given = await http.fetch(url, { method, headers, body, ...(signal && { signal }) })
+      const bytes = await readBounded(given.body)
+      answer = new Response(bytes.length === 0 ? null : bytes, { status: given.status, headers: [...given.headers] })
+    } catch (error) {
+      throw unavailable(error)
+    }
+    if (answer.status >= 500 || answer.status === 429) throw unavailable(`it answered ${answer.status}`)
+    return answer
   }
-  if (answer.status >= 500 || answer.status === 429) throw unavailable(`it answered ${answer.status}`)
-  return answer
 }
 
 /** @throws AppError unavailable for a URL without https: tokens and keys could be read and replaced on the way. */
@@ -44,10 +48,10 @@ export function unavailable(cause: unknown): AppError {
   return error
 }
 
-async function readBounded(answer: Response): Promise<Buffer<ArrayBuffer>> {
+async function readBounded(body: AsyncIterable<Uint8Array> | null): Promise<Buffer<ArrayBuffer>> {
   const parts: Uint8Array[] = []
   let size = 0
-  for await (const part of answer.body ?? []) {
+  for await (const part of body ?? []) {
     size += part.length
     if (size > MAX_ANSWER_BYTES) throw new Error(`an answer of more than ${MAX_ANSWER_BYTES} bytes`)
     parts.push(part)

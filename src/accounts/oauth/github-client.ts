@@ -1,6 +1,5 @@
 import {
   Configuration,
-  type CustomFetchOptions,
   allowInsecureRequests,
   authorizationCodeGrant,
   buildAuthorizationUrl,
@@ -13,7 +12,7 @@ import { Value } from 'typebox/value'
 import { isLoopbackUrl } from '../../platform/loopback.ts'
 import type { OauthProvider } from '../parts.ts'
 import type { OauthClient } from './client.ts'
-import { TIMEOUT_S, fetchBounded } from './fetch-bounded.ts'
+import { type FetchBounded, TIMEOUT_S } from './fetch-bounded.ts'
 import { answerUrl } from './openid-client.ts'
 import { explainProviderError, refusal } from './refusal.ts'
 
@@ -24,7 +23,7 @@ const TokenError = Type.Object({ error: Type.String() })
  * Connects to GitHub, which has OAuth without ID tokens: its user API identifies the person. The numeric id stays when
  * a login is renamed.
  */
-export function connectGithub(provider: OauthProvider): OauthClient {
+export function connectGithub(provider: OauthProvider, fetchBounded: FetchBounded): OauthClient {
   const base = provider.issuer.replace(/\/+$/, '')
   const issuer = `${base}/login/oauth`
   // An Enterprise Server has its API below its own URL.
@@ -35,7 +34,7 @@ export function connectGithub(provider: OauthProvider): OauthClient {
     provider.clientSecret,
   )
   config.timeout = TIMEOUT_S
-  config[customFetch] = fetchGithub
+  config[customFetch] = fetchGithubBy(fetchBounded)
   if (isLoopbackUrl(new URL(base))) allowInsecureRequests(config)
   return {
     issuer,
@@ -73,11 +72,13 @@ export function connectGithub(provider: OauthProvider): OauthClient {
 }
 
 /** GitHub reports errors of its token endpoint with status 200. */
-async function fetchGithub(url: string, options: CustomFetchOptions): Promise<Response> {
-  const answer = await fetchBounded(url, options)
-  if (options.method !== 'POST' || !answer.ok) return answer
-  const text = await answer.text()
-  return new Response(text, { status: isTokenError(text) ? 400 : answer.status, headers: answer.headers })
+function fetchGithubBy(fetchBounded: FetchBounded): FetchBounded {
+  return async (url, options) => {
+    const answer = await fetchBounded(url, options)
+    if (options.method !== 'POST' || !answer.ok) return answer
+    const text = await answer.text()
+    return new Response(text, { status: isTokenError(text) ? 400 : answer.status, headers: answer.headers })
+  }
 }
 
 function isTokenError(text: string): boolean {

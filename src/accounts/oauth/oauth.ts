@@ -1,5 +1,5 @@
 import type { Context } from '../../platform/context.ts'
-import type { AccountSettings } from '../parts.ts'
+import type { AccountParts, AccountSettings } from '../parts.ts'
 import { type OauthClients, createOauthClients } from './clients.ts'
 
 /** The cookie that binds a login to its browser. */
@@ -11,8 +11,8 @@ export interface Oauth {
   readonly settings: AccountSettings
 }
 
-export function createOauth(ctx: Context, settings: AccountSettings): Oauth {
-  return { clients: createOauthClients(ctx, settings.oauthProviders), settings }
+export function createOauth(ctx: Context, parts: Pick<AccountParts, 'settings' | 'operatorHttp'>): Oauth {
+  return { clients: createOauthClients(ctx, parts), settings: parts.settings }
 }
 
 /** The callback URL that the operator registers at the provider. */

@@ -14,7 +14,7 @@ import {
 import { isLoopbackUrl } from '../../platform/loopback.ts'
 import type { OauthProvider } from '../parts.ts'
 import type { Identity, OauthClient, ProviderAnswer, AuthorizationRequest } from './client.ts'
-import { TIMEOUT_S, assertSecure, fetchBounded, unavailable } from './fetch-bounded.ts'
+import { type FetchBounded, TIMEOUT_S, assertSecure, unavailable } from './fetch-bounded.ts'
 import { explainProviderError, refusal } from './refusal.ts'
 
 /**
@@ -23,7 +23,7 @@ import { explainProviderError, refusal } from './refusal.ts'
  *
  * @throws AppError unavailable if the metadata can't be fetched or is wrong.
  */
-export async function discoverOpenId(provider: OauthProvider): Promise<OauthClient> {
+export async function discoverOpenId(provider: OauthProvider, fetchBounded: FetchBounded): Promise<OauthClient> {
   const issuer = new URL(provider.issuer)
   const config = await discovery(issuer, provider.clientId, {}, clientAuth(provider.clientSecret), {
     [customFetch]: fetchBounded,
