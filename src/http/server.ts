@@ -156,6 +156,8 @@ interface ApiCallers {
   readonly sessionCookie: () => string
   /** Requests of one account that are in work at a time; default 100. */
   readonly requestsPerAccount?: number
+  /** See createWorkLimits(). */
+  readonly firstReadMs?: number
   /** The longest time for which a request counts as in work for its account; default 100 ms. */
   readonly turnMs?: number
   /** Monotonic milliseconds. */
@@ -172,9 +174,9 @@ export async function serveApi(
   options: ApiCallers,
   plugins: readonly FastifyPluginAsync[],
 ): Promise<void> {
-  const { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT } = options
+  const { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT, firstReadMs } = options
   const { turnMs = TURN_MS, now = () => performance.now(), cpuMs = threadCpuMs, busyMs = loopBusyMs } = options
-  const workLimits = createWorkLimits(requestsPerAccount)
+  const workLimits = createWorkLimits({ requestsPerAccount, firstReadMs })
   const turns = createFairTurns({ maxInWork: requestsPerAccount, now, cpuMs, busyMs, turnMs })
   const accounts = createAccountMemory()
   await http.register(

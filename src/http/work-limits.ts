@@ -20,6 +20,8 @@ const UNKNOWN_ANSWER_BYTES = 1024 * 1024
  * wait for each other in the database, where each occupies one of the connections of all accounts.
  */
 const CHANGE_BYTES = MAX_BYTES_AT_ONCE / 4
+/** Reads of an operation wait for so long for the first one of their account. A slow one must not delay them. */
+const FIRST_READ_MS = 200
 /** The number of answers whose sizes are remembered; the oldest are dropped. */
 const MAX_KNOWN = 10_000
 
@@ -75,21 +77,26 @@ interface Exchange {
   readonly route: string
 }
 
+interface WorkLimitsOptions {
+  readonly requestsPerAccount: number
+  /** How long reads of an operation wait for the first one of their account at most. Default: 200 ms. */
+  readonly firstReadMs?: number | undefined
+}
+
 /** Bounds the work in progress of one account, with all its sessions and tokens together. */
-export function createWorkLimits(requestsPerAccount: number): WorkLimits {
+export function createWorkLimits({ requestsPerAccount, firstReadMs = FIRST_READ_MS }: WorkLimitsOptions): WorkLimits {
   const accounts = new Map<string, Work>()
   const entries = new WeakMap<ServerResponse, Entry>()
   const answerBytes = new Map<string, number>()
   const firsts = new Map<string, FirstRead>()
 
-  /** Ten pages of an unknown size may be ten of the largest, so they wait until one of them is known. */
+  /** Ten pages of an unknown size may be ten of the largest, so they wait for a moment until one of them is known. */
   async function awaitSize(entry: Entry, response: ServerResponse, onWait: () => void): Promise<void> {
     for (;;) {
       const first = firsts.get(entry.kind)
       if (answerBytes.has(entry.kind) || first === undefined) break
       onWait()
-      await first.settled
-      if (response.closed) throw hasLeft()
+      if (!(await settles(first, response, firstReadMs))) return
     }
     if (answerBytes.has(entry.kind)) return
     const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
@@ -161,6 +168,24 @@ export function createWorkLimits(requestsPerAccount: number): WorkLimits {
       hold(entry, all > SMALL_BYTES ? all : 0)
     },
   }
+}
+
+/** Resolves with false if it takes too long. */
+async function settles({ settled }: FirstRead, response: ServerResponse, withinMs: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      clearTimeout(timer)
+      reject(hasLeft())
+    }
+    const end = (isSettled: boolean): void => {
+      clearTimeout(timer)
+      response.off('close', leave)
+      resolve(isSettled)
+    }
+    const timer = setTimeout(end, withinMs, false)
+    response.once('close', leave)
+    void settled.then(() => end(true))
+  })
 }
 
 async function takeTurn(entry: Entry, bytes: number, response: ServerResponse): Promise<void> {

@@ -14,7 +14,7 @@ import { waitUntil } from '../support/wait-until.ts'
  * Starts a server whose callers name their account as their token; `/slow` answers when `release` is called. No time
  * passes by itself.
  */
-async function startServer({ turnMs = 2 ** 31 - 1 } = {}) {
+async function startServer({ turnMs = 2 ** 31 - 1, firstReadMs = 2 ** 31 - 1 } = {}) {
   let cpuMs = 0
   const waiting: (() => void)[] = []
   let checks = Promise.resolve()
@@ -26,7 +26,7 @@ async function startServer({ turnMs = 2 ** 31 - 1 } = {}) {
     return personOf(authorization)
   }
   const clocks = { now: () => 0, cpuMs: () => cpuMs, busyMs: () => 0 }
-  const options = { sessionCookie: () => 'sessionid', requestsPerAccount: 40, turnMs, ...clocks }
+  const options = { sessionCookie: () => 'sessionid', requestsPerAccount: 40, turnMs, firstReadMs, ...clocks }
   await serveApi(http, { authenticate, ...options }, [
     async (api) => {
       const slow = () => new Promise((resolve) => waiting.push(() => resolve({})))
@@ -180,14 +180,10 @@ it('handles the requests of an account one by one if it uses more of the main th
   const { call, inWork, work, release, releaseUntil } = await startServer()
   const [light, heavy] = [randomUUID(), randomUUID()]
   // It pauses only after requests while another account is present.
-  for (const [account, ms] of [
-    [heavy, 700],
-    [light, 100],
-  ] as const) {
-    expect((await releaseUntil(call(account, '/slow'))).status).toBe(200)
-    const slow = call(account, '/slow', '{}')
+  for (const account of [...Array<string>(30).fill(heavy), light]) {
+    const slow = call(account, '/slow')
     await inWork(1)
-    work(ms)
+    work(25)
     expect((await releaseUntil(slow)).status).toBe(200)
   }
   const reads = Array.from({ length: 5 }, () => call(heavy, '/slow'))
@@ -230,6 +226,37 @@ it('lets another read begin if the first one of an unknown size was given up', a
   await inWork(2)
   release()
   expect((await second).status).toBe(200)
+})
+
+it('lets reads wait for a moment only if the first one is slow', async () => {
+  const { call, inWork, release, releaseUntil } = await startServer({ firstReadMs: 1 })
+  const account = randomUUID()
+  const reads = Array.from({ length: 6 }, () => call(account, '/slow'))
+  // Answers of an unknown size count as a megabyte each.
+  await inWork(4)
+  release()
+  const answers = await releaseUntil(Promise.all(reads))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
+
+it('counts no client that left while it waited for the size of an answer', async () => {
+  const { port, call, arrived, inWork, work, release, releaseUntil } = await startServer()
+  const [account, other] = [randomUUID(), randomUUID()]
+  expect((await call(other, '/quick')).status).toBe(200)
+  const first = call(account, '/slow')
+  await inWork(1)
+  const leaving = Array.from({ length: 20 }, () => connect(port, '127.0.0.1'))
+  for (const socket of leaving)
+    socket.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${account}\r\n\r\n`)
+  await arrived(22)
+  for (const socket of leaving) await once(socket.destroy(), 'close')
+  // With twenty more of this cost the account would be heavy, and its next reads would take turns.
+  work(300)
+  release()
+  expect((await first).status).toBe(200)
+  const reads = Array.from({ length: 5 }, () => call(account, '/slow'))
+  await inWork(5)
+  await releaseUntil(Promise.all(reads))
 })
 
 it('lets large requests that wait for others of their account occupy no place', async () => {
