@@ -48,16 +48,17 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
   const hotPool = openHotPool(connection, onLost)
   const keyPool = openKeyPool(connection, onLost)
   const claimPool = openClaimPool(connection, onLost)
-  const heavyPool = openHeavyPool(connection, { onError: onLost, onOpen: (pid) => void lowerBackend?.(pid) })
+  const onOpen = (pid: number): void => void lowerBackend?.(pid)
+  const heavyPools = [0, 1].map(() => openHeavyPool(connection, { onError: onLost, onOpen }))
   const closePools = async (): Promise<void> => {
-    await Promise.all([pool, hotPool, keyPool, claimPool, heavyPool].map(endPool))
+    await Promise.all([pool, hotPool, keyPool, claimPool, ...heavyPools].map(endPool))
   }
   const base = {
     db: openDb(pool, secrets),
     hotDb: openDb(hotPool, secrets),
     keyDb: openDb(keyPool, secrets),
     claimDb: openDb(claimPool, secrets),
-    heavyDb: openDb(heavyPool, secrets),
+    heavyDbs: heavyPools.map((each) => openDb(each, secrets)),
     clock,
     wakes: createWakes(),
     log,

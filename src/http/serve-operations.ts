@@ -1,11 +1,13 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import { type Context, contextOfHeavy } from '../platform/context.ts'
+import { accountOf } from '../access/request-limits.ts'
+import { type Context, contextWith } from '../platform/context.ts'
 import { EncodedJson, encodeJson } from './encode-json.ts'
 import { takeForms } from './forms.ts'
 import { takeJson } from './json.ts'
 import { type Operation, contentOf } from './operation.ts'
+import { type Lender, createLender } from './lender.ts'
 import { ListErrorReply } from './schemas.ts'
 import { takeStreams } from './streams.ts'
 
@@ -17,11 +19,11 @@ export function serveOperations(ctx: Context, operations: readonly Operation[]):
     const sending = new Set<Readable>()
     // A stop does not wait for slow readers: they see the interruption.
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
-    const contexts = { ctx, heavyCtx: contextOfHeavy(ctx) }
+    const heavy = createLender(ctx.heavyDbs.map((db) => contextWith(ctx, db)))
     const readers = new Map(operations.filter(({ method }) => method === 'GET').map(({ at, run }) => [at.path, run]))
     for (const operation of operations) {
       const { body } = operation.schema
-      const answer = answering(contexts, operation, { read: readers.get(operation.at.path), sending })
+      const answer = answering({ ctx, heavy }, operation, { read: readers.get(operation.at.path), sending })
       const content = body === undefined ? {} : contentOf(body)
       const [form, stream] = ['multipart/form-data' in content, 'application/octet-stream' in content]
       if (!form && !stream) addRoute(http, operation, answer)
@@ -38,8 +40,8 @@ export function serveOperations(ctx: Context, operations: readonly Operation[]):
 
 interface Contexts {
   readonly ctx: Context
-  /** For accounts that use more than their share. */
-  readonly heavyCtx: Context
+  /** For reads of accounts that use more than their share. */
+  readonly heavy: Lender<Context>
 }
 
 interface Serving {
@@ -50,13 +52,15 @@ interface Serving {
 }
 
 /** @throws Error for an operation that updates a record without a read operation. */
-function answering({ ctx, heavyCtx }: Contexts, operation: Operation, { read, sending }: Serving): Answering {
-  const { id, updates, run, reply: declared } = operation
+function answering({ ctx, heavy }: Contexts, operation: Operation, { read, sending }: Serving): Answering {
+  const { id, method, updates, run, reply: declared } = operation
   if (updates !== null && !updates.isReadHere && read === undefined)
     throw new Error(`${id} updates a ${updates.name} that nothing reads`)
   const [mediaType = 'application/json'] = Object.keys(declared.content)
   return async (request, reply) => {
-    const result = await run(request.isHeavy ? heavyCtx : ctx, request, reply, read)
+    // A change may lock rows for which others wait, so it keeps the usual priority.
+    const lent = method === 'GET' && request.isHeavy ? heavy.claim(accountOf(request.caller.principal)) : undefined
+    const result = await run(lent?.value ?? ctx, request, reply, read).finally(lent?.release)
     if (mediaType !== 'application/json') void reply.type(`${mediaType}; charset=utf-8`)
     if (result instanceof EncodedJson) return sendJson(reply, result.text)
     if (result instanceof Readable) return sendStream(reply, result, sending)

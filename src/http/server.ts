@@ -22,7 +22,6 @@ import { replyToBrokenRequest, replyToExpectation } from './broken-requests.ts'
 import { assertOneHost, assertPlainBody, hasBody } from './check-headers.ts'
 import { replyWithError } from './errors.ts'
 import { createAccountMemory } from './account-memory.ts'
-import { STRANGERS } from './account-use.ts'
 import { TURN_MS, createFairTurns } from './fair-turns.ts'
 import { createForwardedForCheck } from './forwarded-for.ts'
 import { guardConnections } from './guard-connections.ts'
@@ -38,7 +37,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller. Only routes that are not `public` may read it. */
     caller: Caller
-    /** True if the account of the caller uses so much that the requests of others go first. */
+    /** True if the account of the caller uses so much that the requests of others go first; never for public routes. */
     isHeavy: boolean
     /** Called in the middle of a long computation; see FairTurns. */
     giveWay: () => Promise<void>
@@ -218,7 +217,6 @@ export async function serveApi(
         // The body has arrived: a body that arrives slowly occupies no place.
         if (request.routeOptions.config.public !== true) return
         if (takesTurns(request.raw)) await turns.enter(whoIs(request, undefined), reply.raw)
-        request.isHeavy = turns.isHeavy(STRANGERS)
       })
       api.addHook('onSend', (_request, reply, payload, done) => {
         // A download may take long but costs the server little.

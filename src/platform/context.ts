@@ -16,8 +16,8 @@ export interface Context {
   readonly keyDb: Db
   /** Executes claims, each of them one statement, on its own connections; see openClaimPool(). */
   readonly claimDb: Db
-  /** For requests of accounts that use more than their share, on few connections of low priority; see openHeavyPool(). */
-  readonly heavyDb: Db
+  /** For reads of accounts that use more than their share: each has one connection of low priority; see openHeavyPool(). */
+  readonly heavyDbs: readonly Db[]
   readonly clock: Clock
   /** For time-outs that must be correct despite outages and changes of the clock. */
   readonly serviceClock: ServiceClock
@@ -32,9 +32,9 @@ export interface Context {
   readonly baseUrl: string
 }
 
-/** Returns the context for requests of accounts that use more than their share. */
-export function contextOfHeavy(ctx: Context): Context {
-  const db = { value: ctx.heavyDb, enumerable: true }
+/** Returns a context that differs in the connections for usual work only. */
+export function contextWith(ctx: Context, value: Db): Context {
+  const db = { value, enumerable: true }
   // A copy of the values would read the address before it is known.
   return Object.create(Object.prototype, { ...Object.getOwnPropertyDescriptors(ctx), db }) as Context
 }

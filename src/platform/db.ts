@@ -102,15 +102,16 @@ export function openClaimPool(connection: pg.PoolConfig, onError: (error: Error)
 }
 
 /**
- * A pool for the requests of accounts that use more than their share of the server: it has few connections, so that the
- * database works for few of them at a time.
+ * One connection for reads of an account that uses more than its share of the server. A read that queries in the middle of
+ * a transaction, but outside of it, would wait forever. The processes that would help with a large read have the usual
+ * priority, so there are none.
  * @param onOpen Receives the process of the database behind each new connection.
  */
 export function openHeavyPool(
   connection: pg.PoolConfig,
   { onError, onOpen }: { readonly onError: (error: Error) => void; readonly onOpen: (pid: number) => void },
 ): pg.Pool {
-  const pool = openPool({ ...connection, max: 2 }, onError)
+  const pool = openPool({ ...connection, max: 1, options: '-c max_parallel_workers_per_gather=0' }, onError)
   pool.on('connect', (client) => {
     if ('processID' in client && typeof client.processID === 'number') onOpen(client.processID)
   })
