@@ -14,9 +14,12 @@ function setUp() {
     obtain: (share: number) => (obtainable = share),
     pass: (ms: number) => (nowMs += ms),
     /** A request that costs this much. */
-    spend: (account: string, ms: number) => {
+    spend: (account: string, ms: number, operation = 'any') => {
       use.see(account)
-      use.end(account, { expectedMs: use.begin(account), realMs: ms })
+      use.end(account, { operation, expectedMs: use.begin(account, operation), realMs: ms, isComplete: true })
+    },
+    wait: (account: string, requests: number, operation = 'any') => {
+      for (let count = 0; count < requests; count += 1) use.countWaiting(account, operation, 1)
     },
   }
 }
@@ -45,7 +48,7 @@ describe('isAlone', () => {
 })
 
 describe('isHeavy', () => {
-  it('holds for an account that uses much more than another one, and never for the one that uses least', () => {
+  it('holds for an account that uses much more than any other one, and never for the one that uses least', () => {
     const { use, spend } = setUp()
     spend('a', 700)
     expect(use.isHeavy('a')).toBe(false)
@@ -53,6 +56,23 @@ describe('isHeavy', () => {
     expect([use.isHeavy('a'), use.isHeavy('b')]).toEqual([false, false])
     spend('a', 100)
     expect([use.isHeavy('a'), use.isHeavy('b')]).toEqual([true, false])
+  })
+
+  it('spares two busy accounts that fit beside each other, whoever else sends a request', () => {
+    const { use, spend } = setUp()
+    spend('a', 500)
+    spend('b', 450)
+    spend('c', 1)
+    expect(['a', 'b', 'c'].filter((name) => use.isHeavy(name))).toEqual([])
+  })
+
+  it('holds for one of two equal accounts if both want much more than an equal part, and then for the other', () => {
+    const { use, spend } = setUp()
+    for (const name of ['a', 'b']) spend(name, 700)
+    spend('c', 50)
+    expect(['a', 'b'].filter((name) => use.isHeavy(name))).toEqual([])
+    for (const name of ['a', 'b']) spend(name, 300)
+    expect([use.isHeavy('c'), use.isHeavy('a'), use.isHeavy('b')]).toEqual([false, true, true])
   })
 
   it('begins when all accounts together want most of what the thread can do', () => {
@@ -66,31 +86,46 @@ describe('isHeavy', () => {
 
   it('spares an account that wants less than a quarter of the thread', () => {
     const { use, spend } = setUp()
-    for (const name of ['a', 'b', 'c', 'd']) spend(name, 240)
+    spend('a', 240)
+    for (const name of ['b', 'c', 'd']) spend(name, 150)
     spend('idle', 1)
     expect(['a', 'b', 'c', 'd'].filter((name) => use.isHeavy(name))).toEqual([])
     spend('a', 20)
     expect(use.isHeavy('a')).toBe(true)
   })
 
-  it('counts waiting requests with the average cost of their account', () => {
+  it('counts waiting requests with the average cost of their operation, or of their account if that is not known', () => {
+    for (const [operation, most] of [
+      ['cheap', 568],
+      ['expensive', 19],
+      ['unknown', 76],
+    ] as const) {
+      const { use, spend, wait } = setUp()
+      spend('b', 1)
+      spend('a', 1, 'cheap')
+      spend('a', 30, 'expensive')
+      wait('a', most - 10, operation)
+      expect([operation, use.isHeavy('a')]).toEqual([operation, false])
+      wait('a', 20, operation)
+      expect([operation, use.isHeavy('a')]).toEqual([operation, true])
+    }
+  })
+
+  it('learns nothing about an operation from a part of a request', () => {
     const { use, spend } = setUp()
-    spend('b', 1)
-    spend('a', 22)
-    use.setWaiting('a', 50)
-    expect(use.isHeavy('a')).toBe(false)
-    use.setWaiting('a', 99)
-    expect(use.isHeavy('a')).toBe(true)
+    spend('a', 10, 'page')
+    use.end('a', { operation: 'page', expectedMs: use.begin('a', 'page'), realMs: 1, isComplete: false })
+    expect(use.expectedMs('a', 'page')).toBe(10)
   })
 
   it('spares a neighbor that waits behind a heavy account, and frees one that was taken for heavy', () => {
-    const { use, obtain, spend } = setUp()
+    const { use, obtain, spend, wait } = setUp()
     obtain(0.3)
     spend('idle', 1)
     spend('neighbor', 310)
     expect(use.isHeavy('neighbor')).toBe(true)
     spend('attacker', 1)
-    use.setWaiting('attacker', 450)
+    wait('attacker', 700)
     expect([use.isHeavy('attacker'), use.isHeavy('neighbor')]).toEqual([true, false])
     expect(use.isHeavy('neighbor')).toBe(false)
   })
@@ -104,17 +139,15 @@ describe('isHeavy', () => {
     expect(use.isHeavy('neighbor')).toBe(false)
   })
 
-  it('lasts until the account is satisfied or absent, however little it uses meanwhile', () => {
+  it('lasts while the account uses what it gets, until it is satisfied or absent', () => {
     const { use, pass, spend } = setUp()
-    const present = () => ['a', 'b'].forEach((account) => use.see(account))
-    spend('b', 1)
     spend('a', 700)
-    expect(use.isHeavy('a')).toBe(true)
-    for (let times = 0; times < 5; times += 1) {
-      pass(1000)
-      present()
+    for (let times = 0; times < 50; times += 1) {
+      spend('b', 10)
+      spend('a', 40)
+      expect(use.isHeavy('a')).toBe(true)
+      pass(200)
     }
-    expect(use.isHeavy('a')).toBe(true)
     use.satisfy('a')
     expect(use.isHeavy('a')).toBe(false)
     spend('a', 700)
@@ -125,13 +158,46 @@ describe('isHeavy', () => {
     expect(use.isHeavy('a')).toBe(false)
   })
 
+  it('ends for an account that wants little for a second, though one of its requests always waits', () => {
+    const { use, pass, spend, wait } = setUp()
+    spend('a', 700, 'page')
+    wait('a', 1, 'change')
+    const heavy: boolean[] = []
+    for (let times = 0; times < 20; times += 1) {
+      spend('b', 10)
+      spend('a', 10, 'change')
+      heavy.push(use.isHeavy('a'))
+      pass(200)
+    }
+    // What it has used before is forgotten within two seconds.
+    expect(heavy.lastIndexOf(true)).toBeGreaterThan(10)
+    expect(heavy.lastIndexOf(true)).toBeLessThan(17)
+  })
+
+  it('lasts while requests wait, however long ago the latest one was sent', () => {
+    const { use, pass, spend, wait } = setUp()
+    spend('a', 700)
+    wait('a', 20)
+    for (let times = 0; times < 10; times += 1) {
+      spend('b', 10)
+      expect([use.isHeavy('a'), use.isAlone('b')]).toEqual([true, false])
+      pass(1000)
+    }
+    for (let count = 0; count < 20; count += 1) use.countWaiting('a', 'any', -1)
+    pass(1999)
+    expect(use.isAlone('b')).toBe(false)
+    pass(2)
+    expect(use.isAlone('b')).toBe(true)
+  })
+
   it('begins with the account that wants most', () => {
     const { use, spend } = setUp()
     spend('idle', 1)
     spend('first', 500)
-    spend('second', 400)
+    spend('second', 330)
     expect([use.isHeavy('second'), use.isHeavy('first')]).toEqual([false, true])
     expect(use.isHeavy('second')).toBe(false)
+    spend('second', 170)
     spend('third', 300)
     expect([use.isHeavy('third'), use.isHeavy('second'), use.isHeavy('third')]).toEqual([false, true, false])
   })
@@ -141,7 +207,7 @@ describe('isHeavy', () => {
     spend('b', 1)
     for (let times = 0; times < 50; times += 1) spend('a', 10)
     expect(use.isHeavy('a')).toBe(false)
-    for (let times = 0; times < 12; times += 1) use.begin('a')
+    for (let times = 0; times < 12; times += 1) use.begin('a', 'any')
     expect(use.isHeavy('a')).toBe(true)
   })
 

@@ -4,15 +4,21 @@ const PRESENT_MS = 2000
 const FORGET_MS = 1000
 /** An account that wants less than this share of the main thread never becomes heavy. */
 const LIGHT_SHARE = 0.25
-/** Nor does one that wants less than this many times as much as another one: both are about as busy. */
+/** Nor does one that wants less than this many times as much as any other one, or as it would get if all got equal parts. */
 const MUCH_MORE = 1.5
 /** Nor does any as long as the accounts that are not heavy want less than this share together. */
 const LIGHT_TOGETHER = 0.6
 /** A heavy account that wants this many times as much makes another one light: that one may only wait behind it. */
 const FAR_MORE = 2
+/** A heavy account that wants less than this part of what it gets, for so long, becomes light, though requests may wait. */
+const MODEST_PART = 0.75
+const MODEST_MS = 1000
 /** However busy the machine is, a neighbor with usual requests must not look heavy. */
 const LEAST_OBTAINABLE = 0.5
-/** More than what the main thread can do in this time makes no difference. */
+/**
+ * More than this makes no difference. It is the same on a busy machine, where it is more than the thread can do: otherwise a
+ * neighbor that was taken for heavy would never want far less than an attacker.
+ */
 const MOST_WANTED_MS = 1000
 /** The share of the main thread that a heavy account gets, and that all of them together get. */
 const HEAVY_SHARE = 0.2
@@ -22,7 +28,7 @@ const IDLE_TOGETHER = 0.6
 const IDLE_SHARE = 0.02
 /** The assumed cost of a request of an account that has not sent any yet. */
 const UNKNOWN_COST_MS = 2
-/** The weight of the latest request in the average cost of an account. */
+/** The weight of the latest request in average costs. */
 const LATEST = 0.2
 
 /** All callers who are not known share one use: an attacker may have many networks. */
@@ -32,28 +38,40 @@ interface Use {
   /** Milliseconds of the main thread, decayed to `atMs`. */
   usedMs: number
   atMs: number
+  /** The average cost of all its requests, for operations of which none has ended yet. */
   averageMs: number
-  /** Requests that wait for their turn. */
-  waiting: number
+  /** The average cost of the requests of each operation. */
+  readonly costs: Map<string, number>
+  /** The number of waiting requests of each operation. */
+  readonly waiting: Map<string, number>
+}
+
+interface Ended {
+  readonly operation: string
+  readonly expectedMs: number
+  readonly realMs: number
+  /** False for a part of a request, which says nothing about others of its operation. */
+  readonly isComplete: boolean
 }
 
 /** How much of the main thread each account has used in the last seconds. */
 export interface AccountUse {
   /** Notes that an account has sent a request. Strangers don't count as present. */
   see(account: string): void
-  /** Counts a request that begins, with the average cost of the account's requests. @returns That cost. */
-  begin(account: string): number
+  /** Counts a request that begins, with its expected cost. @returns That cost. */
+  begin(account: string, operation: string): number
   /** Replaces the expected cost by the real one. */
-  end(account: string, cost: { readonly expectedMs: number; readonly realMs: number }): void
-  /** The average cost of the account's requests. */
-  averageMs(account: string): number
+  end(account: string, ended: Ended): void
+  /** The average cost of the account's requests of an operation. */
+  expectedMs(account: string, operation: string): number
   /** True if no other account has sent a request lately. */
   isAlone(account: string): boolean
-  /** Notes how many requests of the account wait for others of it. */
-  setWaiting(account: string, waiting: number): void
+  /** Notes that a request of the account waits, or waits no longer. It counts as present meanwhile. */
+  countWaiting(account: string, operation: string, by: 1 | -1): void
   /**
-   * True if the account wants more than a light share of the main thread, and much more than another present account, and
-   * if it was not satisfied since. What it has used lately and what its waiting requests will use is what it wants.
+   * True if the account wants more than a light share of the main thread, and much more than any other present account or
+   * than an equal part, and if it was not satisfied since and has not wanted little for a second. What it has used lately
+   * and what its waiting requests will use is what it wants.
    */
   isHeavy(account: string): boolean
   /** Notes that a heavy account wants no more than it gets: it is not heavy any more. */
@@ -71,11 +89,12 @@ export function createAccountUse(now: () => number, obtainable: () => number): A
   const uses = new Map<string, Use>()
   /** When each account sent its last request, the oldest first. */
   const seenAtMs = new Map<string, number>()
-  const heavy = new Set<string>()
+  /** Heavy accounts, with the time since when each wants little; null for one that wants more. */
+  const heavy = new Map<string, number | null>()
 
   function find(account: string): Use {
     const nowMs = now()
-    const use = uses.get(account) ?? { usedMs: 0, atMs: nowMs, averageMs: UNKNOWN_COST_MS, waiting: 0 }
+    const use = uses.get(account) ?? newUse(nowMs)
     use.usedMs *= Math.exp((use.atMs - nowMs) / FORGET_MS)
     use.atMs = nowMs
     return use
@@ -84,6 +103,7 @@ export function createAccountUse(now: () => number, obtainable: () => number): A
   function forgetAbsent(): void {
     for (const [account, atMs] of seenAtMs) {
       if (now() - atMs <= PRESENT_MS) break
+      if (find(account).waiting.size > 0) continue
       seenAtMs.delete(account)
       uses.delete(account)
       heavy.delete(account)
@@ -91,81 +111,131 @@ export function createAccountUse(now: () => number, obtainable: () => number): A
     if (seenAtMs.size === 0) heavy.delete(STRANGERS)
   }
 
+  function see(account: string): void {
+    if (account === STRANGERS) return
+    seenAtMs.delete(account)
+    seenAtMs.set(account, now())
+  }
+
+  const capacityMs = (): number => FORGET_MS * Math.max(obtainable(), LEAST_OBTAINABLE)
+
   function wantedMs(account: string): number {
-    const { usedMs, averageMs, waiting } = find(account)
-    return Math.min(usedMs + averageMs * waiting, MOST_WANTED_MS)
+    const { usedMs, averageMs, costs, waiting } = find(account)
+    let wanted = usedMs
+    for (const [operation, count] of waiting) wanted += (costs.get(operation) ?? averageMs) * count
+    return Math.min(wanted, MOST_WANTED_MS)
   }
 
   function mostWantedMs(): number {
     let most = 0
-    for (const account of heavy) most = Math.max(most, wantedMs(account))
+    for (const account of heavy.keys()) most = Math.max(most, wantedMs(account))
     return most
   }
 
   function becomesHeavy(account: string): boolean {
     const wanted = wantedMs(account)
-    const capacityMs = FORGET_MS * Math.max(obtainable(), LEAST_OBTAINABLE)
-    if (wanted <= LIGHT_SHARE * capacityMs || wanted * FAR_MORE < mostWantedMs()) return false
-    let lightMs = wanted
-    let wantsMuchMore = account === STRANGERS && seenAtMs.size > 0
+    if (wanted <= LIGHT_SHARE * capacityMs() || wanted * FAR_MORE < mostWantedMs()) return false
+    const others: number[] = []
     for (const other of seenAtMs.keys()) {
       if (other === account) continue
       // It is slowed down already.
       if (heavy.has(other)) continue
-      const otherMs = wantedMs(other)
-      if (otherMs * MUCH_MORE < wanted) wantsMuchMore = true
-      // The largest one first: without it, this one may fit.
-      if (otherMs > wanted) return false
-      lightMs += otherMs
+      others.push(wantedMs(other))
     }
-    return wantsMuchMore && lightMs > LIGHT_TOGETHER * capacityMs
+    const largestMs = Math.max(...others, 0)
+    // The largest one first: without it, this one may fit.
+    if (largestMs > wanted || sum([wanted, ...others]) <= LIGHT_TOGETHER * capacityMs()) return false
+    if (account === STRANGERS) return seenAtMs.size > 0
+    return others.length > 0 && wanted > MUCH_MORE * Math.min(largestMs, equalPart([wanted, ...others], capacityMs()))
+  }
+
+  /** True if a heavy account has wanted less than it gets for a while, so it needs no limit. */
+  function isModest(account: string): boolean {
+    if (wantedMs(account) >= MODEST_PART * Math.min(HEAVY_SHARE, shareOfHeavy()) * capacityMs()) {
+      heavy.set(account, null)
+      return false
+    }
+    const sinceMs = heavy.get(account) ?? now()
+    heavy.set(account, sinceMs)
+    return now() - sinceMs >= MODEST_MS
+  }
+
+  function shareOfHeavy(): number {
+    let lightMs = 0
+    for (const account of seenAtMs.keys()) if (!heavy.has(account)) lightMs += find(account).usedMs
+    if (lightMs < IDLE_SHARE * FORGET_MS * obtainable()) return IDLE_TOGETHER / Math.max(heavy.size, 1)
+    return Math.min(HEAVY_SHARE, HEAVY_TOGETHER / Math.max(heavy.size, 1))
+  }
+
+  function expectedMs(account: string, operation: string): number {
+    const { averageMs, costs } = find(account)
+    return costs.get(operation) ?? averageMs
   }
 
   return {
     see(account) {
       forgetAbsent()
-      if (account === STRANGERS) return
-      seenAtMs.delete(account)
-      seenAtMs.set(account, now())
+      see(account)
     },
-    begin(account) {
+    begin(account, operation) {
+      const ms = expectedMs(account, operation)
       const use = find(account)
-      use.usedMs += use.averageMs
+      use.usedMs += ms
       uses.set(account, use)
-      // It may have waited for so long that it does not count as present any more.
-      if (account !== STRANGERS && !seenAtMs.has(account)) seenAtMs.set(account, now())
-      return use.averageMs
+      // Its credentials may have been checked for so long that it does not count as present any more.
+      if (!seenAtMs.has(account)) see(account)
+      return ms
     },
-    end(account, { expectedMs, realMs }) {
+    end(account, { operation, expectedMs: expected, realMs, isComplete }) {
       const use = find(account)
-      use.usedMs = Math.max(use.usedMs + realMs - expectedMs, 0)
+      use.usedMs = Math.max(use.usedMs + realMs - expected, 0)
+      if (!isComplete) return
       use.averageMs += (realMs - use.averageMs) * LATEST
+      const before = use.costs.get(operation) ?? realMs
+      use.costs.set(operation, before + (realMs - before) * LATEST)
     },
-    averageMs: (account) => find(account).averageMs,
+    expectedMs,
     isAlone(account) {
       forgetAbsent()
       return seenAtMs.size === 0 || (seenAtMs.size === 1 && seenAtMs.has(account))
     },
-    setWaiting(account, waiting) {
+    countWaiting(account, operation, by) {
       const use = find(account)
-      use.waiting = waiting
-      // An account that is not present would never be forgotten.
-      if (account === STRANGERS || seenAtMs.has(account)) uses.set(account, use)
+      const count = (use.waiting.get(operation) ?? 0) + by
+      if (count > 0) use.waiting.set(operation, count)
+      else use.waiting.delete(operation)
+      uses.set(account, use)
+      see(account)
     },
     isHeavy(account) {
       forgetAbsent()
       if (!heavy.has(account)) {
         if (!becomesHeavy(account)) return false
-        heavy.add(account)
-      } else if (wantedMs(account) * FAR_MORE < mostWantedMs()) heavy.delete(account)
+        heavy.set(account, null)
+      } else if (isModest(account) || wantedMs(account) * FAR_MORE < mostWantedMs()) heavy.delete(account)
       return heavy.has(account)
     },
     satisfy: (account) => void heavy.delete(account),
-    shareOfHeavy() {
-      let lightMs = 0
-      for (const account of seenAtMs.keys()) if (!heavy.has(account)) lightMs += find(account).usedMs
-      if (lightMs < IDLE_SHARE * FORGET_MS * obtainable()) return IDLE_TOGETHER / Math.max(heavy.size, 1)
-      return Math.min(HEAVY_SHARE, HEAVY_TOGETHER / Math.max(heavy.size, 1))
-    },
+    shareOfHeavy,
   }
+}
+
+function newUse(atMs: number): Use {
+  return { usedMs: 0, atMs, averageMs: UNKNOWN_COST_MS, costs: new Map(), waiting: new Map() }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+/** Returns what each gets at most if all get equal parts, and what some don't want is left to the others. */
+function equalPart(wants: readonly number[], capacity: number): number {
+  const ascending = wants.toSorted((a, b) => a - b)
+  let left = capacity
+  for (const [index, wanted] of ascending.entries()) {
+    const part = left / (ascending.length - index)
+    if (wanted > part) return part
+    left -= wanted
+  }
+  return Infinity
 }

@@ -2,6 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { nextTurn } from '../platform/next-turn.ts'
+import { STRANGERS } from './account-use.ts'
 import { createFairTurns } from './fair-turns.ts'
 import type { Requester } from './lanes.ts'
 
@@ -16,9 +17,11 @@ const requester = (account: string, operation = 'GET /things'): Requester => ({
   bodyBytes: 0,
 })
 
-function setUp() {
+/** @param share The part of its busy time in which the thread gets a processor. */
+function setUp({ share = 1 } = {}) {
   let cpuMs = 0
-  const turns = createFairTurns({ maxInWork: 100, now: () => 0, cpuMs: () => cpuMs, busyMs: () => 0, turnMs: 100 })
+  const clocks = { now: () => 0, cpuMs: () => cpuMs, busyMs: () => cpuMs / share }
+  const turns = createFairTurns({ maxInWork: 100, ...clocks, turnMs: 100 })
   const begun: string[] = []
   const enter = async (name: string, who: Requester) => {
     const response = new ServerResponse(new IncomingMessage(new Socket()))
@@ -131,7 +134,7 @@ it('divides the share of heavy accounts between them', async () => {
 it('takes an account with many waiting requests for heavy earlier, and one that waits for nothing any more for light', async () => {
   const { turns, begun, enter, spend, work } = setUp()
   await spend('other', 30)
-  await spend('busy', 20)
+  await spend('busy', 10)
   const requests = []
   for (let number = 1; number <= 30; number += 1) requests.push(await enter(String(number), requester('busy')))
   expect([begun.length, turns.isHeavy('busy')]).toEqual([8, false])
@@ -143,6 +146,51 @@ it('takes an account with many waiting requests for heavy earlier, and one that 
   expect([turns.isHeavy('busy'), begun.length < 30]).toEqual([true, true])
   await vi.advanceTimersByTimeAsync(30_000)
   expect([turns.isHeavy('busy'), begun.length]).toEqual([false, 30])
+})
+
+it('begins quick requests of a heavy account beside each other also while its other ones are long', async () => {
+  const { begun, enter, spend, becomeHeavy, work } = setUp()
+  await spend('other', 30)
+  const change = requester('heavy', 'PUT /things')
+  const first = await enter('first', change)
+  work(1)
+  first.close()
+  await becomeHeavy('heavy')
+  for (const name of ['long', 'waiting']) await enter(name, requester('heavy'))
+  expect(begun).toEqual(['long'])
+  await vi.advanceTimersByTimeAsync(100)
+  for (const name of ['change', 'another']) await enter(name, { ...change, kind: 'change' })
+  await vi.advanceTimersByTimeAsync(10)
+  expect(begun).toEqual(['long', 'change', 'another'])
+})
+
+it('counts the work of the database as little as that of the thread on a busy machine', async () => {
+  const pauseAfterChange = async (share: number): Promise<number> => {
+    const { begun, enter, spend, becomeHeavy } = setUp({ share })
+    await spend('other', 30)
+    const change = { ...requester('heavy', 'PUT /things'), kind: 'change' as const, bodyBytes: 1024 * 1024 }
+    await enter('known', change).then(({ close }) => close())
+    await becomeHeavy('heavy')
+    for (const name of ['first', 'second']) await enter(name, change).then(({ close }) => name === 'first' && close())
+    let pausedMs = 0
+    for (; begun.length < 2; pausedMs += 1) await vi.advanceTimersByTimeAsync(1)
+    return pausedMs
+  }
+  expect(await pauseAfterChange(0.5)).toBeCloseTo(await pauseAfterChange(1), -1)
+})
+
+it('lets strangers begin after a tenth of a second, whatever they have used', async () => {
+  const { begun, enter, spend, becomeHeavy, work } = setUp()
+  const stranger = { ...requester(''), account: undefined }
+  await spend('other', 30)
+  await becomeHeavy(STRANGERS)
+  const first = await enter('first', stranger)
+  work(500)
+  first.close()
+  await enter('second', { ...stranger, network: '192.0.2.2' })
+  expect(begun).toEqual(['first'])
+  await vi.advanceTimersByTimeAsync(200)
+  expect(begun).toEqual(['first', 'second'])
 })
 
 it('lets a heavy account begin when no light request is in work, or after a twentieth of a second', async () => {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { AppError, tooManyRequests } from '../platform/errors.ts'
 import { nextTurn } from '../platform/next-turn.ts'
 import { STRANGERS, createAccountUse } from './account-use.ts'
-import { type Group, type Lane, type Requester, createLanes } from './lanes.ts'
+import { type Group, type Lane, type Requester, type Waiting, createLanes } from './lanes.ts'
 import { createLightWork } from './light-work.ts'
 import { createRequestCosts } from './request-costs.ts'
 import { createThreadShare } from './thread-share.ts'
@@ -18,6 +18,8 @@ export const TURN_MS = 100
 const HEAVY_TURNS = 10
 /** The longest pause of a heavy account after a request. */
 const MAX_PAUSE_MS = 1000
+/** The longest one of strangers: they are many people, and after a start of the server everybody is a stranger. */
+const MAX_STRANGERS_PAUSE_MS = 100
 /** Requests of a heavy account that cost less begin beside each other, and beside light ones. */
 const QUICK_MS = 5
 /** A longer request of a heavy account begins when no light one is in work, but it waits no longer than this for that. */
@@ -32,6 +34,7 @@ const MEGABYTE_MS = 30
 /** A request in work. */
 interface Entry {
   readonly group: Group
+  readonly operation: string
   /** Gives its place back before its answer has been sent. */
   readonly interrupt: () => void
   /** Counts it as light no longer. */
@@ -95,10 +98,10 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
 
   const isHeavy = ({ account }: Group): boolean => use.isHeavy(account)
 
-  function mayBegin({ group, running }: Lane): boolean {
+  function mayBegin({ group, running }: Lane, operation: string): boolean {
     if (use.isAlone(group.account)) return true
     if (running >= SHARE || !isHeavy(group)) return running < SHARE
-    const isQuick = use.averageMs(group.account) <= QUICK_MS
+    const isQuick = use.expectedMs(group.account, operation) <= QUICK_MS
     if (group.isPaused || group.running >= (isQuick || group.account === STRANGERS ? SHARE : 1)) return false
     if (isQuick || light.isDone() || group.patience === 'over') return true
     if (group.patience === 'unused') waitForLight(group)
@@ -121,7 +124,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     if (group.patience === 'over') group.patience = 'unused'
     const wasHeavy = isHeavy(group)
     const becomeLong = wasHeavy ? () => undefined : light.begin()
-    const expectedMs = use.begin(group.account)
+    const expectedMs = use.begin(group.account, who.operation)
     if (wasHeavy) pause(group, pauseFor(expectedMs))
     const measured = costs.measure(`${group.account} ${who.operation}`)
     group.measured += 1
@@ -137,8 +140,9 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       response.off('close', complete)
       clearTimeout(timer)
       entries.delete(response)
-      const realMs = measured(isComplete) + databaseMs(who)
-      use.end(group.account, { expectedMs, realMs })
+      // The time of the database does not grow when this thread gets less of its own.
+      const realMs = measured(isComplete) + databaseMs(who) * obtainable()
+      use.end(group.account, { operation: who.operation, expectedMs, realMs, isComplete })
       leavePlace()
       group.measured -= 1
       if (isHeavy(group)) pause(group, pauseFor(realMs - (wasHeavy ? expectedMs : 0)))
@@ -156,32 +160,36 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       removeIdle(lane)
     }
     let timer = setTimeout(expire, turnMs)
-    entries.set(response, { group, interrupt, becomeLong, patienceMs: GIVING_WAY_MS })
+    entries.set(response, { group, operation: who.operation, interrupt, becomeLong, patienceMs: GIVING_WAY_MS })
     response.once('close', complete)
   }
 
   function pauseFor(costMs: number): number {
     const share = use.shareOfHeavy()
-    return Math.min((costMs * (1 / share - 1)) / obtainable(), MAX_PAUSE_MS)
+    return (costMs * (1 / share - 1)) / obtainable()
   }
 
   function pause(group: Group, ms: number): void {
+    const longestMs = group.account === STRANGERS ? MAX_STRANGERS_PAUSE_MS : MAX_PAUSE_MS
     if (group.isPaused) {
-      group.owedMs = Math.min(Math.max(group.owedMs + ms, 0), MAX_PAUSE_MS)
+      group.owedMs = Math.min(Math.max(group.owedMs + ms, 0), longestMs)
       return
     }
     group.isPaused = true
-    setTimeout(() => {
-      const { owedMs } = group
-      group.isPaused = false
-      group.owedMs = 0
-      if (owedMs > 0) pause(group, owedMs)
-      else {
-        if (group.measured + group.waiting === 0) use.satisfy(group.account)
-        proceed(group)
-        removeIdleGroup(group)
-      }
-    }, ms).unref()
+    setTimeout(
+      () => {
+        const { owedMs } = group
+        group.isPaused = false
+        group.owedMs = 0
+        if (owedMs > 0) pause(group, owedMs)
+        else {
+          if (group.measured + group.waiting === 0) use.satisfy(group.account)
+          proceed(group)
+          removeIdleGroup(group)
+        }
+      },
+      Math.min(ms, longestMs),
+    ).unref()
   }
 
   /** Begins as many requests as may begin now. */
@@ -190,16 +198,16 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       hasBegun = false
       for (const lane of [...crowded]) {
         const [next] = lane.waiting
-        if (next === undefined || !mayBegin(lane)) continue
-        next()
+        if (next === undefined || !mayBegin(lane, next.operation)) continue
+        next.begin()
         hasBegun = true
       }
     }
   }
 
-  function countWaiting(group: Group, by: 1 | -1): void {
+  function countWaiting(group: Group, operation: string, by: 1 | -1): void {
     group.waiting += by
-    use.setWaiting(group.account, group.waiting)
+    use.countWaiting(group.account, operation, by)
   }
 
   async function wait(lane: Lane, who: Requester, response: ServerResponse): Promise<void> {
@@ -208,14 +216,17 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       const end = (): void => {
         response.off('close', left)
         waiting.delete(next)
-        countWaiting(group, -1)
+        countWaiting(group, who.operation, -1)
         group.crowded.delete(lane)
         if (waiting.size > 0) group.crowded.add(lane)
       }
-      const next = (): void => {
-        end()
-        begin(lane, who, response)
-        resolve()
+      const next: Waiting = {
+        operation: who.operation,
+        begin() {
+          end()
+          begin(lane, who, response)
+          resolve()
+        },
       }
       const left = (): void => {
         end()
@@ -224,7 +235,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       }
       response.once('close', left)
       waiting.add(next)
-      countWaiting(group, 1)
+      countWaiting(group, who.operation, 1)
       group.crowded.add(lane)
     })
   }
@@ -234,7 +245,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       if (response.closed) return
       const lane = laneOf(who)
       use.see(lane.group.account)
-      if (lane.waiting.size === 0 && mayBegin(lane)) return begin(lane, who, response)
+      if (lane.waiting.size === 0 && mayBegin(lane, who.operation)) return begin(lane, who, response)
       if (who.isAdmitted !== true && lane.running + lane.waiting.size >= maxInWork) {
         removeIdle(lane)
         throw tooManyRequests(`No more than ${maxInWork} requests of an account at a time.`, 1)
@@ -247,11 +258,11 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     park(response) {
       const entry = entries.get(response)
       if (entry === undefined) return () => undefined
-      const { group, interrupt } = entry
-      countWaiting(group, 1)
+      const { group, operation, interrupt } = entry
+      countWaiting(group, operation, 1)
       interrupt()
       return () => {
-        countWaiting(group, -1)
+        countWaiting(group, operation, -1)
         removeIdleGroup(group)
       }
     },

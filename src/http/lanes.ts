@@ -19,7 +19,12 @@ export interface Lane {
   readonly group: Group
   running: number
   /** In the order of their arrival. */
-  readonly waiting: Set<() => void>
+  readonly waiting: Set<Waiting>
+}
+
+export interface Waiting {
+  readonly operation: string
+  readonly begin: () => void
 }
 
 /** The lanes of one account, or those of all strangers. */
