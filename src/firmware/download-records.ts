@@ -37,7 +37,7 @@ export function createDownloadRecords(ctx: Context): DownloadRecords {
   })
   const now = () => ({ at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs() })
   const starts = gatherAnswers<string, DownloadTicket, boolean>({
-    name: 'begins of downloads',
+    name: 'starts of downloads',
     log: ctx.log,
     batch,
     keyOf: ({ commandId }) => commandId,
