@@ -27,13 +27,13 @@ export interface HeldLane {
   push(messages: readonly DueMessage[]): void
   /** Starts a message that is not routed. @returns False if the lane does not start it at once; then `onEnd` is not called. */
   startNow(message: DueMessage, onEnd: EndOfUnrouted): boolean
-  /** Starts no further message, because the webhook has changed or has a message that was not routed. */
+  /** Starts no further message, because the webhook has changed or may have a message that only a claim finds. */
   close(): void
   /**
    * Returns what the database must confirm for the lane to be held longer; null if it was confirmed less than `afterMs`
    * ago, or is to be released.
    */
-  doubt(afterMs: number): KnownLane | null
+  stateToConfirm(afterMs: number): KnownLane | null
   /** Lets the lane go on as if it had been leased at this time, on the clock of `performance.now()`. */
   confirm(atMs: number): void
   /** Closes the lane if it has been idle or open for long enough. Must be called often. */
@@ -263,7 +263,7 @@ export function holdLane(
       closing = true
       proceed()
     },
-    doubt(afterMs) {
+    stateToConfirm(afterMs) {
       const now = performance.now()
       if (!isSimple || closing || !hasAll || hasFailedMessage || health.failures > 0) return null
       if (now - confirmedMs < afterMs || now - openedMs > MAX_HELD_MS) return null

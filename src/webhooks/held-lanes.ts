@@ -21,8 +21,8 @@ export interface HeldLanes {
   close(ids: Iterable<string>): void
   age(): void
   /**
-   * Holds lanes longer whose webhooks have not changed. Must be called often; does nothing until the former call has
-   * ended.
+   * Holds lanes longer whose webhooks have not changed, and closes the others. Must be called often; does nothing until
+   * the former call has ended.
    */
   confirm(): Promise<void>
   /** Resolves when all lanes have been released. */
@@ -102,23 +102,25 @@ export function createHeldLanes(ctx: Context, { admission, ...options }: HoldOpt
       for (const lane of lanes.values()) lane.age()
     },
     async confirm() {
-      const isDue = [...lanes.values()].some((lane) => lane.doubt(CONFIRM_AFTER_MS) !== null)
+      const isDue = [...lanes.values()].some((lane) => lane.stateToConfirm(CONFIRM_AFTER_MS) !== null)
       if (isConfirming || !isDue) return
-      const doubtful = [...lanes.values()].flatMap((lane) => {
-        const known = lane.doubt(CONFIRM_WITH_OTHERS_MS)
+      const unconfirmed = [...lanes.values()].flatMap((lane) => {
+        const known = lane.stateToConfirm(CONFIRM_WITH_OTHERS_MS)
         return known === null ? [] : [{ lane, known }]
       })
       isConfirming = true
       const atMs = performance.now()
       try {
-        const keys = doubtful.map(({ known }) => known)
+        const keys = unconfirmed.map(({ known }) => known)
         const unchanged = new Set(
           (await listUnchanged(ctx.db, keys, ctx.clock.now())).map(({ webhookId }) => webhookId),
         )
-        for (const { lane, known } of doubtful) if (unchanged.has(known.webhookId)) lane.confirm(atMs)
+        for (const { lane, known } of unconfirmed)
+          if (unchanged.has(known.webhookId)) lane.confirm(atMs)
+          else lane.close()
       } catch (error) {
         // They are released soon, and leased again.
-        ctx.log.warn({ err: error, lanes: doubtful.length }, 'lanes could not be confirmed')
+        ctx.log.warn({ err: error, lanes: unconfirmed.length }, 'lanes could not be confirmed')
       } finally {
         isConfirming = false
       }

@@ -180,11 +180,14 @@ const selectUnchanged = statement<{ readonly lanes: readonly KnownLane[]; readon
     from ${rowsAs('k', knownColumns, param('lanes'))}
       join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id and l.epoch = k.epoch
       join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled and w.xmin::text = k.version
-    where l.lease_until > ${param('now')}
+    where l.lease_until > ${param('now')} and (l.next_at is null or l.next_at > ${param('now')})
   `,
 )
 
-/** Lists those lanes that are still leased in these epochs and whose webhooks have not changed. */
+/**
+ * Lists those lanes that are still leased in these epochs, whose webhooks have not changed, and that have no message due
+ * that only a claim finds, such as a retry.
+ */
 export function listUnchanged(reader: Reader, lanes: readonly KnownLane[], now: Date): Promise<LaneKey[]> {
   return selectUnchanged(reader, { lanes, now })
 }
