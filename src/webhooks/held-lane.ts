@@ -135,7 +135,6 @@ export function holdLane(
       onEnd?.('returned')
       return
     }
-    add(attempt, onEnd)
     const isDelivered = attempt.verdict.kind === 'delivered'
     hasFailedMessage ||= !isDelivered
     width = decideWidth(width, isDelivered)
@@ -147,6 +146,8 @@ export function holdLane(
     if (order === 'webhook' && retryAt !== null) health = { ...health, openUntil: latest(health.openUntil, retryAt) }
     dropWaiting((other) => queue.mustWait(other))
     closing ||= gone || health.openUntil !== null
+    // Last, because `onEnd` must be called once, even if the above fails.
+    add(attempt, onEnd)
   }
 
   async function send(message: DueMessage, slot: Slot, onEnd: EndOfUnrouted | null = null): Promise<void> {
