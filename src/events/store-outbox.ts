@@ -4,7 +4,7 @@ import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
 import type { Param } from '../platform/statement.ts'
 import type { WebhookOutboxTable } from './tables.ts'
 
-/** Deletes events without subscribers. */
+/** Deletes events that nobody has to receive any more. */
 export async function deleteEvents(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.deleteFrom('webhookOutbox').where('id', '=', anyOf(ids)).execute()
 }

@@ -62,7 +62,10 @@ export async function insertOutbox(tx: Tx, events: readonly NewOutboxEvent[], at
 export interface QueuedEvent extends WokenRow {
   readonly orgId: string
   readonly topic: string
-  /** The only webhook that receives the event; null if others do, or if the event was committed with others. */
+  /**
+   * The only webhook that receives the event; null if others do, or if the event was inserted with others. Other statements
+   * of its transaction may have inserted some.
+   */
   readonly webhookId: string | null
   /** The event as the database has it; null if `webhookId` is. */
   readonly json: string | null
@@ -161,16 +164,7 @@ interface AuditRows {
 /** Records are bounded in bytes by reduceChange(), so that so many are far from the limit of a statement. */
 const MAX_AUDITS = 20
 
-/** A QueuedEvent. Names of one word are the same in the database and here. */
-interface QueuedRow {
-  readonly id: string
-  readonly org: string
-  readonly topic: string
-  readonly webhook: string | null
-  readonly json: string | null
-}
-
-const compileAudited = compileValues<AuditRows, QueuedRow>(
+const compileAudited = compileValues<AuditRows, QueuedEvent>(
   (param) => sql`
     with record as (
       insert into audit_log (${namesOf(auditColumns)}) select * from ${anyRowsAs('r', auditColumns, param('records'))}
@@ -184,20 +178,15 @@ const compileAudited = compileValues<AuditRows, QueuedRow>(
     insert into webhook_outbox (${namesOf(outboxColumns)}, webhook_id)
     select ${namesOf(outboxColumns)}, case when cardinality(webhook_ids) = 1 and (select count(*) from heard) = 1 then webhook_ids[1] end
     from heard
-    returning id, org_id as org, topic, webhook_id as webhook, case when webhook_id is not null then event::text end as json
+    returning id, org_id as "orgId", topic, webhook_id as "webhookId", case when webhook_id is not null then event::text end as json
   `,
 )
 
-const insertAudited = lastStatement<AuditRow, AuditRows, QueuedRow>({
+const insertAudited = lastStatement<AuditRow, AuditRows, QueuedEvent>({
   compile: compileAudited,
   valuesOf: (rows) => ({ records: rows.map(({ record }) => record), events: rows.map(({ event }) => event) }),
   maxItems: MAX_AUDITS,
-  onRows(tx, heard) {
-    wakeRouter(
-      tx,
-      heard.map(({ id, org: orgId, topic, webhook: webhookId, json }) => ({ id, orgId, topic, webhookId, json })),
-    )
-  },
+  onRows: wakeRouter,
 })
 
 /** Inserts the record of a change and, as insertOutbox() does, its event, both at the end of the transaction. */

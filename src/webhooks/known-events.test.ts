@@ -1,14 +1,15 @@
 import { expect, it } from 'vitest'
 import { createKnownEvents } from './known-events.ts'
 
-const event = (id: string, orgId = 'a') => ({ id, orgId, topic: 'audits', webhookId: null, json: null })
+const event = (id: string, orgId = 'a') => ({ id, orgId, topic: 'audits' })
 const [queue, other] = ['a audits', 'b audits']
 
 it('knows that a queue waits from the announcement of an event until it is deleted', () => {
   const known = createKnownEvents(10)
   known.announce(['1', '2'], [event('1'), event('2')])
   expect([known.isWaiting(queue), known.isWaiting(other), known.has('1'), known.ids()]).toEqual([true, false, true, []])
-  expect(known.accept()).toBe(true)
+  known.accept()
+  expect(known.hasDropped()).toBe(false)
   expect(known.ids()).toEqual(['1', '2'])
   known.delete(['1'])
   expect(known.isWaiting(queue)).toBe(true)
@@ -39,8 +40,8 @@ it('takes queues of dropped events as waiting until a search that began later is
   const known = createKnownEvents(1)
   known.beginSearch()
   known.announce(['1', '2'], [event('1'), event('2')])
-  expect(known.accept()).toBe(false)
-  expect(known.ids()).toEqual([])
+  known.accept()
+  expect([known.hasDropped(), known.ids()]).toEqual([true, []])
   known.endSearch(true)
   expect(known.isWaiting(queue)).toBe(true)
   known.beginSearch()
@@ -50,4 +51,19 @@ it('takes queues of dropped events as waiting until a search that began later is
   known.beginSearch()
   known.endSearch(true)
   expect(known.isWaiting(queue)).toBe(false)
+})
+
+it('keeps a limited number of events while a round takes long', () => {
+  const known = createKnownEvents(2)
+  known.announce(['0'], [event('0')])
+  known.accept()
+  known.announce(['1', '2', '3'], [event('1'), event('2'), event('3')])
+  // Those of the running round stay.
+  expect([known.hasDropped(), known.ids(), known.has('1'), known.has('3')]).toEqual([true, ['0'], false, true])
+  known.delete(['0'])
+  known.accept()
+  expect([known.ids(), known.isWaiting(queue)]).toEqual([[], true])
+  known.beginSearch()
+  known.endSearch(true)
+  expect([known.hasDropped(), known.isWaiting(queue)]).toEqual([false, false])
 })

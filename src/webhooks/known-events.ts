@@ -3,14 +3,13 @@ import type { QueuedEvent } from '../events/store.ts'
 /** The events that commits have announced and that the router has not routed yet. */
 export interface KnownEvents {
   /** Adds events for the next round. The queue is known of those in `events` only. */
-  announce(ids: Iterable<string>, events: readonly QueuedEvent[]): void
+  announce(ids: Iterable<string>, events: readonly AnnouncedEvent[]): void
   /** True if events wait for the next round. */
   hasAnnounced(): boolean
-  /**
-   * Makes the announced events known, at the start of a round.
-   * @returns False if there were too many: all were dropped, and only a search finds them.
-   */
-  accept(): boolean
+  /** Makes the announced events known, at the start of a round. If there are too many, all are dropped. */
+  accept(): void
+  /** True if events were dropped after the last search began, so that only another one finds them. */
+  hasDropped(): boolean
   ids(): string[]
   delete(ids: Iterable<string>): void
   /** True if an earlier event of the queue may wait to be routed. Events of other threads don't count. */
@@ -22,47 +21,59 @@ export interface KnownEvents {
   endSearch(isComplete: boolean): void
 }
 
+export type AnnouncedEvent = Pick<QueuedEvent, 'id' | 'orgId' | 'topic'>
+
 /** Identifies the queue of an event. */
 export function queueOf({ orgId, topic }: Pick<QueuedEvent, 'orgId' | 'topic'>): string {
   return `${orgId} ${topic}`
 }
 
+/** @param maxEvents Limits the announced events, and those that are known. */
 export function createKnownEvents(maxEvents: number): KnownEvents {
-  let announced = new Map<string, QueuedEvent | null>()
-  const known = new Map<string, QueuedEvent | null>()
+  /** The queues of events by their ids; null if unknown. */
+  const announced = new Map<string, string | null>()
+  const known = new Map<string, string | null>()
   /** The number of events, announced or known, of each queue. */
   const counts = new Map<string, number>()
   /** The queues of dropped events: before and since the running search began. */
   let [covered, uncovered] = [new Set<string>(), new Set<string>()]
+  let hasDropped = false
 
-  function count(event: QueuedEvent | null | undefined, change: 1 | -1): void {
-    if (event === null || event === undefined) return
-    const queue = queueOf(event)
+  function count(queue: string | null | undefined, change: 1 | -1): void {
+    if (queue === null || queue === undefined) return
     const number = (counts.get(queue) ?? 0) + change
     if (number > 0) counts.set(queue, number)
     else counts.delete(queue)
   }
 
+  function dropAll(events: Map<string, string | null>): void {
+    hasDropped = true
+    for (const queue of events.values()) {
+      count(queue, -1)
+      if (queue !== null) uncovered.add(queue)
+    }
+    events.clear()
+  }
+
   return {
     announce(ids, events) {
-      const byId = new Map(events.map((event) => [event.id, event]))
+      const queues = new Map(events.map((event) => [event.id, queueOf(event)]))
       for (const id of ids) {
         if (announced.has(id) || known.has(id)) continue
-        const event = byId.get(id) ?? null
-        announced.set(id, event)
-        count(event, 1)
+        // A round may take long, for instance a search of a large outbox.
+        if (announced.size >= maxEvents) dropAll(announced)
+        const queue = queues.get(id) ?? null
+        announced.set(id, queue)
+        count(queue, 1)
       }
     },
     hasAnnounced: () => announced.size > 0,
     accept() {
-      for (const [id, event] of announced) known.set(id, event)
-      announced = new Map()
-      if (known.size <= maxEvents) return true
-      for (const queue of counts.keys()) uncovered.add(queue)
-      counts.clear()
-      known.clear()
-      return false
+      for (const [id, queue] of announced) known.set(id, queue)
+      announced.clear()
+      if (hasDropped || known.size > maxEvents) dropAll(known)
     },
+    hasDropped: () => hasDropped,
     ids: () => [...known.keys()],
     delete(ids) {
       for (const id of ids) {
@@ -75,6 +86,7 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
     beginSearch() {
       for (const queue of uncovered) covered.add(queue)
       uncovered = new Set()
+      hasDropped = false
     },
     endSearch(isComplete) {
       if (isComplete) covered = new Set()

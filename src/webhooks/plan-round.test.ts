@@ -6,8 +6,8 @@ const MAX_BYTES = 4 * 1024 * 1024
 const limits = { bytes: MAX_BYTES, events: 1000 }
 
 function event(id: string, of: Partial<WaitingEvent> = {}): WaitingEvent {
-  const sent = { webhookId: null, mayBeSent: false }
-  return { id, orgId: 'a', siteId: null, topic: 'audits', bytes: 1000, json: null, routedTo: null, ...sent, ...of }
+  const fresh = { routedTo: null, sentTo: null }
+  return { id, orgId: 'a', siteId: null, topic: 'audits', bytes: 1000, json: null, ...fresh, ...of }
 }
 
 function subscribers(orgId: string, count: number): Subscriber[] {
@@ -110,9 +110,36 @@ describe('planRound', () => {
   })
 })
 
-it('routes events that may have been sent in other rounds than those that were not', () => {
-  const events = ['1', '2', '3', '4'].map((id) => event(id, { mayBeSent: id < '3' }))
-  const plan = planRound([{ events, subscribers: subscribers('a', 1) }], limits)
-  expect(plan.steps.map((step) => step.event.id)).toEqual(['1', '2'])
-  expect(plan.complete).toBe(false)
+describe('events that may have been sent', () => {
+  const all = subscribers('a', 3).map((one, site) => Object.assign(one, { id: `w${site}`, siteId: `s${site}` }))
+  const queueOf = (kinds: readonly { readonly site: number; readonly isSent: boolean }[]) =>
+    kinds.map(({ site, isSent }, index) =>
+      event(String(index).padStart(3, '0'), { siteId: `s${site}`, sentTo: isSent ? `w${site}` : null }),
+    )
+
+  it('are routed with those of other webhooks, and before new messages of their own', () => {
+    const kinds = Array.from({ length: 200 }, (_, index) => ({ site: index % 3, isSent: index % 3 === 0 || index < 6 }))
+    const plan = planRound([{ events: queueOf(kinds), subscribers: all }], limits)
+    expect([plan.steps.length, plan.complete]).toEqual([200, true])
+  })
+
+  it('never come after a new message of the same webhook in a round', () => {
+    const kinds = fc.array(fc.record({ site: fc.integer({ min: 0, max: 2 }), isSent: fc.boolean() }), { minLength: 1 })
+    fc.assert(
+      fc.property(kinds, (of) => {
+        const events = queueOf(of)
+        const plan = planRound([{ events, subscribers: all }], limits)
+        const renewed = new Set<string>()
+        for (const { event: one, hearers } of plan.steps)
+          for (const { id } of hearers) {
+            if (id === one.sentTo) expect(renewed.has(id)).toBe(false)
+            else renewed.add(id)
+          }
+        // The round ends at the first event that would.
+        const next = events[plan.steps.length]
+        expect(plan.complete).toBe(next === undefined)
+        if (next !== undefined) expect(renewed.has(String(next.sentTo))).toBe(true)
+      }),
+    )
+  })
 })

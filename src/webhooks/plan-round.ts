@@ -10,10 +10,8 @@ export interface WaitingEvent {
   readonly json: string | null
   /** Webhooks up to this id have got their message; null while none has. */
   readonly routedTo: string | null
-  /** The only webhook that received the event when it was committed; null if there were others, or other events. */
-  readonly webhookId: string | null
-  /** True if the event may have been sent to that webhook already. */
-  readonly mayBeSent: boolean
+  /** The webhook that may have received the event already, in a message with its id; null if none. */
+  readonly sentTo: string | null
 }
 
 export interface Subscriber {
@@ -77,15 +75,15 @@ export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits):
   const plan = { steps: [] as RoundStep[], unheard: [] as string[], oversized: [] as string[], complete: true }
   let bytesLeft = limits.bytes
   for (const { events, subscribers } of queues) {
-    const mayBeSent = events[0]?.mayBeSent
+    const gatheringIds = gatheringIdsOf(events)
     let shareLeft = limits.bytes / queues.length
     let stepsOfQueue = 0
     for (const event of events) {
       const hearers = hearersOf(event, subscribers)
       if (event.bytes > MAX_EVENT_BYTES) plan.oversized.push(event.id)
       else if (hearers.length === 0) plan.unheard.push(event.id)
-      else if (event.mayBeSent !== mayBeSent) {
-        // Their messages have the ids of their events, which give the order only among themselves.
+      else if (event.sentTo !== null && gatheringIds.has(event.sentTo)) {
+        // Its message has the id of the event, and would come before the messages of this round.
         plan.complete = false
         break
       } else {
@@ -99,6 +97,7 @@ export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits):
         plan.complete &&= !isCut && plan.steps.length < limits.events
         if (plan.steps.length >= limits.events || routed.length === 0 || (isCut && stepsOfQueue > 0)) break
         plan.steps.push({ event, hearers: routed, routedTo: isCut ? (routed.at(-1)?.id ?? null) : null })
+        gatheringIds.add(event, routed)
         stepsOfQueue += 1
         shareLeft -= routed.length * costEach
         bytesLeft -= routed.length * costEach
@@ -107,6 +106,21 @@ export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits):
     }
   }
   return plan
+}
+
+/**
+ * Collects the webhooks that get an event of this round in a new message. Nothing is collected if no event may have been
+ * sent, as usual.
+ */
+function gatheringIdsOf(events: readonly WaitingEvent[]) {
+  const ids = new Set<string>()
+  const isNeeded = events.some(({ sentTo }) => sentTo !== null)
+  return {
+    has: (id: string) => ids.has(id),
+    add({ sentTo }: WaitingEvent, hearers: readonly Subscriber[]) {
+      if (isNeeded) for (const { id } of hearers) if (id !== sentTo) ids.add(id)
+    },
+  }
 }
 
 /** Returns the subscribers that are to get the event and have not got it yet. */

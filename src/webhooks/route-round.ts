@@ -110,11 +110,10 @@ async function readTexts(ctx: Context, steps: readonly RoundStep[]): Promise<Rou
   const long = steps.filter(({ event }) => event.json === null).map(({ event }) => event.id)
   const texts = long.length === 0 ? null : await listEventTexts(ctx.db, long)
   const filter = createEventFilter()
-  return steps.flatMap(({ event: { id, orgId, topic, json: short, webhookId, mayBeSent }, hearers }) => {
+  return steps.flatMap(({ event: { id, orgId, topic, json: short, sentTo }, hearers }) => {
     const json = short ?? texts?.get(id)
     // The event is missing when its organization is being deleted.
     if (json === undefined) return []
-    const sentTo = mayBeSent ? webhookId : null
     return [{ id, orgId, topic, json, hearers: filter({ topic, json }, hearers), sentTo }]
   })
 }

@@ -9,11 +9,10 @@ import type { DirectDelivery } from './deliver.worker.ts'
 import { type WebhookLimits, defaultWebhookLimits } from './limits.ts'
 import { createOrgRoom } from './org-room.ts'
 import { type KnownEvents, createKnownEvents } from './known-events.ts'
-import type { WaitingQueue } from './plan-round.ts'
 import { type Round, type RoundResult, routeFound } from './route-round.ts'
 import { type SendNow, createSendNow } from './send-now.ts'
 import { setAsideAndReport } from './set-aside-events.ts'
-import { type FoundQueue, type QueueKey, findQueues, findQueuesOf, firstKey } from './store-route.ts'
+import { type QueueKey, findQueues, findQueuesOf, firstKey } from './store-route.ts'
 
 const INTERVAL_MS = 500
 /** Every commit of an event wakes the router; wake-ups within this time share a round. */
@@ -30,10 +29,19 @@ export interface RouterOptions {
 
 export function startRouteWorker(ctx: Context, counters: WebhookCounters, options: RouterOptions = {}): Poller {
   const { direct = null } = options
+  const known = createKnownEvents(MAX_EVENTS)
+  const sendNow = createSendNow({
+    direct,
+    known,
+    isReady: () => knowledge.isReady,
+    onReturn(event) {
+      known.announce([event.id], [event])
+      poller.wake()
+    },
+  })
   const knowledge: Knowledge = {
-    known: createKnownEvents(MAX_EVENTS),
-    returnedIds: new Set(),
-    sendNow: null,
+    known,
+    sendNow,
     isReady: false,
     pass: firstPass,
     mustSearch: true,
@@ -42,7 +50,6 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
     nextSearchMs: 0,
     eventsPerRound: MAX_EVENTS,
   }
-  const { known, returnedIds } = knowledge
   const poller = startPoller({
     name: 'webhook-route',
     ctx,
@@ -50,27 +57,13 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
     minGapMs: MIN_GAP_MS,
     work: createRouter(ctx, counters, { ...options, knowledge }),
   })
-  const sendNow =
-    direct === null
-      ? null
-      : createSendNow({
-          direct,
-          known,
-          isReady: () => knowledge.isReady,
-          onReturn(event) {
-            returnedIds.add(event.id)
-            known.announce([event.id], [event])
-            poller.wake()
-          },
-        })
-  knowledge.sendNow = sendNow
   const unsubscribe = ctx.wakes.on('outbox', (named, rows) => {
     const all = [...named]
     if (all.length === 0 && rows.length === 0) {
       knowledge.hasUnknown = true
       knowledge.isReady = false
     }
-    const ids = sendNow === null ? all : sendNow.start(all, rows)
+    const ids = sendNow.start(all, rows)
     if (ids.length === 0 && rows.length > 0) return
     known.announce(ids, rows.filter(isQueuedEvent))
     poller.wake()
@@ -99,10 +92,7 @@ const firstPass: Pass = { after: firstKey, hasMore: false, nextAt: null }
 interface Knowledge {
   /** Events that were committed since the last search began. */
   readonly known: KnownEvents
-  /** Known events that may have been sent. */
-  readonly returnedIds: Set<string>
-  /** Null if nothing is sent before it is routed. */
-  sendNow: SendNow | null
+  readonly sendNow: SendNow
   /** True once everything that was in the outbox at the start is routed. */
   isReady: boolean
   pass: Pass
@@ -152,7 +142,8 @@ function createRouter(
   }
 
   return async () => {
-    if (!knowledge.known.accept() || knowledge.hasUnknown) knowledge.mustSearch = true
+    knowledge.known.accept()
+    if (knowledge.known.hasDropped() || knowledge.hasUnknown) knowledge.mustSearch = true
     knowledge.hasUnknown = false
     let maxEvents = MAX_EVENTS
     for (;;) {
@@ -166,7 +157,7 @@ function createRouter(
         direct?.take(result.lanes, result.messages)
         // Not before: an event that is sent now must not overtake these.
         knowledge.known.delete(doneIds)
-        for (const id of doneIds) knowledge.returnedIds.delete(id)
+        knowledge.sendNow.forget(doneIds)
         return next
       } catch (error) {
         direct?.releaseStray()
@@ -199,28 +190,16 @@ interface Routed {
   readonly next: boolean | Date | null
 }
 
-/** Only an event that this run has heard of, and has not begun to send, has certainly not been sent. */
-function waitingOf({ known, returnedIds, sendNow }: Knowledge, found: readonly FoundQueue[]): WaitingQueue[] {
-  const left = sendNow === null ? found : sendNow.claim(found)
-  return left.map(({ events, subscribers }) => ({
-    subscribers,
-    events: events.map((event) => {
-      const isUnsent = event.webhookId === null || (known.has(event.id) && !returnedIds.has(event.id))
-      return Object.assign(event, { mayBeSent: !isUnsent })
-    }),
-  }))
-}
-
 async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {
-  const { pass, known, eventsPerRound: events } = knowledge
+  const { pass, known, sendNow, eventsPerRound: events } = knowledge
   const { now } = round
   knowledge.mustSearch = true
   if (pass === firstPass) known.beginSearch()
   const beganMs = performance.now()
-  const exceptIds = knowledge.sendNow?.ids() ?? []
+  const exceptIds = sendNow.ids()
   const found = await findQueues(ctx.db, { after: pass.after, limit: MAX_QUEUES, now, events, exceptIds })
   const tookMs = performance.now() - beganMs
-  const result = await routeFound(ctx, round, waitingOf(knowledge, found.waiting))
+  const result = await routeFound(ctx, round, sendNow.excludeSending(found.waiting))
   const doneIds = result.gone
   // A round that its limit did not make smaller shows nothing.
   if (found.hasMore) {
@@ -233,7 +212,7 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   const last = found.queues.length < MAX_QUEUES ? undefined : found.queues.at(-1)
   knowledge.pass = last === undefined ? firstPass : { after: last, hasMore, nextAt }
   if (last !== undefined) return { result, doneIds, next: true }
-  knowledge.mustSearch = hasMore || result.againAt !== null
+  knowledge.mustSearch = hasMore || result.againAt !== null || known.hasDropped()
   known.endSearch(!knowledge.mustSearch)
   knowledge.isReady ||= !knowledge.mustSearch && !knowledge.hasUnknown
   knowledge.searchAt = nextAt
@@ -246,7 +225,7 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
 async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {
   const ids = knowledge.known.ids()
   const found = await findQueuesOf(ctx.db, { ids, now: round.now })
-  const result = await routeFound(ctx, round, waitingOf(knowledge, found.waiting))
+  const result = await routeFound(ctx, round, knowledge.sendNow.excludeSending(found.waiting))
   const waiting = new Set(found.waiting.flatMap(({ events }) => events.map(({ id }) => id)))
   for (const id of result.gone) waiting.delete(id)
   const doneIds = ids.filter((id) => !waiting.has(id))

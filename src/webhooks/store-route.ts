@@ -32,7 +32,10 @@ export interface QueueSearch {
   readonly exceptIds: readonly string[]
 }
 
-export type FoundEvent = Omit<WaitingEvent, 'mayBeSent'>
+export interface FoundEvent extends Omit<WaitingEvent, 'sentTo'> {
+  /** The only webhook that received the event when it was committed; null if there were others, or other events. */
+  readonly webhookId: string | null
+}
 
 export interface FoundQueue {
   /** In order of id; never empty. */
@@ -93,12 +96,12 @@ export async function findQueues(reader: Reader, search: QueueSearch): Promise<F
   return foundOf(rows)
 }
 
-interface KnownEvents {
+interface KnownIds {
   readonly ids: readonly string[]
   readonly now: Date
 }
 
-const selectKnown = statement<KnownEvents, FoundRow>(
+const selectKnown = statement<KnownIds, FoundRow>(
   (param) => sql`
     with known as materialized (select * from webhook_outbox where id = any(${param('ids')}::uuid[]) and set_aside_at is null),
     found as materialized (
@@ -114,12 +117,12 @@ const selectKnown = statement<KnownEvents, FoundRow>(
 )
 
 /** Finds the queues of events that are known to wait. All other events of these queues must be younger. */
-export async function findQueuesOf(reader: Reader, known: KnownEvents): Promise<FoundQueues> {
+export async function findQueuesOf(reader: Reader, known: KnownIds): Promise<FoundQueues> {
   return foundOf(await selectKnown(reader, known))
 }
 
 /** Selects each queue of `found` with the events of it in `event`, and after them its subscribers. */
-function selectFound(now: Date | Param<KnownEvents, Date>): RawBuilder<FoundRow> {
+function selectFound(now: Date | Param<KnownIds, Date>): RawBuilder<FoundRow> {
   return sql`
     select q.place, q.org_id, q.topic, q.ripe_at, e.share, e.id, e.site_id, e.bytes, e.routed_to, e.webhook_id,
       case when e.bytes <= ${SHORT_BYTES} then e.event::text end as json,

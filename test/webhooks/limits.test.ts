@@ -147,7 +147,7 @@ it('an event that every filter rejects is done after one look-up', async () => {
   const round = { now, maxEvents: 10, turn: 1, direct: null, room, maxPending: 10, routing: [] }
   const waiting = found.waiting.map(({ events, subscribers }) => ({
     subscribers,
-    events: events.map((event) => Object.assign(event, { mayBeSent: false })),
+    events: events.map((event) => Object.assign(event, { sentTo: null })),
   }))
   const result = await routeFound(harness.ctx, round, waiting)
   expect(result).toMatchObject({ messages: [], complete: true, againAt: null })

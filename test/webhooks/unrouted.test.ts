@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { appendAudit } from '../../src/events/append.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -144,3 +145,31 @@ it('starts messages in the order of their commits, whether they are routed or no
   const ids = receiver.received.map(idOf)
   expect(new Set(ids).size).toBe(ids.length)
 })
+
+it('sends the events of a commit in their order, although its last statement has a single one', async () => {
+  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
+  await harness.start()
+  await warmUp()
+  const names = Array.from({ length: 21 }, (_, index) => `m${index}`)
+  await inTx(harness.ctx, async (tx) => {
+    for (const message of names) await appendAudit(tx, harness.scope, { message, at: clock.now() })
+  })
+  await waitUntil('everything arrived', () => textsOf(receiver).flat().length === 22)
+  expect(textsOf(receiver)).toEqual([['first'], names])
+})
+
+it('gathers the events of a backlog after a start, but for the few that a former run may have sent', async () => {
+  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
+  const names = Array.from({ length: 150 }, (_, index) => `m${index}`)
+  for (const name of names) await harness.audit(name)
+  const ids = (await harness.ctx.db.selectFrom('webhookOutbox').select('id').orderBy('id').execute()).map(
+    ({ id }) => id,
+  )
+  await harness.start()
+  await waitUntil('everything arrived', () => textsOf(receiver).flat().length === 150)
+  await written()
+  expect(new Set(textsOf(receiver).flat())).toEqual(new Set(names))
+  const alone = receiver.received.filter((one) => ids.includes(idOf(one)))
+  expect(new Set(alone.map(idOf))).toEqual(new Set(ids.slice(0, 64)))
+  expect(receiver.received.length).toBeLessThan(70)
+}, 60_000)
