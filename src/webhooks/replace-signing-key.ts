@@ -5,7 +5,7 @@ import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { secretOverlapMs } from './delivery-options.ts'
 import { type SigningKey, replaceSigningKey } from './signing-keys.ts'
-import { lockWebhook, updateWebhookRow } from './store.ts'
+import { lockWebhookAndLane, updateWebhookRow } from './store.ts'
 import { webhookName, webhookOf } from './webhook.ts'
 import { sealWebhookSecrets } from './webhook-secrets.ts'
 
@@ -16,7 +16,8 @@ import { sealWebhookSecrets } from './webhook-secrets.ts'
 export async function replaceWebhookKey(ctx: Context, scope: PlaceScope, id: string): Promise<readonly SigningKey[]> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    const webhook = webhookOf(ctx.secrets, await lockWebhook(tx, scope, id))
+    // A claim of the lane reads the keys without a lock on the webhook, so it has to end before or begin afterwards.
+    const webhook = webhookOf(ctx.secrets, await lockWebhookAndLane(tx, scope, id))
     const { doc, enabled, topics, retired, secrets: fields } = webhook
     const signingKeys = replaceSigningKey(webhook.signingKeys, at, secretOverlapMs(doc))
     const secrets = sealWebhookSecrets(ctx.secrets, id, { fields, retired, signingKeys })

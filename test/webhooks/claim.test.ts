@@ -1,11 +1,14 @@
+import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
 import { inTx } from '../../src/platform/db.ts'
+import { replaceWebhookKey } from '../../src/webhooks/replace-signing-key.ts'
 import { type Claimed, type LaneClaim, claimLanes } from '../../src/webhooks/store-deliver.ts'
 import { enqueueMessages } from '../../src/webhooks/store-enqueue.ts'
 import { type Harness, createHarness } from './harness.ts'
 import { createTestClock } from '../support/test-clock.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const clock = createTestClock()
 let harness: Harness
@@ -14,12 +17,14 @@ beforeEach(async () => {
 })
 afterEach(() => harness.close())
 
+const hook = { url: 'http://127.0.0.1:1/', topics: ['audits'], ed25519_signatures: true }
+
 /** Creates a webhook with due messages of these sizes. */
 const addLane = (...sizes: readonly number[]): Promise<string> => addLaneOf(harness.scope, ...sizes)
 
 async function addLaneOf(scope: OrgScope, ...sizes: readonly number[]): Promise<string> {
   const { orgId } = scope
-  const { id: webhookId } = await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'] }, null, scope)
+  const { id: webhookId } = await harness.addWebhook(hook, null, scope)
   const messages = sizes.map((size) => ({
     orgId,
     id: uuidv7(),
@@ -120,4 +125,21 @@ it('lets organizations take turns, whatever their numbers of lanes, and counts t
   const third = idsOf(await claim({ limit: 4, ...holds }))
   expect([...second, ...third].filter((id) => ofHeld.has(id)).length).toBeGreaterThan(0)
   expect(second.filter((id) => ofHeld.has(id))).toEqual([])
+})
+
+it('keeps a new signing key waiting for a claim that has read the former ones', async () => {
+  const webhookId = await addLane(1)
+  const { replacing, isReplaced } = await inTx(harness.ctx, async (tx) => {
+    const { lanes } = await claimLanes(tx, all)
+    expect(lanes).toHaveLength(1)
+    const state = { isReplaced: false }
+    const replacing = replaceWebhookKey(harness.ctx, harness.scope, webhookId).then(() => (state.isReplaced = true))
+    await waitUntil('the replacement waits', async () => {
+      const { rows } = await sql`select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(harness.ctx.db)
+      return rows.length > 0
+    })
+    return { replacing, isReplaced: state.isReplaced }
+  })
+  expect([isReplaced, await replacing]).toEqual([false, true])
 })
