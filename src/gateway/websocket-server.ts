@@ -179,7 +179,14 @@ function identityOf<I>(
 }
 
 /** Returns an empty name when the subject has none, or several. */
-function commonNameOf({ subject }: X509Certificate): string {
+function commonNameOf(certificate: X509Certificate): string {
+  const { subject } = certificate
+  // One line may hold several attributes, joined by a plus, and special characters of values are escaped.
+  if (/[+\\]/.test(subject)) {
+    // Despite its type, this is an array when there are several names.
+    const name: unknown = certificate.toLegacyObject().subject.CN
+    return typeof name === 'string' ? name : ''
+  }
   const [name = '', ...others] = subject.split('\n').filter((line) => line.startsWith('CN='))
   return others.length === 0 ? name.slice('CN='.length) : ''
 }

@@ -82,6 +82,35 @@ describe('mutual TLS', () => {
     await counted(gateway, 'refused_identity')
   })
 
+  test.each([
+    ['beside another attribute', (mac: string) => `O=Signalbox, CN=${mac}`],
+    ['in one element with another attribute', (mac: string) => `CN=${mac}+2.5.4.5=100200`],
+    ['beside a value with special characters', (mac: string) => `O=a\\+CN\\=${newMac()}\\, b, CN=${mac}`],
+  ])('admits a certificate with one common name, %s', async (_where, subject) => {
+    const gateway = await harness.start()
+    const mac = newMac()
+    await harness.claim(mac)
+    const device = await openDevice(gateway.port, harness.ca, {
+      mac,
+      identity: await issueCertificate(harness.ca, subject(mac)),
+    })
+    device.hello()
+    await harness.untilConnected(mac)
+  })
+
+  test.each([
+    ['two elements', (mac: string) => `CN=${mac}, CN=${newMac()}`],
+    ['one element', (mac: string) => `CN=${mac}+CN=${newMac()}`],
+    ['an element with another attribute', (mac: string) => `CN=${mac}, OU=x+CN=${newMac()}`],
+    ['no element', () => 'O=Signalbox'],
+    ['no element, but in a value', (mac: string) => `O=a+OU=CN\\=${mac}`],
+  ])('refuses a certificate with common names in %s', async (_where, subject) => {
+    const gateway = await harness.start()
+    const identity = await issueCertificate(harness.ca, subject(newMac()))
+    await expect(openDevice(gateway.port, harness.ca, { identity })).rejects.toThrow('403')
+    await counted(gateway, 'refused_identity')
+  })
+
   test('drops a connection that sends no complete request within 20 s', async () => {
     const gateway = await harness.start()
     const [silent, slow] = await Promise.all([openTls(gateway.port), openTls(gateway.port)])
