@@ -51,6 +51,12 @@ const SMALL_HEAP = {
   },
 }
 
+/**
+ * Node's pool of threads starts with the first work for it, so its size must be known before the program is loaded. Hashes
+ * of passwords and uploads that are written through to the disk may occupy four of them at a time; four is the default.
+ */
+const POOL = { UV_THREADPOOL_SIZE: '8' }
+
 /** The linter of the document checks for a newer release of itself and reports its use, unless this is disabled. */
 const QUIET_REDOCLY = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
 
@@ -147,7 +153,7 @@ function supervise(node, nodeArgs, { ipc, cwd, env = {} }) {
   const child = spawn(node, [...flags, ...nodeArgs], {
     cwd,
     env: {
-      ...(ipc ? SMALL_HEAP.env : {}),
+      ...(ipc ? { ...SMALL_HEAP.env, ...POOL } : {}),
       // Compiled code is cached: a start from the cache is faster and needs less memory than one that strips types.
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
       ...process.env,

@@ -19,6 +19,17 @@ process.on('SIGTERM', () => { console.log('SIGTERM'); setTimeout(() => process.e
 console.log(process.pid)
 `
 
+/** Starts the pool, and prints the number of its threads. */
+const THREADS = `
+import { pbkdf2 } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
+const nameOf = (id: string) => readFileSync('/proc/self/task/' + id + '/comm', 'utf8').trim()
+pbkdf2('', '', 1, 32, 'sha256', () => {
+  console.log(readdirSync('/proc/self/task').filter((id) => nameOf(id) === 'libuv-worker').length)
+  process.exit()
+})
+`
+
 /** Creates a folder with the real scripts, an npm that only logs its calls, and a program of a few lines. */
 async function makeTree(): Promise<string> {
   const root = await temporaryDir()
@@ -40,8 +51,8 @@ const node = 'node_modules/node/bin/node'
 if (!existsSync(node)) setTimeout(() => symlinkSync(process.execPath, node), 300)
 `
 
-function run(root: string, args: readonly string[]): ChildProcess {
-  const env = { PATH: process.env['PATH'], npm_execpath: join(root, 'npm.js') }
+function run(root: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): ChildProcess {
+  const env = { PATH: process.env['PATH'], npm_execpath: join(root, 'npm.js'), ...more }
   const child = spawn(process.execPath, [join(root, 'scripts/run.mjs'), ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -99,6 +110,20 @@ test('an installation by npm itself is accepted unchanged, and a lock of a dead 
   expect(code).toBe(0)
   expect(await readdir(root)).not.toContain('npm.log')
 })
+
+test.runIf(process.platform === 'linux')(
+  'a program has eight threads for files, look-ups and hashes, or as many as the environment says',
+  async () => {
+    const root = await makeTree()
+    await writeFile(join(root, 'src/bin/server.ts'), THREADS)
+    const countThreads = async (env: Readonly<Record<string, string>>): Promise<string> => {
+      const { stdout } = run(root, ['start'], env)
+      return stdout === null ? 'none' : text(stdout)
+    }
+    expect(await countThreads({})).toBe('8\n')
+    expect(await countThreads({ UV_THREADPOOL_SIZE: '5' })).toBe('5\n')
+  },
+)
 
 test('a signal is forwarded once, however often it arrives', async () => {
   const { runner, output, pid } = await start(await makeTree())

@@ -1,9 +1,16 @@
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
+import { limitConcurrency } from '../limit-concurrency.ts'
 
 /** The mode of files that no other user of the machine may read. */
 export const OWNER_ONLY = 0o600
+
+/**
+ * Runs work that waits for the disk: two at a time, because each occupies one of Node's threads, which also read files and
+ * look up names for everyone.
+ */
+export const whenDiskIsFree = limitConcurrency({ running: 2, waiting: Infinity, refusal: 'The disk is busy' })
 
 /**
  * Writes a file whole or not at all, even if the power fails: readers see the former file, or this one.
@@ -38,7 +45,7 @@ export async function moveWhole(from: string, to: string): Promise<void> {
 export async function sync(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {
-    await file.sync()
+    await whenDiskIsFree(() => file.sync())
   } finally {
     await file.close()
   }

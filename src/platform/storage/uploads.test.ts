@@ -1,10 +1,10 @@
 import { pbkdf2, randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import { type FileHandle, mkdtemp, open, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { discardUpload, emptyIncoming, receiveUpload } from './uploads.ts'
 
 let dir: string
@@ -40,6 +40,27 @@ it('arrives whole in several steps', async () => {
   expect(uploaded.sizeBytes).toBe(4_200_000)
   expect((await readFile(uploaded.path)).equals(Buffer.concat(chunks))).toBe(true)
   await discardUpload(uploaded)
+})
+
+it('writes through to the disk beside one other upload at most', async () => {
+  const probe = await open(join(dir, 'probe'), 'w')
+  const handles = Object.getPrototypeOf(probe) as FileHandle
+  await probe.close()
+  let [running, most, calls] = [0, 0, 0]
+  const datasync = Reflect.get(handles, 'datasync')
+  const watched = vi.spyOn(handles, 'datasync').mockImplementation(async function (this: FileHandle) {
+    running += 1
+    calls += 1
+    most = Math.max(most, running)
+    await datasync.call(this).finally(() => (running -= 1))
+  })
+  onTestFinished(() => watched.mockRestore())
+  const uploads = Array.from({ length: 6 }, () => {
+    const body = Readable.from(Array.from({ length: 4 }, () => randomBytes(1_100_000)))
+    return receiveUpload(dir, { body, maxBytes: 5_000_000, reservation })
+  })
+  for (const upload of await Promise.all(uploads)) await discardUpload(upload)
+  expect({ most, calls }).toEqual({ most: 2, calls: 24 })
 })
 
 it('leaves nothing behind where it is refused after several steps', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { AppError } from '../errors.ts'
-import { OWNER_ONLY } from './files.ts'
+import { OWNER_ONLY, whenDiskIsFree } from './files.ts'
 import type { Reservation } from './upload-quota.ts'
 
 /** Files that are not stored yet; nothing in it outlives the process. */
@@ -86,7 +86,7 @@ async function writeInSteps(file: FileHandle, chunks: AsyncIterable<Buffer>): Pr
     sizeBytes += chunk.length
     heldBytes += chunk.length
     if (heldBytes < STEP_BYTES) continue
-    await file.datasync()
+    await whenDiskIsFree(() => file.datasync())
     heldBytes = 0
   }
   return sizeBytes
