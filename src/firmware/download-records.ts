@@ -1,10 +1,13 @@
 import type { Context } from '../platform/context.ts'
 import { coalesceReads } from '../platform/coalesce.ts'
 import { inTxByKeys } from '../platform/db.ts'
+import { AppError } from '../platform/errors.ts'
 import { gatherAnswers } from '../platform/gather-answers.ts'
+import { pause } from '../platform/pause.ts'
 import type { DownloadTicket } from './download-url.ts'
 import {
   type DownloadProgress,
+  type RecordState,
   type TicketImage,
   listTicketImages,
   startDownloads,
@@ -13,7 +16,8 @@ import {
 
 /**
  * The records of downloads. A phase of an upgrade has thousands of devices download at the same time, so those that
- * begin, and those that end, at about the same time share a transaction.
+ * begin, and those that end, at about the same time share a transaction. It waits for no other transaction, because its
+ * downloads belong to several organizations: a download that another one has locked is tried again.
  */
 export interface DownloadRecords {
   /** Resolves with undefined if the image no longer exists. */
@@ -22,12 +26,15 @@ export interface DownloadRecords {
   start(ticket: DownloadTicket): Promise<boolean>
   /** Resolves with false for a fenced download: nothing more may be sent. See touchDownloads(). */
   touch(progress: DownloadProgress): Promise<boolean>
-  /** Resolves when nothing is being written. */
-  idle(): Promise<void>
+  /** Resolves when nothing is being written. Calls that wait for another transaction fail. */
+  stop(): Promise<void>
 }
 
 /** Small, so that the first devices of a phase do not wait for the last. */
 const batch = { count: 200, bytes: Infinity }
+
+/** How soon a download is recorded again whose row another transaction is changing. */
+const LOCKED_PAUSE_MS = { first: 20, longest: 500 }
 
 export function createDownloadRecords(ctx: Context): DownloadRecords {
   const find = coalesceReads<TicketImage>(async (keys) => {
@@ -36,41 +43,62 @@ export function createDownloadRecords(ctx: Context): DownloadRecords {
     return new Map(keys.flatMap((key, index) => (images[index] === undefined ? [] : [[key, images[index]]])))
   })
   const now = () => ({ at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs() })
-  const starts = gatherAnswers<string, DownloadTicket, boolean>({
+  const starts = gatherAnswers<string, DownloadTicket, RecordState>({
     name: 'starts of downloads',
     log: ctx.log,
     batch,
     keyOf: ({ commandId }) => commandId,
-    answer: (tickets) =>
-      answersOf(
-        tickets,
-        inTxByKeys(ctx, (tx) => startDownloads(tx, tickets, now())),
-      ),
+    answer: (tickets) => inTxByKeys(ctx, (tx) => startDownloads(tx, tickets, now())),
   })
-  const touches = gatherAnswers<string, DownloadProgress, boolean>({
+  const touches = gatherAnswers<string, DownloadProgress, RecordState | 'unshown'>({
     name: 'progress of downloads',
     log: ctx.log,
     batch,
     keyOf: ({ commandId }) => commandId,
-    answer: (progress) =>
-      answersOf(
-        progress,
-        inTxByKeys(ctx, (tx) => touchDownloads(tx, progress, now())),
-      ),
+    answer: (progress) => inTxByKeys(ctx, (tx) => touchDownloads(tx, progress, now())),
   })
+  const open = new Set<Promise<boolean>>()
+  const stopping = new AbortController()
+
+  /** @param record Resolves with null while another transaction is changing the download. */
+  async function untilRecorded(record: () => Promise<boolean | null>): Promise<boolean> {
+    for (let ms = LOCKED_PAUSE_MS.first; ; ms = Math.min(2 * ms, LOCKED_PAUSE_MS.longest)) {
+      const isGoing = await record()
+      if (isGoing !== null) return isGoing
+      await pause(ms, stopping.signal)
+      if (stopping.signal.aborted) throw new AppError('unavailable', 'The service is stopping')
+    }
+  }
+
+  function tracked(result: Promise<boolean>): Promise<boolean> {
+    open.add(result)
+    const end = (): void => void open.delete(result)
+    result.then(end, end)
+    return result
+  }
+
+  async function touchOnce(progress: { rest: DownloadProgress }): Promise<boolean | null> {
+    const state = await touches.add(progress.rest)
+    if (state === 'unshown') progress.rest = { ...progress.rest, bytes: 0 }
+    return state === 'locked' || state === 'unshown' ? null : state === 'going'
+  }
+
   return {
     find: ({ orgId, commandId, imageId }) => find(JSON.stringify({ orgId, commandId, imageId })),
-    start: (ticket) => starts.add(ticket),
-    touch: (progress) => touches.add(progress),
-    idle: async () => void (await Promise.all([starts.idle(), touches.idle()])),
+    start: (ticket) =>
+      tracked(
+        untilRecorded(async () => {
+          const state = await starts.add(ticket)
+          return state === 'locked' ? null : state === 'going'
+        }),
+      ),
+    touch: (progress) => {
+      const unrecorded = { rest: progress }
+      return tracked(untilRecorded(() => touchOnce(unrecorded)))
+    },
+    async stop() {
+      stopping.abort()
+      await Promise.allSettled(open)
+    },
   }
-}
-
-/** @param going The commands whose downloads are not fenced. */
-async function answersOf(
-  items: readonly { readonly commandId: string }[],
-  going: Promise<ReadonlySet<string>>,
-): Promise<Map<string, boolean>> {
-  const ids = await going
-  return new Map(items.map(({ commandId }) => [commandId, ids.has(commandId)]))
 }

@@ -31,7 +31,7 @@ export function firmwareDownloadRoutes(
     const records = createDownloadRecords(ctx)
     // A stop does not wait for the slowest device: devices resume an interrupted download.
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
-    http.addHook('onClose', () => records.idle())
+    http.addHook('onClose', () => records.stop())
 
     // The downloader of some switches ignores the status and would take the body of a refusal for the image.
     http.addHook('onSend', (_request, reply, payload, done) => {

@@ -79,27 +79,63 @@ interface Moment {
   readonly atMs: number
 }
 
-// Rows of several downloads are locked in the order of their commands, here and in fenceDownloads().
-const insertStarted = statement<Moment & { readonly started: readonly TicketKey[] }, { commandId: string }>(
+/**
+ * `fenced`: nothing more may be sent to the device. `locked`: nothing is recorded, because another transaction is changing
+ * the download; ask again.
+ */
+export type RecordState = 'going' | 'fenced' | 'locked'
+
+// Downloads of all organizations are recorded together, so none may wait for a transaction of one of them: a fence, or a
+// change of an upgrade. A download that is being fenced at this moment, before it has begun, is the only exception. New
+// rows are inserted in the order of their commands, as by fenceDownloads(), and before others are locked. An insert would
+// also wait for the change of an existing row, even if it does nothing then.
+const insertStarted = statement<
+  Moment & { readonly started: readonly TicketKey[] },
+  { commandId: string; state: RecordState }
+>(
   (param) => sql`
-    insert into firmware_download (org_id, command_id, image_id, started_at, touched_at, touched_ms, bytes_served)
-    select org_id, command_id, image_id, ${param('at')}::timestamptz, ${param('at')}::timestamptz, ${param('atMs')}::float8, 0
-    from ${rowsAs('new', ticketColumns, param('started'))}
-    order by command_id
-    on conflict (org_id, command_id) do update set touched_at = excluded.touched_at, touched_ms = excluded.touched_ms
-      where firmware_download.fenced_at is null
-    returning command_id
+    with said as materialized (select * from ${rowsAs('said', ticketColumns, param('started'))}),
+    inserted as (
+      insert into firmware_download (org_id, command_id, image_id, started_at, touched_at, touched_ms, bytes_served)
+      select org_id, command_id, image_id, ${param('at')}::timestamptz, ${param('at')}::timestamptz, ${param('atMs')}::float8, 0
+      from said
+      where not exists (select from firmware_download seen where seen.org_id = said.org_id and seen.command_id = said.command_id)
+      order by command_id
+      on conflict (org_id, command_id) do nothing
+      returning org_id, command_id
+    ), open as materialized (
+      select own.org_id, own.command_id
+      from said
+      join firmware_download own on own.org_id = said.org_id and own.command_id = said.command_id
+      where own.fenced_at is null
+        and not exists (select from inserted where inserted.org_id = said.org_id and inserted.command_id = said.command_id)
+      order by own.command_id for update of own skip locked
+    ), touched as (
+      update firmware_download own set touched_at = ${param('at')}::timestamptz, touched_ms = ${param('atMs')}::float8
+      from open where own.org_id = open.org_id and own.command_id = open.command_id
+      returning own.org_id, own.command_id
+    )
+    select said.command_id,
+      case when going.command_id is not null then 'going' when seen.fenced_at is not null then 'fenced' else 'locked' end as state
+    from said
+    left join (select * from inserted union all select * from touched) going
+      on going.org_id = said.org_id and going.command_id = said.command_id
+    left join firmware_download seen on seen.org_id = said.org_id and seen.command_id = said.command_id
   `,
 )
 
 /**
  * Records that responses to devices begin.
  * @param started Of distinct commands.
- * @returns The commands whose downloads are not fenced. To the devices of the others nothing may be sent.
+ * @returns The state of each download by its command.
  */
-export async function startDownloads(tx: Tx, started: readonly TicketKey[], moment: Moment): Promise<Set<string>> {
+export async function startDownloads(
+  tx: Tx,
+  started: readonly TicketKey[],
+  moment: Moment,
+): Promise<Map<string, RecordState>> {
   const rows = await insertStarted(tx, { started, ...moment })
-  return new Set(rows.map(({ commandId }) => commandId))
+  return new Map(rows.map(({ commandId, state }) => [commandId, state]))
 }
 
 export interface DownloadProgress {
@@ -120,6 +156,7 @@ const progressColumns = columnsOf(
 interface Touched {
   readonly orgId: string
   readonly commandId: string
+  readonly state: RecordState
   /** Null unless it is the command of a device. */
   readonly deviceId: string | null
   readonly progress: number | null
@@ -129,25 +166,31 @@ interface Touched {
 const updateTouched = statement<Moment & { readonly progress: readonly DownloadProgress[] }, Touched>((param) => {
   const { requested, downloaded } = progressAt
   return sql`
-    with new as materialized (
+    with said as materialized (select * from ${rowsAs('said', progressColumns, param('progress'))}),
+    open as materialized (
       select own.org_id, own.command_id, said.bytes, said.last
-      from ${rowsAs('said', progressColumns, param('progress'))}
+      from said
       join firmware_download own on own.org_id = said.org_id and own.command_id = said.command_id
       where own.fenced_at is null
-      order by own.command_id for update of own
+      order by own.command_id for update of own skip locked
     ), served as (
       update firmware_download own set touched_at = ${param('at')}::timestamptz, touched_ms = ${param('atMs')}::float8,
-        bytes_served = own.bytes_served + new.bytes::bigint,
-        delivered_at = case when new.last then coalesce(own.delivered_at, ${param('at')}::timestamptz) else own.delivered_at end
-      from new where own.org_id = new.org_id and own.command_id = new.command_id
+        bytes_served = own.bytes_served + open.bytes::bigint,
+        delivered_at = case when open.last then coalesce(own.delivered_at, ${param('at')}::timestamptz) else own.delivered_at end
+      from open where own.org_id = open.org_id and own.command_id = open.command_id
       returning own.*
     )
-    select served.org_id, served.command_id, command.device_id,
+    select said.org_id, said.command_id, command.device_id,
+      case when served.command_id is not null then 'going'
+        when seen.command_id is null or seen.fenced_at is not null then 'fenced'
+        else 'locked' end as state,
       case when served.delivered_at is not null then ${sql.lit(downloaded)}
         else least(${sql.lit(downloaded - 1)},
           ${sql.lit(requested)} + (${sql.lit(downloaded - requested)} * served.bytes_served / image.size_bytes)::integer)
         end as progress
-    from served
+    from said
+    left join firmware_download seen on seen.org_id = said.org_id and seen.command_id = said.command_id
+    left join served on served.org_id = said.org_id and served.command_id = said.command_id
     left join firmware_image image on image.org_id = served.org_id and image.id = served.image_id
     left join device_command command on command.org_id = served.org_id and command.id = served.command_id
   `
@@ -157,17 +200,23 @@ const updateTouched = statement<Moment & { readonly progress: readonly DownloadP
  * Records progress, and displays it. With `last`, this is the write that decides between delivery and fence: the row's
  * lock orders the two, and whichever commits first excludes the other.
  * @param progress Of distinct commands.
- * @returns The commands whose downloads are not fenced. To the devices of the others nothing more may be sent.
+ * @returns The state of each download by its command. `unshown`: it is going and recorded, but the display of its device is
+ *   locked; ask again with 0 bytes.
  */
 export async function touchDownloads(
   tx: Tx,
   progress: readonly DownloadProgress[],
   moment: Moment,
-): Promise<Set<string>> {
+): Promise<Map<string, RecordState | 'unshown'>> {
   const touched = await updateTouched(tx, { progress, ...moment })
-  const shown = touched.flatMap(({ orgId, deviceId, progress: reached }) =>
-    deviceId === null || reached === null ? [] : [{ orgId, deviceId, progress: reached }],
+  const shown = touched.flatMap(({ orgId, state, deviceId, progress: reached }) =>
+    state !== 'going' || deviceId === null || reached === null ? [] : [{ orgId, deviceId, progress: reached }],
   )
-  await raiseProgress(tx, shown, moment.at)
-  return new Set(touched.map(({ commandId }) => commandId))
+  const unshown = await raiseProgress(tx, shown, moment.at)
+  return new Map(
+    touched.map(({ commandId, deviceId, state }) => [
+      commandId,
+      state === 'going' && deviceId !== null && unshown.has(deviceId) ? 'unshown' : state,
+    ]),
+  )
 }

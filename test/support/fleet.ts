@@ -284,8 +284,11 @@ async function download(ctx: Context, commands: readonly CommandToSend[]): Promi
     if (!('image_id' in params)) continue
     const key = { orgId, commandId, imageId: params.image_id }
     await inTx(ctx, async (tx) => {
-      await startDownloads(tx, [key], { at, atMs })
-      await touchDownloads(tx, [{ orgId, commandId, bytes: 1000, last: true }], { at, atMs })
+      const started = await startDownloads(tx, [key], { at, atMs })
+      const touched = await touchDownloads(tx, [{ orgId, commandId, bytes: 1000, last: true }], { at, atMs })
+      const states = [started.get(commandId), touched.get(commandId)]
+      if (states.some((state) => state === 'locked' || state === 'unshown'))
+        throw new Error(`the download of ${commandId} is ${states.join(' and ')}`)
     })
   }
 }

@@ -26,26 +26,38 @@ export interface DeviceProgress {
 
 const progressColumns = columnsOf('deviceUpgrade', { orgId: 'uuid', deviceId: 'uuid', progress: 'smallint' })
 
-/** Increases the displayed progress of devices with a running update; it never decreases. */
-export async function raiseProgress(tx: Tx, reached: readonly DeviceProgress[], at: Date): Promise<void> {
-  if (reached.length === 0) return
+/**
+ * Increases the displayed progress of devices with a running update; it never decreases. Waits for no other transaction, so
+ * that devices of several organizations can share this one.
+ * @returns The devices that another transaction is changing: ask again.
+ */
+export async function raiseProgress(tx: Tx, reached: readonly DeviceProgress[], at: Date): Promise<Set<string>> {
+  if (reached.length === 0) return new Set()
   const { set, where } = raiseTo(sql`new.progress`, at)
-  await sql`
-    with new as materialized (
+  const { rows: locked } = await sql<{ deviceId: string }>`
+    with said as materialized (
+      select org_id, device_id, max(progress) as progress
+      from ${rowsAs('raised', progressColumns, reached)}
+      group by org_id, device_id
+    ), new as materialized (
       select own.org_id, own.device_id, said.progress
-      from (
-        select org_id, device_id, max(progress) as progress
-        from ${rowsAs('raised', progressColumns, reached)}
-        group by org_id, device_id
-      ) said
+      from said
       join device_upgrade own on own.org_id = said.org_id and own.device_id = said.device_id
       where own.status = 'inprogress' and own.progress < said.progress
-      order by own.device_id for update of own
+      order by own.device_id for update of own skip locked
+    ), raised as (
+      update device_upgrade own set ${set}
+      from new where own.org_id = new.org_id and own.device_id = new.device_id and ${where}
+      returning own.org_id, own.device_id
     )
-    update device_upgrade own set ${set}
-    from new where own.org_id = new.org_id and own.device_id = new.device_id and ${where}
+    select seen.device_id
+    from said
+    join device_upgrade seen on seen.org_id = said.org_id and seen.device_id = said.device_id
+    where seen.status = 'inprogress' and seen.progress < said.progress
+      and not exists (select from raised where raised.org_id = said.org_id and raised.device_id = said.device_id)
   `.execute(tx)
   noteStats(tx, reached)
+  return new Set(locked.map(({ deviceId }) => deviceId))
 }
 
 /** The progress that a session of a device has reported. */
