@@ -5,9 +5,9 @@ import { cancelQueuedCommands } from '../devices/commands/store-cancel.ts'
 import { type DeviceUpgradeStep, updateDeviceUpgrades, updateImages } from '../devices/commands/store-upgrades.ts'
 import { insertCommands } from '../devices/commands/store.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../events/append.ts'
-import { fenceDownloads } from '../firmware/store-downloads.ts'
 import type { Tx } from '../platform/db.ts'
 import { appendUpgradeChange } from './append-events.ts'
+import { type StoppedByFailures, appendOtherStops, appendSiteStop, stopFailed } from './apply-stops.ts'
 import { appendRoundEvents, placeOf } from './append-round-events.ts'
 import type { Now, SiteUpgradeDecision } from './site-upgrade-now.ts'
 import type { OrgRound } from './decide-org-upgrade.ts'
@@ -15,7 +15,6 @@ import { decideOutage } from './decide-outage.ts'
 import type { Step } from './decide-step.ts'
 import { showProgress } from './fwupdate.ts'
 import { imagesOf, splitImages } from './hops.ts'
-import { presentInFlight } from './present-in-flight.ts'
 import { isToldLive, noteUpgrades } from './note-upgrades.ts'
 import { presentPhase } from './present-phase.ts'
 import { type UpgradeHold, isInFlight, isTerminal } from './rollout.ts'
@@ -25,7 +24,6 @@ import { updateHops } from './store-hops.ts'
 import { pauseSiteUpgrades } from './store-hold.ts'
 import { openDownloadPhase, updateOrgDownloads } from './store-downloads.ts'
 import { openPhase, updateOrgPhases } from './store-phases.ts'
-import { haltTargets, stopSiteUpgrades } from './store-stop.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 import type { LockedTarget } from './target-row.ts'
 import { closingOf, sendBy } from './decide-window.ts'
@@ -78,11 +76,6 @@ export async function applyRounds(
     scope,
     steps.flatMap((step) => commandOf(step, at) ?? []),
   )
-  await fenceDownloads(
-    tx,
-    scope,
-    decided.flatMap(({ decision }) => decision.fences),
-  )
   await updateSiteUpgrades(
     tx,
     scope,
@@ -93,8 +86,9 @@ export async function applyRounds(
     scope,
     decided.filter(isToldLive).map(({ siteUpgrade }) => siteUpgrade),
   )
+  const stopped = await stopFailed(tx, scope, rounds, at)
+  for (const round of rounds) await applyToOrg(tx, scope, { round, stopped, at })
   // Commands and downloads are locked before what belongs to devices, as everywhere.
-  for (const round of rounds) await applyToOrg(tx, scope, round, at)
   await updateDeviceUpgrades(tx, scope, steps.map(deviceUpgradeStep), now)
   await appendDeviceEvents(tx, scope, steps.flatMap(deviceEventOf), now)
   await appendRoundEvents(tx, scope, rounds, at)
@@ -201,17 +195,21 @@ function eventOf({ target, to, reason, order }: TargetStep): Omit<DeviceEventInp
   return { what: 'UPGRADED', text: [target.fromVersion ?? 'unknown', ...hops].join(' -> ') }
 }
 
-async function applyToOrg(tx: Tx, scope: OrgScope, round: OrgRound<LockedSiteUpgrade>, at: Now): Promise<void> {
-  const { org, newFailures, stopReason, decisions } = round
-  const orgUpgradeId = org.id
-  if (newFailures > 0) await updateOrgFailures(tx, scope, orgUpgradeId, newFailures)
+interface Applied {
+  readonly round: OrgRound<LockedSiteUpgrade>
+  readonly stopped: StoppedByFailures
+  readonly at: Now
+}
+
+async function applyToOrg(tx: Tx, scope: OrgScope, { round, stopped, at }: Applied): Promise<void> {
+  const { org, newFailures, decisions } = round
+  if (newFailures > 0) await updateOrgFailures(tx, scope, org.id, newFailures)
   for (const { siteUpgrade, decision } of decisions) {
     if (siteUpgrade.hold === null && decision.siteUpgrade.hold !== null)
       await appendHoldAudit(tx, scope, { siteUpgrade, hold: decision.siteUpgrade.hold, now: at.now })
-    if (siteUpgrade.stopping === null && decision.siteUpgrade.stopping === 'failed')
-      await haltSiteUpgrade(tx, scope, { siteUpgrade, reason: decision.siteUpgrade.stopReason ?? '', now: at.now })
+    await appendSiteStop(tx, scope, { siteUpgrade, decision, stopped, now: at.now })
   }
-  if (stopReason !== null) await stopOtherSiteUpgrades(tx, scope, { orgUpgradeId, reason: stopReason, at })
+  await appendOtherStops(tx, scope, { round, stopped, now: at.now })
   await applyPhases(tx, scope, round, at)
 }
 
@@ -241,36 +239,6 @@ async function applyPhases(
   const phase = presentPhase({ phase: paused.current, of })
   const held = { type: 'UPGRADE_HELD', upgrade_id: org.id, ...phase, reason } as const
   await appendUpgradeChange(tx, scope, { ...held, message: `Upgrade ${org.id} held: ${reason}` }, now)
-}
-
-async function haltSiteUpgrade(
-  tx: Tx,
-  scope: OrgScope,
-  {
-    siteUpgrade,
-    reason,
-    now,
-  }: { readonly siteUpgrade: LockedSiteUpgrade; readonly reason: string; readonly now: Date },
-): Promise<void> {
-  const inFlight = await haltTargets(tx, scope, [siteUpgrade.id], now)
-  const { orgUpgradeId, siteName, siteId } = siteUpgrade
-  const message = `Upgrade ${orgUpgradeId} stopped at site "${siteName ?? siteId}": ${reason}`
-  const stopped = { type: 'UPGRADE_STOPPED', ...placeOf(siteUpgrade), reason } as const
-  await appendUpgradeChange(tx, scope, { ...stopped, message, after: presentInFlight(inFlight) }, now)
-}
-
-/** Stops the site upgrades that this round has not decided about. */
-async function stopOtherSiteUpgrades(
-  tx: Tx,
-  scope: OrgScope,
-  { orgUpgradeId, reason, at }: { readonly orgUpgradeId: string; readonly reason: string; readonly at: Now },
-): Promise<void> {
-  const stop = { becomes: 'failed', reason, at: at.now, nowMs: at.nowMs } as const
-  const { siteUpgrades, inFlight } = await stopSiteUpgrades(tx, scope, orgUpgradeId, stop)
-  if (siteUpgrades === 0) return
-  const message = `Upgrade ${orgUpgradeId} stopped at ${siteUpgrades} further sites: ${reason}`
-  const stopped = { type: 'UPGRADE_STOPPED', upgrade_id: orgUpgradeId, reason } as const
-  await appendUpgradeChange(tx, scope, { ...stopped, message, after: presentInFlight(inFlight) }, at.now)
 }
 
 async function appendHoldAudit(

@@ -1,6 +1,6 @@
 import type { InOrg } from '../access/scope.ts'
 import { cancelQueuedCommands } from '../devices/commands/store-cancel.ts'
-import { fenceDownloads } from '../firmware/store-downloads.ts'
+import { type DownloadKey, fenceDownloads } from '../firmware/store-downloads.ts'
 import { type Reader, type Tx, anyOf } from '../platform/db.ts'
 import { terminalStates } from './rollout.ts'
 
@@ -27,6 +27,17 @@ export interface Stopped {
  * upgrade.
  */
 export async function stopSiteUpgrades(tx: Tx, scope: InOrg, orgUpgradeId: string, stop: Stop): Promise<Stopped> {
+  const ids = await markStopping(tx, scope, orgUpgradeId, stop)
+  const [inFlight = []] = await haltTargets(tx, scope, { groups: [ids], at: stop.at })
+  return { siteUpgrades: ids.length, inFlight }
+}
+
+/**
+ * The first part of stopSiteUpgrades(), for a transaction that stops site upgrades of several kinds: haltTargets() must follow
+ * once, for all of them.
+ * @returns The ids of the site upgrades that were running.
+ */
+export async function markStopping(tx: Tx, scope: InOrg, orgUpgradeId: string, stop: Stop): Promise<string[]> {
   const { becomes, reason, nowMs, only = null } = stop
   let update = tx
     .updateTable('siteUpgrade')
@@ -59,8 +70,7 @@ export async function stopSiteUpgrades(tx: Tx, scope: InOrg, orgUpgradeId: strin
       ),
     )
     .execute()
-  const ids = stopped.map(({ id }) => id)
-  return { siteUpgrades: ids.length, inFlight: await haltTargets(tx, scope, ids, stop.at) }
+  return stopped.map(({ id }) => id)
 }
 
 /** True if the engine has not yet released the devices of an upgrade that stops: its next round does, except those in flight. */
@@ -92,20 +102,54 @@ async function closeSiteUpgrades(
   await update.execute()
 }
 
+export interface Halt {
+  /** Ids of site upgrades, which the caller has locked. None is in two groups. */
+  readonly groups: readonly (readonly string[])[]
+  /** Further downloads to cut off. */
+  readonly fences?: readonly DownloadKey[]
+  readonly at: Date
+}
+
 /**
- * Part of a stop: withdraws the queued commands of these site upgrades and cuts off their downloads. The caller has
- * locked them.
- * @returns The MACs of devices that can't be stopped; see Stopped.
+ * Part of a stop: withdraws the queued commands of these site upgrades and cuts off their downloads. A transaction calls it
+ * once, because all its downloads are fenced by one statement: those that begin meanwhile are locked in the same order.
+ * @returns The MACs of devices that can't be stopped, for each group; see Stopped.
  */
-export async function haltTargets(
-  tx: Tx,
-  scope: InOrg,
-  siteUpgradeIds: readonly string[],
-  at: Date,
-): Promise<string[]> {
-  if (siteUpgradeIds.length === 0) return []
+export async function haltTargets(tx: Tx, scope: InOrg, { groups, fences = [], at }: Halt): Promise<string[][]> {
+  const ids = groups.flat()
+  const commanded = ids.length === 0 ? [] : await withdrawCommands(tx, scope, ids, at)
+  const stoppable = commanded.filter(({ kind, state }) => kind !== 'activate' && state !== 'done')
+  const keys = new Map([...fences, ...stoppable].map((key) => [key.commandId, key]))
+  const fenced = await fenceDownloads(tx, scope, [...keys.values()])
+  const inFlight = groups.map((): string[] => [])
+  if (ids.length === 0) return inFlight
+  // A device that only downloads installs nothing by itself.
+  const unstoppable = commanded.filter(({ kind, commandId }) => kind !== 'stage' && !fenced.has(commandId))
+  const rest = await tx
+    .selectFrom('upgradeTarget')
+    .select(['upgradeId', 'mac'])
+    .where('orgId', '=', scope.orgId)
+    .where('upgradeId', '=', anyOf(ids))
+    .where((where) =>
+      where.or([
+        where('state', 'in', ['rebooting', 'verifying', 'rolling_back']),
+        where('commandId', '=', anyOf(unstoppable.map(({ commandId }) => commandId))),
+      ]),
+    )
+    .orderBy('mac')
+    .execute()
+  const groupOf = new Map(groups.flatMap((group, index) => group.map((id) => [id, inFlight[index]])))
+  for (const { upgradeId, mac } of rest) groupOf.get(upgradeId)?.push(mac)
+  return inFlight
+}
+
+/**
+ * Withdraws the queued commands of these site upgrades.
+ * @returns The commands that have been sent, of targets that have not ended.
+ */
+async function withdrawCommands(tx: Tx, scope: InOrg, siteUpgradeIds: readonly string[], at: Date) {
   await cancelQueuedCommands(tx, scope, await listLatestCommands(tx, scope, siteUpgradeIds), at)
-  const commanded = await tx
+  return tx
     .selectFrom('upgradeTarget as target')
     .innerJoin('deviceCommand as command', (join) =>
       join.onRef('command.orgId', '=', 'target.orgId').onRef('command.id', '=', 'target.commandId'),
@@ -116,27 +160,6 @@ export async function haltTargets(
     .where('target.state', 'in', ['dl_requested', 'downloading', 'reboot_requested'])
     .where('command.state', 'in', ['sent', 'unknown', 'done'])
     .execute()
-  const fenced = await fenceDownloads(
-    tx,
-    scope,
-    commanded.filter(({ kind, state }) => kind !== 'activate' && state !== 'done'),
-  )
-  // A device that only downloads installs nothing by itself.
-  const unstoppable = commanded.filter(({ kind, commandId }) => kind !== 'stage' && !fenced.has(commandId))
-  const rest = await tx
-    .selectFrom('upgradeTarget')
-    .select('mac')
-    .where('orgId', '=', scope.orgId)
-    .where('upgradeId', '=', anyOf(siteUpgradeIds))
-    .where((where) =>
-      where.or([
-        where('state', 'in', ['rebooting', 'verifying', 'rolling_back']),
-        where('commandId', '=', anyOf(unstoppable.map(({ commandId }) => commandId))),
-      ]),
-    )
-    .orderBy('mac')
-    .execute()
-  return rest.map(({ mac }) => mac)
 }
 
 /** Lists the latest commands of the targets that have not ended: no other command can be queued. */

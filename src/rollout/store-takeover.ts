@@ -14,7 +14,7 @@ import {
 } from './plan-takeover.ts'
 import type { OrgPhasePlan } from './rollout.ts'
 import { appendedTo } from './store-apply.ts'
-import { stopSiteUpgrades } from './store-stop.ts'
+import { haltTargets, markStopping } from './store-stop.ts'
 import { encodeStep } from './timeline.ts'
 
 /** Lists the targets of running upgrades that have these devices and have not begun with them. */
@@ -102,15 +102,19 @@ export async function updateTakenOver(
   `.execute(tx)
   const changes = planTakeover(await listLosing(tx, scope, taken), taken)
   await updateSites(tx, scope, changes, { by, nowMs })
+  const stopped: string[] = []
   for (const [orgUpgradeId, some] of Map.groupBy(taken, (target) => target.orgUpgradeId)) {
     await updateOrg(tx, scope, orgUpgradeId, some)
     const mine = changes.filter((change) => change.orgUpgradeId === orgUpgradeId)
     const only = mine.filter(({ ends }) => ends === 'cancelled').map(({ id }) => id)
     if (only.length > 0)
-      await stopSiteUpgrades(tx, scope, orgUpgradeId, { becomes: 'cancelled', reason, at: now, nowMs, only })
+      stopped.push(
+        ...(await markStopping(tx, scope, orgUpgradeId, { becomes: 'cancelled', reason, at: now, nowMs, only })),
+      )
     const done = mine.filter(({ ends }) => ends === 'by_results').map(({ id }) => id)
     if (done.length > 0) await endSites(tx, scope, orgUpgradeId, { ids: done, nowMs })
   }
+  await haltTargets(tx, scope, { groups: [stopped], at: now })
 }
 
 /**
