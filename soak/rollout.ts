@@ -29,7 +29,7 @@ const long = {
   pace: { timeScale: 0.2, downloadBytesPerS: 500_000 },
 } as const
 
-/** Many rollouts with all strategies, many at a time, each of two sites with a few devices that are soon back. */
+/** Many rollouts, twenty at a time, each of two sites with a few devices that are soon back. Seven requests take turns. */
 const short = {
   devices: 120,
   sites: 40,
@@ -48,7 +48,7 @@ const DEFAULT_TOGETHER = 20
 /**
  * Runs upgrades at the default failure budget while the server is stopped or killed with `kill -9` at random times. Each
  * device must boot exactly once per upgrade, and no device may be left unfinished. By default a few long rollouts;
- * `--short` runs many short ones with changing strategies.
+ * `--short` runs many short ones, with each strategy in turn.
  */
 export async function run(values: OptionValues): Promise<Figures> {
   const seed = parseCount(values, 'seed', randomInt(1, 2 ** 31))

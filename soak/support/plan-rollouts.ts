@@ -18,6 +18,7 @@ export function onAllSites(request: Request): PlanRollouts {
   return (_random, sites) => [{ sites: Array.from({ length: sites }, (_, place) => place), request }]
 }
 
+/** At least one of each strategy. */
 const requests: readonly Request[] = [
   { strategy: 'big_bang' },
   { strategy: 'serial' },
@@ -28,7 +29,7 @@ const requests: readonly Request[] = [
   { device_type: 'ap', reboot_strategy: 'rrm', rrm_first_batch_percentage: 50, rrm_max_batch_percentage: 50 },
 ]
 
-/** Distributes the sites over `together` rollouts whose strategies differ. */
+/** Distributes the sites over `together` rollouts. Their requests differ, but repeat if there are more rollouts than requests. */
 export function onSomeSites(together: number): PlanRollouts {
   return (random, sites) => {
     const places = random.shuffle(Array.from({ length: sites }, (_, place) => place))

@@ -46,8 +46,9 @@ interface World {
 }
 
 /**
- * Upgrades connected devices in four canary phases over the real wire: each downloads its image by HTTP, reboots, and
- * connects again by mutual TLS. The server and the devices are processes of their own.
+ * Upgrades connected devices of one site in four canary phases over the real wire: each downloads its image by HTTP, reboots,
+ * and connects again by mutual TLS. The server and the devices are processes of their own. A phase opens as soon as the
+ * previous one is complete, without the time in which its devices are watched.
  */
 export async function upgradeOverWire({ devices, imageBytes }: WireOptions): Promise<Figures> {
   const signalbox = await startSignalbox({ imports: [watchThreads], env: { SIGNALBOX_ROLLOUT_SOAK_S: '0' } })
@@ -82,7 +83,7 @@ async function upgradeAll(world: World): Promise<Figures> {
   const createdMs = performance.now()
   const isOver = await until(async () => (await isEnded(world, id)) && (await countConnected(world)) === macs.length)
   const endMs = performance.now()
-  const { main, others } = (await signalbox.ask('report' satisfies WatchMessage)) as ThreadsReport
+  const { main, others, silent } = (await signalbox.ask('report' satisfies WatchMessage)) as ThreadsReport
   const after = await usageOf(world)
   const each = (part: keyof Usage): number => (after[part] - before[part]) / macs.length
   const gatewayMs = others.reduce((sum, { cpuMs }) => sum + cpuMs, 0)
@@ -103,11 +104,14 @@ async function upgradeAll(world: World): Promise<Figures> {
     memory_mb: main.residentMb,
     event_loop_held_ms: main.heldMs,
     longest_turn_cpu_ms: main.heldCpuMs,
-    gateway_event_loop_held_ms: Math.max(...others.map(({ heldMs }) => heldMs)),
-    gateway_longest_turn_cpu_ms: Math.max(...others.map(({ heldCpuMs }) => heldCpuMs)),
+    gateway_event_loop_held_ms: Math.max(0, ...others.map(({ heldMs }) => heldMs)),
+    gateway_longest_turn_cpu_ms: Math.max(0, ...others.map(({ heldCpuMs }) => heldCpuMs)),
     ...effects,
     left_behind: macs.length - upgraded,
     failed: [
+      ...(silent === 0 && others.length > 0
+        ? []
+        : [`${silent} of ${silent + others.length} other threads did not report`]),
       ...(isOver ? [] : [`after ${GIVE_UP_S} s the upgrade has not ended, or not all devices are connected`]),
       ...(upgraded === macs.length ? [] : [`only ${upgraded} of ${macs.length} devices are upgraded`]),
       ...(effects.booted_twice + effects.flashed_twice === 0 ? [] : ['devices booted or flashed twice']),

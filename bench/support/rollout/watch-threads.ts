@@ -14,6 +14,8 @@ export interface ThreadsReport {
   readonly main: ThreadNeeds
   /** That of the gateway, unless a worker decoded images. */
   readonly others: readonly ThreadNeeds[]
+  /** The number of threads that have started but did not answer, because they have ended or hang. */
+  readonly silent: number
 }
 
 type FromThread = { readonly kind: 'started' } | { readonly kind: 'needs'; readonly needs: ThreadNeeds }
@@ -23,6 +25,9 @@ const fromThreads = new BroadcastChannel('watched-threads')
 
 /** More often, watching would be several percent of what it measures. */
 const LOOK_EVERY_MS = 25
+
+/** A thread answers after its current turn, unless it has ended. */
+const ANSWER_WITHIN_MS = 10_000
 
 let watch: (() => ThreadNeeds) | null = null
 
@@ -53,15 +58,19 @@ function followBenchmark(): void {
   let threads = 0
   let others: ThreadNeeds[] = []
   let main: ThreadNeeds | null = null
-  const answer = (): void => {
-    if (main !== null && others.length === threads) process.send?.({ main, others } satisfies ThreadsReport)
+  let timer: NodeJS.Timeout | undefined
+  const answer = (how: 'whole' | 'late'): void => {
+    if (main === null || (how === 'whole' && others.length < threads)) return
+    clearTimeout(timer)
+    process.send?.({ main, others, silent: threads - others.length } satisfies ThreadsReport)
+    main = null
   }
   fromThreads.onmessage = ({ data }) => {
     const message = data as FromThread
     if (message.kind === 'started') threads += 1
     else {
       others.push(message.needs)
-      answer()
+      answer('whole')
     }
   }
   fromThreads.unref()
@@ -70,7 +79,8 @@ function followBenchmark(): void {
     others = []
     toThreads.postMessage(message)
     main = obey(message)
-    answer()
+    if (main !== null) timer = setTimeout(() => answer('late'), ANSWER_WITHIN_MS)
+    answer('whole')
   })
 }
 
