@@ -44,7 +44,10 @@ export interface HeldLane {
 
 /** After this time a lane starts no further message, so that a change of the webhook takes effect soon. */
 const START_WITHIN_MS = 3000
-/** Is less than the lease, by the longest time in which requests end and results are written. */
+/**
+ * Is less than the lease, by the time in which requests end and results are written. A request with two access tokens may
+ * take longer: nobody claims the lane then, because this process leaves out the lanes that it has, and no other one runs.
+ */
 const MAX_HELD_MS = 30_000
 /** How long an idle lane waits for another message, which then needs no claim. */
 const IDLE_MS = 1000
