@@ -40,10 +40,15 @@ export async function finishCommands(
 ): Promise<readonly EndedCommand[]> {
   const rows = finished.map(({ outcome: { kind, ...outcome }, ...call }) => ({ ...call, state: kind, outcome }))
   const ended = await sql<EndedCommand>`
-    update device_command command set state = ended.state, outcome = ended.outcome, finished_at = ${at}
-    from (select * from ${rowsAs('ended', endedColumns, rows)} order by id offset 0) ended
-    where command.org_id = ended.org_id and command.id = ended.id and command.call_id = ended.call_id
-      and (command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered})
+    with locked as materialized (
+      select command.org_id, command.id, ended.state, ended.outcome
+      from (select * from ${rowsAs('ended', endedColumns, rows)} order by id) ended
+      cross join lateral ${lockByKey(sql`ended`)} command
+      where command.call_id = ended.call_id
+        and (command.state = 'sent' or ended.state <> 'unknown' and ${isUnanswered})
+    )
+    update device_command command set state = locked.state, outcome = locked.outcome, finished_at = ${at}
+    from locked where command.org_id = locked.org_id and command.id = locked.id
     returning ${endColumns}
   `.execute(tx)
   wakeListeners(tx, ended.rows)
