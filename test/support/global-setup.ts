@@ -76,7 +76,8 @@ async function startServer(dataDir: string): Promise<RunningServer> {
 }
 
 async function startTemporaryServer(dataDir: string): Promise<RunningServer> {
-  const server = await startEmbeddedPostgres({ dataDir, log, durable: false })
+  // Several test files use it at a time, each with the connections of a service or two.
+  const server = await startEmbeddedPostgres({ dataDir, log, durable: false, maxConnections: 200 })
   const { connection } = server
   return {
     admin: { ...connection, user: 'postgres', database: 'postgres' },

@@ -21,6 +21,8 @@ export interface EmbeddedPostgresOptions {
   readonly log: Logger
   /** False gives up safety against power loss, for databases that are thrown away. Default true. */
   readonly durable?: boolean
+  /** Default 60, enough for one service. */
+  readonly maxConnections?: number
 }
 
 export interface PostgresConnection {
@@ -50,7 +52,6 @@ const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '',
   port: String(SOCKET_PORT),
   unix_socket_permissions: '0700',
-  max_connections: '60',
   shared_buffers: '128MB',
   jit: 'off',
   timezone: 'UTC',
@@ -71,7 +72,7 @@ const NOT_DURABLE: Readonly<Record<string, string>> = {
  * @throws AppError `unavailable`, one line for the operator, when it can't run here.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { log, durable = true } = options
+  const { log, durable = true, maxConnections = 60 } = options
   const dataDir = await realpath(options.dataDir)
   const home = join(dataDir, 'postgres')
   const binaries = await findBinaries()
@@ -88,6 +89,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
   const settings = {
     ...SETTINGS,
+    max_connections: String(maxConnections),
     ...(await writeAuthentication(home, account, [APPLICATION])),
     unix_socket_directories: quoteSocketDir(socketDir),
     ...(durable ? {} : NOT_DURABLE),
