@@ -6,7 +6,7 @@ import { deviceKeyOf } from './device-key.ts'
 import type { DeliveredMessage } from './plan-delivered.ts'
 import type { LaneKey } from './store-lanes.ts'
 import type { ReplayFilter } from './store-parked.ts'
-import { selectWebhooks } from './store.ts'
+import { scheduledColumns, selectWebhooks } from './store.ts'
 
 /**
  * Lists messages of a webhook of exactly this place that were delivered and whose bodies are still stored, oldest
@@ -35,18 +35,6 @@ export async function listDelivered(
 }
 
 const deliveredColumns = columnsOf('webhookDelivery', {}, { deliveryId: 'uuid', deliveredAt: 'timestamptz' })
-
-const messageColumns = columnsOf('webhookMessage', {
-  orgId: 'uuid',
-  id: 'uuid',
-  webhookId: 'uuid',
-  topic: 'text',
-  body: 'bytea',
-  eventCount: 'integer',
-  orderKey: 'text',
-  dueAt: 'timestamptz',
-  createdAt: 'timestamptz',
-})
 
 export interface Requeue {
   readonly delivered: readonly DeliveredMessage[]
@@ -92,7 +80,7 @@ export async function requeueDelivered(
     }
   })
   const tail = sql<{ id: string }>`on conflict do nothing returning id`
-  const added = await insertRows(tx, messageColumns, messages, { tail })
+  const added = await insertRows(tx, scheduledColumns, messages, { tail })
   await sql`
     update webhook_lane set pending = pending + ${added.length} where org_id = ${orgId} and webhook_id = ${webhookId}
   `.execute(tx)

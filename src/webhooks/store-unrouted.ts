@@ -1,19 +1,8 @@
 import { sql } from 'kysely'
 import type { Tx } from '../platform/db.ts'
-import { columnsOf, insertRows, rowsAs } from '../platform/rows.ts'
+import { insertRows, rowsAs } from '../platform/rows.ts'
 import { type LaneKey, laneKeyColumns } from './store-lanes.ts'
-
-/** A message that was sent before it was routed, and has to be sent again. */
-export interface AttemptedMessage {
-  readonly orgId: string
-  readonly id: string
-  readonly webhookId: string
-  readonly topic: string
-  readonly body: Buffer
-  readonly eventCount: number
-  readonly dueAt: Date
-  readonly createdAt: Date
-}
+import { type ScheduledMessage, scheduledColumns } from './store.ts'
 
 /** Locks webhooks, so that none is deleted until `tx` ends. @returns The ids of those that exist. */
 export async function shareWebhooks(tx: Tx, keys: readonly LaneKey[]): Promise<ReadonlySet<string>> {
@@ -24,18 +13,7 @@ export async function shareWebhooks(tx: Tx, keys: readonly LaneKey[]): Promise<R
   return new Set(rows.map(({ id }) => id))
 }
 
-const attemptedColumns = columnsOf('webhookMessage', {
-  orgId: 'uuid',
-  id: 'uuid',
-  webhookId: 'uuid',
-  topic: 'text',
-  body: 'bytea',
-  eventCount: 'integer',
-  dueAt: 'timestamptz',
-  createdAt: 'timestamptz',
-})
-
-/** Inserts messages. Their webhooks must be locked, and the counts of their lanes don't change. */
-export async function insertAttempted(tx: Tx, messages: readonly AttemptedMessage[]): Promise<void> {
-  await insertRows(tx, attemptedColumns, messages)
+/** Inserts messages that were sent before they were routed, and have to be sent again. Their webhooks must be locked, and the counts of their lanes don't change. */
+export async function insertAttempted(tx: Tx, messages: readonly ScheduledMessage[]): Promise<void> {
+  await insertRows(tx, scheduledColumns, messages)
 }

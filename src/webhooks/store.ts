@@ -131,8 +131,13 @@ export interface NewMessage {
   readonly orderKey: string | null
 }
 
-/** The members of a NewMessage. */
-export const messageColumns = columnsOf('webhookMessage', {
+/** A message that is due at a certain time. */
+export interface ScheduledMessage extends NewMessage {
+  readonly dueAt: Date
+  readonly createdAt: Date
+}
+
+const ofMessage = {
   orgId: 'uuid',
   id: 'uuid',
   webhookId: 'uuid',
@@ -140,4 +145,14 @@ export const messageColumns = columnsOf('webhookMessage', {
   body: 'bytea',
   eventCount: 'integer',
   orderKey: 'text',
+} as const
+
+/** The members of a NewMessage. */
+export const messageColumns = columnsOf('webhookMessage', ofMessage)
+
+/** The members of a ScheduledMessage. */
+export const scheduledColumns = columnsOf('webhookMessage', {
+  ...ofMessage,
+  dueAt: 'timestamptz',
+  createdAt: 'timestamptz',
 })

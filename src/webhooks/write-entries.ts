@@ -4,7 +4,8 @@ import type { Logger } from '../platform/log.ts'
 import type { Attempt } from './deliver-message.ts'
 import { type DeliveryRecord, deleteMessages, insertDeliveries, rescheduleMessages } from './store-deliver.ts'
 import { type HeldRelease, writeDelivered } from './store-delivered-batch.ts'
-import { type AttemptedMessage, insertAttempted, shareWebhooks } from './store-unrouted.ts'
+import { insertAttempted, shareWebhooks } from './store-unrouted.ts'
+import type { ScheduledMessage } from './store.ts'
 import { updateAttempts } from './store-order.ts'
 import { parkMessages } from './store-parked.ts'
 import {
@@ -132,13 +133,13 @@ async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): P
 }
 
 /** Returns the messages that have to be tried again, or are exhausted, and were not routed before their first attempt. */
-function attemptedFirst(entries: readonly FlushEntry[]): AttemptedMessage[] {
+function attemptedFirst(entries: readonly FlushEntry[]): ScheduledMessage[] {
   return entries.flatMap(({ outcome }) => {
     if (!('attempt' in outcome) || outcome.isUnrouted !== true) return []
     const { orgId, webhookId, messageId: id, topic, status, createdAt: at, exchange } = outcome.attempt.record
     if (status === 'success') return []
     const body = Buffer.from(exchange.reqPayload)
-    return [{ orgId, id, webhookId, topic, body, eventCount: 1, dueAt: at, createdAt: at }]
+    return [{ orgId, id, webhookId, topic, body, eventCount: 1, orderKey: null, dueAt: at, createdAt: at }]
   })
 }
 
