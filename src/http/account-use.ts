@@ -135,13 +135,8 @@ export function createAccountUse(now: () => number, obtainable: () => number): A
   function becomesHeavy(account: string): boolean {
     const wanted = wantedMs(account)
     if (wanted <= LIGHT_SHARE * capacityMs() || wanted * FAR_MORE < mostWantedMs()) return false
-    const others: number[] = []
-    for (const other of seenAtMs.keys()) {
-      if (other === account) continue
-      // It is slowed down already.
-      if (heavy.has(other)) continue
-      others.push(wantedMs(other))
-    }
+    // Heavy ones are slowed down already.
+    const others = [...seenAtMs.keys()].filter((other) => other !== account && !heavy.has(other)).map(wantedMs)
     const largestMs = Math.max(...others, 0)
     // The largest one first: without it, this one may fit.
     if (largestMs > wanted || sum([wanted, ...others]) <= LIGHT_TOGETHER * capacityMs()) return false

@@ -215,8 +215,8 @@ export async function serveApi(
       })
       api.addHook('preHandler', async (request, reply) => {
         // The body has arrived: a body that arrives slowly occupies no place.
-        if (request.routeOptions.config.public !== true) return
-        if (takesTurns(request.raw)) await turns.enter(whoIs(request, undefined), reply.raw)
+        if (request.routeOptions.config.public === true && takesTurns(request.raw))
+          await turns.enter(whoIs(request, undefined), reply.raw)
       })
       api.addHook('onSend', (_request, reply, payload, done) => {
         // A download may take long but costs the server little.
