@@ -1,16 +1,16 @@
 import { readFile, readdir } from 'node:fs/promises'
-import { constants, getPriority, setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
+import { loweredNiceness } from './lowered-niceness.ts'
 
 /** Node names the threads of its pool so. */
 const HELPER = 'libuv-worker'
-const NICENESS = 10
 
 /**
  * Lowers the priority of the threads in which Node hashes passwords, compresses, and reads and writes files, so that they
  * yield the processors to the threads that answer clients and devices. Linux only.
  */
 export async function lowerHelperThreads(): Promise<void> {
-  const niceness = Math.min(getPriority() + NICENESS, constants.priority.PRIORITY_LOW)
+  const niceness = loweredNiceness(getPriority())
   try {
     // This call has started them.
     const ids = await readdir('/proc/self/task')

@@ -1,9 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { constants, getPriority, setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
+import { loweredNiceness } from '../lowered-niceness.ts'
 
-/** By how much: as for the decoders of pictures. */
-const NICENESS = 10
 /** Linux lets only a system administrator change groups more often than every 100 ms. */
 const AGAIN_MS = 110
 /** Other programs change groups as well, such as shells. */
@@ -21,7 +20,7 @@ let previous = Promise.resolve()
 export function lowerBackend(pid: number): Promise<void> {
   previous = previous.then(async () => {
     try {
-      setPriority(pid, lower(getPriority()))
+      setPriority(pid, loweredNiceness(getPriority()))
       await lowerGroup(pid)
     } catch {
       // The system forbids it or has no such groups, or the process has ended. Then it works at the usual priority.
@@ -31,7 +30,7 @@ export function lowerBackend(pid: number): Promise<void> {
 }
 
 async function lowerGroup(pid: number): Promise<void> {
-  const niceness = lower(await ownGroupNiceness())
+  const niceness = loweredNiceness(await ownGroupNiceness())
   for (let left = ATTEMPTS; ; left -= 1) {
     try {
       return await writeFile(`/proc/${pid}/autogroup`, String(niceness))
@@ -44,10 +43,6 @@ async function lowerGroup(pid: number): Promise<void> {
 
 function isTooOften(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EAGAIN'
-}
-
-function lower(niceness: number): number {
-  return Math.min(niceness + NICENESS, constants.priority.PRIORITY_LOW)
 }
 
 async function ownGroupNiceness(): Promise<number> {
