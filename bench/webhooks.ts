@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { OptionValues } from '../scripts/run-measurement.ts'
 import { type Child, startChild } from './support/child.ts'
 import { residentKb } from './support/process-usage.ts'
+import { deliverBare } from './support/bare-deliveries.ts'
 import type { ReceiverCommand } from './support/receiver.ts'
 import { measureCosts } from './support/webhook-costs.ts'
 import { type Engine, addEvent, ask, reportOf, withEngine } from './support/webhook-engine.ts'
@@ -30,6 +31,8 @@ const program = (path: string): string => fileURLToPath(new URL(path, import.met
 /** Deliveries per second, in small portions. */
 const PORTION_RATES = [200, 1000, 2000]
 const PORTION_S = 15
+/** The reference runs at the same rate, directly after. */
+const BARE_S = 5
 
 /**
  * Measures deliveries to receivers in another process: the cost of single events at a steady rate; the speed of sending
@@ -70,7 +73,7 @@ async function measurePortions(engine: Engine, receiver: Child): Promise<Record<
   return { ...figures, engine_rss_mb: Math.round((await residentKb(process.pid)) / 1024) }
 }
 
-/** Each event goes to one receiver. The figures include publishing and receiving. */
+/** Each event goes to one receiver. The figures include publishing and receiving, like those of the reference, `bare`. */
 async function measurePortion(engine: Engine, receiver: Child, rate: number): Promise<Record<string, unknown>> {
   const { ctx, orgs } = engine
   const eventsPerS = rate / orgs.length
@@ -87,6 +90,7 @@ async function measurePortion(engine: Engine, receiver: Child, rate: number): Pr
     duplicates: healthyMs.length - events,
     ...presentUsage(before, after, events),
     ...percentiles(healthyMs),
+    bare: await deliverBare(engine, receiver, { perS: rate, seconds: BARE_S }),
   }
 }
 

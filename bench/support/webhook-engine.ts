@@ -12,7 +12,10 @@ import { insertOutbox } from '../../src/events/store.ts'
 import { epochS } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
-import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
+import {
+  type PostgresConnection,
+  startEmbeddedPostgres,
+} from '../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { migrate } from '../../src/platform/migrate.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
@@ -28,6 +31,8 @@ import type { ReceiverCommand, ReceiverReport } from './receiver.ts'
 export interface Engine {
   readonly ctx: Context
   readonly orgs: readonly OrgScope[]
+  /** The database, for connections of one's own. */
+  readonly connection: PostgresConnection
   /** The id of PostgreSQL's main process. */
   readonly postgresPid: number
   /** How many statements this process has sent. */
@@ -69,7 +74,14 @@ export async function withEngine<T>(
     for (let org = 0; org < count; org += 1) orgs.push(await add(paths))
     await ctx.db.deleteFrom('webhookOutbox').execute()
     const workers = await startWebhookWorkers(ctx, { outbound })
-    const result = await work({ ctx, orgs, postgresPid: await postgresPidOf(ctx), statements, addOrg: add })
+    const result = await work({
+      ctx,
+      orgs,
+      connection: postgres.connection,
+      postgresPid: await postgresPidOf(ctx),
+      statements,
+      addOrg: add,
+    })
     await workers.stop()
     await outbound.close()
     await context.close()
