@@ -53,6 +53,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   port: String(SOCKET_PORT),
   unix_socket_permissions: '0700',
   shared_buffers: '128MB',
+  // After a checkpoint the log repeats each page that changes. Large upgrades wrote a third less with compressed pages.
+  wal_compression: 'pglz',
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
