@@ -123,7 +123,7 @@ async function interrupt(run: Run, { ids, quota }: { readonly ids: readonly stri
     if (!(await untilMoment(comes, watched))) break
     const wasReady = await service.isReady()
     const code = await service.end(signal)
-    if (signal === 'SIGINT' && wasReady && code !== 0) say(`a stop in order ended with code ${code}`)
+    if (signal === 'SIGINT' && wasReady && code !== 0) say(`a graceful stop ended with code ${code}`)
     say(`${signal} at ${JSON.stringify(comes)}`)
     done[signal === 'SIGINT' ? 'stops' : 'kills'] += 1
     await delay(downMs)

@@ -55,7 +55,7 @@ async function serve(config: Config, demo: boolean): Promise<void> {
   if (!ending.signal.aborted) print(`signalbox ready ${running.url}`)
 }
 
-/** A start in progress is allowed to finish, so that it can be stopped in order. */
+/** A start in progress is allowed to finish, so that it can be stopped gracefully. */
 async function stopInOrder(starting: Promise<Running>): Promise<void> {
   const running = await starting
   await running.stop()

@@ -10,7 +10,7 @@ import { temporaryDir } from '../support/temporary-dir.ts'
 const WARN = 40
 
 it(
-  'stops in order, with the reason, when the thread of the gateway ends by an error',
+  'stops gracefully, with the reason, when the thread of the gateway ends by an error',
   { timeout: 120_000 },
   async () => {
     const folder = await temporaryDir()

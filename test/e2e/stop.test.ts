@@ -20,7 +20,7 @@ vi.setConfig({ testTimeout: 2 * DATABASE_MADE_MS })
 const tracesOfRun = (dataDir: string): string[] =>
   ['server.json', 'postgres/cluster/postmaster.pid'].filter((name) => existsSync(join(dataDir, name)))
 
-it('stops in order when Ctrl-C arrives twice, from the terminal and from the runner', async () => {
+it('stops gracefully when Ctrl-C arrives twice, from the terminal and from the runner', async () => {
   const dataDir = join(await temporaryDir(), 'data')
   const { child } = await startServerProcess({ dataDir })
   expect(tracesOfRun(dataDir)).toHaveLength(2)
@@ -36,7 +36,7 @@ it('stops in order when Ctrl-C arrives twice, from the terminal and from the run
   expect(tracesOfRun(dataDir)).toEqual([])
 })
 
-it('stops in order when it is signalled during its start', async () => {
+it('stops gracefully when it is signalled during its start', async () => {
   const dataDir = join(await temporaryDir(), 'data')
   const env = {
     ...process.env,

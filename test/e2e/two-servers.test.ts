@@ -90,7 +90,7 @@ it('a server refuses a database whose secrets are encrypted with another key', a
   expect(code).toBe(1)
 })
 
-it('a server that has lost its database to another one stops in order and reports the reason', async () => {
+it('a server that has lost its database to another one stops gracefully and reports the reason', async () => {
   const { url, connection } = await createDatabase()
   const { child } = await startServerProcess({
     dataDir: await temporaryDir(),

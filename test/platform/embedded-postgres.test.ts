@@ -137,7 +137,7 @@ test('exited reports a database that died, and a start recovers it', async () =>
   expect(await query(second, 'select n from t')).toEqual([{ n: 42 }])
 })
 
-test('an orphan of an earlier run is stopped in order', async () => {
+test('an orphan of an earlier run is stopped gracefully', async () => {
   const path = await temporaryDir()
   const server = await start(path)
   // Returns null, or the process id while this process has not reaped it yet.
