@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
-import { NEW } from '../support/fleet.ts'
+import { NEW, OLD } from '../support/fleet.ts'
 import { useRollout } from './harness.ts'
 
 const rollout = useRollout()
@@ -64,4 +64,47 @@ it('the timeline of a device says what happened, when and why, and for how long 
   expect(retried).toMatchObject({ status: 'upgraded', run: 2, runs: [{ down_at: failed.down_at }] })
   expect(retried.lines.slice(0, failed.lines.length)).toEqual(failed.lines)
   expect(retried.lines).toContain(`state scheduled: retried by ${rollout.org.scope.actor.name}`)
+})
+
+it('the timeline ends before a later upgrade of the device begins, and not with the end of its target', async () => {
+  const { clock } = rollout
+  const [device] = await rollout.seed([1])
+  if (device === undefined) throw new Error('no device')
+  const { id } = await rollout.create()
+  await rollout.play(() => 'refuses_content')
+  const failed = await detailOf(id, device.mac)
+  expect(failed.status).toBe('failed')
+  clock.advance(60_000)
+  await rollout.fleet.disconnect([device])
+  clock.advance(60_000)
+  await rollout.fleet.connect([device], OLD, 'socket')
+  const before = await detailOf(id, device.mac)
+  expect(before.lines.slice(0, failed.lines.length)).toEqual(failed.lines)
+  expect(before.lines.slice(failed.lines.length)).toEqual(['event AP_DISCONNECTED: ', 'event AP_CONNECTED: '])
+
+  clock.advance(60_000)
+  const { id: laterId } = await rollout.create()
+  await rollout.play()
+  expect(await detailOf(id, device.mac)).toEqual(before)
+  const later = await detailOf(laterId, device.mac)
+  expect(later.lines).toContain('event AP_UPGRADED: 1.0.0 -> 2.0.0')
+  expect(later.lines.filter((line) => line.includes('BY_USER'))).toEqual(['event AP_UPGRADE_BY_USER: to 2.0.0'])
+})
+
+it('the timeline of a device that was taken over ends with that', async () => {
+  const { clock } = rollout
+  const [device] = await rollout.seed([1])
+  if (device === undefined) throw new Error('no device')
+  clock.advance(1000)
+  const { id } = await rollout.create({ start_time: clock.now().getTime() / 1000 + 600 })
+  clock.advance(1000)
+  await rollout.create({ supersede: true })
+  await rollout.play()
+  const { status, lines } = await detailOf(id, device.mac)
+  expect(status).toBe('cancelled')
+  expect(lines).toEqual([
+    'event AP_UPGRADE_BY_USER: to 2.0.0',
+    'state scheduled: The device waits for its phase or for its next attempt',
+    expect.stringMatching(/^state cancelled: /),
+  ])
 })

@@ -141,7 +141,8 @@ export interface UpgradeTargetDetail extends UpgradeTarget {
 const MAX_COMMANDS = 200
 const MAX_EVENTS = 500
 /**
- * The last contact of a device may be a moment after its target has ended, for instance if it failed for its absence.
+ * Events belong to a target until so long after its end: the last contact of a device may come later, for instance if it
+ * failed for its absence.
  */
 const HEARD_WITHIN_MS = 3600e3
 
@@ -195,10 +196,11 @@ export async function getUpgradeTarget(
     .orderBy('attempt', 'desc')
     .limit(MAX_COMMANDS)
     .execute()
-  const until = isTerminal(target.state) ? addMs(target.enteredAt, HEARD_WITHIN_MS) : null
   const steps = stepsOf(decodeTimeline(timeline), { state: target.state, createdAt })
   const since = steps[0]?.at ?? createdAt
-  const events = await listEvents(reader, scope, { deviceId, since, until })
+  const endedAt = isTerminal(target.state) ? target.enteredAt : null
+  const before = endedAt === null ? null : await findEndOfEvents(reader, scope, { deviceId, since, endedAt })
+  const events = await listEvents(reader, scope, { deviceId, since, before })
   return { ...target, runs, commands: commands.toReversed(), steps, events }
 }
 
@@ -213,12 +215,37 @@ function stepsOf(
   return [{ state: isSkipped ? 'skipped' : 'planned', at: createdAt, reason: null }, ...steps]
 }
 
+/** Returns when the events of an ended target end: when a later upgrade or a restore of the device begins, if that is soon. */
+async function findEndOfEvents(
+  reader: Reader,
+  scope: OrgScope,
+  { deviceId, since, endedAt }: { readonly deviceId: string; readonly since: Date; readonly endedAt: Date },
+): Promise<Date> {
+  const last = addMs(endedAt, HEARD_WITHIN_MS)
+  const next = await reader
+    .selectFrom('deviceEvent')
+    .select('createdAt')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', deviceId)
+    // An upgrade that takes the device over begins at the very time at which the target ends.
+    .where('createdAt', '>=', endedAt)
+    .where('createdAt', '>', since)
+    .where('createdAt', '<=', last)
+    .where('type', '=', anyOf(typesOf(['UPGRADE_BY_USER'])))
+    .orderBy('createdAt')
+    .limit(1)
+    .executeTakeFirst()
+  return next?.createdAt ?? addMs(last, 1)
+}
+
+const typesOf = (names: readonly DeviceEventName[]): string[] =>
+  names.flatMap((name) => Object.values(families).map((family) => `${family}_${name}`))
+
 async function listEvents(
   reader: Reader,
   scope: OrgScope,
-  { deviceId, since, until }: { readonly deviceId: string; readonly since: Date; readonly until: Date | null },
+  { deviceId, since, before }: { readonly deviceId: string; readonly since: Date; readonly before: Date | null },
 ): Promise<TargetEvent[]> {
-  const types = shownEvents.flatMap((name) => Object.values(families).map((family) => `${family}_${name}`))
   let query = reader
     .selectFrom('deviceEvent')
     .select(['type', 'createdAt as at'])
@@ -226,8 +253,8 @@ async function listEvents(
     .where('orgId', '=', scope.orgId)
     .where('deviceId', '=', deviceId)
     .where('createdAt', '>=', since)
-    .where('type', '=', anyOf(types))
-  if (until !== null) query = query.where('createdAt', '<=', until)
+    .where('type', '=', anyOf(typesOf(shownEvents)))
+  if (before !== null) query = query.where('createdAt', '<', before)
   const latest = await query.orderBy('createdAt', 'desc').orderBy('id', 'desc').limit(MAX_EVENTS).execute()
   return latest.toReversed()
 }
