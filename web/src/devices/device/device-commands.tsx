@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { type Schemas, answerOf, pageOf, useServer } from '../../api/client.ts'
 import { commandWords } from '../command-words.ts'
+import { causeText } from '../../display/cause-text.ts'
 import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
@@ -56,7 +57,7 @@ function CommandLine({ siteId, command, zone }: CommandLineProps) {
         <span className="log-what">{commandText(command)}</span>
         <StateMark tone={tone}>{text}</StateMark>
       </div>
-      {command.reason !== undefined && <p>{command.reason}</p>}
+      {command.reason !== undefined && <p>{causeText(command.reason)}</p>}
       <p className="log-when">
         <SiteTime at={command.created_time} zone={zone} />
         {command.upgrade_id !== undefined && ' · by an upgrade'}

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Schemas, pageOf, useServer } from '../../api/client.ts'
 import { commandWords } from '../../devices/command-words.ts'
+import { causeText } from '../../display/cause-text.ts'
 import { EmptyState } from '../../display/notices.tsx'
 import { Panel } from '../../display/panel.tsx'
 import { QueryView } from '../../display/query-view.tsx'
@@ -46,7 +47,7 @@ export function CommandPanel({ orgId, mxedgeId, zone }: CommandPanelProps) {
                     <span className="log-what">{textOf(command)}</span>
                     <StateMark tone={commandWords[command.status].tone}>{commandWords[command.status].text}</StateMark>
                   </div>
-                  {command.reason !== undefined && <p>{command.reason}</p>}
+                  {command.reason !== undefined && <p>{causeText(command.reason)}</p>}
                   <p>
                     <SiteTime at={command.created_time} zone={zone} />
                     {command.progress?.percent !== undefined && ` · ${command.progress.percent} %`}

@@ -5,7 +5,7 @@ import { answerOf, useServer } from '../../api/client.ts'
 import { counted } from '../../display/counted.ts'
 import { QueryView } from '../../display/query-view.tsx'
 import { SiteTime } from '../../display/time.tsx'
-import { causeText } from '../cause-text.ts'
+import { causeText } from '../../display/cause-text.ts'
 import type { UpgradePlace } from './rollout-actions.tsx'
 import { stepText } from './step-text.ts'
 

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { causeText } from './cause-text.ts'
+
+test('causes of the engine have words, and those of devices are shown as they are', () => {
+  expect(causeText('not_applied')).toBe('still runs the previous version')
+  expect(causeText('no space left on device')).toBe('no space left on device')
+})
+
+test('causes after a colon have words too', () => {
+  expect(causeText('The attempt ended: connection_lost')).toBe('The attempt ended: lost the connection')
+  expect(causeText('Attempt 2: timeout')).toBe('Attempt 2: did not answer in time')
+  expect(causeText('ERROR: no space: 3 MB missing')).toBe('ERROR: no space: 3 MB missing')
+})

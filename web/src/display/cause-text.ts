@@ -1,0 +1,38 @@
+/**
+ * Why the engine ends the upgrade of a device, or why the end of a command is unknown. Devices that refuse do so in their
+ * own words.
+ */
+const words: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    connection_lost: 'lost the connection',
+    gateway_lost: 'the service stopped before the device answered',
+    health_clients: 'has fewer than half of its clients after the restart',
+    health_neighbor: 'does not hear all of its neighbors after the restart',
+    health_radio: 'lacks a radio after the restart',
+    health_unknown: 'sent no report after the restart',
+    health_uplink: 'lacks an uplink after the restart',
+    members_behind: 'a member runs another version',
+    no_reconnect: 'did not reconnect after the restart',
+    not_activated: 'did not activate the image',
+    not_applied: 'still runs the previous version',
+    not_rebooted: 'was not rebooted in time',
+    not_staged: 'did not keep the image',
+    offline: 'offline',
+    refused: 'refused the command',
+    removed: 'left the organization or the site',
+    rollback_failed: 'did not return to the previous version',
+    rolled_back: 'returned to the previous version',
+    timeout: 'did not answer in time',
+    unresponsive: 'did not answer the command',
+    unstable: 'did not stay connected',
+    window_too_short: 'the maintenance window is too short',
+  }),
+)
+
+/** Returns a cause in words. The timeline of a device adds what it is the cause of: `Attempt 1: connection_lost`. */
+export function causeText(cause: string): string {
+  return cause
+    .split(': ')
+    .map((part) => words.get(part) ?? part)
+    .join(': ')
+}
