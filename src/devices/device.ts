@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 
-export type { DeviceFacts } from './tables.ts'
+export type { DeviceFacts } from './sessions/tables.ts'
 export type { DeviceType } from '../events/device-type.ts'
 
 /** Returns twelve lower-case hex digits for a MAC in any of the usual spellings; null for any other text. */
