@@ -7,14 +7,8 @@ import { Uuid } from '../../http/schemas.ts'
 import { encodeCsv, encodeJson } from './encode-report.ts'
 import { type Report, type ReportRow, readReport } from './read-report.ts'
 import { getReported, getReportedOfSite } from './store.ts'
-import {
-  ReportQuery,
-  ReportReply,
-  presentReportDevice,
-  presentReportLine,
-  presentSummary,
-  reportColumns,
-} from './wire.ts'
+import { presentReportDevice, presentReportLine, reportColumns } from './wire-devices.ts'
+import { ReportQuery, ReportReply, presentSummary } from './wire.ts'
 
 const tag = 'Upgrades'
 const path = '/devices/upgrade/:upgrade_id/report'

@@ -1,0 +1,110 @@
+import { type Static, Type } from 'typebox'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import { finalVersionOf } from '../../rollout/hops.ts'
+import type { UpgradeHop } from '../../rollout/rollout.ts'
+import { bucketOf, buckets } from '../buckets.ts'
+import type { ReportRow } from './read-report.ts'
+
+const Count = Type.Integer()
+
+export const ReportDeviceReply = named(
+  'UpgradeReportDevice',
+  Type.Object({
+    mac: Type.String(),
+    site_id: Uuid,
+    model: Type.Optional(Type.String()),
+    phase: Type.Optional(Count),
+    download_phase: Type.Optional(Count),
+    status: Type.Enum([...Object.keys(buckets), 'left_out']),
+    reason: Type.Optional(Type.String()),
+    from_version: Type.Optional(Type.String()),
+    version: Type.Optional(Type.String()),
+    path: Type.Optional(
+      Type.String({ description: 'The versions that it installed, or was to install, where these are several' }),
+    ),
+    attempts: Type.Optional(Count),
+    run: Type.Optional(Count),
+    down_at: Type.Optional(Timestamp),
+    up_at: Type.Optional(Timestamp),
+    downtime: Type.Optional(Type.Number()),
+    ended_at: Type.Optional(Timestamp),
+  }),
+)
+
+const terminalBuckets: ReadonlySet<string> = new Set(['upgraded', 'failed', 'skipped', 'cancelled'])
+
+export function presentReportDevice(row: ReportRow): Static<typeof ReportDeviceReply> {
+  const { mac, reason } = row.device
+  const place = { mac, site_id: row.site.siteId }
+  if (row.kind === 'leftOut') return { ...place, status: 'left_out', reason: row.device.reason }
+  const { model, phase, downloadPhase, state, fromVersion, path, attempt, run, enteredAt, downAt, upAt } = row.device
+  const status = bucketOf(state)
+  return {
+    ...place,
+    model,
+    phase,
+    ...(downloadPhase !== null && { download_phase: downloadPhase }),
+    status,
+    ...(reason !== null && { reason }),
+    ...(fromVersion !== null && { from_version: fromVersion }),
+    version: finalVersionOf(row.device),
+    ...(path !== null && { path: path.map(({ version }) => version).join(' -> ') }),
+    attempts: attempt,
+    run,
+    ...(downAt !== null && {
+      down_at: epochS(downAt),
+      downtime: epochS(upAt ?? enteredAt) - epochS(downAt) + sumHops(path),
+    }),
+    ...(upAt !== null && { up_at: epochS(upAt) }),
+    ...(terminalBuckets.has(status) && { ended_at: epochS(enteredAt) }),
+  }
+}
+
+/** The downtime of the device before its last hop, in seconds. */
+function sumHops(path: readonly UpgradeHop[] | null): number {
+  const spans = path?.flatMap(({ down_ms: down, up_ms: up }) =>
+    down === undefined || up === undefined ? [] : up - down,
+  )
+  return (spans?.reduce((sum, span) => sum + span, 0) ?? 0) / 1000
+}
+
+/** Columns of the table of devices. */
+export const reportColumns = [
+  'mac',
+  'site_id',
+  'site_name',
+  'model',
+  'phase',
+  'download_phase',
+  'status',
+  'reason',
+  'from_version',
+  'version',
+  'path',
+  'attempts',
+  'run',
+  'down_at',
+  'up_at',
+  'downtime',
+  'ended_at',
+] as const
+
+type ReportLine = Partial<Record<(typeof reportColumns)[number], string | number>>
+
+/** Presents a device as a line of the table, with times in UTC. */
+export function presentReportLine(row: ReportRow): ReportLine {
+  const { down_at: downAt, up_at: upAt, ended_at: endedAt, ...device } = presentReportDevice(row)
+  const { siteName } = row.site
+  return {
+    ...device,
+    ...(siteName !== null && { site_name: siteName }),
+    ...(downAt !== undefined && { down_at: timeOf(downAt) }),
+    ...(upAt !== undefined && { up_at: timeOf(upAt) }),
+    ...(endedAt !== undefined && { ended_at: timeOf(endedAt) }),
+  }
+}
+
+function timeOf(atS: number): string {
+  return new Date(atS * 1000).toISOString()
+}
