@@ -4,7 +4,8 @@ import { addMs } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db.ts'
 import type { Mxedge } from '../mxedge.ts'
 import { configurationOf, configurationSha256 } from './configuration.ts'
-import { cancelQueued, insertCommand } from './store.ts'
+import { cancelQueued } from './store-cancel.ts'
+import { insertCommand } from './store.ts'
 
 /** An appliance that is away longer than this gets its configuration when it connects. */
 const SEND_WITHIN_MS = 600_000

@@ -9,15 +9,14 @@ import { type Tx, inTxByKeys } from '../../platform/db.ts'
 import { type Mxedge, mxedgeOfEvent } from '../mxedge.ts'
 import type { MxedgeOrder, ServiceUpgrade } from './command.ts'
 import { LONGEST_SILENCE_MS } from './time-limits.ts'
+import { expireCommands, timeOutCommands } from './store-expiry.ts'
 import {
   type EndedCommand,
   type MxedgeCommandToSend,
   claimQueuedCommands,
-  expireCommands,
   finishCommands,
   listMxedgesById,
   requeueCommands,
-  timeOutCommands,
   updateProgress,
 } from './store.ts'
 

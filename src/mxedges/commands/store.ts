@@ -58,53 +58,6 @@ export async function insertUpgradeCommands(
   wakeAfterCommit(tx, 'mxedges')
 }
 
-/** Withdraws those of the commands that are still queued. */
-export async function cancelQueuedById(
-  tx: Tx,
-  scope: InOrg,
-  { ids, at }: { readonly ids: readonly string[]; readonly at: Date },
-): Promise<void> {
-  if (ids.length === 0) return
-  await tx
-    .updateTable('mxedgeCommand')
-    .set({ state: 'cancelled', finishedAt: at })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', anyOf(ids))
-    .where('state', '=', 'queued')
-    .execute()
-}
-
-/** Withdraws queued commands of this kind, which a newer one replaces. */
-export async function cancelQueued(
-  tx: Tx,
-  scope: InOrg,
-  { mxedgeId, kind, at }: { readonly mxedgeId: string; readonly kind: MxedgeOrder['kind']; readonly at: Date },
-): Promise<void> {
-  await tx
-    .updateTable('mxedgeCommand')
-    .set({ state: 'cancelled', finishedAt: at })
-    .where('orgId', '=', scope.orgId)
-    .where('mxedgeId', '=', mxedgeId)
-    .where('kind', '=', kind)
-    .where('state', '=', 'queued')
-    .execute()
-}
-
-/** Withdraws all commands that were not sent yet to the appliance that another one is to replace. */
-export async function cancelAllQueued(
-  tx: Tx,
-  scope: InOrg,
-  { mxedgeId, at }: { readonly mxedgeId: string; readonly at: Date },
-): Promise<void> {
-  await tx
-    .updateTable('mxedgeCommand')
-    .set({ state: 'cancelled', finishedAt: at })
-    .where('orgId', '=', scope.orgId)
-    .where('mxedgeId', '=', mxedgeId)
-    .where('state', '=', 'queued')
-    .execute()
-}
-
 /** Lists the commands of an appliance, the newest first. */
 export function listMxedgeCommands(
   reader: Reader,
@@ -269,17 +222,6 @@ export async function markMxedgeCommandsLost(
   `.execute(tx)
 }
 
-/** Ends queued commands that were not sent in time, and returns them. */
-export async function expireCommands(tx: Tx, at: Date): Promise<EndedCommand[]> {
-  const expired = await sql<EndedCommand>`
-    update mxedge_command command set state = 'expired', finished_at = ${at}
-    where command.state = 'queued' and command.expires_at <= ${at}
-    returning command.org_id, command.id, command.mxedge_id, command.kind, command.params, command.state,
-      command.outcome
-  `.execute(tx)
-  return expired.rows
-}
-
 const progressColumns = columnsOf('mxedgeCommand', {
   orgId: 'uuid',
   id: 'uuid',
@@ -303,14 +245,4 @@ export async function updateProgress(tx: Tx, advanced: readonly AdvancedCommand[
     returning command.org_id, command.mxedge_id as id
   `.execute(tx)
   noteChanges(tx, 'mxedge_stats', advancing.rows)
-}
-
-/** Ends commands that a failing process sent and then forgot: they were silent for longer than any command is. */
-export async function timeOutCommands(tx: Tx, silentSince: Date, at: Date): Promise<void> {
-  await tx
-    .updateTable('mxedgeCommand')
-    .set({ state: 'unknown', outcome: json({ why: 'timeout' }), finishedAt: at })
-    .where('state', '=', 'sent')
-    .where((eb) => eb(eb.fn.coalesce('progressedAt', 'sentAt'), '<', silentSince))
-    .execute()
 }
