@@ -1,20 +1,15 @@
 import { setMaxListeners } from 'node:events'
-import { type LookupFunction, type Socket, isIP } from 'node:net'
-import { callbackify } from 'node:util'
+import { isIP } from 'node:net'
 import type * as undici from 'undici'
-import { type AddressGuard, type AddressPolicy, createAddressGuard } from './address-guard.ts'
+import { type AddressPolicy, createAddressGuard } from './address-guard.ts'
 import { type Deadlines, createDeadlines } from './deadlines.ts'
-import { type EgressProxy, openTunnel } from './egress-proxy.ts'
+import type { EgressProxy } from './egress-proxy.ts'
 import { lazily } from './lazily.ts'
-import { type AgentKind, type ClientIdentity, createAgents } from './outbound-agents.ts'
+import { type ClientIdentity, createAgents } from './outbound-agents.ts'
+import { bare, createGuardedAgent, refusalOf } from './outbound-connect.ts'
 import type { ResolvedAddress } from './names/hosts.ts'
-import {
-  type NameResolver,
-  type NameResolverOptions,
-  createNameResolver,
-  noPublicAddress,
-} from './names/name-resolver.ts'
-import { type DispatchResult, createTracedClient, dispatchOnce } from './outbound-dispatch.ts'
+import { type NameResolver, type NameResolverOptions, createNameResolver } from './names/name-resolver.ts'
+import { type DispatchResult, dispatchOnce } from './outbound-dispatch.ts'
 
 export interface OutboundOptions extends AddressPolicy {
   readonly names?: NameResolverOptions
@@ -76,10 +71,6 @@ export interface OutboundHttp {
   close(): Promise<void>
 }
 
-const CONNECT_TIMEOUT_MS = 10_000
-/** Short, because a request fails on a connection that the other side is just closing. */
-const KEEP_ALIVE_MS = 1000
-const MAX_HEADER_BYTES = 16 * 1024
 const RESOLVE_WITHIN_MS = 3000
 
 export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
@@ -92,10 +83,8 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   setMaxListeners(0, closing.signal)
   const agents = lazily(async () => {
     const loaded = await import('undici')
-    return createAgents((kind) => {
-      const connect = guardedConnector(loaded, { mayCall, names, proxy, ...kind, signal: closing.signal })
-      return createAgent(loaded, { connect, isTraced: proxy === null })
-    })
+    const guarded = { mayCall, names, proxy, signal: closing.signal }
+    return createAgents((kind) => createGuardedAgent(loaded, { ...guarded, ...kind }))
   })
   return {
     async send(outbound) {
@@ -120,125 +109,10 @@ export function createOutboundHttp(options: OutboundOptions): OutboundHttp {
   }
 }
 
-type Undici = typeof undici
-
-interface AgentParts {
-  readonly connect: undici.buildConnector.connector
-  /** False if the other ends of the connections are not those of the calls. */
-  readonly isTraced: boolean
-}
-
-function createAgent(loaded: Undici, { connect, isTraced }: AgentParts): undici.Agent {
-  const { Agent, Pool } = loaded
-  return new Agent({
-    connect,
-    ...(isTraced && {
-      factory: (origin, options) =>
-        new Pool(
-          origin,
-          Object.assign({}, options, {
-            factory: (of: URL, ofClient: object) => createTracedClient(loaded, of, { ...ofClient, connect }),
-          }),
-        ),
-    }),
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    // These time-outs measure silence only: the deadline of each request bounds the whole.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
-}
-
-interface ConnectorOptions extends AgentKind {
-  readonly mayCall: AddressGuard
-  readonly names: NameResolver
-  readonly proxy: EgressProxy | null
-  readonly signal: AbortSignal
-}
-
-/** Literal addresses never reach `lookup`, so they are checked separately; the connected address is checked again. */
-function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions): undici.buildConnector.connector {
-  const { mayCall, names, proxy, verifyCert, identity, signal } = options
-  const connect = buildConnector({
-    timeout: CONNECT_TIMEOUT_MS,
-    allowH2: false,
-    maxCachedSessions: 0,
-    rejectUnauthorized: verifyCert,
-    ...identity,
-    lookup: guardedLookup(mayCall, names),
-    // With this option net requests all addresses.
-    autoSelectFamily: true,
-    signal,
-  })
-  return (target, done) => {
-    const host = bare(target.hostname)
-    if (isIP(host) !== 0 && !mayCall(host)) {
-      done(new Error(refusalOf(host)), null)
-      return
-    }
-    if (proxy !== null) {
-      callbackify(() => openGuardedTunnel(proxy, target, options))((error: Error | null, socket) => {
-        if (error !== null) done(error, null)
-        else if (target.protocol === 'https:') connect({ ...target, httpSocket: socket }, done)
-        else done(null, socket)
-      })
-      return
-    }
-    connect(target, (...[error, socket]) => {
-      if (error !== null) {
-        done(error, null)
-        return
-      }
-      const { remoteAddress } = socket
-      if (remoteAddress !== undefined && mayCall(remoteAddress)) {
-        done(null, socket)
-        return
-      }
-      socket.destroy()
-      done(new Error(refusalOf(host)), null)
-    })
-  }
-}
-
-/** The proxy gets addresses only, so that nothing it could resolve otherwise passes the guard. */
-async function openGuardedTunnel(
-  proxy: EgressProxy,
-  { hostname, protocol, port }: undici.buildConnector.Options,
-  { mayCall, names, signal }: ConnectorOptions,
-): Promise<Socket> {
-  const host = bare(hostname)
-  // send() has just resolved it on behalf of its owner.
-  const addresses = isIP(host) === 0 ? (await names.resolve(host, null)).map(({ address }) => address) : [host]
-  if (!addresses.every((address) => mayCall(address))) throw new Error(refusalOf(host))
-  const target = { port: Number(port || (protocol === 'https:' ? 443 : 80)), timeoutMs: CONNECT_TIMEOUT_MS, signal }
-  return openTunnel(proxy, { addresses, ...target })
-}
-
-/** Refuses a name if any of its addresses is blocked; net connects only to the addresses that this returns. */
-function guardedLookup(mayCall: AddressGuard, names: NameResolver): LookupFunction {
-  const resolve = callbackify(async (hostname: string) => {
-    // send() has just resolved it on behalf of its owner.
-    const addresses = await names.resolve(hostname, null)
-    if (!addresses.every(({ address }) => mayCall(address))) throw new Error(refusalOf(hostname))
-    return [...addresses]
-  })
-  return (hostname, _options, done) => resolve(hostname, done)
-}
-
 /** Empty if that fails or takes too long. */
 async function resolveInTime(names: NameResolver, host: string, owner: string): Promise<readonly ResolvedAddress[]> {
   const signal = AbortSignal.timeout(RESOLVE_WITHIN_MS)
   return Promise.race([names.resolve(host, { owner, signal }), rejectAtAbort(signal)]).catch(() => [])
-}
-
-/** URL leaves the brackets around an IPv6 literal. */
-function bare(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '')
-}
-
-function refusalOf(host: string): string {
-  return isIP(host) === 0 ? noPublicAddress(host) : `Address ${host} is not public`
 }
 
 interface Sender {

@@ -1,0 +1,125 @@
+import { type LookupFunction, type Socket, isIP } from 'node:net'
+import { callbackify } from 'node:util'
+import type * as undici from 'undici'
+import type { AddressGuard } from './address-guard.ts'
+import { type EgressProxy, openTunnel } from './egress-proxy.ts'
+import { type NameResolver, noPublicAddress } from './names/name-resolver.ts'
+import type { AgentKind } from './outbound-agents.ts'
+import { createTracedClient } from './outbound-dispatch.ts'
+
+const CONNECT_TIMEOUT_MS = 10_000
+/** Short, because a request fails on a connection that the other side is just closing. */
+const KEEP_ALIVE_MS = 1000
+const MAX_HEADER_BYTES = 16 * 1024
+
+type Undici = typeof undici
+
+/** Creates an agent that connects to no blocked address. */
+export function createGuardedAgent(loaded: Undici, options: ConnectorOptions): undici.Agent {
+  const { Agent, Pool } = loaded
+  const connect = guardedConnector(loaded, options)
+  return new Agent({
+    connect,
+    // Through a proxy, the other ends of the connections are not those of the calls.
+    ...(options.proxy === null && {
+      factory: (origin, ofPool) =>
+        new Pool(
+          origin,
+          Object.assign({}, ofPool, {
+            factory: (of: URL, ofClient: object) => createTracedClient(loaded, of, { ...ofClient, connect }),
+          }),
+        ),
+    }),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // These time-outs measure silence only: the deadline of each request bounds the whole.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+}
+
+export interface ConnectorOptions extends AgentKind {
+  readonly mayCall: AddressGuard
+  readonly names: NameResolver
+  readonly proxy: EgressProxy | null
+  readonly signal: AbortSignal
+}
+
+/** Literal addresses never reach `lookup`, so they are checked separately; the connected address is checked again. */
+function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions): undici.buildConnector.connector {
+  const { mayCall, names, proxy, verifyCert, identity, signal } = options
+  const connect = buildConnector({
+    timeout: CONNECT_TIMEOUT_MS,
+    allowH2: false,
+    maxCachedSessions: 0,
+    rejectUnauthorized: verifyCert,
+    ...identity,
+    lookup: guardedLookup(mayCall, names),
+    // With this option net requests all addresses.
+    autoSelectFamily: true,
+    signal,
+  })
+  return (target, done) => {
+    const host = bare(target.hostname)
+    if (isIP(host) !== 0 && !mayCall(host)) {
+      done(new Error(refusalOf(host)), null)
+      return
+    }
+    if (proxy !== null) {
+      callbackify(() => openGuardedTunnel(proxy, target, options))((error: Error | null, socket) => {
+        if (error !== null) done(error, null)
+        else if (target.protocol === 'https:') connect({ ...target, httpSocket: socket }, done)
+        else done(null, socket)
+      })
+      return
+    }
+    connect(target, (...[error, socket]) => {
+      if (error !== null) {
+        done(error, null)
+        return
+      }
+      const { remoteAddress } = socket
+      if (remoteAddress !== undefined && mayCall(remoteAddress)) {
+        done(null, socket)
+        return
+      }
+      socket.destroy()
+      done(new Error(refusalOf(host)), null)
+    })
+  }
+}
+
+/** The proxy gets addresses only, so that nothing it could resolve otherwise passes the guard. */
+async function openGuardedTunnel(
+  proxy: EgressProxy,
+  { hostname, protocol, port }: undici.buildConnector.Options,
+  { mayCall, names, signal }: ConnectorOptions,
+): Promise<Socket> {
+  const host = bare(hostname)
+  // send() has just resolved it on behalf of its owner.
+  const addresses = isIP(host) === 0 ? (await names.resolve(host, null)).map(({ address }) => address) : [host]
+  if (!addresses.every((address) => mayCall(address))) throw new Error(refusalOf(host))
+  const target = { port: Number(port || (protocol === 'https:' ? 443 : 80)), timeoutMs: CONNECT_TIMEOUT_MS, signal }
+  return openTunnel(proxy, { addresses, ...target })
+}
+
+/** Refuses a name if any of its addresses is blocked; net connects only to the addresses that this returns. */
+function guardedLookup(mayCall: AddressGuard, names: NameResolver): LookupFunction {
+  const resolve = callbackify(async (hostname: string) => {
+    // send() has just resolved it on behalf of its owner.
+    const addresses = await names.resolve(hostname, null)
+    if (!addresses.every(({ address }) => mayCall(address))) throw new Error(refusalOf(hostname))
+    return [...addresses]
+  })
+  return (hostname, _options, done) => resolve(hostname, done)
+}
+
+/** URL leaves the brackets around an IPv6 literal. */
+export function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
+}
+
+export function refusalOf(host: string): string {
+  return isIP(host) === 0 ? noPublicAddress(host) : `Address ${host} is not public`
+}
