@@ -1,8 +1,8 @@
 import { type Figures, type OptionValues, parseCount } from '../scripts/run-measurement.ts'
 import type { Candidate } from '../src/rollout/store-create.ts'
-import type { SiteTimes } from '../src/upgrades/plan-times.ts'
-import type { Planned } from '../src/upgrades/plan-targets.ts'
-import { planUpgrade } from '../src/upgrades/plan-upgrade.ts'
+import type { SiteTimes } from '../src/upgrades/planning/plan-times.ts'
+import type { Planned } from '../src/upgrades/planning/plan-targets.ts'
+import { planUpgrade } from '../src/upgrades/planning/plan-upgrade.ts'
 import type { RadioFacts } from '../src/upgrades/radio/radio.ts'
 import { parseOrgUpgrade } from '../src/upgrades/wire-parse.ts'
 

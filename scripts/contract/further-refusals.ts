@@ -113,13 +113,13 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
   {
     what: 'upgrades with `snapshot` where no device can take one',
     words: 'can take a recovery snapshot',
-    file: 'src/upgrades/plan-snapshots.ts',
+    file: 'src/upgrades/planning/plan-snapshots.ts',
     why: 'The upgrade would run without the snapshot; where some devices can, the others are noted in the record',
   },
   {
     what: '`POST /sites/{site_id}/devices/upgrade` and the upgrade of a single device without `reboot: true`, for a switch or a gateway',
     words: 'reboot to install firmware',
-    file: 'src/upgrades/plan-org-upgrade.ts',
+    file: 'src/upgrades/planning/plan-org-upgrade.ts',
     why: 'The contract reboots no device without `reboot`, and no switch or gateway installs firmware without a reboot',
   },
   {

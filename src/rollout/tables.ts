@@ -43,7 +43,7 @@ export interface OrgUpgradeTable {
   /** The next call of the check of the gate that pauses the upgrade; service time. */
   checkDueMs: number | null
   checkAttempts: Generated<number>
-  /** The filter for devices that may join, as upgrades/plan-joining.ts encodes it; null: none. */
+  /** The filter for devices that may join, as upgrades/planning/plan-joining.ts encodes it; null: none. */
   joining: Json<Record<string, unknown>> | null
   /** When it looks for devices that have joined, in service time; null: never. */
   includeDueMs: number | null

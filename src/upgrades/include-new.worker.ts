@@ -25,8 +25,8 @@ import {
 import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { INCLUDE_MS } from './org-upgrade.ts'
-import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './plan-joining.ts'
-import { type LaterSites, planLaterSite, planLaterTimes } from './plan-later-sites.ts'
+import { type Joining, type JoiningDevice, decodeJoining, planJoining } from './planning/plan-joining.ts'
+import { type LaterSites, planLaterSite, planLaterTimes } from './planning/plan-later-sites.ts'
 import { listLaterSites, shareUpgradeSites } from './store.ts'
 import { rankJoining } from './uplinks/rank-joining.ts'
 

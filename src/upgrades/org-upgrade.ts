@@ -1,7 +1,7 @@
 import type { MaintenanceWindow } from '../orgs/windows/windows.ts'
-import type { JoiningSelection, Selection } from './plan-selection.ts'
-import type { StartTime } from './plan-start.ts'
-import type { VersionChoice } from './plan-versions.ts'
+import type { JoiningSelection, Selection } from './planning/plan-selection.ts'
+import type { StartTime } from './planning/plan-start.ts'
+import type { VersionChoice } from './planning/plan-versions.ts'
 import type {
   PhaseApproval,
   TargetState,

@@ -1,5 +1,5 @@
 import { invalidField } from '../platform/errors.ts'
-import { type Rule, parseCondition } from './plan-selection.ts'
+import { type Rule, parseCondition } from './planning/plan-selection.ts'
 
 /** @param field Names the rule in errors. @throws AppError invalid */
 export function parseRule(rule: Readonly<Record<string, string>>, field: string): Rule {

@@ -24,16 +24,16 @@ import {
   refuseReboots,
   refuseUnknownDevices,
   refuseUnknownSites,
-} from './plan-org-upgrade.ts'
-import { planTimes } from './plan-times.ts'
-import { listImages } from './plan-hops.ts'
-import { refuseP2p } from './plan-p2p.ts'
-import { refuseHealth } from './plan-health.ts'
-import { refuseRollback } from './plan-rollbacks.ts'
-import { refuseSnapshot } from './plan-snapshots.ts'
-import { addWindows, limitToWindows } from './plan-windows.ts'
-import type { Planned } from './plan-targets.ts'
-import type { SiteUpgradeOf, UpgradeInputs } from './plan-upgrade.ts'
+} from './planning/plan-org-upgrade.ts'
+import { planTimes } from './planning/plan-times.ts'
+import { listImages } from './planning/plan-hops.ts'
+import { refuseP2p } from './planning/plan-p2p.ts'
+import { refuseHealth } from './planning/plan-health.ts'
+import { refuseRollback } from './planning/plan-rollbacks.ts'
+import { refuseSnapshot } from './planning/plan-snapshots.ts'
+import { addWindows, limitToWindows } from './planning/plan-windows.ts'
+import type { Planned } from './planning/plan-targets.ts'
+import type { SiteUpgradeOf, UpgradeInputs } from './planning/plan-upgrade.ts'
 import { listKnownModels, shareUpgradeSites } from './store.ts'
 
 /** All that planUpgrade() needs, except the devices that other upgrades have. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { planPhasing } from './plan-downloads.ts'
-import type { Planned } from './plan-targets.ts'
+import { planPhasing } from './planning/plan-downloads.ts'
+import type { Planned } from './planning/plan-targets.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
 import type { OrgUpgradeBody } from './wire.ts'
 

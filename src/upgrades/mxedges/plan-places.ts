@@ -2,7 +2,7 @@ import { type MaintenanceWindow, describeWindows, longestMs } from '../../orgs/w
 import { installMs } from '../../mxedges/upgrades/decide-window.ts'
 import { defaultMxedgeUpgradeOptions } from '../../mxedges/upgrades/options.ts'
 import type { PlaceWindows } from '../../mxedges/upgrades/upgrade.ts'
-import { findZone } from '../plan-start.ts'
+import { findZone } from '../planning/plan-start.ts'
 import type { PlannedSteps } from './plan-steps.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
 

@@ -1,7 +1,7 @@
 import type { UpgradeHop, UpgradePlan } from '../../rollout/rollout.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { addMs } from '../../platform/clock.ts'
-import type { PhasingPlan } from '../plan-downloads.ts'
+import type { PhasingPlan } from '../planning/plan-downloads.ts'
 import { type Estimate, type TimedDevice, planEstimate } from './plan-estimate.ts'
 import { PREVIEW_MS, type PreviewPhase, type UpgradePreview } from './preview.ts'
 

@@ -9,7 +9,7 @@ import { createUpgrade } from '../create-upgrade.ts'
 import type { UpgradePreview } from '../previews/preview.ts'
 import { type PreviewOrigin, previewUpgrade } from '../previews/preview-upgrade.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
-import type { JoiningSelection } from '../plan-selection.ts'
+import type { JoiningSelection } from '../planning/plan-selection.ts'
 import type { Channel, SsrUpgrade } from './ssr-upgrade.ts'
 import { type NamedDevice, getSsrUpgrade, listGateways, listNamedDevices } from './store.ts'
 

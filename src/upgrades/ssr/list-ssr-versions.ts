@@ -5,7 +5,7 @@ import type { CatalogVersion } from '../../firmware/firmware.ts'
 import { listVersions } from '../../firmware/store.ts'
 import type { Reader } from '../../platform/db.ts'
 import { invalidField } from '../../platform/errors.ts'
-import { findVersion } from '../plan-versions.ts'
+import { findVersion } from '../planning/plan-versions.ts'
 import type { Channel } from './ssr-upgrade.ts'
 import { findModel } from './store.ts'
 

@@ -1,5 +1,5 @@
 import { invalidField } from '../../platform/errors.ts'
-import { planOrder } from '../plan-order.ts'
+import { planOrder } from '../planning/plan-order.ts'
 import { limitFields } from './limit-fields.ts'
 import type { Strategy } from './strategy.ts'
 

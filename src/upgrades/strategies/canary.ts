@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
-import { planOrder } from '../plan-order.ts'
+import { planOrder } from '../planning/plan-order.ts'
 import { canaryGroupsField, checkCanaryGroups, cutByGroups, parseGroups, refuseEmptyGroups } from './canary-groups.ts'
 import { DEFAULT_PERCENTS, canarySitesField, checkCanarySites, cutBySites } from './canary-sites.ts'
 import { gateField, parseGates } from './gate-fields.ts'

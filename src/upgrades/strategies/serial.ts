@@ -1,4 +1,4 @@
-import { planOrder } from '../plan-order.ts'
+import { planOrder } from '../planning/plan-order.ts'
 import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields, successField, successGate } from './limit-fields.ts'
 import type { Strategy, TargetFacts } from './strategy.ts'
 

@@ -1,5 +1,5 @@
-import { isSsrModel } from '../devices/registry/models.ts'
-import type { DeviceType } from '../events/device-type.ts'
+import { isSsrModel } from '../../devices/registry/models.ts'
+import type { DeviceType } from '../../events/device-type.ts'
 
 /** The part of a property that a rule compares: like a slice in Python, negative counts from the end. */
 export interface Slice {

@@ -1,9 +1,9 @@
-import { identifyVersion } from '../firmware/version-identity.ts'
-import type { Candidate, NewTarget } from '../rollout/store-create.ts'
+import { identifyVersion } from '../../firmware/version-identity.ts'
+import type { Candidate, NewTarget } from '../../rollout/store-create.ts'
 import { bindTarget } from './plan-hops.ts'
 import type { DevicePlan } from './plan-org-upgrade.ts'
 import type { PhasePlan } from './plan-phases.ts'
-import type { Ranks } from './uplinks/plan-ranks.ts'
+import type { Ranks } from '../uplinks/plan-ranks.ts'
 
 export type Planned = DevicePlan<Candidate>
 

@@ -1,13 +1,13 @@
-import { AppError, invalidField } from '../platform/errors.ts'
-import { type Steps, atOnce } from '../platform/next-turn.ts'
-import { type NamedVersion, isReportOf } from '../firmware/version-identity.ts'
+import { AppError, invalidField } from '../../platform/errors.ts'
+import { type Steps, atOnce } from '../../platform/next-turn.ts'
+import { type NamedVersion, isReportOf } from '../../firmware/version-identity.ts'
 import { planHops } from './plan-hops.ts'
 import { findTooLow } from './plan-lowest.ts'
 import { isSelected, type Selectable } from './plan-selection.ts'
 import { type CatalogEntry, findVersion, resolveVersion, versionLabels } from './plan-versions.ts'
-import { canStage } from '../rollout/decide-order.ts'
-import type { UpgradeNote, UpgradePart } from '../rollout/rollout.ts'
-import type { UpgradeRequest, RequestedModel, RequestedVersion, UpgradeSite } from './org-upgrade.ts'
+import { canStage } from '../../rollout/decide-order.ts'
+import type { UpgradeNote, UpgradePart } from '../../rollout/rollout.ts'
+import type { UpgradeRequest, RequestedModel, RequestedVersion, UpgradeSite } from '../org-upgrade.ts'
 
 export interface UpgradeDevice extends Selectable {
   readonly mac: string

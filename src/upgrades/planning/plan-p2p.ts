@@ -1,6 +1,6 @@
-import { invalidField } from '../platform/errors.ts'
-import type { UpgradeNote } from '../rollout/rollout.ts'
-import type { RequestedP2p } from './org-upgrade.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { UpgradeNote } from '../../rollout/rollout.ts'
+import type { RequestedP2p } from '../org-upgrade.ts'
 import type { DevicePlan, UpgradeDevice } from './plan-org-upgrade.ts'
 
 /** The default of `p2p_cluster_size`. Source: spec, "Organization device upgrade request". */

@@ -1,6 +1,6 @@
-import { identifyVersion } from '../firmware/version-identity.ts'
-import type { NewTarget } from '../rollout/store-create.ts'
-import type { UpgradeHop, UpgradeNote } from '../rollout/rollout.ts'
+import { identifyVersion } from '../../firmware/version-identity.ts'
+import type { NewTarget } from '../../rollout/store-create.ts'
+import type { UpgradeHop, UpgradeNote } from '../../rollout/rollout.ts'
 import { type Running, areComparable, findTooLow } from './plan-lowest.ts'
 import { type CatalogEntry, compareVersions } from './plan-versions.ts'
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type SiteTargets, planPhases } from './plan-phases.ts'
-import { strategies } from './strategies/index.ts'
-import type { TargetFacts } from './strategies/strategy.ts'
+import { strategies } from '../strategies/index.ts'
+import type { TargetFacts } from '../strategies/strategy.ts'
 
 const options = { upgradeId: 'org', phasing: strategies.canary.parse({}) }
 const facts = { siteId: 'site', type: 'ap', role: null, memberVersions: [] } as const

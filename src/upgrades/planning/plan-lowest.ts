@@ -1,4 +1,4 @@
-import { identifyVersion } from '../firmware/version-identity.ts'
+import { identifyVersion } from '../../firmware/version-identity.ts'
 import { type CatalogEntry, compareVersions } from './plan-versions.ts'
 
 export interface Running {

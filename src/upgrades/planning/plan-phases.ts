@@ -1,6 +1,6 @@
-import { type Steps, atOnce } from '../platform/next-turn.ts'
-import type { OrgPhasePlan, PhaseGate } from '../rollout/rollout.ts'
-import type { Phasing, PlanFacts, TargetFacts } from './strategies/strategy.ts'
+import { type Steps, atOnce } from '../../platform/next-turn.ts'
+import type { OrgPhasePlan, PhaseGate } from '../../rollout/rollout.ts'
+import type { Phasing, PlanFacts, TargetFacts } from '../strategies/strategy.ts'
 
 export interface SiteTargets<T> {
   /** The id of the site upgrade. */

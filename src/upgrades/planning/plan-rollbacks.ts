@@ -1,6 +1,6 @@
-import { invalidField } from '../platform/errors.ts'
-import type { UpgradeNote } from '../rollout/rollout.ts'
-import type { UpgradeRequest } from './org-upgrade.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { UpgradeNote } from '../../rollout/rollout.ts'
+import type { UpgradeRequest } from '../org-upgrade.ts'
 import type { DevicePlan, UpgradeDevice } from './plan-org-upgrade.ts'
 
 export interface RestorableDevice extends UpgradeDevice {

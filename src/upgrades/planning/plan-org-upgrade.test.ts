@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type StartTime, parseStartTime } from './plan-start.ts'
 import type { CatalogEntry } from './plan-versions.ts'
-import type { RequestedTime, RequestedVersion } from './org-upgrade.ts'
+import type { RequestedTime, RequestedVersion } from '../org-upgrade.ts'
 import { type UpgradeDevice, planDevices, summarizeVersions } from './plan-org-upgrade.ts'
 import { planTimes } from './plan-times.ts'
 

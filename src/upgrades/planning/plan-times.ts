@@ -1,7 +1,7 @@
-import type { MaintenanceWindow } from '../orgs/windows/windows.ts'
-import { invalidField } from '../platform/errors.ts'
-import type { UpgradeNote } from '../rollout/rollout.ts'
-import type { RequestedTime, UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
+import type { MaintenanceWindow } from '../../orgs/windows/windows.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { UpgradeNote } from '../../rollout/rollout.ts'
+import type { RequestedTime, UpgradeRequest, UpgradeSite } from '../org-upgrade.ts'
 import { PAST_TOLERANCE_MS, type StartTime, findZone, resolveStartTime, utcZone } from './plan-start.ts'
 
 export interface SiteTimes {

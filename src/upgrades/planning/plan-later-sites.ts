@@ -1,8 +1,8 @@
-import type { MaintenanceWindow } from '../orgs/windows/windows.ts'
-import type { UpgradePlan } from '../rollout/rollout.ts'
-import type { NewSiteUpgrade } from '../rollout/store-create.ts'
-import { noCounts } from '../rollout/rollout.ts'
-import type { RequestedTime, UpgradeRequest, UpgradeSite } from './org-upgrade.ts'
+import type { MaintenanceWindow } from '../../orgs/windows/windows.ts'
+import type { UpgradePlan } from '../../rollout/rollout.ts'
+import type { NewSiteUpgrade } from '../../rollout/store-create.ts'
+import { noCounts } from '../../rollout/rollout.ts'
+import type { RequestedTime, UpgradeRequest, UpgradeSite } from '../org-upgrade.ts'
 import { type SiteTimes, resolveTimes } from './plan-times.ts'
 import { type SiteWindows, addWindows } from './plan-windows.ts'
 

@@ -1,16 +1,16 @@
-import type { DeviceType } from '../events/device-type.ts'
-import { identifyVersion } from '../firmware/version-identity.ts'
-import type { Candidate } from '../rollout/store-create.ts'
-import type { ModelVersion, OpenSite } from '../rollout/store-inclusion.ts'
-import type { UpgradeHop, UpgradePart } from '../rollout/rollout.ts'
-import type { UpgradeRequest } from './org-upgrade.ts'
+import type { DeviceType } from '../../events/device-type.ts'
+import { identifyVersion } from '../../firmware/version-identity.ts'
+import type { Candidate } from '../../rollout/store-create.ts'
+import type { ModelVersion, OpenSite } from '../../rollout/store-inclusion.ts'
+import type { UpgradeHop, UpgradePart } from '../../rollout/rollout.ts'
+import type { UpgradeRequest } from '../org-upgrade.ts'
 import { type DevicePlan, decideDevice, decideEntry, limitOne } from './plan-org-upgrade.ts'
 import { bindTarget } from './plan-hops.ts'
 import { type EncodedLaterSites, type LaterSites, decodeLaterSites, encodeLaterSites } from './plan-later-sites.ts'
 import { type JoiningSelection, mayJoin } from './plan-selection.ts'
 import { type CatalogEntry, compareVersions, resolveVersion } from './plan-versions.ts'
 import { limitToWindows } from './plan-windows.ts'
-import type { Phasing } from './strategies/strategy.ts'
+import type { Phasing } from '../strategies/strategy.ts'
 
 /** A device that joins an upgrade, and its version. */
 export interface JoiningDevice {

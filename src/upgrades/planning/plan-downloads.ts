@@ -1,9 +1,9 @@
-import { canStage } from '../rollout/decide-order.ts'
-import type { UpgradeNote } from '../rollout/rollout.ts'
-import { invalidField } from '../platform/errors.ts'
-import type { UpgradeRequest } from './org-upgrade.ts'
+import { canStage } from '../../rollout/decide-order.ts'
+import type { UpgradeNote } from '../../rollout/rollout.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { UpgradeRequest } from '../org-upgrade.ts'
 import type { DevicePlan, UpgradeDevice } from './plan-org-upgrade.ts'
-import type { Phasing } from './strategies/strategy.ts'
+import type { Phasing } from '../strategies/strategy.ts'
 
 type Plans = readonly DevicePlan<UpgradeDevice & Parameters<typeof canStage>[0]>[]
 

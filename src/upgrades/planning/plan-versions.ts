@@ -1,5 +1,5 @@
-import type { DeviceType } from '../events/device-type.ts'
-import type { CatalogVersion } from '../firmware/firmware.ts'
+import type { DeviceType } from '../../events/device-type.ts'
+import type { CatalogVersion } from '../../firmware/firmware.ts'
 
 /** A line of the firmware catalog. */
 export type CatalogEntry = Omit<CatalogVersion, 'createdAt'>
