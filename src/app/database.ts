@@ -4,7 +4,7 @@ import { AppError } from '../platform/errors.ts'
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/embedded-postgres.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Closing } from './closing.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 
 export interface Database {
   readonly connection: pg.PoolConfig

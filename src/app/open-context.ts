@@ -9,7 +9,7 @@ import type { Secrets } from '../platform/secrets.ts'
 import type { ServiceClock, TimeReading } from '../platform/service-clock.ts'
 import { type RunningServiceClock, startServiceClock } from '../platform/start-service-clock.ts'
 import { createWakes } from '../platform/wakes.ts'
-import { defaultLimits } from './config-limits.ts'
+import { defaultLimits } from './config/config-limits.ts'
 
 export interface ContextOptions {
   /** A database that is migrated. */

@@ -8,7 +8,7 @@ import { type DiskSpace, createDiskSpace } from '../platform/storage/disk-space.
 import { createS3Store } from '../platform/storage/s3-store.ts'
 import { getStorageUsage } from '../platform/storage/store-usage.ts'
 import { createUploadQuota } from '../platform/storage/upload-quota.ts'
-import type { StorageSettings } from './config-storage.ts'
+import type { StorageSettings } from './config/config-storage.ts'
 
 /** The storage of uploads, and its limits. */
 export interface Storage {

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import type { GatewayTls } from '../gateway/device-ca.ts'
 import { openGatewayTls } from '../gateway/gateway-tls.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { isWildcard } from './wildcard.ts'
 
 type KeyAndCert = { readonly cert: string; readonly key: string }

@@ -1,4 +1,4 @@
-import { parseConfig } from '../app/config.ts'
+import { parseConfig } from '../app/config/config.ts'
 import { createClosing } from '../app/closing.ts'
 import { explainDatabaseError, openDatabase } from '../app/database.ts'
 import { openDataDir } from '../platform/data-dir.ts'

@@ -1,4 +1,4 @@
-import { type Config, describeSettings, parseConfig } from '../app/config.ts'
+import { type Config, describeSettings, parseConfig } from '../app/config/config.ts'
 import { type Running, startServer } from '../app/start.ts'
 import { version } from '../platform/version.ts'
 import { AppError } from '../platform/errors.ts'

@@ -1,5 +1,5 @@
 import { expect, it, test } from 'vitest'
-import { parseConfig } from '../../src/app/config.ts'
+import { parseConfig } from '../../src/app/config/config.ts'
 
 const acme = { SIGNALBOX_OAUTH_ACME_CLIENT_ID: 'id', SIGNALBOX_OAUTH_ACME_CLIENT_SECRET: 'secret' }
 const google = { SIGNALBOX_OAUTH_GOOGLE_CLIENT_ID: 'id', SIGNALBOX_OAUTH_GOOGLE_CLIENT_SECRET: 'secret' }

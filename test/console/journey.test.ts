@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseConfig } from '../../src/app/config.ts'
+import { parseConfig } from '../../src/app/config/config.ts'
 import { type Running, startServer } from '../../src/app/start.ts'
 import type { Client } from '../../src/cli/client.ts'
 import type { FaultPlan } from '../../src/simulator/faults.ts'

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { parseConfig } from '../../src/app/config.ts'
+import { parseConfig } from '../../src/app/config/config.ts'
 import { type Running, startServer } from '../../src/app/start.ts'
 import { type Client, createClient } from '../../src/cli/client.ts'
 import { loadDeviceCa } from '../../src/gateway/device-ca.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Limits } from '../platform/limits.ts'
+import type { Limits } from '../../platform/limits.ts'
 
 export const defaultLimits: Limits = {
   orgsPerAccount: 100,

@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Type } from 'typebox'
-import type { SignatureTrust } from '../firmware/check-signature.ts'
-import { DEFAULT_DOWNLOAD_LIMITS, type DownloadLimits } from '../firmware/download-limits.ts'
-import { parseEd25519Key } from '../platform/ed25519.ts'
-import { AppError } from '../platform/errors.ts'
+import type { SignatureTrust } from '../../firmware/check-signature.ts'
+import { DEFAULT_DOWNLOAD_LIMITS, type DownloadLimits } from '../../firmware/download-limits.ts'
+import { parseEd25519Key } from '../../platform/ed25519.ts'
+import { AppError } from '../../platform/errors.ts'
 
 /** Settings for firmware besides its disk space; part of the environment of config.ts. */
 export const firmwareEnvironment = {

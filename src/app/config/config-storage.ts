@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import type { SignatureTrust } from '../firmware/check-signature.ts'
-import type { DownloadLimits } from '../firmware/download-limits.ts'
+import type { SignatureTrust } from '../../firmware/check-signature.ts'
+import type { DownloadLimits } from '../../firmware/download-limits.ts'
 import { firmwareEnvironment, parseDownloadLimits, parseFirmwareTrust } from './config-firmware.ts'
 
-import type { S3Settings } from '../platform/storage/s3-store.ts'
+import type { S3Settings } from '../../platform/storage/s3-store.ts'
 import { parseS3Settings, s3Environment } from './config-s3.ts'
 
 const MIB = 1024 * 1024

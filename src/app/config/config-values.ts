@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 
 export function splitList(value: string | undefined): string[] {
   return (value ?? '')

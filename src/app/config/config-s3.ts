@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { AppError } from '../platform/errors.ts'
-import { MAX_S3_OBJECT_BYTES, type S3Settings } from '../platform/storage/s3-store.ts'
+import { AppError } from '../../platform/errors.ts'
+import { MAX_S3_OBJECT_BYTES, type S3Settings } from '../../platform/storage/s3-store.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
 
