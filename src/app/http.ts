@@ -89,7 +89,7 @@ import { upgradeTargetOperations } from '../upgrades/targets/routes.ts'
 import { siteUpgradeOperations } from '../upgrades/site/routes.ts'
 import { webhookOperations } from '../webhooks/routes.ts'
 import type { HttpParts } from './http-parts.ts'
-import { operatorRoutes } from './routes-operator.ts'
+import { operatorRoutes } from './operator/routes-operator.ts'
 import { version } from '../platform/version.ts'
 
 /** An HTTP server that does not listen yet. */

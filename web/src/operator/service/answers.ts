@@ -1,4 +1,4 @@
-/** What the operator's operations answer; src/app/routes-operator.ts, routes-status.ts and routes-storage.ts present it. */
+/** What the operator's operations answer; src/app/operator/routes-operator.ts, routes-status.ts and routes-storage.ts present it. */
 export interface ServiceStatus {
   readonly version: string
   readonly node_version: string

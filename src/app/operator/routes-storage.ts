@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { pageQuery, parsePage, setPageHeaders } from '../http/lists.ts'
-import type { Context } from '../platform/context.ts'
-import type { StorageLimits } from './config/config-storage.ts'
-import type { Storage } from './storage.ts'
+import { pageQuery, parsePage, setPageHeaders } from '../../http/lists.ts'
+import type { Context } from '../../platform/context.ts'
+import type { StorageLimits } from '../config/config-storage.ts'
+import type { Storage } from '../storage.ts'
 import { getTotalStorage, listOrgStorage } from './store-storage.ts'
 
 /** Disk space that uploads use, and its limits; organizations by their use, page by page. */

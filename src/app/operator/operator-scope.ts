@@ -1,6 +1,6 @@
-import { type OrgScope, systemScope } from '../access/scope.ts'
-import { getOrg } from '../orgs/store.ts'
-import type { Context } from '../platform/context.ts'
+import { type OrgScope, systemScope } from '../../access/scope.ts'
+import { getOrg } from '../../orgs/store.ts'
+import type { Context } from '../../platform/context.ts'
 
 /**
  * Returns the scope in which the operator, who may change everything, changes an organization. @throws AppError

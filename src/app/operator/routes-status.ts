@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { RepeatedRefusal } from '../gateway/refusals.ts'
-import { epochS } from '../platform/clock.ts'
-import type { Context } from '../platform/context.ts'
-import { version } from '../platform/version.ts'
+import type { RepeatedRefusal } from '../../gateway/refusals.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { version } from '../../platform/version.ts'
 import { findDatabaseStatus } from './store-status.ts'
 
 /** How the service itself stands, and why devices can't connect. */

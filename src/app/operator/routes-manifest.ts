@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { ImportReport } from '../devices/registry/import-manifest.ts'
-import { check } from '../http/validate.ts'
-import type { Context } from '../platform/context.ts'
+import type { ImportReport } from '../../devices/registry/import-manifest.ts'
+import { check } from '../../http/validate.ts'
+import type { Context } from '../../platform/context.ts'
 import { importHardware } from './import-hardware.ts'
 import { type CsvConflict, parseManifest } from './parse-manifest.ts'
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { Page, Paged } from '../http/lists.ts'
-import { smallRows } from '../http/store-bounds.ts'
-import { pageOf } from '../http/store-pages.ts'
-import type { Reader } from '../platform/db.ts'
+import type { Page, Paged } from '../../http/lists.ts'
+import { smallRows } from '../../http/store-bounds.ts'
+import { pageOf } from '../../http/store-pages.ts'
+import type { Reader } from '../../platform/db.ts'
 
 export interface OrgStorage {
   readonly id: string

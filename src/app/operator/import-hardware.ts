@@ -1,9 +1,9 @@
-import { type ImportReport, importManifest } from '../devices/registry/import-manifest.ts'
-import type { ManifestConflict, ManifestRow } from '../devices/registry/plan-import.ts'
-import type { DeviceType } from '../devices/device.ts'
-import { isMxedgeModel } from '../mxedges/models.ts'
-import { importMxedgeManifest } from '../mxedges/registry/import-manifest.ts'
-import type { Context } from '../platform/context.ts'
+import { type ImportReport, importManifest } from '../../devices/registry/import-manifest.ts'
+import type { ManifestConflict, ManifestRow } from '../../devices/registry/plan-import.ts'
+import type { DeviceType } from '../../devices/device.ts'
+import { isMxedgeModel } from '../../mxedges/models.ts'
+import { importMxedgeManifest } from '../../mxedges/registry/import-manifest.ts'
+import type { Context } from '../../platform/context.ts'
 
 export type HardwareRow = ManifestRow<DeviceType | 'mxedge'>
 
