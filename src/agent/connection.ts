@@ -4,7 +4,7 @@ import { decodeFrame, encodeCall, encodeError, encodeNotification, encodeResult 
 import type { AnsweredCall, CommandBook } from './command-book.ts'
 import type { Log } from './log.ts'
 import type { OnPoint } from './points.ts'
-import type { ProgressFeed } from './progress.ts'
+import type { ProgressFeed } from './downloads/progress.ts'
 import { type Credentials, namesOf } from './register.ts'
 import type { Role } from './role.ts'
 

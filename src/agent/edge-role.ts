@@ -1,10 +1,10 @@
 import { type Method, type ParamsOf, isMethod, isParamsOf } from '../gateway/edge/messages.ts'
 import { type Appliance, NotExecuted } from './appliance.ts'
-import { createReporter, readMachineFacts } from './facts.ts'
+import { createReporter, readMachineFacts } from './machine/facts.ts'
 import { readCredentials } from './register.ts'
 import type { Executor, Order, Role, RoleParts } from './role.ts'
 import type { State } from './state.ts'
-import { uploadSupport } from './support.ts'
+import { uploadSupport } from './downloads/support.ts'
 import { type Upgrades, createUpgrades } from './upgrades.ts'
 
 /** Replaces values that several agents on one machine would share. */

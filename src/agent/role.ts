@@ -1,10 +1,10 @@
 import type { Params } from '../gateway/jsonrpc.ts'
 import type { State } from './state.ts'
-import type { Downloads } from './download.ts'
+import type { Downloads } from './downloads/download.ts'
 import type { Log } from './log.ts'
 import type { OnPoint } from './points.ts'
-import type { ProgressFeed } from './progress.ts'
-import type { Upload } from './upload.ts'
+import type { ProgressFeed } from './downloads/progress.ts'
+import type { Upload } from './downloads/upload.ts'
 
 /** A command as the gateway sent it. */
 export interface Order {

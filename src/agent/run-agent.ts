@@ -4,10 +4,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createCommandBook } from './command-book.ts'
 import { runConnection } from './connection.ts'
 import { decideNext } from './decide-next.ts'
-import { createDownloads } from './download.ts'
+import { createDownloads } from './downloads/download.ts'
 import type { Log } from './log.ts'
 import type { OnPoint } from './points.ts'
-import { createProgressFeed } from './progress.ts'
+import { createProgressFeed } from './downloads/progress.ts'
 import {
   type Credentials,
   type Registration,
@@ -17,7 +17,7 @@ import {
   register,
 } from './register.ts'
 import { type Renewal, createRenewal } from './renewal.ts'
-import { createUpload } from './upload.ts'
+import { createUpload } from './downloads/upload.ts'
 import type { Role, RoleParts } from './role.ts'
 import { type State, openState } from './state.ts'
 

@@ -1,8 +1,8 @@
 import type { Artifact, ParamsOf } from '../gateway/edge/messages.ts'
 import { type Appliance, NotExecuted } from './appliance.ts'
-import type { Downloads } from './download.ts'
+import type { Downloads } from './downloads/download.ts'
 import type { OnPoint } from './points.ts'
-import type { ProgressFeed } from './progress.ts'
+import type { ProgressFeed } from './downloads/progress.ts'
 
 /** Executes the commands that take long, one after the other. Each may be executed again after a crash. */
 export interface Upgrades {

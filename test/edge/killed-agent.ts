@@ -2,13 +2,13 @@
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createEdgeRole } from '../../src/agent/edge-role.ts'
-import { hookAppliance } from '../../src/agent/hooks.ts'
+import { hookAppliance } from '../../src/agent/hooks/hooks.ts'
 import type { Point } from '../../src/agent/points.ts'
 import type { Role, RoleParts } from '../../src/agent/role.ts'
-import { hookRouter } from '../../src/agent/router-hooks.ts'
-import { createRouterRole } from '../../src/agent/router-role.ts'
+import { hookRouter } from '../../src/agent/router/router-hooks.ts'
+import { createRouterRole } from '../../src/agent/router/router-role.ts'
 import { runAgent } from '../../src/agent/run-agent.ts'
-import type { CommandLine } from '../../src/agent/run-hook.ts'
+import type { CommandLine } from '../../src/agent/hooks/run-hook.ts'
 import type { AgentSettings, AgentStatus, Kill } from './killable-agent.ts'
 
 const settings = JSON.parse(process.argv[2] ?? '') as AgentSettings

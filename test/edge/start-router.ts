@@ -6,8 +6,8 @@ import {
   type RouterDryRunOptions,
   dryRunRouter,
   readRouterDryRun,
-} from '../../src/agent/router-dry-run.ts'
-import { createRouterRole } from '../../src/agent/router-role.ts'
+} from '../../src/agent/router/router-dry-run.ts'
+import { createRouterRole } from '../../src/agent/router/router-role.ts'
 import { runAgent } from '../../src/agent/run-agent.ts'
 import { openState } from '../../src/agent/state.ts'
 import { addSite } from '../support/devices.ts'

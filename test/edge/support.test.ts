@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hookAppliance } from '../../src/agent/hooks.ts'
+import { hookAppliance } from '../../src/agent/hooks/hooks.ts'
 import { supportReadUrl, supportUploadUrl } from '../../src/devices/support/file-url.ts'
 import { sweepSupportFiles } from '../../src/devices/support/support-files.ts'
 import type { AnyJson } from '../support/any-json.ts'

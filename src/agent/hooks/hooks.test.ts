@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { quietParts } from '../../test/support/hook-parts.ts'
-import { NotExecuted } from './appliance.ts'
+import { quietParts } from '../../../test/support/hook-parts.ts'
+import { NotExecuted } from '../appliance.ts'
 import { hookAppliance, readHooks } from './hooks.ts'
 import { type CommandLine, runHook } from './run-hook.ts'
-import { type State, openState } from './state.ts'
+import { type State, openState } from '../state.ts'
 
 let folder: string
 let state: State

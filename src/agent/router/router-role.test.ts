@@ -3,13 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createDownloads } from './download.ts'
-import type { Point } from './points.ts'
-import { createProgressFeed } from './progress.ts'
-import type { Executor } from './role.ts'
+import { createDownloads } from '../downloads/download.ts'
+import type { Point } from '../points.ts'
+import { createProgressFeed } from '../downloads/progress.ts'
+import type { Executor } from '../role.ts'
 import { dryRunRouter, readRouterDryRun } from './router-dry-run.ts'
 import { createRouterRole } from './router-role.ts'
-import { openState } from './state.ts'
+import { openState } from '../state.ts'
 
 const image = Buffer.from('an image')
 const sha256 = createHash('sha256').update(image).digest('hex')

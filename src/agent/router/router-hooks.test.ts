@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { quietParts } from '../../test/support/hook-parts.ts'
+import { quietParts } from '../../../test/support/hook-parts.ts'
 import { hookRouter, readRouterHooks } from './router-hooks.ts'
-import type { CommandLine } from './run-hook.ts'
-import { type State, openState } from './state.ts'
+import type { CommandLine } from '../hooks/run-hook.ts'
+import { type State, openState } from '../state.ts'
 
 let folder: string
 let state: State

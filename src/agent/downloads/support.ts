@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ParamsOf } from '../gateway/edge/messages.ts'
-import { type Appliance, NotExecuted } from './appliance.ts'
-import type { RoleParts } from './role.ts'
+import type { ParamsOf } from '../../gateway/edge/messages.ts'
+import { type Appliance, NotExecuted } from '../appliance.ts'
+import type { RoleParts } from '../role.ts'
 
 /** A machine that can collect support files. */
 export interface SupportedMachine extends Pick<Appliance, 'collectSupport'> {

@@ -1,5 +1,5 @@
-import { type OwnStats, findWrongStat, isOwnStats } from '../mxedges/sessions/machine.ts'
-import type { Log } from './log.ts'
+import { type OwnStats, findWrongStat, isOwnStats } from '../../mxedges/sessions/machine.ts'
+import type { Log } from '../log.ts'
 import { type CommandLine, type HookResult, runHook } from './run-hook.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { readMachineFacts } from './facts.ts'
+import { readMachineFacts } from '../machine/facts.ts'
 import type { RouterIdentity } from './router-role.ts'
 
 /** Completes the operator's settings with the machine's data. @throws Error if neither has a value. */

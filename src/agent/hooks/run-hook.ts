@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
-import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
+import { hookLimitsMs } from '../../mxedges/commands/time-limits.ts'
 
 /** A program with its arguments; no shell is involved. */
 export type CommandLine = readonly [string, ...(readonly string[])]

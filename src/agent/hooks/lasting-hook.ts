@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
+import { hookLimitsMs } from '../../mxedges/commands/time-limits.ts'
 import { type CommandLine, killGroup, runHookOrThrow } from './run-hook.ts'
-import type { OnPoint } from './points.ts'
-import type { State } from './state.ts'
+import type { OnPoint } from '../points.ts'
+import type { State } from '../state.ts'
 
 /** The object of a hook: two hooks with the same subject never overlap. */
 export type Subject =

@@ -1,7 +1,7 @@
 import { readFile, statfs } from 'node:fs/promises'
 import { cpus, freemem, networkInterfaces, totalmem, uptime } from 'node:os'
-import type { Hello, Report } from '../gateway/edge/messages.ts'
-import type { Appliance } from './appliance.ts'
+import type { Hello, Report } from '../../gateway/edge/messages.ts'
+import type { Appliance } from '../appliance.ts'
 import { createMachineStats } from './machine-stats.ts'
 
 /** Facts that do not change while the machine runs. */

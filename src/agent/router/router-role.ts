@@ -3,12 +3,12 @@ import {
   type RouterParams,
   isRouterMethod,
   isRouterParams,
-} from '../gateway/edge/router-messages.ts'
-import { NotExecuted } from './appliance.ts'
-import { createMachineReporter } from './facts.ts'
-import type { Executor, Role, RoleParts } from './role.ts'
+} from '../../gateway/edge/router-messages.ts'
+import { NotExecuted } from '../appliance.ts'
+import { createMachineReporter } from '../machine/facts.ts'
+import type { Executor, Role, RoleParts } from '../role.ts'
 import type { Router } from './router.ts'
-import { uploadSupport } from './support.ts'
+import { uploadSupport } from '../downloads/support.ts'
 
 /** The identity under which the router registers. */
 export interface RouterIdentity {

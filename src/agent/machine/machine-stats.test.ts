@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Compile } from 'typebox/compile'
 import { expect, onTestFinished, test } from 'vitest'
-import { MachineStats } from '../mxedges/sessions/machine.ts'
+import { MachineStats } from '../../mxedges/sessions/machine.ts'
 import { createMachineStats } from './machine-stats.ts'
 
 async function machineWith(files: Readonly<Record<string, string>>): Promise<string> {

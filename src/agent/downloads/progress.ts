@@ -1,4 +1,4 @@
-import type { Progress } from '../gateway/edge/messages.ts'
+import type { Progress } from '../../gateway/edge/messages.ts'
 
 /** Carries the progress of commands to the connection, if there is one. */
 export interface ProgressFeed {

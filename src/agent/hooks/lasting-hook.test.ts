@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { quietParts } from '../../test/support/hook-parts.ts'
+import { quietParts } from '../../../test/support/hook-parts.ts'
 import { hookAppliance } from './hooks.ts'
 import { createLastingHooks } from './lasting-hook.ts'
-import { hookRouter } from './router-hooks.ts'
+import { hookRouter } from '../router/router-hooks.ts'
 import type { CommandLine } from './run-hook.ts'
-import { openState } from './state.ts'
+import { openState } from '../state.ts'
 
 const js = (code: string): CommandLine => [process.execPath, '-e', code]
 

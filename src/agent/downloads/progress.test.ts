@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Progress } from '../gateway/edge/messages.ts'
+import type { Progress } from '../../gateway/edge/messages.ts'
 import { createProgressFeed } from './progress.ts'
 
 const download = (percent: number): Progress => ({ command_id: 'a', step: 'download', percent })

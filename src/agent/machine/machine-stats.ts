@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import { type CpuTimes, type InterfaceStat, type MachineStats, machineBounds } from '../mxedges/sessions/machine.ts'
+import { type CpuTimes, type InterfaceStat, type MachineStats, machineBounds } from '../../mxedges/sessions/machine.ts'
 import {
   type CpuTicks,
   cpuTimesBetween,

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
+import { hookLimitsMs } from '../../mxedges/commands/time-limits.ts'
 import type { LastingHooks } from './lasting-hook.ts'
 import { type CommandLine, killGroup } from './run-hook.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { stat, writeFile } from 'node:fs/promises'
 import type { Router, RouterNode } from './router.ts'
-import type { State } from './state.ts'
+import type { State } from '../state.ts'
 
 const JOURNAL = 'dry-run.json'
 

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Method } from '../gateway/edge/messages.ts'
-import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
-import { type Appliance, NotExecuted, type Service, type ServiceAction } from './appliance.ts'
-import { readDistro } from './facts.ts'
+import type { Method } from '../../gateway/edge/messages.ts'
+import { hookLimitsMs } from '../../mxedges/commands/time-limits.ts'
+import { type Appliance, NotExecuted, type Service, type ServiceAction } from '../appliance.ts'
+import { readDistro } from '../machine/facts.ts'
 import { collectSupport } from './collect.ts'
 import { createLastingHooks } from './lasting-hook.ts'
 import { createStatsReader } from './read-stats.ts'
-import type { HookParts } from './role.ts'
+import type { HookParts } from '../role.ts'
 import { type CommandLine, runHook } from './run-hook.ts'
 
 /** The commands of a service. `version` prints its version; `status` ends with 0 while it runs. */

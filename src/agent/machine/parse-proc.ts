@@ -1,4 +1,4 @@
-import type { CpuTimes, InterfaceStat, MemoryStat } from '../mxedges/sessions/machine.ts'
+import type { CpuTimes, InterfaceStat, MemoryStat } from '../../mxedges/sessions/machine.ts'
 
 /** Ticks of a processor since the boot. */
 export interface CpuTicks {

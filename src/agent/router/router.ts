@@ -1,5 +1,5 @@
-import type { RouterHello, RouterMethod } from '../gateway/edge/router-messages.ts'
-import type { PackageFile } from './appliance.ts'
+import type { RouterHello, RouterMethod } from '../../gateway/edge/router-messages.ts'
+import type { PackageFile } from '../appliance.ts'
 
 export type RouterNode = RouterHello['nodes'][number]
 

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { uptime } from 'node:os'
-import { hookLimitsMs } from '../mxedges/commands/time-limits.ts'
-import { collectSupport } from './collect.ts'
-import { readMachineFacts } from './facts.ts'
-import { NotExecuted } from './appliance.ts'
-import type { HookParts } from './role.ts'
+import { hookLimitsMs } from '../../mxedges/commands/time-limits.ts'
+import { collectSupport } from '../hooks/collect.ts'
+import { readMachineFacts } from '../machine/facts.ts'
+import { NotExecuted } from '../appliance.ts'
+import type { HookParts } from '../role.ts'
 import type { Router, RouterNode } from './router.ts'
-import { createLastingHooks } from './lasting-hook.ts'
-import { type CommandLine, runHook } from './run-hook.ts'
+import { createLastingHooks } from '../hooks/lasting-hook.ts'
+import { type CommandLine, runHook } from '../hooks/run-hook.ts'
 
 /** The operator's configuration for a router. */
 export interface RouterHooks {

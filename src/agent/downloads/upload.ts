@@ -5,7 +5,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { rootCertificates } from 'node:tls'
-import { UPLOAD_LIMIT_MS } from '../mxedges/commands/time-limits.ts'
+import { UPLOAD_LIMIT_MS } from '../../mxedges/commands/time-limits.ts'
 
 /** A file for an address of Signalbox. */
 export interface FileToUpload {
