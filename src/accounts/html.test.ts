@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { composeMail } from './compose-mail.ts'
+import { composeMail } from './mail/compose-mail.ts'
 import { html } from './html.ts'
 
 describe('html', () => {

@@ -1,6 +1,6 @@
 import { type Tx, json } from '../platform/db.ts'
 import { sha256 } from '../platform/secrets.ts'
-import { lockMailAddress } from './store-mail-quota.ts'
+import { lockMailAddress } from './mail/store-mail-quota.ts'
 
 export interface NewAdmin {
   readonly id: string

@@ -1,4 +1,4 @@
-import { composeMail } from '../accounts/compose-mail.ts'
+import { composeMail } from '../accounts/mail/compose-mail.ts'
 import type { Mail } from '../platform/mail.ts'
 import { disables } from './decide-notice.ts'
 

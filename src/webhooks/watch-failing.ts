@@ -1,6 +1,6 @@
 import { systemScopeOf } from '../access/scope.ts'
 import { listAdminAddresses } from '../accounts/admins/store-admin-addresses.ts'
-import { consumeMailQuota } from '../accounts/mail-quota.ts'
+import { consumeMailQuota } from '../accounts/mail/mail-quota.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'

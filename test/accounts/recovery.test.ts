@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { send } from '../../bench/support/hostile/call.ts'
 import { networkAddress } from '../../bench/support/hostile/attack.ts'
-import { consumeMailQuota } from '../../src/accounts/mail-quota.ts'
+import { consumeMailQuota } from '../../src/accounts/mail/mail-quota.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { type Browser, codeAt, createBrowser, isEmptyAnswer } from '../support/browser.ts'
 import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'

@@ -8,15 +8,15 @@ import { invalidField } from '../../platform/errors.ts'
 import type { Mailer } from '../../platform/mail.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { decidePassword } from '../decide-password.ts'
-import { mailedTokenKey, requireValid } from '../mailed-token.ts'
+import { mailedTokenKey, requireValid } from '../mail/mailed-token.ts'
 import { type RevokedAccess, auditDocumentOfRevoked, revokeAccess } from '../self/revoke-access.ts'
 import { passwordChangedMail } from '../self/password-changed-mail.ts'
 import { getAdmin, lockAdmin, updatePassword } from '../self/store.ts'
-import { postMail } from '../post-mail.ts'
+import { postMail } from '../mail/post-mail.ts'
 import type { LoggedIn } from '../sessions/login.ts'
 import { openSession } from '../sessions/open-session.ts'
 import { getActorName } from '../sessions/store.ts'
-import { findMailedToken, consumeMailedToken } from '../store-mailed-token.ts'
+import { findMailedToken, consumeMailedToken } from '../mail/store-mailed-token.ts'
 
 export interface ResetParts {
   readonly passwords: Passwords

@@ -1,8 +1,8 @@
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
-import { MAIL_WINDOW_MS } from '../mail-quota.ts'
-import { deleteMailsSentUntil } from '../store-mail-quota.ts'
+import { MAIL_WINDOW_MS } from '../mail/mail-quota.ts'
+import { deleteMailsSentUntil } from '../mail/store-mail-quota.ts'
 import { deletePendingExpiredBefore } from './store.ts'
 
 /** How long an expired link is still reported as expired. After that it is unknown. */

@@ -1,5 +1,5 @@
 import type { Mail } from '../../platform/mail.ts'
-import { composeMail } from '../compose-mail.ts'
+import { composeMail } from '../mail/compose-mail.ts'
 import type { NamedToken } from '../tokens/store-access.ts'
 import type { RevokedAccess } from './revoke-access.ts'
 

@@ -2,7 +2,7 @@ import type { AdminScope } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { deleteIdentities } from '../oauth/store.ts'
 import { deleteSessionsOfAdmin } from '../sessions/store.ts'
-import { deleteMailedTokens } from '../store-mailed-token.ts'
+import { deleteMailedTokens } from '../mail/store-mailed-token.ts'
 import { type NamedToken, type OrgToken, deleteTokensOfAdmin, listOrgTokensMadeBy } from '../tokens/store-access.ts'
 
 /** Credentials and links that could act as an account, or give access to it, before its password was changed. */

@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely'
-import type { AdminScope } from '../access/scope.ts'
-import { type Reader, type Tx } from '../platform/db.ts'
-import { documentText } from '../platform/sealing/document-column.ts'
-import type { MailedTokenTable } from './tables.ts'
+import type { AdminScope } from '../../access/scope.ts'
+import { type Reader, type Tx } from '../../platform/db.ts'
+import { documentText } from '../../platform/sealing/document-column.ts'
+import type { MailedTokenTable } from '../tables.ts'
 
 export type MailedToken = Selectable<MailedTokenTable>
 

@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
-import { addMs } from '../platform/clock.ts'
-import type { Tx } from '../platform/db.ts'
-import { sha256 } from '../platform/secrets.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db.ts'
+import { sha256 } from '../../platform/secrets.ts'
 import { countMailsSent, insertMailSent, lockMailAddress } from './store-mail-quota.ts'
 
 const MAILS_PER_WINDOW = 3

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { addMs } from '../platform/clock.ts'
-import type { Tx } from '../platform/db.ts'
-import { AppError } from '../platform/errors.ts'
-import { sha256 } from '../platform/secrets.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { sha256 } from '../../platform/secrets.ts'
 import {
   type MailedToken,
   type MailedTokenKey,

@@ -1,5 +1,5 @@
-import type { Mail } from '../platform/mail.ts'
-import { html } from './html.ts'
+import type { Mail } from '../../platform/mail.ts'
+import { html } from '../html.ts'
 
 /**
  * The content of a mail. No text that the requester chose, such as a name or a title, may appear in it: anyone can make
