@@ -1,4 +1,4 @@
-import type { DeviceState } from '../../src/simulator/device.ts'
+import type { DeviceState } from '../../src/simulator/ucentral/device.ts'
 
 /** The devices' own records before and after an upgrade. */
 export interface Journals {

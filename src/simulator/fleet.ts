@@ -4,13 +4,13 @@ import { Agent } from 'undici'
 import { type DeviceCa, issueDeviceCertificate } from '../gateway/device-ca.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Logger } from '../platform/log.ts'
-import { createConditions } from './conditions.ts'
-import type { DeviceChange, DeviceState, Profile } from './device.ts'
+import { createConditions } from './ucentral/conditions.ts'
+import type { DeviceChange, DeviceState, Profile } from './ucentral/device.ts'
 import { assignFaults, type Fault, type FaultPlan } from './faults.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 import { type Journal, journalPath, openJournal, readJournal } from './journal.ts'
 import { type Pace, realPace, timingOf } from './pace.ts'
-import { type LinkChange, SimulatedDevice, type Surroundings } from './simulated-device.ts'
+import { type LinkChange, SimulatedDevice, type Surroundings } from './ucentral/simulated-device.ts'
 
 export interface FleetOptions {
   readonly gateway: { readonly host: string; readonly port: number }

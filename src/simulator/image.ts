@@ -1,4 +1,4 @@
-import type { DownloadedImage } from './device.ts'
+import type { DownloadedImage } from './ucentral/device.ts'
 
 /** The number of bytes of an image that contain its header line. */
 export const HEADER_BYTES = 1024

@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { DeviceChange, DeviceState } from './device.ts'
+import type { DeviceChange, DeviceState } from './ucentral/device.ts'
 
 /** One change of one device; a JSON line in the file. */
 export interface JournalEntry {

@@ -1,4 +1,4 @@
-import type { Profile, Timing } from './device.ts'
+import type { Profile, Timing } from './ucentral/device.ts'
 import type { Fault } from './faults.ts'
 
 /** The speed of a fleet. `timeScale` multiplies all times except the interval of reports and `answerWaitMs`. */

@@ -1,5 +1,5 @@
 import { isGatewayCall } from '../gateway/ucentral/messages.ts'
-import type { DeviceInput, DeviceState, Effect, Profile, Step } from './device.ts'
+import type { DeviceInput, DeviceState, Effect, Profile, Step } from './ucentral/device.ts'
 
 type Call = Extract<DeviceInput, { on: 'call' }>
 

@@ -1,4 +1,4 @@
-import type { Profile } from './device.ts'
+import type { Profile } from './ucentral/device.ts'
 
 /** Returns 0..1, smooth in time, with a phase per device: figures that change and yet are the same in each run. */
 export function wave({ mac }: Pick<Profile, 'mac'>, seconds: number): number {

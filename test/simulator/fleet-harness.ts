@@ -12,7 +12,7 @@ import { type Fleet, startFleet } from '../../src/simulator/fleet.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
 import type { JournalEntry } from '../../src/simulator/journal.ts'
 import type { Pace } from '../../src/simulator/pace.ts'
-import type { SimulatedDevice } from '../../src/simulator/simulated-device.ts'
+import type { SimulatedDevice } from '../../src/simulator/ucentral/simulated-device.ts'
 import { type FileServer, type Peer, messagesOf, serveFiles, startPeer } from './peer.ts'
 
 export const MAC = '02000000a001'

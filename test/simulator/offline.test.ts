@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type DeviceCa, makeCa } from '../../src/gateway/device-ca.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { createConditions } from '../../src/simulator/conditions.ts'
+import { createConditions } from '../../src/simulator/ucentral/conditions.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
 import { startFleet } from '../../src/simulator/fleet.ts'
 import { type Peer, type PeerSession, newest, messagesOf, startPeer } from './peer.ts'

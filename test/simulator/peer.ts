@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type DeviceCa, type GatewayTls, issueGatewayTls } from '../../src/gateway/device-ca.ts'
 import { decodeFrame, encodeCall, type Frame } from '../../src/gateway/jsonrpc.ts'
-import { type Conditions, createConditions } from '../../src/simulator/conditions.ts'
+import { type Conditions, createConditions } from '../../src/simulator/ucentral/conditions.ts'
 
 const TIMEOUT_MS = 15_000
 

@@ -1,6 +1,6 @@
 import { addressOf, countersAt } from './access-point-state.ts'
 import type { Profile } from './device.ts'
-import { localMac } from './waves.ts'
+import { localMac } from '../waves.ts'
 
 type Params = Readonly<Record<string, unknown>>
 

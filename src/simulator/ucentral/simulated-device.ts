@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici'
-import { decodeFrame, compressParams, encodeNotification, encodeResult } from '../gateway/jsonrpc.ts'
-import type { KeyPairPem } from '../gateway/device-ca.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Logger } from '../platform/log.ts'
+import { decodeFrame, compressParams, encodeNotification, encodeResult } from '../../gateway/jsonrpc.ts'
+import type { KeyPairPem } from '../../gateway/device-ca.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Logger } from '../../platform/log.ts'
 import { advanceDevice } from './advance-device.ts'
 import {
   type Activity,
@@ -17,12 +17,12 @@ import {
   resumeDevice,
   type Trust,
 } from './device.ts'
-import { DownloadError, downloadImage } from './download.ts'
-import type { Fault } from './faults.ts'
+import { DownloadError, downloadImage } from '../download.ts'
+import type { Fault } from '../faults.ts'
 import { GatewayLink } from './gateway-link.ts'
-import { readImage } from './image.ts'
+import { readImage } from '../image.ts'
 import { Outbox } from './outbox.ts'
-import { downloadRate, type Pace, timingOf } from './pace.ts'
+import { downloadRate, type Pace, timingOf } from '../pace.ts'
 import { uploadFile } from './upload.ts'
 import { connectParams, healthcheckParams, stateParams, telemetryParams } from './telemetry.ts'
 

@@ -10,8 +10,8 @@ import {
   type Profile,
   resumeDevice,
 } from './device.ts'
-import { type Fault, faults } from './faults.ts'
-import { realPace, timingOf } from './pace.ts'
+import { type Fault, faults } from '../faults.ts'
+import { realPace, timingOf } from '../pace.ts'
 
 const MAC = '02000000a001'
 const OLD = '1.0.0'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { advanceDevice } from './advance-device.ts'
 import { type DeviceInput, type Effect, type Profile, newDevice } from './device.ts'
-import { realPace, timingOf } from './pace.ts'
+import { realPace, timingOf } from '../pace.ts'
 import { connectParams } from './telemetry.ts'
 
 const mac = '02000000a001'

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws'
-import { type Pace, pingIntervalMs, reconnectDelayMs, watchdogMs } from './pace.ts'
+import { type Pace, pingIntervalMs, reconnectDelayMs, watchdogMs } from '../pace.ts'
 
 export interface LinkOptions {
   /** `wss://host:port/` */

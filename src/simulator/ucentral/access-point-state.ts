@@ -1,5 +1,5 @@
 import type { Profile } from './device.ts'
-import { localMac, traitOf, wave } from './waves.ts'
+import { localMac, traitOf, wave } from '../waves.ts'
 
 type Params = Readonly<Record<string, unknown>>
 

@@ -1,9 +1,9 @@
-import type { Capabilities, Connect, UpgradeStatus } from '../gateway/ucentral/messages.ts'
+import type { Capabilities, Connect, UpgradeStatus } from '../../gateway/ucentral/messages.ts'
 import { offeredMethods } from './answer-extension.ts'
 import { accessPointState } from './access-point-state.ts'
 import { type BootCause, type DeviceState, type Profile, uptimeS } from './device.ts'
 import { switchPower, switchState } from './switch-state.ts'
-import { wave } from './waves.ts'
+import { wave } from '../waves.ts'
 
 type Params = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
-import type { ExtensionMethod } from '../gateway/ucentral/extension-messages.ts'
-import { type GatewayCall, isGatewayCall } from '../gateway/ucentral/messages.ts'
+import type { ExtensionMethod } from '../../gateway/ucentral/extension-messages.ts'
+import { type GatewayCall, isGatewayCall } from '../../gateway/ucentral/messages.ts'
 import { accept, refuse } from './answers.ts'
 import { beginInstall, installEffects } from './install.ts'
 import { type DeviceInput, type DeviceState, type Effect, type Profile, type Step, goDown } from './device.ts'

@@ -1,5 +1,5 @@
-import type { ExtensionMethod } from '../gateway/ucentral/extension-messages.ts'
-import type { Fault } from './faults.ts'
+import type { ExtensionMethod } from '../../gateway/ucentral/extension-messages.ts'
+import type { Fault } from '../faults.ts'
 
 /** A member of a simulated Virtual Chassis. */
 export interface ChassisMember {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isDeviceMessage } from '../gateway/ucentral/messages.ts'
+import { isDeviceMessage } from '../../gateway/ucentral/messages.ts'
 import { newDevice, type Profile } from './device.ts'
-import { realPace, timingOf } from './pace.ts'
-import { decodeState } from '../gateway/ucentral/state/decode-state.ts'
+import { realPace, timingOf } from '../pace.ts'
+import { decodeState } from '../../gateway/ucentral/state/decode-state.ts'
 import { connectParams, healthcheckParams, stateParams, upgradeEventParams } from './telemetry.ts'
 
 const none = new Set<never>()

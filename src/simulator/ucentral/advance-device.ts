@@ -12,7 +12,7 @@ import {
   type Step,
 } from './device.ts'
 import { type Installing, beginInstall, installEffects, installWaitMs } from './install.ts'
-import { endUpload } from './run-script.ts'
+import { endUpload } from '../run-script.ts'
 import { bootEventParams, upgradeEventParams } from './telemetry.ts'
 
 /** An input and its time (epoch milliseconds). */

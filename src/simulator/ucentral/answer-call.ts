@@ -1,4 +1,4 @@
-import { type GatewayCall, isGatewayCall } from '../gateway/ucentral/messages.ts'
+import { type GatewayCall, isGatewayCall } from '../../gateway/ucentral/messages.ts'
 import { extensionAnswers, offeredMethods } from './answer-extension.ts'
 import { accept, refuse } from './answers.ts'
 import {
@@ -11,7 +11,7 @@ import {
   type Step,
   type UpgradeOrder,
 } from './device.ts'
-import { runScript } from './run-script.ts'
+import { runScript } from '../run-script.ts'
 import { healthcheckParams, stateParams, upgradeEventParams } from './telemetry.ts'
 
 type Call = Extract<DeviceInput, { on: 'call' }>
