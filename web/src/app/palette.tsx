@@ -128,7 +128,7 @@ function useDevices(orgId: string, wanted: string): readonly Entry[] {
         }),
       ),
     enabled: asked !== '',
-    // The former ones stay while others are being searched.
+    // The previous results stay during a search.
     placeholderData: (former) => former,
   })
   if (wanted === '') return []

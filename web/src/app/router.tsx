@@ -21,7 +21,7 @@ import { ErrorPage, NotFoundPage, PendingPage } from './error-pages.tsx'
 import { Root } from './root.tsx'
 import { Shell } from './shell.tsx'
 
-/** The page before stays for so long: most scripts are there sooner. */
+/** The previous page stays for this long: most scripts arrive sooner. */
 const PENDING_MS = 150
 
 interface RouterParts {

@@ -3,7 +3,7 @@ import { type Schemas, useServer } from '../api/client.ts'
 
 export type DeviceStats = Schemas['DeviceStats']
 
-/** A page follows at most so many sites; a connection of the stream may have 2,000 channels. */
+/** A page follows at most this many sites; a connection of the stream may have 2,000 channels. */
 const MAX_SITES = 500
 
 interface Options {

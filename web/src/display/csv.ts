@@ -1,7 +1,7 @@
-/** A spreadsheet would take a text that begins so for a formula. */
+/** A spreadsheet would interpret a text that begins like this as a formula. */
 const FORMULA = /^[=+\-@\t\r]/
 
-/** Returns rows as CSV with a line of names, as RFC 4180 has it. */
+/** Returns rows as CSV with a line of names, as in RFC 4180. */
 export function csvOf(names: readonly string[], rows: readonly (readonly string[])[]): string {
   return [names, ...rows].map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')
 }

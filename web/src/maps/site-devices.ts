@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { type Api, pageOf } from '../api/client.ts'
 
-/** A plan shows devices among the first so many of its site. */
+/** A plan shows devices only among this many of its site. */
 export const MAX_DEVICES = 1000
 /** Other people may be placing devices at the same time. */
 const READ_AGAIN_MS = 15_000

@@ -4,7 +4,7 @@ import { orderMaps } from './map.ts'
 
 export type MapChange = Schemas['SiteMapUpdate']
 
-/** A page shows at most so many floor plans of a site. */
+/** A page shows at most this many floor plans of a site. */
 const MAX_MAPS = 200
 
 /** The floor plans of a site, the floors of a building together. */

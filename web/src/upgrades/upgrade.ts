@@ -48,7 +48,7 @@ export function isRunning(status: string): boolean {
 
 export type Hold = NonNullable<Upgrade['upgrades'][number]['upgrade']['held']>
 
-/** Returns why an upgrade waits; null while it goes on. All its sites wait for the same. */
+/** Returns why an upgrade waits; null while it proceeds. All its sites wait for the same. */
 export function holdOf({ upgrades }: Upgrade): Hold | null {
   for (const { upgrade } of upgrades) if (upgrade.held !== undefined && isRunning(upgrade.status)) return upgrade.held
   return null

@@ -52,7 +52,7 @@ export function SignInPanel({ self }: { readonly self: Self }) {
 
 const PREFIX = 'oauth_'
 
-/** The providers that the server is set up for, and those that are linked still. A field of the account tells which are. */
+/** The providers that the server is set up for, and those that are still linked, which a field of the account names. */
 function Providers({ self }: { readonly self: Self }) {
   const { api } = useServer()
   const configured = useQuery(providersQuery(api)).data?.providers ?? []

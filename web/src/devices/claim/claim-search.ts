@@ -1,4 +1,4 @@
-/** A page shows at most so many claimed devices. */
+/** A page shows at most this many claimed devices. */
 const MAX_SHOWN = 50
 
 export interface ClaimSearch {

@@ -15,7 +15,7 @@ interface DeviceActionsProps {
   readonly siteId: string
 }
 
-/** What a device that is connected can be told to do: the commands that it has reported to support. */
+/** The actions that a connected device offers: the commands that it reports as supported. */
 export function DeviceActions(props: DeviceActionsProps) {
   const can = (command: string): boolean => props.stats.capabilities?.commands.includes(command) === true
   return (

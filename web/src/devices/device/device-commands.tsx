@@ -69,13 +69,13 @@ function CommandLine({ siteId, command, zone }: CommandLineProps) {
   )
 }
 
-/** Names the member or the node of a device that is told alone. */
+/** Names the single member or node that a command is for. */
 function commandText({ kind, params: { member, node } }: Command): string {
   const part = typeof node === 'string' ? ` ${node}` : typeof member === 'number' ? ` member ${member}` : ''
   return `${kind.replaceAll('_', ' ')}${part}`
 }
 
-/** What the device answered, read when somebody wants to see it. */
+/** The output of the device, read on demand. */
 function CommandOutput({ siteId, command }: Omit<CommandLineProps, 'zone'>) {
   const { api } = useServer()
   const [isOpen, setOpen] = useState(false)

@@ -9,7 +9,7 @@ interface DeviceConfigProps {
   readonly deviceId: string
 }
 
-/** What the service keeps of the device for those who configure it. */
+/** The stored configuration of the device, as JSON. */
 export function DeviceConfig({ siteId, deviceId }: DeviceConfigProps) {
   const { api } = useServer()
   const query = useQuery({

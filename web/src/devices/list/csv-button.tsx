@@ -18,7 +18,7 @@ type Row = Schemas['InventoryHit']
 const PAGE = 1000
 const NAMES = ['name', 'status', 'type', 'model', 'version', 'site', 'mac', 'serial']
 
-/** Saves all devices that match as a table; it tells how far it is, because they may be many. */
+/** Saves all devices that match as a table; it shows its progress, because they may be many. */
 export function CsvButton({ orgId, search, sites }: CsvButtonProps) {
   const { api } = useServer()
   const [progress, setProgress] = useState('')

@@ -31,7 +31,7 @@ interface DeviceTableProps {
 }
 
 const ROW_PX = 36
-/** The next page of rows is read when so many are left below. */
+/** The next page of rows is read when this many are left below. */
 const AHEAD = 30
 
 /** Only the rows in view are in the document, however many there are. */

@@ -1,7 +1,7 @@
 import type { KeyboardEvent } from 'react'
 import { type Point, type Size, withinSize } from '../map.ts'
 
-/** A key moves by so large a share of the width, and with Shift by one pixel. */
+/** A key moves by this share of the width, or by one pixel with Shift. */
 const KEY_SHARE = 0.01
 
 const directions: Readonly<Record<string, readonly [number, number]>> = {

@@ -19,7 +19,7 @@ interface CommandPanelProps {
   readonly zone: string | undefined
 }
 
-/** The commands of people and upgrades, with their life. */
+/** The commands of people and upgrades, with their progress. */
 export function CommandPanel({ orgId, mxedgeId, zone }: CommandPanelProps) {
   const { api } = useServer()
   const query = useQuery({

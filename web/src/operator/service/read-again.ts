@@ -1,2 +1,2 @@
-/** The view is read again so often while somebody looks at it. */
+/** The interval at which the view is read again while it is visible. */
 export const READ_AGAIN_MS = 10_000

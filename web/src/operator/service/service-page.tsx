@@ -13,8 +13,8 @@ import { StoragePanel } from './storage-panel.tsx'
 import { UnclaimedMxedgePanel, UnclaimedPanel } from './unclaimed-panel.tsx'
 
 /**
- * The service as its operator sees it. The key is kept in this page alone: it is gone when the page is left or loaded
- * again, and no other page can use it.
+ * The service as its operator sees it. The key is kept in this page alone: it is gone when the page is left or
+ * reloaded, and no other page can use it.
  */
 export function ServicePage() {
   const [operator, setOperator] = useState<OperatorApi | null>(null)

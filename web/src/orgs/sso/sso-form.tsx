@@ -12,7 +12,7 @@ interface SsoFormProps {
   readonly mayChange: boolean
 }
 
-/** What the identity provider says of itself; what the server refuses is said at its field. */
+/** The data that the identity provider publishes about itself; a refusal is shown at its field. */
 export function SsoForm({ sso, mayChange }: SsoFormProps) {
   const { api } = useServer()
   const queries = useQueryClient()

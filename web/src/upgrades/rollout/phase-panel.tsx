@@ -10,7 +10,7 @@ import { type PhaseCounts, countPhases } from './phase-counts.ts'
 import { strategyText } from './strategy-text.ts'
 import { openPhaseOf } from './verdict.ts'
 
-/** A serial upgrade has a phase for each device: so many are shown, from the last one that has ended on. */
+/** A serial upgrade has a phase for each device: this many are shown, from the last ended one on. */
 const MAX_PHASES = 12
 const MAX_GATES = 4
 

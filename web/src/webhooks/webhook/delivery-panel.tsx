@@ -32,9 +32,9 @@ export function DeliveryPanel({ place, id, topics, search, mayWrite, zone }: Del
   const query = useQuery({
     queryKey: ['webhook deliveries', place, id, search, limit],
     queryFn: () => calls.deliveries(id, search, limit),
-    // Who reads older ones does not wait for new ones.
+    // New attempts are not polled while older ones are shown.
     refetchInterval: limit === SHOWN ? REFRESH_MS : false,
-    // The former rows stay while the next filter is being applied.
+    // The previous rows stay while the next filter is being applied.
     placeholderData: (former) => former,
   })
   const shown = query.data && (query.data.total > limit ? `the last ${limit} of ${query.data.total}` : query.data.total)
