@@ -1,10 +1,10 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/cli/client.ts'
 import { startConnectProxy } from '../support/connect-proxy.ts'
 import { startServerProcess } from '../support/server-process.ts'
@@ -81,6 +81,20 @@ async function exampleIn(language: string, index = 0): Promise<string> {
   return example
 }
 
+/** @throws Error with the program's complaints if it ends before it has printed the text. */
+function untilPrinted(child: ChildProcessWithoutNullStreams, text: string): Promise<void> {
+  let [printed, complaints] = ['', '']
+  child.stderr.on('data', (part: Buffer) => (complaints += part.toString()))
+  return new Promise((resolve, reject) => {
+    child.stdout.on('data', (part: Buffer) => {
+      printed += part.toString()
+      if (printed.includes(text)) resolve()
+    })
+    child.once('error', reject)
+    child.once('close', (code) => reject(new Error(`ended with ${code}: ${printed}${complaints}`)))
+  })
+}
+
 it('every example of the page is one that a test runs', async () => {
   const text = await readFile(new URL('../../docs/clients.md', import.meta.url), 'utf8')
   const examples = [...text.matchAll(/^(?:<!-- (tested) -->\n)?```(\w+)$/gm)].map(([, tested, language]) => [
@@ -111,8 +125,10 @@ it.skipIf(!hasPython)('runs the example of the Python SDK', options, async () =>
 
 it.skipIf(!hasPython)('runs the example of the websocket classes of the Python SDK', options, async () => {
   const { folder, env } = world
-  const { stdout } = await run(python, ['-c', await exampleIn('python', 1)], { cwd: folder, env })
-  expect(stdout).toContain('PING 192.0.2.1')
+  const child = spawn(python, ['-u', '-c', await exampleIn('python', 1)], { cwd: folder, env })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  // The SDK sees the end of its connection only 45 s after the last message, so nothing waits for the end of the example.
+  await untilPrinted(child, 'PING 192.0.2.1')
 })
 
 it.skipIf(!hasGo)('runs the example of the Go SDK', options, async () => {
