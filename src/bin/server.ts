@@ -45,7 +45,7 @@ async function serve(config: Config, demo: boolean): Promise<void> {
     if (demo) {
       // Loaded only for the demo.
       const { runDemo } = await import('../cli/demo.ts')
-      await runDemo({ ...running, dataDir: config.dataDir })
+      await runDemo({ ...running, dataDir: config.dataDir, timePercent: config.demoTimePercent })
     }
   } catch (error) {
     if (ending.signal.aborted) return // The stop interrupted the demo.

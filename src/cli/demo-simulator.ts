@@ -15,6 +15,8 @@ export interface SimulatorOptions {
   /** The configuration commands of Junos devices. */
   readonly junosCommands: string
   readonly dataDir: string
+  /** How long devices take, in percent of real ones. */
+  readonly timePercent: number
 }
 
 const program = fileURLToPath(new URL('../bin/simulator.ts', import.meta.url))
@@ -24,7 +26,13 @@ const program = fileURLToPath(new URL('../bin/simulator.ts', import.meta.url))
  * once.
  * @throws AppError unavailable when it ends before that.
  */
-export async function runSimulator({ fleet, firmware, dataDir, ...options }: SimulatorOptions): Promise<void> {
+export async function runSimulator({
+  fleet,
+  firmware,
+  dataDir,
+  timePercent,
+  ...options
+}: SimulatorOptions): Promise<void> {
   const fleetFile = join(dataDir, 'demo-fleet.json')
   const junosFile = join(dataDir, 'demo-junos.conf')
   const planned = fleet.map(({ name: _, claim_code: __, ...device }) => ({
@@ -48,7 +56,7 @@ export async function runSimulator({ fleet, firmware, dataDir, ...options }: Sim
     '--state-dir',
     join(dataDir, 'demo-fleet'),
     '--time-scale',
-    '0.1',
+    String(timePercent / 100),
   ]
   const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
   if (child.stdout === null) throw new Error('unreachable: its output is a pipe')

@@ -26,6 +26,8 @@ export interface DemoOptions {
   readonly netconfPort: number | null
   readonly edgePort: number
   readonly dataDir: string
+  /** How long simulated devices take, in percent of real ones. */
+  readonly timePercent: number
 }
 
 const Demo = Type.Object({

@@ -39,6 +39,7 @@ describe('settings', () => {
         diskReserveBytes: 2 * GIB,
       },
       rolloutSoakMs: 120_000,
+      demoTimePercent: 10,
       retention: { auditDays: 365, eventDays: 90, commandDays: 30, upgradeDays: 400 },
       limits: {
         orgsPerAccount: 100,
@@ -62,6 +63,7 @@ describe('settings', () => {
       SIGNALBOX_BASE_URL: 'https://signalbox.example.net/',
       SIGNALBOX_UCENTRAL_HOST: 'gateway.example.net',
       SIGNALBOX_ROLLOUT_SOAK_S: '7',
+      SIGNALBOX_DEMO_TIME_PERCENT: '3',
       SIGNALBOX_EVENT_RETENTION_DAYS: '14',
       SIGNALBOX_EGRESS_PROXY: 'http://user:pass@proxy.example.com:3128',
       SIGNALBOX_WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8, fd00::/8',
@@ -76,6 +78,7 @@ describe('settings', () => {
       baseUrl: 'https://signalbox.example.net',
       ucentralHost: 'gateway.example.net',
       rolloutSoakMs: 7000,
+      demoTimePercent: 3,
       webhookAllowCidrs: ['10.0.0.0/8', 'fd00::/8'],
       egressProxy: 'http://user:pass@proxy.example.com:3128',
     })

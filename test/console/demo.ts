@@ -25,7 +25,8 @@ export interface Demo {
 export async function openDemo(): Promise<Demo> {
   await buildConsole()
   const dataDir = join(await temporaryDir(afterAll), 'data')
-  const server = await startServerProcess({ dataDir, demo: true, env: { SIGNALBOX_ROLLOUT_SOAK_S: '0' } }, afterAll)
+  const env = { SIGNALBOX_ROLLOUT_SOAK_S: '0', SIGNALBOX_DEMO_TIME_PERCENT: '2' }
+  const server = await startServerProcess({ dataDir, demo: true, env }, afterAll)
   if (server.demo === null) throw new Error('no demo')
   const browser = await launchChromium()
   afterAll(() => browser.close())

@@ -48,7 +48,8 @@ describe('on one demo', () => {
     const atEnd: AtEnd = (end) => ends.unshift(end)
     folder = await temporaryDir(atEnd)
     const dataDir = join(folder, 'data')
-    const server = await startServerProcess({ dataDir, demo: true }, atEnd)
+    const env = { SIGNALBOX_DEMO_TIME_PERCENT: '2' }
+    const server = await startServerProcess({ dataDir, demo: true, env }, atEnd)
     if (server.demo === null) throw new Error('unreachable: the demo was started')
     demo = server.demo
     const client = createClient({ url: server.url, authorization: `Token ${demo.api_token}`, dataDir })

@@ -20,7 +20,7 @@ const ROUTERS = 1
 const UPGRADED = DEVICES - CLUSTERS - ROUTERS
 const SECRET = 'hook secret'
 const models = 'EAP102,EAP104,ECS4125-10P,EX4100-48P'
-const fast = { SIGNALBOX_ROLLOUT_SOAK_S: '0' }
+const fast = { SIGNALBOX_ROLLOUT_SOAK_S: '0', SIGNALBOX_DEMO_TIME_PERCENT: '2' }
 
 type Targets = Record<string, string[] | number>
 interface Upgrade {

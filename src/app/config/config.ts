@@ -55,6 +55,11 @@ const Environment = Type.Object({
   ),
   ...storageEnvironment,
   SIGNALBOX_ROLLOUT_SOAK_S: integer(0, 86_400, 'seconds a device must stay up on its new version; default 120'),
+  SIGNALBOX_DEMO_TIME_PERCENT: integer(
+    1,
+    100,
+    'how long devices of the demo take to boot and to install, in percent of real ones; default 10',
+  ),
   SIGNALBOX_AUDIT_RETENTION_DAYS: integer(1, 36_500, 'days that audit logs are kept; default 365'),
   SIGNALBOX_EVENT_RETENTION_DAYS: integer(
     1,
@@ -99,6 +104,7 @@ export interface Config {
   readonly logLevel: LogLevel
   readonly storage: StorageSettings
   readonly rolloutSoakMs: number
+  readonly demoTimePercent: number
   readonly retention: Retention
   readonly limits: Limits
   readonly webhookAllowCidrs: readonly string[]
@@ -137,6 +143,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     logLevel: env.SIGNALBOX_LOG_LEVEL ?? 'info',
     storage: parseStorageSettings(env),
     rolloutSoakMs: (env.SIGNALBOX_ROLLOUT_SOAK_S ?? 120) * 1000,
+    demoTimePercent: env.SIGNALBOX_DEMO_TIME_PERCENT ?? 10,
     retention: {
       auditDays: env.SIGNALBOX_AUDIT_RETENTION_DAYS ?? 365,
       eventDays: env.SIGNALBOX_EVENT_RETENTION_DAYS ?? 90,
