@@ -222,22 +222,6 @@ export async function deleteDevices(tx: Tx, scope: OrgScope, deviceIds: readonly
   await tx.deleteFrom('device').where('orgId', '=', scope.orgId).where('id', '=', anyOf(deviceIds)).execute()
 }
 
-/** Lists those of the devices that are in a running upgrade. */
-export async function listDevicesInUpgrades(
-  tx: Tx,
-  scope: OrgScope,
-  deviceIds: readonly string[],
-): Promise<Set<string>> {
-  const rows = await tx
-    .selectFrom('deviceUpgrade')
-    .select('deviceId')
-    .where('orgId', '=', scope.orgId)
-    .where('deviceId', '=', anyOf(deviceIds))
-    .where('upgradeId', 'is not', null)
-    .execute()
-  return new Set(rows.map(({ deviceId }) => deviceId))
-}
-
 /** Returns the name of a site of the scope, which can't be deleted until `tx` ends. */
 export async function shareSiteName(tx: Tx, scope: SitesScope, siteId: string): Promise<string | undefined> {
   // The organization is locked before its site, as by all code that needs both.

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { commandStates } from '../devices/commands/command.ts'
 import { plainMac } from '../devices/device.ts'
 import type { CatalogPackage } from '../firmware/packages/package.ts'
 import { fitsDistro, isOffered, newestFirst } from '../firmware/packages/resolve-package.ts'
@@ -79,7 +80,7 @@ export const MxedgeCommandReply = named(
       'support',
     ]),
     params: Type.Record(Type.String(), Type.Unknown()),
-    status: Type.Enum(['queued', 'sent', 'done', 'rejected', 'unknown', 'expired', 'cancelled'], {
+    status: Type.Enum(commandStates, {
       description: '`unknown`: the appliance may have done it, but its answer was not received',
     }),
     reason: Type.Optional(Type.String({ description: 'why the command was rejected, or why its end is unknown' })),

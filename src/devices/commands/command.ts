@@ -1,3 +1,29 @@
+import type { CommandKind, CommandState } from '../tables.ts'
+
+/** Every kind of command. */
+export const commandKinds = [
+  'restart',
+  'upgrade',
+  'stage',
+  'activate',
+  'locate',
+  'unlocate',
+  'ping',
+  'support',
+  'restore_backup',
+  'snapshot',
+] as const satisfies readonly CommandKind[]
+
+export const commandStates = [
+  'queued',
+  'sent',
+  'done',
+  'rejected',
+  'unknown',
+  'expired',
+  'cancelled',
+] as const satisfies readonly CommandState[]
+
 /** Part of a device; without one, the whole device. At most one of the two. */
 export interface RestartParams {
   /** Member of a Virtual Chassis. */

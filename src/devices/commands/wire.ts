@@ -4,7 +4,7 @@ import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { plainMac } from '../device.ts'
-import type { PingParams, RestartParams } from './command.ts'
+import { type PingParams, type RestartParams, commandKinds, commandStates } from './command.ts'
 import { isHost, isInterface } from './host.ts'
 import type { LocateRequest } from './locate-device.ts'
 import type { ListedCommand } from './store-list.ts'
@@ -99,20 +99,9 @@ const commandFields = {
   id: Uuid,
   device_id: Uuid,
   upgrade_id: Type.Optional(Type.String({ format: 'uuid', description: 'the site upgrade that it belongs to' })),
-  kind: Type.Enum([
-    'restart',
-    'upgrade',
-    'stage',
-    'activate',
-    'locate',
-    'unlocate',
-    'ping',
-    'support',
-    'restore_backup',
-    'snapshot',
-  ]),
+  kind: Type.Enum(commandKinds),
   params: Type.Record(Type.String(), Type.Unknown()),
-  status: Type.Enum(['queued', 'sent', 'done', 'rejected', 'unknown', 'expired', 'cancelled'], {
+  status: Type.Enum(commandStates, {
     description: '`unknown`: the device may have done it, but its answer was not received',
   }),
   reason: Type.Optional(Type.String({ description: 'why the command was rejected, or why its end is unknown' })),

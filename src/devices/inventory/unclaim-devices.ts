@@ -1,10 +1,11 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Tx } from '../../platform/db.ts'
+import { listActiveDevices } from '../commands/store-upgrades.ts'
 import { countOf, onlyOf } from './claim-devices.ts'
 import { deviceIdOf } from '../device.ts'
 import { type ChangeReport, type DeviceNames, plainNames, selectDevices } from './select-devices.ts'
-import { type Device, deleteDevices, deviceOfEvent, listDevicesInUpgrades, lockDevicesBy } from '../store.ts'
+import { type Device, deleteDevices, deviceOfEvent, lockDevicesBy } from '../store.ts'
 import { clearOwner, lockRegistry } from '../registry/store.ts'
 
 /**
@@ -20,7 +21,7 @@ export async function unclaimDevices(
   // Connecting devices lock the registry first, then the device; so does this.
   await lockRegistry(tx, scope, { deviceIds: plain.macs.map(deviceIdOf), serials: plain.serials })
   const { found, refused } = selectDevices(names, await lockDevicesBy(tx, scope, plain))
-  const busy = await listDevicesInUpgrades(
+  const busy = await listActiveDevices(
     tx,
     scope,
     found.map(({ device }) => device.id),

@@ -1,5 +1,6 @@
-import type { TargetCounts, TargetState, UpgradeHop, UpgradePlan, UpgradeStatus } from '../../rollout/rollout.ts'
+import type { TargetCounts, UpgradePlan, UpgradeStatus } from '../../rollout/rollout.ts'
 import type { UpgradeEvent } from '../../rollout/store-events.ts'
+import type { UpgradeTarget } from '../targets/store.ts'
 
 /** An organization upgrade, or the part of it at one site. */
 export interface ReportedUpgrade {
@@ -83,22 +84,7 @@ export interface ReportSummary {
   readonly events: readonly UpgradeEvent[]
 }
 
-export interface ReportedDevice {
-  readonly upgradeId: string
-  readonly deviceId: string
-  readonly mac: string
-  readonly model: string
-  readonly phase: number
-  readonly downloadPhase: number | null
-  readonly state: TargetState
-  readonly reason: string | null
-  readonly fromVersion: string | null
-  readonly targetVersion: string
-  /** The versions that it goes over; null: it gets `targetVersion` directly. */
-  readonly path: readonly UpgradeHop[] | null
-  readonly attempt: number
-  readonly run: number
-  readonly enteredAt: Date
+export interface ReportedDevice extends Omit<UpgradeTarget, 'siteId'> {
   readonly downAt: Date | null
   readonly upAt: Date | null
 }
