@@ -20,14 +20,15 @@ export async function preparePartitions(ctx: Context, keptDays: Readonly<Record<
   }
 }
 
-/** A lock that waits would block writers behind it, so the chore fails instead and is repeated. */
+/** A lock of a table that waits would block writers behind it, so the chore fails instead and is repeated. */
 const LOCK_WITHIN = sql`set local lock_timeout = '3s'`
 /** An arbitrary fixed number, so that servers that start together prepare one after the other. */
 const LOCK = 6620174
 
 async function lockPartitions(tx: Tx): Promise<void> {
-  await LOCK_WITHIN.execute(tx)
+  // This lock blocks no writers, so servers on a busy machine may wait for each other for longer.
   await sql`select pg_advisory_xact_lock(${LOCK}::bigint)`.execute(tx)
+  await LOCK_WITHIN.execute(tx)
 }
 
 /** Returns a name like `webhook_delivery_20261120` for the UTC day that starts at `day`. */
