@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { type RolloutOptions, defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
@@ -11,7 +11,12 @@ import { type TestContext, createTestContext } from '../support/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { expectConsistent } from './expect-consistent.ts'
 
+/** Each round writes all targets several times, at the same time, which takes long on a busy machine. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
 const options: RolloutOptions = { ...defaultRolloutOptions, soakMs: 0 }
+const SITES = 4
+const DEVICES_PER_SITE = 50
 
 let clock: TestClock
 let test: TestContext
@@ -27,7 +32,7 @@ beforeEach(async () => {
   test = { ...test, ctx: { ...test.ctx, log } }
   org = await seedOrg(
     test.ctx,
-    Array.from({ length: 4 }, () => ({ devices: 100 })),
+    Array.from({ length: SITES }, () => ({ devices: DEVICES_PER_SITE })),
   )
   fleet = createFleet(test.ctx, [org])
   await fleet.connect(org.sites.flatMap((site) => site.devices))
@@ -44,7 +49,7 @@ const plannedIn = ({ siteUpgrades }: OrgUpgrade): number =>
 it('two upgrades that are created at once over the same devices, in opposite order, share them without a deadlock', async () => {
   for (let round = 0; round < 10; round += 1) {
     const created = await Promise.all([create(siteIds()), create(siteIds().toReversed()), create(siteIds().slice(1))])
-    expect(created.reduce((sum, upgrade) => sum + plannedIn(upgrade), 0)).toBe(400)
+    expect(created.reduce((sum, upgrade) => sum + plannedIn(upgrade), 0)).toBe(SITES * DEVICES_PER_SITE)
     await expectConsistent(test.ctx)
     await Promise.all(created.map(({ id }) => cancelOrgUpgrade(test.ctx, org.scope, id)))
     clock.advance(1000)
