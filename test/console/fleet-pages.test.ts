@@ -285,6 +285,8 @@ describe.skipIf(noChromium !== null)(
       const headers = { authorization: `Token ${server.demo?.api_token}` }
       for (let ping = 0; ping < 50; ping += 1)
         expect((await fetch(`${server.url}${webhookPath}/ping`, { method: 'POST', headers })).status).toBe(200)
+      // The panel polls, which would take some seconds.
+      await page.reload()
       await page.getByText(/the last 50 of \d\d/).waitFor()
       await page.getByRole('button', { name: 'Show older ones' }).click()
       await page.getByRole('button', { name: 'Show older ones' }).waitFor({ state: 'detached' })
