@@ -1,5 +1,6 @@
 import { type Config, describeSettings, parseConfig } from '../app/config/config.ts'
 import { type Running, startServer } from '../app/start.ts'
+import { saveMemory } from '../platform/save-memory.ts'
 import { version } from '../platform/version.ts'
 import { AppError } from '../platform/errors.ts'
 
@@ -19,6 +20,7 @@ async function main(): Promise<void> {
 }
 
 async function serve(config: Config, demo: boolean): Promise<void> {
+  saveMemory()
   // The simulated Junos devices of the demo call home to any port.
   const starting = startServer(demo ? { ...config, netconfPort: config.netconfPort ?? 0 } : config)
   const ending = new AbortController()

@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const module = fileURLToPath(new URL('../../src/platform/save-memory.ts', import.meta.url))
+
+/** Has garbage all the time and, until it is told to stop, much that is in use. */
+const worker = `
+  import { parentPort } from 'node:worker_threads'
+  const text = '[' + '{},'.repeat(20_000) + '{}]'
+  const kept = []
+  let isLarge = true
+  parentPort.on('message', () => (isLarge = false))
+  setInterval(() => {
+    kept.push(JSON.parse(text))
+    if (!isLarge) kept.splice(0, kept.length - 1)
+  }, 2)`
+
+/** Ends when its resident memory was over the limit and is less than half of the most that it was. */
+const program = `
+  import { Worker } from 'node:worker_threads'
+  import { saveMemory } from ${JSON.stringify(module)}
+  saveMemory(100)
+  const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(worker)})))
+  const mb = () => Math.round(process.memoryUsage.rss() / 1024 ** 2)
+  let most = 0
+  setInterval(() => {
+    if (mb() > 250 && mb() > most) worker.postMessage('enough')
+    most = Math.max(most, mb())
+    if (most <= 250 || mb() >= most / 2) return
+    console.log(JSON.stringify({ most, left: mb() }))
+    process.exit(0)
+  }, 50)`
+
+test.runIf(process.platform === 'linux')(
+  'the memory of a burst in another thread goes back to the system although that thread goes on',
+  async () => {
+    const args = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=4', '--input-type=module']
+    const { stdout } = await promisify(execFile)(process.execPath, [...args, '--eval', program], { timeout: 60_000 })
+    const { most, left } = JSON.parse(stdout) as { readonly most: number; readonly left: number }
+    expect(most).toBeGreaterThan(250)
+    expect(left).toBeLessThan(most / 2)
+  },
+  90_000,
+)
