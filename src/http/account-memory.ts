@@ -10,6 +10,7 @@ const MAX_KNOWN = 10_000
 export interface AccountMemory {
   find(credentials: string): string | undefined
   remember(credentials: string, account: string): void
+  forget(credentials: string): void
 }
 
 export function createAccountMemory(): AccountMemory {
@@ -22,5 +23,6 @@ export function createAccountMemory(): AccountMemory {
       if (accounts.size >= MAX_KNOWN && oldest !== undefined) accounts.delete(oldest)
       accounts.set(keyOf(credentials), account)
     },
+    forget: (credentials) => void accounts.delete(keyOf(credentials)),
   }
 }

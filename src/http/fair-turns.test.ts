@@ -115,6 +115,23 @@ it('begins several quick requests of a heavy account beside each other, at inter
   expect(begun).toEqual(['first', 'second', 'third'])
 })
 
+it('knows the cost of a request when it has been answered, though its client never reads the answer', async () => {
+  const { turns, begun, enter, spend, work } = setUp()
+  await spend('other', 30)
+  const first = await enter('first', requester('heavy'))
+  for (let number = 1; number <= 30; number += 1) turns.countWaiting(requester('heavy'))
+  expect(turns.isHeavy('heavy')).toBe(false)
+  work(25)
+  first.response.emit('prefinish')
+  expect(turns.isHeavy('heavy')).toBe(true)
+  for (const name of ['second', 'third']) await enter(name, requester('heavy'))
+  await vi.advanceTimersByTimeAsync(99)
+  expect(begun).toEqual(['first'])
+  first.close()
+  await vi.advanceTimersByTimeAsync(50)
+  expect(begun).toEqual(['first', 'second'])
+})
+
 it('divides the share of heavy accounts between them', async () => {
   const { begun, enter, spend, becomeHeavy, work } = setUp()
   await spend('other', 30)
@@ -160,7 +177,7 @@ it('begins quick requests of a heavy account beside each other also while its ot
   expect(begun).toEqual(['long'])
   await vi.advanceTimersByTimeAsync(100)
   for (const name of ['change', 'another']) await enter(name, { ...change, kind: 'change' })
-  await vi.advanceTimersByTimeAsync(10)
+  await vi.advanceTimersByTimeAsync(20)
   expect(begun).toEqual(['long', 'change', 'another'])
 })
 
@@ -263,7 +280,7 @@ it('does not take the part of a request before it waited for all of it', async (
     turns.leave(response)
     const beside = await enter('beside', requester('other'))
     const page = { hasEntered: false }
-    void turns.enter({ ...requester('heavy'), isAdmitted: true }, response).then(() => (page.hasEntered = true))
+    void turns.enter(requester('heavy'), response).then(() => (page.hasEntered = true))
     while (!page.hasEntered) await vi.advanceTimersByTimeAsync(20)
     work(200)
     close()

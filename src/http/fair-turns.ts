@@ -54,10 +54,10 @@ export interface FairTurns {
   /** Gives the place of a request back before its answer has been sent. */
   leave(response: ServerResponse): void
   /**
-   * Gives the place of a request back while it waits for others of its account.
-   * @returns A function to call when it waits no longer, before it enters again.
+   * Counts a request that waits for others of its account before it enters.
+   * @returns A function to call when it waits no longer.
    */
-  park(response: ServerResponse): () => void
+  countWaiting(who: Requester): () => void
   /** True if the account uses so much that others go first. */
   isHeavy(account: string): boolean
   /**
@@ -136,19 +136,28 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       group.running -= 1
       becomeLong()
     }
-    const finish = (isComplete: boolean): void => {
-      response.off('close', complete)
-      clearTimeout(timer)
-      entries.delete(response)
+    let isMeasured = false
+    const charge = (isComplete: boolean): void => {
+      if (isMeasured) return
+      isMeasured = true
+      becomeLong()
       // The time of the database does not grow when this thread gets less of its own.
       const realMs = measured(isComplete) + databaseMs(who) * obtainable()
       use.end(group.account, { operation: who.operation, expectedMs, realMs, isComplete })
-      leavePlace()
       group.measured -= 1
       if (isHeavy(group)) pause(group, pauseFor(realMs - (wasHeavy ? expectedMs : 0)))
+    }
+    const finish = (isComplete: boolean): void => {
+      response.off('prefinish', answered).off('close', complete)
+      clearTimeout(timer)
+      entries.delete(response)
+      charge(isComplete)
+      leavePlace()
       proceed(group)
       removeIdle(lane)
     }
+    // Its client may never read the answer.
+    const answered = (): void => charge(true)
     const complete = (): void => finish(true)
     const interrupt = (): void => finish(false)
     const expire = (): void => {
@@ -161,7 +170,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     }
     let timer = setTimeout(expire, turnMs)
     entries.set(response, { group, operation: who.operation, interrupt, becomeLong, patienceMs: GIVING_WAY_MS })
-    response.once('close', complete)
+    response.once('prefinish', answered).once('close', complete)
   }
 
   function pauseFor(costMs: number): number {
@@ -246,7 +255,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       const lane = laneOf(who)
       use.see(lane.group.account)
       if (lane.waiting.size === 0 && mayBegin(lane, who.operation)) return begin(lane, who, response)
-      if (who.isAdmitted !== true && lane.running + lane.waiting.size >= maxInWork) {
+      if (lane.running + lane.waiting.size >= maxInWork) {
         removeIdle(lane)
         throw tooManyRequests(`No more than ${maxInWork} requests of an account at a time.`, 1)
       }
@@ -255,15 +264,13 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     leave(response) {
       entries.get(response)?.interrupt()
     },
-    park(response) {
-      const entry = entries.get(response)
-      if (entry === undefined) return () => undefined
-      const { group, operation, interrupt } = entry
-      countWaiting(group, operation, 1)
-      interrupt()
+    countWaiting(who) {
+      const lane = laneOf(who)
+      const { group } = lane
+      countWaiting(group, who.operation, 1)
       return () => {
-        countWaiting(group, operation, -1)
-        removeIdleGroup(group)
+        countWaiting(group, who.operation, -1)
+        removeIdle(lane)
       }
     },
     isHeavy(account) {

@@ -9,8 +9,6 @@ export interface Requester {
   readonly kind: 'read' | 'change'
   /** The size of its body. */
   readonly bodyBytes: number
-  /** True if the request has been in work before, and is not to be refused any more. */
-  readonly isAdmitted?: boolean
 }
 
 /** The reads or the changes of one account, or of one network of strangers. */

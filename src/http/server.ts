@@ -156,7 +156,7 @@ interface ApiCallers {
   /** Requests of one account that are in work at a time; default 100. */
   readonly requestsPerAccount?: number
   /** See createWorkLimits(). */
-  readonly firstReadMs?: number
+  readonly firstMs?: number
   /** The longest time for which a request counts as in work for its account; default 100 ms. */
   readonly turnMs?: number
   /** Monotonic milliseconds. */
@@ -173,9 +173,9 @@ export async function serveApi(
   options: ApiCallers,
   plugins: readonly FastifyPluginAsync[],
 ): Promise<void> {
-  const { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT, firstReadMs } = options
+  const { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT, firstMs } = options
   const { turnMs = TURN_MS, now = () => performance.now(), cpuMs = threadCpuMs, busyMs = loopBusyMs } = options
-  const workLimits = createWorkLimits({ requestsPerAccount, firstReadMs })
+  const workLimits = createWorkLimits({ requestsPerAccount, firstMs })
   const turns = createFairTurns({ maxInWork: requestsPerAccount, now, cpuMs, busyMs, turnMs })
   const accounts = createAccountMemory()
   await http.register(
@@ -192,25 +192,32 @@ export async function serveApi(
         if (config.public === true) return
         const sessionId = request.cookies[sessionCookie()]
         const credentials = request.headers.authorization ?? sessionId ?? ''
+        const hasTurn = takesTurns(request.raw)
+        const exchange = { request: request.raw, response: reply.raw, route: request.routeOptions.url ?? '' }
+        const admit = async (account: string): Promise<void> => {
+          const who = whoIs(request, account)
+          let resume = (): void => undefined
+          const wait = (): void => void (resume = turns.countWaiting(who))
+          await workLimits.enter(account, exchange, wait).finally(() => resume())
+          if (hasTurn) await turns.enter(who, reply.raw)
+        }
         // The check of credentials is work, too, so a request waits for its turn before its caller is known.
         const expected = accounts.find(credentials)
-        const hasTurn = takesTurns(request.raw)
-        if (hasTurn) await turns.enter(whoIs(request, expected), reply.raw)
-        request.caller = await identify(request, authenticate, sessionId)
+        if (expected !== undefined) await admit(expected)
+        else if (hasTurn) await turns.enter(whoIs(request, undefined), reply.raw)
+        request.caller = await identify(request, authenticate, sessionId).catch((error: unknown) => {
+          if (error instanceof AppError && error.code === 'unauthenticated') accounts.forget(credentials)
+          throw error
+        })
         const account = accountOf(request.caller.principal)
         if (account !== expected) {
           accounts.remember(credentials, account)
           turns.leave(reply.raw)
-          if (hasTurn) await turns.enter(whoIs(request, account), reply.raw)
+          workLimits.leave(reply.raw)
+          await admit(account)
         }
         if (request.caller.principal.secondFactor === 'missing' && config.beforeSecondFactor !== true)
           throw new AppError('unauthenticated', 'Two factor authentication is required.')
-        const exchange = { request: request.raw, response: reply.raw, route: request.routeOptions.url ?? '' }
-        // A request that waits for others of its account occupies no place meanwhile.
-        let resume = (): void => undefined
-        const park = (): void => void (resume = turns.park(reply.raw))
-        const hasWaited = await workLimits.enter(request.caller.principal, exchange, park).finally(() => resume())
-        if (hasWaited) await turns.enter({ ...whoIs(request, account), isAdmitted: true }, reply.raw)
         request.isHeavy = turns.isHeavy(account)
       })
       api.addHook('preHandler', async (request, reply) => {

@@ -1,6 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { accountOf } from '../access/request-limits.ts'
-import type { Principal } from '../access/principal.ts'
 import { AppError, tooManyRequests } from '../platform/errors.ts'
 import { MAX_JSON_BYTES } from './body-limits.ts'
 
@@ -20,8 +18,8 @@ const UNKNOWN_ANSWER_BYTES = 1024 * 1024
  * wait for each other in the database, where each occupies one of the connections of all accounts.
  */
 const CHANGE_BYTES = MAX_BYTES_AT_ONCE / 4
-/** Reads of an operation wait for so long for the first one of their account. A slow one must not delay them. */
-const FIRST_READ_MS = 200
+/** Requests of an operation wait for so long for the first one of their account. A slow one must not delay them. */
+const FIRST_MS = 200
 /** The number of answers whose sizes are remembered; the oldest are dropped. */
 const MAX_KNOWN = 10_000
 
@@ -40,12 +38,14 @@ interface LargeRequest {
   readonly proceed: () => void
 }
 
-/** The first read of a kind whose size is not known yet. */
-interface FirstRead {
+/** The first request of a kind: nothing is known about this kind until it has been answered. */
+interface First {
   readonly entry: Entry
-  /** Resolves when its size is known, or it has ended without an answer. */
+  /** Resolves when it has been answered, has ended without an answer, or takes too long. */
   readonly settled: Promise<void>
   readonly settle: () => void
+  /** It takes too long. */
+  isSlow: boolean
 }
 
 interface Entry {
@@ -55,17 +55,20 @@ interface Entry {
   readonly bodyBytes: number
   /** Its share of `bytesAtOnce`. */
   held: number
+  /** Counts it no longer. */
+  readonly leave: () => void
 }
 
 export interface WorkLimits {
   /**
-   * Counts the request for the account of its caller until its answer has been sent, or its client has disconnected. It
-   * waits for its turn if it is large or changes something.
+   * Counts the request for the account until its answer has been sent, or its client has disconnected. It waits for its
+   * turn if it is large or changes something, and if it is not the first one of its kind, for the answer to that one.
    * @param onWait Called if it has to wait for other requests of its account.
-   * @returns True if it has waited.
-   * @throws AppError rate_limited for a request beyond the limit of the account.
+   * @throws AppError rate_limited for a request beyond the limit of the account, and if the client has left.
    */
-  enter(principal: Principal, exchange: Exchange, onWait: () => void): Promise<boolean>
+  enter(account: string, exchange: Exchange, onWait: () => void): Promise<void>
+  /** Counts the request no longer, because it belongs to another account. */
+  leave(response: ServerResponse): void
   /** Call it when an answer is sent: the next ones of its kind count with the same size. */
   weighAnswer(response: ServerResponse, bytes: number): void
 }
@@ -79,28 +82,41 @@ interface Exchange {
 
 interface WorkLimitsOptions {
   readonly requestsPerAccount: number
-  /** How long reads of an operation wait for the first one of their account at most. Default: 200 ms. */
-  readonly firstReadMs?: number | undefined
+  /** How long requests of an operation wait for the first one of their account at most. Default: 200 ms. */
+  readonly firstMs?: number | undefined
 }
 
 /** Bounds the work in progress of one account, with all its sessions and tokens together. */
-export function createWorkLimits({ requestsPerAccount, firstReadMs = FIRST_READ_MS }: WorkLimitsOptions): WorkLimits {
+export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS }: WorkLimitsOptions): WorkLimits {
   const accounts = new Map<string, Work>()
   const entries = new WeakMap<ServerResponse, Entry>()
   const answerBytes = new Map<string, number>()
-  const firsts = new Map<string, FirstRead>()
+  const firsts = new Map<string, First>()
 
-  /** Ten pages of an unknown size may be ten of the largest, so they wait for a moment until one of them is known. */
-  async function awaitSize(entry: Entry, response: ServerResponse, onWait: () => void): Promise<void> {
+  /** Ten requests of an unknown kind may be ten of the most expensive, so they wait for a moment until one is known. */
+  async function awaitFirst(entry: Entry, response: ServerResponse, onWait: () => void): Promise<void> {
     for (;;) {
+      if (answerBytes.has(entry.kind)) return
       const first = firsts.get(entry.kind)
-      if (answerBytes.has(entry.kind) || first === undefined) break
+      if (first === undefined) return beFirst(entry)
+      if (first.isSlow) return
       onWait()
-      if (!(await settles(first, response, firstReadMs))) return
+      await settles(first, response)
     }
-    if (answerBytes.has(entry.kind)) return
-    const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
-    firsts.set(entry.kind, { entry, settled, settle })
+  }
+
+  function beFirst(entry: Entry): void {
+    const { promise: settled, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(() => {
+      first.isSlow = true
+      resolve()
+    }, firstMs)
+    const settle = (): void => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const first: First = { entry, settled, settle, isSlow: false }
+    firsts.set(entry.kind, first)
   }
 
   function settleFirst(entry: Entry): void {
@@ -118,42 +134,47 @@ export function createWorkLimits({ requestsPerAccount, firstReadMs = FIRST_READ_
   }
 
   return {
-    async enter(principal, { request, response, route }, onWait) {
+    async enter(account, { request, response, route }, onWait) {
       // The client left while its credentials were checked, so the end below would never come.
-      if (response.closed) return false
-      const account = accountOf(principal)
+      if (response.closed) return
       const work = accounts.get(account) ?? { requests: 0, bodyBytes: 0, bytesAtOnce: 0, waiting: new Set() }
       const bodyBytes = bodyBytesOf(request)
       assertRoom(work, bodyBytes)
       work.requests += 1
       work.bodyBytes += bodyBytes
       accounts.set(account, work)
-      const entry: Entry = { work, kind: `${account} ${request.method} ${route}`, bodyBytes, held: 0 }
-      entries.set(response, entry)
-      response.once('close', () => {
+      const leave = (): void => {
+        response.off('close', leave)
         work.requests -= 1
         work.bodyBytes -= bodyBytes
         settleFirst(entry)
         hold(entry, 0)
         if (work.requests === 0) accounts.delete(account)
-      })
-      if (!takesTurns(request)) return false
+      }
+      const entry: Entry = { work, kind: `${account} ${request.method} ${route}`, bodyBytes, held: 0, leave }
+      entries.set(response, entry)
+      response.once('close', leave)
+      if (!takesTurns(request)) return
       let hasWaited = false
       const wait = (): void => {
         if (!hasWaited) onWait()
         hasWaited = true
       }
-      if (isSafe(request)) await awaitSize(entry, response, wait)
+      await awaitFirst(entry, response, wait)
       const all = bodyBytes + (answerBytes.get(entry.kind) ?? UNKNOWN_ANSWER_BYTES)
       const bytes = isSafe(request) ? all : Math.max(all, CHANGE_BYTES)
-      if (bytes <= SMALL_BYTES) return hasWaited
+      if (bytes <= SMALL_BYTES) return
       if (work.waiting.size === 0 && fits(work, bytes)) {
         hold(entry, bytes)
-        return hasWaited
+        return
       }
       wait()
       await takeTurn(entry, bytes, response)
-      return true
+    },
+
+    leave(response) {
+      entries.get(response)?.leave()
+      entries.delete(response)
     },
 
     weighAnswer(response, bytes) {
@@ -163,28 +184,23 @@ export function createWorkLimits({ requestsPerAccount, firstReadMs = FIRST_READ_
       if (answerBytes.size >= MAX_KNOWN && oldest !== undefined) answerBytes.delete(oldest)
       answerBytes.delete(entry.kind)
       answerBytes.set(entry.kind, bytes)
-      settleFirst(entry)
+      // What it has cost is known when its answer has been sent.
+      setImmediate(settleFirst, entry)
       const all = entry.bodyBytes + bytes
       hold(entry, all > SMALL_BYTES ? all : 0)
     },
   }
 }
 
-/** Resolves with false if it takes too long. */
-async function settles({ settled }: FirstRead, response: ServerResponse, withinMs: number): Promise<boolean> {
+/** @throws AppError rate_limited if the client leaves meanwhile. */
+async function settles({ settled }: First, response: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
-    const leave = (): void => {
-      clearTimeout(timer)
-      reject(hasLeft())
-    }
-    const end = (isSettled: boolean): void => {
-      clearTimeout(timer)
-      response.off('close', leave)
-      resolve(isSettled)
-    }
-    const timer = setTimeout(end, withinMs, false)
+    const leave = (): void => reject(hasLeft())
     response.once('close', leave)
-    void settled.then(() => end(true))
+    void settled.then(() => {
+      response.off('close', leave)
+      resolve()
+    })
   })
 }
 

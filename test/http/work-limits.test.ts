@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { expect, it, onTestFinished } from 'vitest'
 import { createHttpServer, serveApi } from '../../src/http/server.ts'
+import { takeStreams } from '../../src/http/streams.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { personOf } from '../support/person.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -14,11 +15,12 @@ import { waitUntil } from '../support/wait-until.ts'
  * Starts a server whose callers name their account as their token; `/slow` answers when `release` is called. No time
  * passes by itself.
  */
-async function startServer({ turnMs = 2 ** 31 - 1, firstReadMs = 2 ** 31 - 1 } = {}) {
+async function startServer({ turnMs = 2 ** 31 - 1, firstMs = 2 ** 31 - 1 } = {}) {
   let cpuMs = 0
   const waiting: (() => void)[] = []
+  const slow = () => new Promise((resolve) => waiting.push(() => resolve({})))
   let checks = Promise.resolve()
-  let begun = 0
+  let [received, begun] = [0, 0]
   const http = await createHttpServer({ log: createLog('silent'), tls: null })
   const authenticate = async ({ authorization = '' }: { readonly authorization?: string | undefined }) => {
     begun += 1
@@ -26,10 +28,13 @@ async function startServer({ turnMs = 2 ** 31 - 1, firstReadMs = 2 ** 31 - 1 } =
     return personOf(authorization)
   }
   const clocks = { now: () => 0, cpuMs: () => cpuMs, busyMs: () => 0 }
-  const options = { sessionCookie: () => 'sessionid', requestsPerAccount: 40, turnMs, firstReadMs, ...clocks }
+  const options = { sessionCookie: () => 'sessionid', requestsPerAccount: 40, turnMs, firstMs, ...clocks }
+  http.addHook('onRequest', (_request, _reply, done) => {
+    received += 1
+    done()
+  })
   await serveApi(http, { authenticate, ...options }, [
     async (api) => {
-      const slow = () => new Promise((resolve) => waiting.push(() => resolve({})))
       api.get('/slow', slow)
       api.post('/slow', { schema: { body: Type.Object({}) } }, slow)
       api.get('/quick', () => ({}))
@@ -43,6 +48,10 @@ async function startServer({ turnMs = 2 ** 31 - 1, firstReadMs = 2 ** 31 - 1 } =
         await slow()
         return { text: 'x'.repeat(5 * 1024 * 1024) }
       })
+    },
+    async (api) => {
+      takeStreams(api)
+      api.post('/upload', slow)
     },
   ])
   await http.listen({ host: '127.0.0.1', port: 0 })
@@ -66,13 +75,21 @@ async function startServer({ turnMs = 2 ** 31 - 1, firstReadMs = 2 ** 31 - 1 } =
       return held.resolve
     },
     begun: () => begun,
-    /** Resolves when this many requests have arrived, of which only some may have begun. */
+    /** Resolves when this many requests have arrived, of which some may wait for their turn. */
+    received: (count: number) => waitUntil(`${count} requests`, () => Promise.resolve(received === count)),
+    /** Resolves when the credentials of this many requests were checked. */
     arrived: (count: number) => waitUntil(`${count} requests`, () => Promise.resolve(begun === count)),
     releaseUntil: async <T>(ended: Promise<T>): Promise<T> => {
       const releasing = setInterval(release, 1)
       return ended.finally(() => clearInterval(releasing))
     },
     inWork: (count: number) => waitUntil(`${count} requests in work`, () => Promise.resolve(waiting.length === count)),
+    upload: (account: string) =>
+      fetch(`http://127.0.0.1:${port}/api/v1/upload`, {
+        method: 'POST',
+        headers: { authorization: account, 'content-type': 'application/octet-stream' },
+        body: 'file',
+      }),
     call: (account: string, path: string, body?: string) =>
       fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
         method: body === undefined ? 'GET' : 'POST',
@@ -83,10 +100,11 @@ async function startServer({ turnMs = 2 ** 31 - 1, firstReadMs = 2 ** 31 - 1 } =
 }
 
 it('refuses what one account asks for beyond its requests in work, and serves others meanwhile', async () => {
-  const { call, arrived, releaseUntil } = await startServer()
+  const { call, received, releaseUntil } = await startServer()
   const [busy, other] = [randomUUID(), randomUUID()]
+  expect((await call(busy, '/quick')).status).toBe(200)
   const first = Array.from({ length: 40 }, () => call(busy, '/slow'))
-  await arrived(40)
+  await received(41)
   const refused = await call(busy, '/quick')
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
   expect(await refused.json()).toEqual({
@@ -99,12 +117,12 @@ it('refuses what one account asks for beyond its requests in work, and serves ot
 })
 
 it('refuses bodies of one account beyond 32 MiB in work', async () => {
-  const { call, arrived, releaseUntil } = await startServer()
+  const { call, received, releaseUntil } = await startServer()
   const busy = randomUUID()
   expect((await call(busy, '/quick')).status).toBe(200)
   const body = `{"text":"${'x'.repeat(1000 * 1024)}"}`
   const first = Array.from({ length: 32 }, () => call(busy, '/slow', body))
-  await arrived(33)
+  await received(33)
   const refused = await call(busy, '/slow', body)
   expect(refused.status).toBe(429)
   expect(await refused.json()).toEqual({
@@ -213,6 +231,38 @@ it('reads one answer of an unknown size at a time until its size is known', asyn
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
 })
 
+it('checks the credentials of one request of an unknown cost at a time, and those of other operations meanwhile', async () => {
+  const { call, received, inWork, begun, release, releaseUntil } = await startServer()
+  const account = randomUUID()
+  expect((await call(account, '/quick')).status).toBe(200)
+  const requests = [undefined, '{}'].flatMap((body) => Array.from({ length: 5 }, () => call(account, '/slow', body)))
+  await received(11)
+  await inWork(2)
+  expect((await call(account, '/quick')).status).toBe(200)
+  expect(begun()).toBe(4)
+  release()
+  await inWork(8)
+  const answers = await releaseUntil(Promise.all(requests))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
+
+it('begins two uploads of an account at a time while another one wants something', async () => {
+  const { call, upload, received, inWork, begun, release, releaseUntil } = await startServer()
+  const [busy, other] = [randomUUID(), randomUUID()]
+  expect((await releaseUntil(upload(busy))).status).toBe(200)
+  expect((await call(other, '/quick')).status).toBe(200)
+  const uploads = Array.from({ length: 5 }, () => upload(busy))
+  await received(7)
+  await inWork(2)
+  expect((await call(other, '/quick')).status).toBe(200)
+  expect((await call(busy, '/quick')).status).toBe(200)
+  expect(begun()).toBe(6)
+  release()
+  await inWork(2)
+  const answers = await releaseUntil(Promise.all(uploads))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
+
 it('lets another read begin if the first one of an unknown size was given up', async () => {
   const { port, call, inWork, release } = await startServer()
   const account = randomUUID()
@@ -223,13 +273,14 @@ it('lets another read begin if the first one of an unknown size was given up', a
   expect((await call(account, '/quick')).status).toBe(200)
   await inWork(1)
   await once(first.destroy(), 'close')
-  await inWork(2)
+  release()
+  await inWork(1)
   release()
   expect((await second).status).toBe(200)
 })
 
 it('lets reads wait for a moment only if the first one is slow', async () => {
-  const { call, inWork, release, releaseUntil } = await startServer({ firstReadMs: 1 })
+  const { call, inWork, release, releaseUntil } = await startServer({ firstMs: 1 })
   const account = randomUUID()
   const reads = Array.from({ length: 6 }, () => call(account, '/slow'))
   // Answers of an unknown size count as a megabyte each.
@@ -240,7 +291,7 @@ it('lets reads wait for a moment only if the first one is slow', async () => {
 })
 
 it('counts no client that left while it waited for the size of an answer', async () => {
-  const { port, call, arrived, inWork, work, release, releaseUntil } = await startServer()
+  const { port, call, received, inWork, work, release, releaseUntil } = await startServer()
   const [account, other] = [randomUUID(), randomUUID()]
   expect((await call(other, '/quick')).status).toBe(200)
   const first = call(account, '/slow')
@@ -248,10 +299,10 @@ it('counts no client that left while it waited for the size of an answer', async
   const leaving = Array.from({ length: 20 }, () => connect(port, '127.0.0.1'))
   for (const socket of leaving)
     socket.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${account}\r\n\r\n`)
-  await arrived(22)
+  await received(22)
   for (const socket of leaving) await once(socket.destroy(), 'close')
   // With twenty more of this cost the account would be heavy, and its next reads would take turns.
-  work(300)
+  work(80)
   release()
   expect((await first).status).toBe(200)
   const reads = Array.from({ length: 5 }, () => call(account, '/slow'))
@@ -272,6 +323,24 @@ it('lets large requests that wait for others of their account occupy no place', 
   const small = call(busy, '/slow')
   await inWork(2)
   await releaseUntil(Promise.all([small, ...large]))
+})
+
+it('counts a request whose client has left until its operation has ended', async () => {
+  const { port, call, inWork, release, releaseUntil } = await startServer()
+  const [busy, other] = [randomUUID(), randomUUID()]
+  for (const account of [busy, other]) expect((await call(account, '/quick')).status).toBe(200)
+  expect((await releaseUntil(call(busy, '/slow', '{}'))).status).toBe(200)
+  const head = `POST /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${busy}\r\nContent-Type: application/json\r\n`
+  const clients = Array.from({ length: 4 }, () => connect(port, '127.0.0.1'))
+  for (const socket of clients) socket.write(`${head}Content-Length: 2\r\n\r\n{}`)
+  await inWork(4)
+  await Promise.all(clients.map((socket) => once(socket.destroy(), 'close')))
+  const change = call(busy, '/slow', '{}')
+  for (const account of [busy, other]) expect((await call(account, '/quick')).status).toBe(200)
+  await inWork(4)
+  release()
+  await inWork(1)
+  expect((await releaseUntil(change)).status).toBe(200)
 })
 
 it('lets a slow read keep its place for a short time only', async () => {
@@ -311,8 +380,9 @@ it('handles eight requests of a network of strangers at a time, once their bodie
 })
 
 it('counts nothing for clients that have left, also where they left during the check of their credentials', async () => {
-  const { port, call, arrived, holdChecks, begun, release } = await startServer()
+  const { port, call, arrived, holdChecks, begun, release, releaseUntil } = await startServer()
   const busy = randomUUID()
+  expect((await releaseUntil(call(busy, '/slow'))).status).toBe(200)
   const leave = async (isInWork: () => Promise<unknown>) => {
     const clients = Array.from({ length: 40 }, () => {
       const socket = connect(port, '127.0.0.1')
@@ -324,9 +394,11 @@ it('counts nothing for clients that have left, also where they left during the c
   }
   const isServed = () => waitUntil('a request is served', async () => (await call(busy, '/quick')).status === 200)
 
-  await leave(() => arrived(40))
-  await isServed()
+  await leave(() => arrived(41))
+  // Their operations go on.
+  expect((await call(busy, '/quick')).status).toBe(429)
   release()
+  await isServed()
 
   const before = begun()
   const checked = holdChecks()
