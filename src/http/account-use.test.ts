@@ -4,22 +4,27 @@ import { STRANGERS, createAccountUse } from './account-use.ts'
 function setUp() {
   let nowMs = 1000
   let obtainable = 1
-  const use = createAccountUse(
-    () => nowMs,
-    () => obtainable,
-  )
+  const costs = new Map<string, number>()
+  const use = createAccountUse({
+    now: () => nowMs,
+    obtainable: () => obtainable,
+    costOf: (account, operation) => costs.get(`${account} ${operation}`),
+  })
+  const spend = (account: string, ms: number, operation = 'any', isComplete = true): void => {
+    use.see(account)
+    const expectedMs = use.begin(account, { operation, databaseMs: 0 })
+    use.end(account, { expectedMs, threadMs: ms, databaseMs: 0, isComplete })
+    costs.set(`${account} ${operation}`, ms)
+  }
   return {
     use,
     /** Lets other work take the rest of the main thread's time. */
     obtain: (share: number) => (obtainable = share),
     pass: (ms: number) => (nowMs += ms),
     /** A request that costs this much. */
-    spend: (account: string, ms: number, operation = 'any') => {
-      use.see(account)
-      use.end(account, { operation, expectedMs: use.begin(account, operation), realMs: ms, isComplete: true })
-    },
-    wait: (account: string, requests: number, operation = 'any') => {
-      for (let count = 0; count < requests; count += 1) use.countWaiting(account, operation, 1)
+    spend,
+    wait: (account: string, requests: number, operation = 'any', databaseMs = 0) => {
+      for (let count = 0; count < requests; count += 1) use.countWaiting(account, { operation, databaseMs }, 1)
     },
   }
 }
@@ -94,7 +99,7 @@ describe('isHeavy', () => {
     expect(use.isHeavy('a')).toBe(true)
   })
 
-  it('counts waiting requests with the average cost of their operation, or of their account if that is not known', () => {
+  it('counts waiting requests with the cost of their operation, or the average of their account if that is not known', () => {
     for (const [operation, most] of [
       ['cheap', 568],
       ['expensive', 19],
@@ -111,11 +116,26 @@ describe('isHeavy', () => {
     }
   })
 
-  it('learns nothing about an operation from a part of a request', () => {
+  it('counts what waiting requests will cost the database, as little as the thread on a busy machine', () => {
+    const { use, obtain, spend, wait } = setUp()
+    spend('b', 1)
+    wait('a', 20, 'change', 27)
+    expect(use.isHeavy('a')).toBe(false)
+    wait('a', 1, 'change', 27)
+    expect(use.isHeavy('a')).toBe(true)
+    const change = { operation: 'change', databaseMs: 27 }
+    expect(use.expectedMs('a', change)).toBe(29)
+    obtain(0.5)
+    expect(use.expectedMs('a', change)).toBe(15.5)
+  })
+
+  it('learns nothing about an account from a part of a request', () => {
     const { use, spend } = setUp()
-    spend('a', 10, 'page')
-    use.end('a', { operation: 'page', expectedMs: use.begin('a', 'page'), realMs: 1, isComplete: false })
-    expect(use.expectedMs('a', 'page')).toBe(10)
+    const unknown = { operation: 'unknown', databaseMs: 0 }
+    spend('a', 12, 'page')
+    expect(use.expectedMs('a', unknown)).toBe(4)
+    spend('a', 1, 'page', false)
+    expect(use.expectedMs('a', unknown)).toBe(4)
   })
 
   it('spares a neighbor that waits behind a heavy account, and frees one that was taken for heavy', () => {
@@ -183,7 +203,7 @@ describe('isHeavy', () => {
       expect([use.isHeavy('a'), use.isAlone('b')]).toEqual([true, false])
       pass(1000)
     }
-    for (let count = 0; count < 20; count += 1) use.countWaiting('a', 'any', -1)
+    for (let count = 0; count < 20; count += 1) use.countWaiting('a', { operation: 'any', databaseMs: 0 }, -1)
     pass(1999)
     expect(use.isAlone('b')).toBe(false)
     pass(2)
@@ -207,7 +227,7 @@ describe('isHeavy', () => {
     spend('b', 1)
     for (let times = 0; times < 50; times += 1) spend('a', 10)
     expect(use.isHeavy('a')).toBe(false)
-    for (let times = 0; times < 12; times += 1) use.begin('a', 'any')
+    for (let times = 0; times < 12; times += 1) use.begin('a', { operation: 'any', databaseMs: 0 })
     expect(use.isHeavy('a')).toBe(true)
   })
 

@@ -26,9 +26,9 @@ const HEAVY_TOGETHER = 0.6
 /** Together they get this much while the others use less than `IDLE_SHARE`. */
 const IDLE_TOGETHER = 0.6
 const IDLE_SHARE = 0.02
-/** The assumed cost of a request of an account that has not sent any yet. */
+/** The assumed cost for the main thread of a request of an account that has not sent any yet. */
 const UNKNOWN_COST_MS = 2
-/** The weight of the latest request in average costs. */
+/** The weight of the latest request in the average cost of an account. */
 const LATEST = 0.2
 
 /** All callers who are not known share one use: an attacker may have many networks. */
@@ -38,19 +38,25 @@ interface Use {
   /** Milliseconds of the main thread, decayed to `atMs`. */
   usedMs: number
   atMs: number
-  /** The average cost of all its requests, for operations of which none has ended yet. */
+  /** What its requests cost the main thread on average, for operations of which none has ended yet. */
   averageMs: number
-  /** The average cost of the requests of each operation. */
-  readonly costs: Map<string, number>
-  /** The number of waiting requests of each operation. */
-  readonly waiting: Map<string, number>
+  /** The waiting requests of each operation. */
+  readonly waiting: Map<string, { count: number; databaseMs: number }>
+}
+
+/** A request, as far as its cost depends on it. */
+export interface Demand {
+  readonly operation: string
+  /** What it costs the database: milliseconds on a machine without other work. */
+  readonly databaseMs: number
 }
 
 interface Ended {
-  readonly operation: string
   readonly expectedMs: number
-  readonly realMs: number
-  /** False for a part of a request, which says nothing about others of its operation. */
+  /** Its cost for the main thread. */
+  readonly threadMs: number
+  readonly databaseMs: number
+  /** False for a part of a request, which says nothing about others. */
   readonly isComplete: boolean
 }
 
@@ -59,15 +65,15 @@ export interface AccountUse {
   /** Notes that an account has sent a request. Strangers don't count as present. */
   see(account: string): void
   /** Counts a request that begins, with its expected cost. @returns That cost. */
-  begin(account: string, operation: string): number
-  /** Replaces the expected cost by the real one. */
-  end(account: string, ended: Ended): void
-  /** The average cost of the account's requests of an operation. */
-  expectedMs(account: string, operation: string): number
+  begin(account: string, demand: Demand): number
+  /** Replaces the expected cost by the real one. @returns That cost. */
+  end(account: string, ended: Ended): number
+  /** Returns the cost that is expected of a request. */
+  expectedMs(account: string, demand: Demand): number
   /** True if no other account has sent a request lately. */
   isAlone(account: string): boolean
   /** Notes that a request of the account waits, or waits no longer. It counts as present meanwhile. */
-  countWaiting(account: string, operation: string, by: 1 | -1): void
+  countWaiting(account: string, demand: Demand, by: 1 | -1): void
   /**
    * True if the account wants more than a light share of the main thread, and much more than any other present account or
    * than an equal part, and if it was not satisfied since and has not wanted little for a second. What it has used lately
@@ -80,12 +86,19 @@ export interface AccountUse {
   shareOfHeavy(): number
 }
 
-/**
- * @param now Monotonic milliseconds.
- * @param obtainable The share of its time, up to 1, in which the main thread can work: less on a machine that is busy with
- *   other work.
- */
-export function createAccountUse(now: () => number, obtainable: () => number): AccountUse {
+interface AccountUseOptions {
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  /**
+   * The share of its time, up to 1, in which the main thread can work: less on a machine that is busy with other work. The
+   * time of the database counts by the same share, because it does not grow when the thread gets less of its own.
+   */
+  readonly obtainable: () => number
+  /** What requests of the account and the operation cost the main thread; undefined if that is not known. */
+  readonly costOf: (account: string, operation: string) => number | undefined
+}
+
+export function createAccountUse({ now, obtainable, costOf }: AccountUseOptions): AccountUse {
   const uses = new Map<string, Use>()
   /** When each account sent its last request, the oldest first. */
   const seenAtMs = new Map<string, number>()
@@ -120,9 +133,10 @@ export function createAccountUse(now: () => number, obtainable: () => number): A
   const capacityMs = (): number => FORGET_MS * Math.max(obtainable(), LEAST_OBTAINABLE)
 
   function wantedMs(account: string): number {
-    const { usedMs, averageMs, costs, waiting } = find(account)
+    const { usedMs, averageMs, waiting } = find(account)
     let wanted = usedMs
-    for (const [operation, count] of waiting) wanted += (costs.get(operation) ?? averageMs) * count
+    for (const [operation, { count, databaseMs }] of waiting)
+      wanted += (costOf(account, operation) ?? averageMs) * count + databaseMs * obtainable()
     return Math.min(wanted, MOST_WANTED_MS)
   }
 
@@ -162,9 +176,8 @@ export function createAccountUse(now: () => number, obtainable: () => number): A
     return Math.min(HEAVY_SHARE, HEAVY_TOGETHER / Math.max(heavy.size, 1))
   }
 
-  function expectedMs(account: string, operation: string): number {
-    const { averageMs, costs } = find(account)
-    return costs.get(operation) ?? averageMs
+  function expectedMs(account: string, { operation, databaseMs }: Demand): number {
+    return (costOf(account, operation) ?? find(account).averageMs) + databaseMs * obtainable()
   }
 
   return {
@@ -172,8 +185,8 @@ export function createAccountUse(now: () => number, obtainable: () => number): A
       forgetAbsent()
       see(account)
     },
-    begin(account, operation) {
-      const ms = expectedMs(account, operation)
+    begin(account, demand) {
+      const ms = expectedMs(account, demand)
       const use = find(account)
       use.usedMs += ms
       uses.set(account, use)
@@ -181,23 +194,23 @@ export function createAccountUse(now: () => number, obtainable: () => number): A
       if (!seenAtMs.has(account)) see(account)
       return ms
     },
-    end(account, { operation, expectedMs: expected, realMs, isComplete }) {
+    end(account, { expectedMs: expected, threadMs, databaseMs, isComplete }) {
       const use = find(account)
+      const realMs = threadMs + databaseMs * obtainable()
       use.usedMs = Math.max(use.usedMs + realMs - expected, 0)
-      if (!isComplete) return
-      use.averageMs += (realMs - use.averageMs) * LATEST
-      const before = use.costs.get(operation) ?? realMs
-      use.costs.set(operation, before + (realMs - before) * LATEST)
+      if (isComplete) use.averageMs += (threadMs - use.averageMs) * LATEST
+      return realMs
     },
     expectedMs,
     isAlone(account) {
       forgetAbsent()
       return seenAtMs.size === 0 || (seenAtMs.size === 1 && seenAtMs.has(account))
     },
-    countWaiting(account, operation, by) {
+    countWaiting(account, { operation, databaseMs }, by) {
       const use = find(account)
-      const count = (use.waiting.get(operation) ?? 0) + by
-      if (count > 0) use.waiting.set(operation, count)
+      const before = use.waiting.get(operation) ?? { count: 0, databaseMs: 0 }
+      const after = { count: before.count + by, databaseMs: before.databaseMs + by * databaseMs }
+      if (after.count > 0) use.waiting.set(operation, after)
       else use.waiting.delete(operation)
       uses.set(account, use)
       see(account)
@@ -216,7 +229,7 @@ export function createAccountUse(now: () => number, obtainable: () => number): A
 }
 
 function newUse(atMs: number): Use {
-  return { usedMs: 0, atMs, averageMs: UNKNOWN_COST_MS, costs: new Map(), waiting: new Map() }
+  return { usedMs: 0, atMs, averageMs: UNKNOWN_COST_MS, waiting: new Map() }
 }
 
 function sum(values: readonly number[]): number {

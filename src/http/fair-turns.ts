@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { AppError, tooManyRequests } from '../platform/errors.ts'
 import { nextTurn } from '../platform/next-turn.ts'
-import { STRANGERS, createAccountUse } from './account-use.ts'
+import { STRANGERS, type Demand, createAccountUse } from './account-use.ts'
 import { type Group, type Lane, type Requester, type Waiting, createLanes } from './lanes.ts'
 import { createLightWork } from './light-work.ts'
 import { createRequestCosts } from './request-costs.ts'
@@ -33,8 +33,6 @@ const MEGABYTE_MS = 30
 
 /** A request in work. */
 interface Entry {
-  readonly group: Group
-  readonly operation: string
   /** Gives its place back before its answer has been sent. */
   readonly interrupt: () => void
   /** Counts it as light no longer. */
@@ -90,18 +88,19 @@ interface FairTurnsOptions {
  */
 export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairTurnsOptions): FairTurns {
   const obtainable = createThreadShare({ cpuMs, busyMs })
-  const use = createAccountUse(now, obtainable)
   const costs = createRequestCosts(cpuMs)
+  const costOf = (account: string, operation: string): number | undefined => costs.averageMs(kindOf(account, operation))
+  const use = createAccountUse({ now, obtainable, costOf })
   const light = createLightWork()
   const { groups, laneOf, removeIdle, removeIdleGroup } = createLanes()
   const entries = new WeakMap<ServerResponse, Entry>()
 
   const isHeavy = ({ account }: Group): boolean => use.isHeavy(account)
 
-  function mayBegin({ group, running }: Lane, operation: string): boolean {
+  function mayBegin({ group, running }: Lane, demand: Demand): boolean {
     if (use.isAlone(group.account)) return true
     if (running >= SHARE || !isHeavy(group)) return running < SHARE
-    const isQuick = use.expectedMs(group.account, operation) <= QUICK_MS
+    const isQuick = use.expectedMs(group.account, demand) <= QUICK_MS
     if (group.isPaused || group.running >= (isQuick || group.account === STRANGERS ? SHARE : 1)) return false
     if (isQuick || light.isDone() || group.patience === 'over') return true
     if (group.patience === 'unused') waitForLight(group)
@@ -124,9 +123,10 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     if (group.patience === 'over') group.patience = 'unused'
     const wasHeavy = isHeavy(group)
     const becomeLong = wasHeavy ? () => undefined : light.begin()
-    const expectedMs = use.begin(group.account, who.operation)
+    const demand = demandOf(who)
+    const expectedMs = use.begin(group.account, demand)
     if (wasHeavy) pause(group, pauseFor(expectedMs))
-    const measured = costs.measure(`${group.account} ${who.operation}`)
+    const measured = costs.measure(kindOf(group.account, who.operation))
     group.measured += 1
     let hasPlace = true
     const leavePlace = (): void => {
@@ -141,9 +141,8 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       if (isMeasured) return
       isMeasured = true
       becomeLong()
-      // The time of the database does not grow when this thread gets less of its own.
-      const realMs = measured(isComplete) + databaseMs(who) * obtainable()
-      use.end(group.account, { operation: who.operation, expectedMs, realMs, isComplete })
+      const { databaseMs } = demand
+      const realMs = use.end(group.account, { expectedMs, threadMs: measured(isComplete), databaseMs, isComplete })
       group.measured -= 1
       if (isHeavy(group)) pause(group, pauseFor(realMs - (wasHeavy ? expectedMs : 0)))
     }
@@ -169,7 +168,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       removeIdle(lane)
     }
     let timer = setTimeout(expire, turnMs)
-    entries.set(response, { group, operation: who.operation, interrupt, becomeLong, patienceMs: GIVING_WAY_MS })
+    entries.set(response, { interrupt, becomeLong, patienceMs: GIVING_WAY_MS })
     response.once('prefinish', answered).once('close', complete)
   }
 
@@ -207,30 +206,31 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       hasBegun = false
       for (const lane of [...crowded]) {
         const [next] = lane.waiting
-        if (next === undefined || !mayBegin(lane, next.operation)) continue
+        if (next === undefined || !mayBegin(lane, next.demand)) continue
         next.begin()
         hasBegun = true
       }
     }
   }
 
-  function countWaiting(group: Group, operation: string, by: 1 | -1): void {
+  function countWaiting(group: Group, demand: Demand, by: 1 | -1): void {
     group.waiting += by
-    use.countWaiting(group.account, operation, by)
+    use.countWaiting(group.account, demand, by)
   }
 
   async function wait(lane: Lane, who: Requester, response: ServerResponse): Promise<void> {
     const { group, waiting } = lane
+    const demand = demandOf(who)
     await new Promise<void>((resolve, reject) => {
       const end = (): void => {
         response.off('close', left)
         waiting.delete(next)
-        countWaiting(group, who.operation, -1)
+        countWaiting(group, demand, -1)
         group.crowded.delete(lane)
         if (waiting.size > 0) group.crowded.add(lane)
       }
       const next: Waiting = {
-        operation: who.operation,
+        demand,
         begin() {
           end()
           begin(lane, who, response)
@@ -244,7 +244,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       }
       response.once('close', left)
       waiting.add(next)
-      countWaiting(group, who.operation, 1)
+      countWaiting(group, demand, 1)
       group.crowded.add(lane)
     })
   }
@@ -254,7 +254,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       if (response.closed) return
       const lane = laneOf(who)
       use.see(lane.group.account)
-      if (lane.waiting.size === 0 && mayBegin(lane, who.operation)) return begin(lane, who, response)
+      if (lane.waiting.size === 0 && mayBegin(lane, demandOf(who))) return begin(lane, who, response)
       if (lane.running + lane.waiting.size >= maxInWork) {
         removeIdle(lane)
         throw tooManyRequests(`No more than ${maxInWork} requests of an account at a time.`, 1)
@@ -266,10 +266,10 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     },
     countWaiting(who) {
       const lane = laneOf(who)
-      const { group } = lane
-      countWaiting(group, who.operation, 1)
+      const demand = demandOf(who)
+      countWaiting(lane.group, demand, 1)
       return () => {
-        countWaiting(group, who.operation, -1)
+        countWaiting(lane.group, demand, -1)
         removeIdle(lane)
       }
     },
@@ -289,6 +289,10 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
   }
 }
 
-function databaseMs({ kind, bodyBytes }: Requester): number {
-  return (kind === 'change' ? CHANGE_MS : 0) + (bodyBytes / 1024 / 1024) * MEGABYTE_MS
+function demandOf({ operation, kind, bodyBytes }: Requester): Demand {
+  return { operation, databaseMs: (kind === 'change' ? CHANGE_MS : 0) + (bodyBytes / 1024 / 1024) * MEGABYTE_MS }
+}
+
+function kindOf(account: string, operation: string): string {
+  return `${account} ${operation}`
 }

@@ -1,4 +1,4 @@
-import { STRANGERS } from './account-use.ts'
+import { STRANGERS, type Demand } from './account-use.ts'
 
 export interface Requester {
   readonly account?: string | undefined
@@ -21,7 +21,7 @@ export interface Lane {
 }
 
 export interface Waiting {
-  readonly operation: string
+  readonly demand: Demand
   readonly begin: () => void
 }
 

@@ -16,6 +16,8 @@ export interface RequestCosts {
    *   request is complete: a part of one says nothing about others of its kind.
    */
   measure(kind: string): (isComplete: boolean) => number
+  /** Returns what requests of the kind cost on average; undefined if none has ended yet. */
+  averageMs(kind: string): number | undefined
 }
 
 interface Running {
@@ -103,6 +105,7 @@ export function createRequestCosts(cpuMs: () => number): RequestCosts {
   }
 
   return {
+    averageMs: (kind) => known.get(kind)?.ms,
     measure(kind) {
       const beganMs = advance()
       const entry: Running = { kind, beganMs, sharesBefore: sharesMs, othersMs: 0, hasUnknownOthers: false }
