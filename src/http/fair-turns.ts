@@ -2,13 +2,15 @@ import type { ServerResponse } from 'node:http'
 import { AppError, tooManyRequests } from '../platform/errors.ts'
 import { nextTurn } from '../platform/next-turn.ts'
 import { STRANGERS, type Demand, createAccountUse } from './account-use.ts'
-import { type Group, type Lane, type Requester, type Waiting, createLanes } from './lanes.ts'
+import { type Group, type Kind, type Lane, type Requester, type Waiting, createLanes } from './lanes.ts'
 import { createLightWork } from './light-work.ts'
 import { createRequestCosts } from './request-costs.ts'
 import { createThreadShare } from './thread-share.ts'
 
-/** Requests of one account that may be in work while other accounts send some, too; reads and changes count apart. */
-const SHARE = 8
+/** Requests of one account that may be in work while other accounts send some, too; each kind counts apart. */
+const SHARES = { read: 8, change: 8, upload: 2 } as const satisfies Record<Kind, number>
+/** Those of a heavy account that cost little, together. */
+const QUICK_SHARE = 8
 /** A request that takes longer mostly waits for something other than the main thread. */
 export const TURN_MS = 100
 /**
@@ -97,11 +99,11 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
 
   const isHeavy = ({ account }: Group): boolean => use.isHeavy(account)
 
-  function mayBegin({ group, running }: Lane, demand: Demand): boolean {
+  function mayBegin({ group, kind, running }: Lane, demand: Demand): boolean {
     if (use.isAlone(group.account)) return true
-    if (running >= SHARE || !isHeavy(group)) return running < SHARE
+    if (running >= SHARES[kind] || !isHeavy(group)) return running < SHARES[kind]
     const isQuick = use.expectedMs(group.account, demand) <= QUICK_MS
-    if (group.isPaused || group.running >= (isQuick || group.account === STRANGERS ? SHARE : 1)) return false
+    if (group.isPaused || group.running >= (isQuick || group.account === STRANGERS ? QUICK_SHARE : 1)) return false
     if (isQuick || light.isDone() || group.patience === 'over') return true
     if (group.patience === 'unused') waitForLight(group)
     return false
@@ -290,7 +292,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
 }
 
 function demandOf({ operation, kind, bodyBytes }: Requester): Demand {
-  return { operation, databaseMs: (kind === 'change' ? CHANGE_MS : 0) + (bodyBytes / 1024 / 1024) * MEGABYTE_MS }
+  return { operation, databaseMs: (kind === 'read' ? 0 : CHANGE_MS) + (bodyBytes / 1024 / 1024) * MEGABYTE_MS }
 }
 
 function kindOf(account: string, operation: string): string {

@@ -1,19 +1,22 @@
 import { STRANGERS, type Demand } from './account-use.ts'
 
+/** They have separate places: changes may wait for each other, and for names, and uploads for their clients. */
+export type Kind = 'read' | 'change' | 'upload'
+
 export interface Requester {
   readonly account?: string | undefined
   readonly network: string
   /** Requests of the same operation are expected to cost the same. */
   readonly operation: string
-  /** Reads and changes have separate places, because changes may wait for each other, and for names. */
-  readonly kind: 'read' | 'change'
+  readonly kind: Kind
   /** The size of its body. */
   readonly bodyBytes: number
 }
 
-/** The reads or the changes of one account, or of one network of strangers. */
+/** The requests of a kind of one account, or of one network of strangers. */
 export interface Lane {
   readonly name: string
+  readonly kind: Kind
   readonly group: Group
   running: number
   /** In the order of their arrival. */
@@ -83,7 +86,7 @@ export function createLanes(): Lanes {
     const group = groups.get(account) ?? newGroup(account)
     groups.set(account, group)
     group.lanes += 1
-    const lane: Lane = { name, group, running: 0, waiting: new Set() }
+    const lane: Lane = { name, kind, group, running: 0, waiting: new Set() }
     lanes.set(name, lane)
     return lane
   }

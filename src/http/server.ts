@@ -31,7 +31,7 @@ import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
 import { compileValidator } from './validate.ts'
-import { MAX_REQUESTS_PER_ACCOUNT, bodyBytesOf, createWorkLimits, takesTurns } from './work-limits.ts'
+import { MAX_REQUESTS_PER_ACCOUNT, bodyBytesOf, createWorkLimits, isUpload, takesTurns } from './work-limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -192,7 +192,7 @@ export async function serveApi(
         if (config.public === true) return
         const sessionId = request.cookies[sessionCookie()]
         const credentials = request.headers.authorization ?? sessionId ?? ''
-        const hasTurn = takesTurns(request.raw)
+        const hasTurn = isUpload(request.raw) || takesTurns(request.raw)
         const exchange = { request: request.raw, response: reply.raw, route: request.routeOptions.url ?? '' }
         const admit = async (account: string): Promise<void> => {
           const who = whoIs(request, account)
@@ -248,7 +248,7 @@ function whoIs({ method, ip, raw, routeOptions }: FastifyRequest, account: strin
     account,
     network: networkOf(ip),
     operation: `${method} ${routeOptions.url ?? ''}`,
-    kind: SAFE.has(method) ? 'read' : 'change',
+    kind: isUpload(raw) ? 'upload' : SAFE.has(method) ? 'read' : 'change',
     // A body of undeclared length costs only what this thread spends on it.
     bodyBytes: raw.headers['transfer-encoding'] === undefined ? bodyBytesOf(raw) : 0,
   }

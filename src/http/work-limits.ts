@@ -154,13 +154,15 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS }: Wor
       const entry: Entry = { work, kind: `${account} ${request.method} ${route}`, bodyBytes, held: 0, leave }
       entries.set(response, entry)
       response.once('close', leave)
-      if (!takesTurns(request)) return
+      const isLong = isUpload(request)
+      if (!isLong && !takesTurns(request)) return
       let hasWaited = false
       const wait = (): void => {
         if (!hasWaited) onWait()
         hasWaited = true
       }
       await awaitFirst(entry, response, wait)
+      if (isLong) return
       const all = bodyBytes + (answerBytes.get(entry.kind) ?? UNKNOWN_ANSWER_BYTES)
       const bytes = isSafe(request) ? all : Math.max(all, CHANGE_BYTES)
       if (bytes <= SMALL_BYTES) return
@@ -256,9 +258,14 @@ function isSafe({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** False for uploads and streams, which take long and hold little. */
-export function takesTurns(request: IncomingMessage): boolean {
+/** True for a request with a body that is read as it arrives: it takes long, and holds little. */
+export function isUpload(request: IncomingMessage): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding, upgrade } = request.headers
   const hasBody = coding !== undefined || Number(length) > 0
-  return upgrade === undefined && (!hasBody || bodyBytesOf(request) > 0)
+  return upgrade === undefined && hasBody && bodyBytesOf(request) === 0
+}
+
+/** False for uploads and streams. */
+export function takesTurns(request: IncomingMessage): boolean {
+  return request.headers.upgrade === undefined && !isUpload(request)
 }
