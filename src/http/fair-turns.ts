@@ -5,6 +5,7 @@ import { STRANGERS, type Demand, createAccountUse } from './account-use.ts'
 import { type Group, type Kind, type Lane, type Requester, type Waiting, createLanes } from './lanes.ts'
 import { createLightWork } from './light-work.ts'
 import { createRequestCosts } from './request-costs.ts'
+import { onceOver } from './request-end.ts'
 import { createThreadShare } from './thread-share.ts'
 
 /** Requests of one account that may be in work while other accounts send some, too; each kind counts apart. */
@@ -149,7 +150,8 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       if (isHeavy(group)) pause(group, pauseFor(realMs - (wasHeavy ? expectedMs : 0)))
     }
     const finish = (isComplete: boolean): void => {
-      response.off('prefinish', answered).off('close', complete)
+      response.off('prefinish', answered)
+      stay()
       clearTimeout(timer)
       entries.delete(response)
       charge(isComplete)
@@ -171,7 +173,8 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     }
     let timer = setTimeout(expire, turnMs)
     entries.set(response, { interrupt, becomeLong, patienceMs: GIVING_WAY_MS })
-    response.once('prefinish', answered).once('close', complete)
+    response.once('prefinish', answered)
+    const stay = onceOver(response, complete)
   }
 
   function pauseFor(costMs: number): number {

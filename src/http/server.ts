@@ -27,6 +27,7 @@ import { createForwardedForCheck } from './forwarded-for.ts'
 import { guardConnections } from './guard-connections.ts'
 import { takeJson } from './json.ts'
 import type { Requester } from './lanes.ts'
+import { noteOperation } from './request-end.ts'
 import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
@@ -184,6 +185,14 @@ export async function serveApi(
       api.decorateRequest('isHeavy', false)
       api.decorateRequest('giveWay')
       takeLargeBodies(api)
+      api.addHook('onRoute', (route) => {
+        const { handler } = route
+        route.handler = function run(request, reply) {
+          const operation: unknown = handler.call(this, request, reply)
+          if (operation instanceof Promise) noteOperation(reply.raw, operation)
+          return operation
+        }
+      })
       api.addHook('onRequest', async (request, reply) => {
         // No cache may store answers that only this caller may read. Routes of pictures override this.
         void reply.header('cache-control', 'no-store')

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError, tooManyRequests } from '../platform/errors.ts'
 import { MAX_JSON_BYTES } from './body-limits.ts'
+import { onceOver } from './request-end.ts'
 
 /** The default of `requestsPerAccount`: programs send a few dozen requests at a time. */
 export const MAX_REQUESTS_PER_ACCOUNT = 100
@@ -61,7 +62,7 @@ interface Entry {
 
 export interface WorkLimits {
   /**
-   * Counts the request for the account until its answer has been sent, or its client has disconnected. It waits for its
+   * Counts the request for the account until it is over, see onceOver(). It waits for its
    * turn if it is large or changes something, and if it is not the first one of its kind, for the answer to that one.
    * @param onWait Called if it has to wait for other requests of its account.
    * @throws AppError rate_limited for a request beyond the limit of the account, and if the client has left.
@@ -144,7 +145,7 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS }: Wor
       work.bodyBytes += bodyBytes
       accounts.set(account, work)
       const leave = (): void => {
-        response.off('close', leave)
+        stay()
         work.requests -= 1
         work.bodyBytes -= bodyBytes
         settleFirst(entry)
@@ -153,7 +154,7 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS }: Wor
       }
       const entry: Entry = { work, kind: `${account} ${request.method} ${route}`, bodyBytes, held: 0, leave }
       entries.set(response, entry)
-      response.once('close', leave)
+      const stay = onceOver(response, leave)
       const isLong = isUpload(request)
       if (!isLong && !takesTurns(request)) return
       let hasWaited = false
