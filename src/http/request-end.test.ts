@@ -1,0 +1,55 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { noteOperation, onceOver } from './request-end.ts'
+
+function setUp() {
+  const response = new ServerResponse(new IncomingMessage(new Socket()))
+  const state = { over: 0 }
+  const prevent = onceOver(response, () => (state.over += 1))
+  return { response, state, prevent }
+}
+
+it('is over when the connection closes, if no operation has begun', () => {
+  const { response, state } = setUp()
+  response.emit('close')
+  response.emit('close')
+  expect(state.over).toBe(1)
+})
+
+it('is over when the client has left and the operation has ended, or failed', async () => {
+  for (const fails of [false, true]) {
+    const { response, state } = setUp()
+    const operation = Promise.withResolvers<void>()
+    noteOperation(response, operation.promise)
+    response.emit('close')
+    await setImmediate()
+    expect(state.over).toBe(0)
+    if (fails) operation.reject(new Error('of the operation'))
+    else operation.resolve()
+    await setImmediate()
+    expect(state.over).toBe(1)
+  }
+})
+
+it('is over when the answer was sent after the operation', async () => {
+  const { response, state } = setUp()
+  noteOperation(response, Promise.resolve())
+  await setImmediate()
+  expect(state.over).toBe(0)
+  response.emit('close')
+  await setImmediate()
+  expect(state.over).toBe(1)
+})
+
+it('calls nothing after it was prevented, also while the operation goes on', async () => {
+  const { response, state, prevent } = setUp()
+  const operation = Promise.withResolvers<void>()
+  noteOperation(response, operation.promise)
+  response.emit('close')
+  prevent()
+  operation.resolve()
+  await setImmediate()
+  expect(state.over).toBe(0)
+})
