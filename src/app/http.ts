@@ -14,7 +14,7 @@ import { oauthLinkOperations, oauthLoginOperations } from '../accounts/oauth/rou
 import { oauthCallbackRoutes } from '../accounts/oauth/routes-callback.ts'
 import { ssoInsightOperations, ssoOperations } from '../accounts/sso/routes.ts'
 import { ssoRoleOperations } from '../accounts/sso/routes-roles.ts'
-import { samlRoutes } from '../accounts/sso/routes-saml.ts'
+import { samlRoutes } from '../accounts/sso/saml/routes-saml.ts'
 import { secondFactorOperations } from '../accounts/second-factor/routes.ts'
 import { recoveryOperations } from '../accounts/recovery/routes.ts'
 import { recoveryPageRoutes } from '../accounts/recovery/routes-page.ts'

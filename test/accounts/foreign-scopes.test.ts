@@ -15,7 +15,7 @@ import {
   insertRequest,
   insertUsedMessage,
   upsertSsoAdmin,
-} from '../../src/accounts/sso/store-saml.ts'
+} from '../../src/accounts/sso/saml/store-saml.ts'
 import { deleteSsoRow, updateSsoRow } from '../../src/accounts/sso/store.ts'
 import { deleteToken, updateToken } from '../../src/accounts/tokens/store.ts'
 import type { Tx } from '../../src/platform/db.ts'

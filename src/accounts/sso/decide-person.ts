@@ -1,6 +1,6 @@
 import type { WirePrivilege } from '../../access/tables.ts'
 import type { SsoDocument } from '../tables.ts'
-import type { Assertion } from './assertion.ts'
+import type { Assertion } from './saml/assertion.ts'
 
 export interface PersonRequest {
   readonly assertion: Pick<Assertion, 'nameId' | 'attributes'>

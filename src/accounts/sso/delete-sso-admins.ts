@@ -4,7 +4,7 @@ import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import { lockSso } from './store.ts'
-import { deleteSsoAdminsByEmail } from './store-saml.ts'
+import { deleteSsoAdminsByEmail } from './saml/store-saml.ts'
 
 /**
  * Deletes accounts of the SSO with their sessions. A person whom the identity provider still names gets a new account

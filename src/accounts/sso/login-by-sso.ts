@@ -9,11 +9,11 @@ import { recordPrivileges } from '../admins/record-privileges.ts'
 import { deletePrivileges } from '../../access/store-privileges.ts'
 import { insertPrivileges, listPrivilegesOf } from '../admins/store-privileges.ts'
 import { type OpenedSession, openSession } from '../sessions/open-session.ts'
-import type { Assertion } from './assertion.ts'
+import type { Assertion } from './saml/assertion.ts'
 import { decidePerson } from './decide-person.ts'
 import type { Sso } from './sso.ts'
 import { listPrivilegesByRole } from './store-roles.ts'
-import { shortenSession, upsertSsoAdmin } from './store-saml.ts'
+import { shortenSession, upsertSsoAdmin } from './saml/store-saml.ts'
 
 export interface SsoLogin {
   readonly sso: Sso

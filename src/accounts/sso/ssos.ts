@@ -11,7 +11,7 @@ import type { WirePrivilege } from '../../access/tables.ts'
 import { assertGrantable } from '../admins/assert-grantable.ts'
 import { type Sso, auditDocument, mergeSso } from './sso.ts'
 import { countSsos, deleteSsoRow, insertSso, lockSso, updateSsoRow } from './store.ts'
-import { deleteSsoAdmins } from './store-saml.ts'
+import { deleteSsoAdmins } from './saml/store-saml.ts'
 
 type Body = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
 import type { SAML } from '@node-saml/node-saml'
-import type { Context } from '../../platform/context.ts'
-import { SsoRefusal } from './refusal.ts'
-import { type Sso, identityProviderOf, loginFault, samlUrls } from './sso.ts'
+import type { Context } from '../../../platform/context.ts'
+import { SsoRefusal } from '../refusal.ts'
+import { type Sso, identityProviderOf, loginFault, samlUrls } from '../sso.ts'
 
 const nameIdFormats = {
   email: 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',

@@ -1,8 +1,8 @@
 import type { Insertable, Selectable } from 'kysely'
 import { uuidv7 } from 'uuidv7'
-import type { AdminScope, InOrg, OrgScope } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
-import type { SamlRequestTable } from '../tables.ts'
+import type { AdminScope, InOrg, OrgScope } from '../../../access/scope.ts'
+import { type Reader, type Tx, anyOf, json } from '../../../platform/db.ts'
+import type { SamlRequestTable } from '../../tables.ts'
 
 /** @throws If the SSO is not one of the organization's. */
 export async function insertRequest(tx: Tx, scope: InOrg, request: Insertable<SamlRequestTable>): Promise<void> {

@@ -1,10 +1,10 @@
 import type { SAML } from '@node-saml/node-saml'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { SsoDocument } from '../tables.ts'
+import type { SsoDocument } from '../../tables.ts'
 import { type Assertion, Text, parseAssertion, textOf } from './assertion.ts'
 import { documentFault } from './decide-document.ts'
-import { SsoRefusal } from './refusal.ts'
+import { SsoRefusal } from '../refusal.ts'
 import { parseXml } from './saml-client.ts'
 
 export interface Message {

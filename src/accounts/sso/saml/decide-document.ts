@@ -1,4 +1,4 @@
-import type { SsoDocument } from '../tables.ts'
+import type { SsoDocument } from '../../tables.ts'
 
 /** Identity providers send far less, and a parser handles this much quickly. */
 const MAX_CHARS = 128 * 1024
