@@ -87,7 +87,7 @@ describe('preparePartitions', () => {
     expect(await placesOf('webhook_body')).toEqual(['20261120', '20261120', '20261121'])
   })
 
-  it('keeps deliveries for thirty days and bodies for seven', async () => {
+  it('keeps deliveries for thirty days and bodies for seven', { timeout: 120_000 }, async () => {
     await addDelivery(new Date(clock.now().getTime() - 100 * DAY_MS))
     for (let day = 0; day < 40; day += 1) {
       // Partitions are there for three days ahead.
