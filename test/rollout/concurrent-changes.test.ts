@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 const options: RolloutOptions = { ...defaultRolloutOptions, soakMs: 0 }
 const SITES = 4
-const DEVICES_PER_SITE = 50
+const DEVICES_PER_SITE = 25
 
 let clock: TestClock
 let test: TestContext
