@@ -26,7 +26,10 @@ export async function findSetting(reader: Reader, scope: InOrg): Promise<Setting
   return reader.selectFrom('orgSetting').selectAll().where('orgId', '=', scope.orgId).executeTakeFirst()
 }
 
-/** Also updates the access policy beside the organization's row, which follows from the settings. */
+/**
+ * Also updates the access policy beside the organization's row, which follows from the settings. The database does not
+ * return the document, which may have a megabyte.
+ */
 export async function upsertSetting(
   tx: Tx,
   scope: OrgScope,
@@ -39,12 +42,13 @@ export async function upsertSetting(
     .set({ accessPolicy: policy === null ? null : json(policy) })
     .where('id', '=', scope.orgId)
     .execute()
-  return tx
+  const row = await tx
     .insertInto('orgSetting')
     .values({ orgId: scope.orgId, createdAt: at, ...written })
     .onConflict((conflict) => conflict.column('orgId').doUpdateSet(written))
-    .returningAll()
+    .returning(['orgId', 'createdAt', 'modifiedAt'])
     .executeTakeFirstOrThrow()
+  return { ...row, doc }
 }
 
 /** Combines the demands of all organizations of the admin on a new password. */

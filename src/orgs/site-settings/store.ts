@@ -13,16 +13,18 @@ export async function findSiteSetting(reader: Reader, scope: SiteScope): Promise
     .executeTakeFirst()
 }
 
+/** The database does not return the document, which may have a megabyte. */
 export async function upsertSiteSetting(
   tx: Tx,
   { orgId, siteId }: SiteScope,
   { doc, at }: { readonly doc: Record<string, unknown>; readonly at: Date },
 ): Promise<SiteSetting> {
   const written = { doc: documentText(doc), modifiedAt: at }
-  return tx
+  const row = await tx
     .insertInto('siteSetting')
     .values({ orgId, siteId, createdAt: at, ...written })
     .onConflict((conflict) => conflict.columns(['orgId', 'siteId']).doUpdateSet(written))
-    .returningAll()
+    .returning(['orgId', 'siteId', 'createdAt', 'modifiedAt'])
     .executeTakeFirstOrThrow()
+  return { ...row, doc }
 }
