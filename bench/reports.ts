@@ -88,7 +88,7 @@ async function connectAll(ctx: Context, count: number): Promise<readonly Connect
   }))
   const sessions = new Map<string, OpenedSession>()
   for (let at = 0; at < openings.length; at += 500)
-    for (const session of await recordConnects(ctx, nodeId, openings.slice(at, at + 500)))
+    for (const session of (await recordConnects(ctx, nodeId, openings.slice(at, at + 500))).opened)
       sessions.set(session.deviceId, session)
   return devices.flatMap(({ id, mac }) => {
     const session = sessions.get(id)

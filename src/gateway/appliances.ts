@@ -124,7 +124,7 @@ function applianceSessions(
         ctx,
         keys.map(({ deviceId, epoch }) => ({ mxedgeId: deviceId, epoch })),
       ),
-    idle: () => connects.idle(),
+    stop: () => connects.idle(),
   }
 }
 

@@ -4,7 +4,9 @@ import { recordDisconnects } from '../devices/sessions/record-disconnect.ts'
 import type { OpenedSession, SessionOpening } from '../devices/sessions/store.ts'
 import type { DeviceFacts } from '../devices/device.ts'
 import type { Context } from '../platform/context.ts'
+import { AppError } from '../platform/errors.ts'
 import { gatherAnswers } from '../platform/gather-answers.ts'
+import { pause } from '../platform/pause.ts'
 import type { DeviceLink } from './device-link.ts'
 import { batchOf } from './limits.ts'
 import type { SessionRows } from './link-side.ts'
@@ -12,22 +14,47 @@ import type { SessionRows } from './link-side.ts'
 /** The proofs of a link about its device. */
 type Proven = Pick<DeviceLink, 'mac' | 'family' | 'orgId' | 'routerKey' | 'certificateSerial' | 'certificateExpiresAt'>
 
+/** How soon a connection is recorded again whose device another transaction is changing. */
+const LOCKED_PAUSE_MS = { first: 20, longest: 500 }
+
 /** The sessions of devices. Concurrent connections are recorded in one transaction. */
 export function deviceSessions(ctx: Context, nodeId: string, batchSize: number): SessionRows<Proven, DeviceFacts> {
-  const connects = gatherAnswers<string, SessionOpening, OpenedSession | null>({
+  const connects = gatherAnswers<string, SessionOpening, OpenedSession | 'locked' | null>({
     name: 'connections of devices',
     log: ctx.log,
     batch: batchOf(batchSize),
     keyOf: ({ mac }) => deviceIdOf(mac),
     async answer(openings) {
-      const opened = await recordConnects(ctx, nodeId, openings)
-      const refused = openings.map(({ mac }) => [deviceIdOf(mac), null] as const)
-      return new Map<string, OpenedSession | null>([
-        ...refused,
+      const { opened, lockedIds } = await recordConnects(ctx, nodeId, openings)
+      return new Map<string, OpenedSession | 'locked' | null>([
+        ...openings.map(({ mac }) => [deviceIdOf(mac), null] as const),
+        ...lockedIds.map((id) => [id, 'locked'] as const),
         ...opened.map((session) => [session.deviceId, session] as const),
       ])
     },
   })
+  const stopping = new AbortController()
+  const open = new Set<Promise<unknown>>()
+  /** The latest opening of each device that connects. */
+  const latest = new Map<string, SessionOpening>()
+
+  /** Resolves with null for a device that may not connect, or that has connected once more meanwhile. */
+  async function untilRecorded(opening: SessionOpening): Promise<OpenedSession | null> {
+    const deviceId = deviceIdOf(opening.mac)
+    latest.set(deviceId, opening)
+    try {
+      for (let ms = LOCKED_PAUSE_MS.first; ; ms = Math.min(2 * ms, LOCKED_PAUSE_MS.longest)) {
+        const session = await connects.add(opening)
+        if (session !== 'locked') return session
+        await pause(ms, stopping.signal)
+        if (stopping.signal.aborted) throw new AppError('unavailable', 'The service is stopping')
+        if (latest.get(deviceId) !== opening) return null
+      }
+    } finally {
+      if (latest.get(deviceId) === opening) latest.delete(deviceId)
+    }
+  }
+
   return {
     async open({ mac, family, orgId, routerKey, certificateSerial, certificateExpiresAt }, facts) {
       const proof = {
@@ -35,10 +62,15 @@ export function deviceSessions(ctx: Context, nodeId: string, batchSize: number):
         ...(certificateSerial !== undefined && { certificateSerial }),
         ...(certificateExpiresAt !== undefined && { certificateExpiresAt }),
       }
-      const opened = await connects.add({ mac, family, orgId, ...proof, facts })
+      const recorded = untilRecorded({ mac, family, orgId, ...proof, facts })
+      open.add(recorded)
+      const opened = await recorded.finally(() => open.delete(recorded))
       return opened?.epoch ?? null
     },
     close: (keys) => recordDisconnects(ctx, keys),
-    idle: () => connects.idle(),
+    async stop() {
+      stopping.abort()
+      await Promise.allSettled(open)
+    },
   }
 }

@@ -13,8 +13,8 @@ export interface SessionRows<L, F> {
   /** Opens a session and resolves with its epoch; with null for a device that may not connect. */
   open(link: L, facts: F): Promise<string | null>
   close(keys: readonly SessionKey[]): Promise<void>
-  /** Resolves when all sessions that were to be opened are written or failed. */
-  idle(): Promise<void>
+  /** Resolves when all sessions that were to be opened are written or failed. Those that wait for another transaction fail. */
+  stop(): Promise<void>
 }
 
 export interface SideOptions<L extends Link, F, C extends RowOfCommand, S> {
@@ -96,7 +96,7 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
       areEndsIgnored = true
     },
     async stop() {
-      await Promise.all([dispatcher.stop(), sessions.idle(), disconnects.stop()])
+      await Promise.all([dispatcher.stop(), sessions.stop(), disconnects.stop()])
     },
   }
 }

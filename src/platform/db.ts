@@ -215,6 +215,15 @@ export function inUnflushedTx<T>(ctx: Transactional, work: (tx: Tx) => Promise<T
   })
 }
 
+/** Makes each later statement of the transaction fail that waits longer for a lock; see isLockTimeout(). */
+export async function limitLockWaits(tx: Tx, ms: number): Promise<void> {
+  await sql`set local lock_timeout = ${sql.lit(ms)}`.execute(tx)
+}
+
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '55P03'
+}
+
 /** True if a row with the same key exists. */
 export function isUniqueViolation(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code === '23505'

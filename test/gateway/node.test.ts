@@ -29,7 +29,9 @@ async function insertAbandonedSession(nodeId: string): Promise<{ mac: string; co
   const mac = newMac()
   await harness.claim(mac)
   await recordNodeStarted(harness.ctx, nodeId)
-  const [session] = await recordConnects(harness.ctx, nodeId, [{ mac, family: 'ucentral', facts }])
+  const {
+    opened: [session],
+  } = await recordConnects(harness.ctx, nodeId, [{ mac, family: 'ucentral', facts }])
   const commandId = await harness.queue(mac, { ...restart, siteUpgradeId: randomUUID() })
   await harness.ctx.db
     .updateTable('deviceCommand')

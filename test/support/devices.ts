@@ -77,7 +77,9 @@ export async function connectDevice(
     ext_ip: '192.0.2.7',
     ...facts,
   }
-  const [session] = await recordConnects(ctx, randomUUID(), [{ mac, family: 'ucentral', facts: allFacts }])
+  const {
+    opened: [session],
+  } = await recordConnects(ctx, randomUUID(), [{ mac, family: 'ucentral', facts: allFacts }])
   if (session === undefined) throw new Error('no session')
   return session
 }

@@ -188,7 +188,8 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
         }
         return { mac, family: 'ucentral', facts }
       })
-      for (const { deviceId, epoch } of await recordConnects(ctx, nodeId, openings)) epochs.set(deviceId, epoch)
+      for (const { deviceId, epoch } of (await recordConnects(ctx, nodeId, openings)).opened)
+        epochs.set(deviceId, epoch)
       await reportUptimes(some.slice(start, start + BATCH), firmware, reason)
     }
   }

@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTxByKeys } from '../../platform/db.ts'
+import { type Tx, inTxByKeys, isLockTimeout, limitLockWaits } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
@@ -20,40 +20,72 @@ import {
   openSessions,
   updateConnectedStatuses,
 } from './store.ts'
-import { listOwners, registerDevices } from './store-registered.ts'
+import { listOwners, lockUnlocked, registerDevices } from './store-registered.ts'
 import { noteStats } from '../stats/note-stats.ts'
+
+/** How long the connections of a batch wait for another transaction. Those of devices and of reports take less. */
+const LOCK_WAIT_MS = 50
+
+/** Each device of a batch is in one of these, or may not connect. */
+export interface RecordedConnects {
+  /** In any order. */
+  readonly opened: readonly OpenedSession[]
+  /** The ids of devices that another transaction is changing. Nothing is recorded of them. */
+  readonly lockedIds: readonly string[]
+}
 
 /**
  * Opens the sessions of devices that connected at about the same time, in one transaction: after an outage a whole
- * fleet connects within seconds.
- * @param openings Distinct devices, in any order.
- * @returns One session per device, in any order; none for a device of another organization than its link has proved, or
- *   with a revoked certificate.
+ * fleet connects within seconds. It belongs to several organizations, so it does not wait for the transaction of one of
+ * them: the devices that this changes are left out.
+ * @param openings Distinct devices, in any order. None is opened for a device of another organization than its link has
+ *   proved, or with a revoked certificate.
  */
 export async function recordConnects(
   ctx: Context,
   nodeId: string,
   openings: readonly SessionOpening[],
-): Promise<OpenedSession[]> {
+): Promise<RecordedConnects> {
   const ordered = openings.toSorted((a, b) => (a.mac < b.mac ? -1 : 1))
+  try {
+    const opened = await inTxByKeys(ctx, async (tx) => {
+      await limitLockWaits(tx, LOCK_WAIT_MS)
+      return recordIn(tx, { ctx, nodeId, ordered })
+    })
+    return { opened, lockedIds: [] }
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+  }
+  return inTxByKeys(ctx, async (tx) => {
+    const ids = ordered.map(({ mac }) => deviceIdOf(mac))
+    const lockedIds = await lockUnlocked(tx, ids)
+    const free = ordered.filter(({ mac }) => !lockedIds.includes(deviceIdOf(mac)))
+    return { opened: free.length === 0 ? [] : await recordIn(tx, { ctx, nodeId, ordered: free }), lockedIds }
+  })
+}
+
+interface Batch {
+  readonly ctx: Context
+  readonly nodeId: string
+  /** In ascending order of MAC. */
+  readonly ordered: readonly SessionOpening[]
+}
+
+async function recordIn(tx: Tx, { ctx, nodeId, ordered }: Batch): Promise<OpenedSession[]> {
   const at = ctx.clock.now()
   const atMs = ctx.serviceClock.nowMs()
-  return inTxByKeys(ctx, async (tx) => {
-    await registerDevices(tx, ordered, at)
-    const proven = await withoutRevoked(tx, await withoutForeign(tx, ordered))
-    const allowed = await withoutImpostors(tx, proven, at)
-    const opened = await openSessions(tx, nodeId, { openings: allowed, at, atMs })
-    await recordCommandsLost(tx, opened, { at, why: 'connection_lost' })
-    const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
-    const sessions = allowed.flatMap(({ mac, facts }) => {
-      const epoch = epochs.get(deviceIdOf(mac))
-      return epoch === undefined
-        ? []
-        : [{ deviceId: deviceIdOf(mac), epoch, connectedAt: at, connectedMs: atMs, facts }]
-    })
-    await applyConnections(tx, sessions, at)
-    return opened
+  await registerDevices(tx, ordered, at)
+  const proven = await withoutRevoked(tx, await withoutForeign(tx, ordered))
+  const allowed = await withoutImpostors(tx, proven, at)
+  const opened = await openSessions(tx, nodeId, { openings: allowed, at, atMs })
+  await recordCommandsLost(tx, opened, { at, why: 'connection_lost' })
+  const epochs = new Map(opened.map(({ deviceId, epoch }) => [deviceId, epoch]))
+  const sessions = allowed.flatMap(({ mac, facts }) => {
+    const epoch = epochs.get(deviceIdOf(mac))
+    return epoch === undefined ? [] : [{ deviceId: deviceIdOf(mac), epoch, connectedAt: at, connectedMs: atMs, facts }]
   })
+  await applyConnections(tx, sessions, at)
+  return opened
 }
 
 /** Drops the openings that prove an organization which is not the owner of the device. */

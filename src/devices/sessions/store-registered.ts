@@ -84,3 +84,25 @@ export async function listOwners(tx: Tx, deviceIds: readonly string[]): Promise<
     .execute()
   return new Map(rows.map(({ id, orgId }) => [id, orgId]))
 }
+
+/**
+ * Locks these devices in the registry, and their statuses, as far as no other transaction has locked them.
+ * @returns The ids of the other ones.
+ */
+export async function lockUnlocked(tx: Tx, deviceIds: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    with registered as materialized (
+      select id from device_registry where id = any(${deviceIds}::uuid[]) order by id for update skip locked
+    ), reported as materialized (
+      select status.device_id from device_status status
+      join device on device.org_id = status.org_id and device.id = status.device_id
+      where device.id = any(${deviceIds}::uuid[]) order by device.id for update of status skip locked
+    )
+    select id from device_registry known where id = any(${deviceIds}::uuid[]) and (
+      not exists (select from registered where registered.id = known.id)
+      or exists (
+        select from device join device_status status on status.org_id = device.org_id and status.device_id = device.id
+        where device.id = known.id and not exists (select from reported where reported.device_id = known.id)))
+  `.execute(tx)
+  return rows.map(({ id }) => id)
+}

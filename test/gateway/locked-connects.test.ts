@@ -1,0 +1,96 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deviceIdOf } from '../../src/devices/device.ts'
+import { inTx } from '../../src/platform/db.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from './harness.ts'
+
+let harness: GatewayHarness & { close(): Promise<void> }
+beforeAll(async () => {
+  harness = await createGatewayHarness()
+})
+afterAll(() => harness.close())
+
+type Table = 'device_registry' | 'device_status'
+
+/** Does the work while another transaction has locked the device, as a change of its organization does. */
+async function whileLocked(mac: string, table: Table, work: () => Promise<void>): Promise<void> {
+  const column = sql.ref(table === 'device_registry' ? 'id' : 'device_id')
+  await inTx(harness.ctx, async (tx) => {
+    await sql`select from ${sql.table(table)} where ${column} = ${deviceIdOf(mac)} for update`.execute(tx)
+    await work()
+  })
+}
+
+async function claimed(): Promise<string> {
+  const mac = newMac()
+  await harness.claim(mac)
+  return mac
+}
+
+test.each<Table>(['device_registry', 'device_status'])(
+  'a device connects while another organization changes one that connects at the same time: %s',
+  async (table) => {
+    const [locked, other] = [await claimed(), await claimed()]
+    const { port } = await harness.start()
+    const first = await openDevice(port, harness.ca, { mac: locked })
+    const second = await openDevice(port, harness.ca, { mac: other })
+    await whileLocked(locked, table, async () => {
+      first.hello()
+      second.hello()
+      await harness.untilConnected(other)
+      expect(await harness.status(locked)).toMatchObject({ connected: false })
+    })
+    await harness.untilConnected(locked)
+    await first.untilTelemetryCall()
+  },
+)
+
+test('a device that is not registered yet connects beside a locked one', async () => {
+  const [locked, unknown] = [await claimed(), newMac()]
+  const { port } = await harness.start()
+  const first = await openDevice(port, harness.ca, { mac: locked })
+  const second = await openDevice(port, harness.ca, { mac: unknown })
+  await whileLocked(locked, 'device_registry', async () => {
+    first.hello()
+    second.hello()
+    await second.untilTelemetryCall()
+  })
+  await harness.untilConnected(locked)
+})
+
+test('of the connections that a locked device has opened meanwhile, the last one counts', async () => {
+  const mac = await claimed()
+  const { port } = await harness.start()
+  const former = await openDevice(port, harness.ca, { mac })
+  const latter = await openDevice(port, harness.ca, { mac })
+  await whileLocked(mac, 'device_registry', async () => {
+    former.hello()
+    // The former one is known to wait when another device has connected.
+    const other = await openDevice(port, harness.ca)
+    other.hello()
+    await other.untilTelemetryCall()
+    latter.hello()
+    await former.closed
+  })
+  await latter.untilTelemetryCall()
+  await harness.untilConnected(mac)
+  expect(former.telemetryCalls).toEqual([])
+})
+
+test('the gateway stops while a device is locked', async () => {
+  const mac = await claimed()
+  const gateway = await harness.start()
+  const [device, other] = [
+    await openDevice(gateway.port, harness.ca, { mac }),
+    await openDevice(gateway.port, harness.ca),
+  ]
+  await whileLocked(mac, 'device_registry', async () => {
+    device.hello()
+    other.hello()
+    await other.untilTelemetryCall()
+    await gateway.stop()
+  })
+  expect(await harness.status(mac)).toMatchObject({ connected: false })
+  await waitUntil('the connection to end', () => device.socket.readyState === device.socket.CLOSED)
+})
