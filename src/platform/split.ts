@@ -10,12 +10,10 @@ export interface PartLimits {
 const ROWS_PER_STATEMENT = 1000
 
 /** Splits rows into those of one statement each, in order. */
-export function splitRows<T>(rows: readonly T[]): (readonly T[])[] {
-  if (rows.length <= ROWS_PER_STATEMENT) return rows.length === 0 ? [] : [rows]
-  const count = Math.ceil(rows.length / ROWS_PER_STATEMENT)
-  return Array.from({ length: count }, (_, part) =>
-    rows.slice(part * ROWS_PER_STATEMENT, (part + 1) * ROWS_PER_STATEMENT),
-  )
+export function splitRows<T>(rows: readonly T[], perPart = ROWS_PER_STATEMENT): (readonly T[])[] {
+  if (rows.length <= perPart) return rows.length === 0 ? [] : [rows]
+  const count = Math.ceil(rows.length / perPart)
+  return Array.from({ length: count }, (_, part) => rows.slice(part * perPart, (part + 1) * perPart))
 }
 
 /** Splits a list into parts within the limits, in order. An item that exceeds them becomes a separate part. */

@@ -85,8 +85,7 @@ export const OFFLINE = 'offline'
 export const NOT_REBOOTED = 'not_rebooted'
 
 /**
- * The time limits of the engine, in service time. The defaults suit real devices; tests and demonstrations use shorter
- * ones.
+ * The limits of the engine; times are service time. The defaults suit real devices; tests and demonstrations use smaller ones.
  */
 export interface RolloutOptions {
   /** How long a device must stay connected on its new version before it counts as upgraded. */
@@ -118,6 +117,8 @@ export interface RolloutOptions {
   readonly offlineDeadlineMs: number
   /** How long a device that has downloaded may wait for its reboot, from when it may begin. */
   readonly downloadedDeadlineMs: number
+  /** How many targets of a site upgrade a round reads: those of a larger one take several rounds, where they may. */
+  readonly targetsPerRound: number
 }
 
 const MINUTE_MS = 60_000
@@ -146,4 +147,5 @@ export const defaultRolloutOptions: RolloutOptions = {
   rollbackMs: 20 * MINUTE_MS,
   offlineDeadlineMs: 72 * HOUR_MS,
   downloadedDeadlineMs: 14 * 24 * HOUR_MS,
+  targetsPerRound: 1000,
 }

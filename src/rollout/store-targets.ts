@@ -56,7 +56,68 @@ export async function listTargets(
   return rows.map((row) => targetOf(row, kindsOf))
 }
 
-type TargetedSiteUpgrade = Omit<SiteUpgradeNow & { readonly id: string }, 'targets'>
+type TargetedSiteUpgrade = Omit<SiteUpgradeNow & { readonly id: string }, 'targets'> & {
+  /** The targets that are read if it is due. Absent: all of them. */
+  readonly range?: DeviceRange | undefined
+}
+
+/** The first device is excluded, the last one included; null: no bound. */
+export interface DeviceRange {
+  readonly after: string | null
+  readonly until: string | null
+}
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+const portionColumns = columnsOf('siteUpgrade', { id: 'uuid' }, { upTo: 'integer', after: 'uuid' } as const)
+
+/**
+ * Finds where the next portions of targets end that have not ended, in the order of the ids of their devices.
+ * @returns The last device of each portion, by the id of its site upgrade; none if the targets that are left are fewer.
+ */
+export async function findPortionEnds(
+  tx: Tx,
+  scope: OrgScope,
+  siteUpgrades: readonly (Pick<TargetedSiteUpgrade, 'id' | 'stopping' | 'currentPhase' | 'plan'> & {
+    readonly after: string | null
+  })[],
+  size: number,
+): Promise<ReadonlyMap<string, string>> {
+  if (siteUpgrades.length === 0) return new Map()
+  const rows = siteUpgrades.map((siteUpgrade) => {
+    const { id, after } = siteUpgrade
+    return { id, after: after ?? FIRST_ID, upTo: lastOpenPhase(siteUpgrade) }
+  })
+  // PostgreSQL may otherwise read and sort all targets that are left, for each portion.
+  await sql`set local enable_bitmapscan = off`.execute(tx)
+  const ends = await sql<{ id: string; deviceId: string }>`
+    select site_upgrade.id, last.device_id
+    from ${rowsAs('site_upgrade', portionColumns, rows)}
+    cross join lateral (
+      select device_id from upgrade_target
+      where ${isInRange(scope, sql.lit(LAST_ID))}
+        and phase <= site_upgrade.up_to and state <> ${noneOf(terminalStates)}
+      order by org_id, upgrade_id, device_id limit 1 offset ${size - 1}) last
+  `.execute(tx)
+  return new Map(ends.rows.map(({ id, deviceId }) => [id, deviceId]))
+}
+
+/** Compares whole keys: with the device alone, PostgreSQL may choose the index of the targets of all upgrades by device. */
+function isInRange({ orgId }: OrgScope, until: RawBuilder<unknown>): RawBuilder<boolean> {
+  const key = sql`(org_id, upgrade_id, device_id)`
+  return sql`${key} > (${orgId}::uuid, site_upgrade.id, site_upgrade.after)
+    and ${key} <= (${orgId}::uuid, site_upgrade.id, ${until}::uuid)`
+}
+
+/** A stop concerns the targets of all phases. */
+function lastOpenPhase({
+  stopping,
+  currentPhase,
+  plan,
+}: Pick<TargetedSiteUpgrade, 'stopping' | 'currentPhase' | 'plan'>): number {
+  return stopping === null ? currentPhase : plan.phases
+}
 
 const keyColumns = columnsOf('upgradeTarget', { upgradeId: 'uuid', deviceId: 'uuid' })
 const siteUpgradeColumns = columnsOf('siteUpgrade', { id: 'uuid' }, {
@@ -68,11 +129,11 @@ const siteUpgradeColumns = columnsOf('siteUpgrade', { id: 'uuid' }, {
     isEarly: 'boolean',
     readsAll: 'boolean',
   },
-  ...{ upTo: 'integer', downloadsUpTo: 'integer' },
+  ...{ upTo: 'integer', downloadsUpTo: 'integer', after: 'uuid', until: 'uuid' },
 } as const)
 
 /**
- * Selects all targets of a site upgrade that is due, and of any other one those in `changes`. It omits deferred targets
+ * Selects all targets of a site upgrade that is due, or those of its range, and of any other one those in `changes`. It omits deferred targets
  * whose devices are absent, until they may be given up, targets that wait for the answer of a connected device, and
  * those that wait for the reboots to begin: in a large upgrade these are most of the targets in most rounds. If the
  * downloads have phases, or the restarts an order, it includes targets that wait for an answer: others wait for them.
@@ -100,7 +161,9 @@ export function targetQuery(
     id,
     stopping: stopping !== null,
     held: hold !== null,
-    upTo: stopping === null ? currentPhase : plan.phases,
+    upTo: lastOpenPhase({ stopping, currentPhase, plan }),
+    after: rest.range?.after ?? FIRST_ID,
+    until: rest.range?.until ?? LAST_ID,
     giveUp: currentPhase >= plan.phases && phaseOpenedMs !== null && phaseOpenedMs <= absentSinceMs,
     downloadsUpTo: rest.downloads?.current ?? null,
     isDue: rest.isDue,
@@ -127,7 +190,7 @@ export function targetQuery(
     from ${rowsAs('site_upgrade', siteUpgradeColumns, rows)}
     cross join lateral (
       select * from upgrade_target
-      where site_upgrade.is_due and org_id = ${scope.orgId} and upgrade_id = site_upgrade.id
+      where site_upgrade.is_due and ${isInRange(scope, sql`site_upgrade.until`)}
       union all
       select changed_target.* from ${rowsAs('changed', keyColumns, changes)}
       cross join lateral (

@@ -5,11 +5,12 @@ import { columnsOf, rowsAs } from '../platform/rows.ts'
 import type { SiteUpgradeNow } from './site-upgrade-now.ts'
 import type { OrgUpgradeNow } from './decide-org-upgrade.ts'
 import type { DevicesInUse, OrgLimits } from './decide-capacity.ts'
-import { type TargetState, type UpgradeHold, inFlightStates, isInFlight } from './rollout.ts'
+import { type Portion, type UnfinishedRead, isContinued, isDivisible } from './decide-portion.ts'
+import { type TargetCounts, type TargetState, type UpgradeHold, inFlightStates, isInFlight } from './rollout.ts'
 import { orgDownloadsOf } from './store-downloads.ts'
 import { listHealth } from './store-health.ts'
 import { orgPhasesOf } from './store-phases.ts'
-import { type TargetKey, type TargetLimits, listTargets } from './store-targets.ts'
+import { type TargetKey, type TargetLimits, findPortionEnds, listTargets } from './store-targets.ts'
 import type { LockedTarget } from './target-row.ts'
 
 /** The right to advance a site upgrade: void once another worker has claimed it with a higher epoch. */
@@ -20,6 +21,7 @@ export interface SiteUpgradeClaim {
   readonly epoch: string
   /** If it is due, the round reads all its targets; otherwise only those that have changed. */
   readonly isDue: boolean
+  readonly counts: TargetCounts
 }
 
 export interface ClaimOptions {
@@ -55,7 +57,7 @@ export async function claimSiteUpgrades(
     update site_upgrade set lease_until_ms = ${leaseUntilMs}, epoch = site_upgrade.epoch + 1
     from due where site_upgrade.org_id = due.org_id and site_upgrade.id = due.id
     returning site_upgrade.org_id, site_upgrade.id, site_upgrade.org_upgrade_id, site_upgrade.epoch,
-      coalesce(due.is_due, false) as is_due
+      coalesce(due.is_due, false) as is_due, site_upgrade.counts
   `.execute(db)
   return claimed.rows
 }
@@ -135,12 +137,19 @@ export interface LockedSiteUpgrade extends SiteUpgradeNow {
   /** The maintenance window that devices waited for before this round. */
   readonly waitsUntil: Date | null
   readonly targets: readonly LockedTarget[]
+  /** The targets are only a portion of those that the round would have read; null: they are all of them. */
+  readonly portion: Portion | null
 }
 
 export interface HeldClaims extends TargetLimits {
   readonly claims: readonly SiteUpgradeClaim[]
   /** The targets that are read for claims that are not due. */
   readonly changes: readonly TargetKey[]
+  /** The upgrades of the claims. */
+  readonly orgUpgrades: readonly Pick<OrgUpgradeNow, 'id' | 'limits'>[]
+  readonly targetsPerRound: number
+  /** By the ids of site upgrades: earlier rounds have read portions of their targets. */
+  readonly unfinished: ReadonlyMap<string, UnfinishedRead>
 }
 
 const claimColumns = columnsOf('siteUpgrade', { orgId: 'uuid', id: 'uuid', epoch: 'bigint' })
@@ -149,7 +158,7 @@ const claimColumns = columnsOf('siteUpgrade', { orgId: 'uuid', id: 'uuid', epoch
 export async function lockSiteUpgrades(
   tx: Tx,
   scope: OrgScope,
-  { claims, changes, ...limits }: HeldClaims,
+  { claims, changes, orgUpgrades, targetsPerRound, unfinished, ...limits }: HeldClaims,
 ): Promise<LockedSiteUpgrade[]> {
   const given = claims.map(({ id, epoch }) => ({ orgId: scope.orgId, id, epoch }))
   const claimed = sql<
@@ -196,7 +205,13 @@ export async function lockSiteUpgrades(
     .forUpdate('siteUpgrade')
     .execute()
   const due = new Set(claims.filter(({ isDue }) => isDue).map(({ id }) => id))
-  const asked = rows.map((row) => Object.assign(row, { isDue: due.has(row.id) }))
+  const all = rows.map((row) => Object.assign(row, { isDue: due.has(row.id) }))
+  const portions = await findPortions(tx, scope, all, { orgUpgrades, targetsPerRound, unfinished })
+  const asked = all.map((row) => {
+    const portion = portions.get(row.id) ?? null
+    const range = portion === null ? undefined : { after: portion.before?.after ?? null, until: portion.until }
+    return Object.assign(row, { portion, range })
+  })
   const listed = await listTargets(tx, scope, asked, { changes, ...limits })
   const compared = new Set(asked.flatMap(({ id, plan }) => (plan.health === true ? [id] : [])))
   const inFlight = listed.filter(({ upgradeId, state }) => compared.has(upgradeId) && isInFlight(state))
@@ -204,6 +219,30 @@ export async function lockSiteUpgrades(
   for (const target of inFlight) Object.assign(target, { health: health.get(target.deviceId) })
   const targets = Map.groupBy(listed, ({ upgradeId }) => upgradeId)
   return asked.map((siteUpgrade) => Object.assign(siteUpgrade, { targets: targets.get(siteUpgrade.id) ?? [] }))
+}
+
+/** Returns the portions of the site upgrades that are too large for one round, by their ids. */
+async function findPortions(
+  tx: Tx,
+  scope: OrgScope,
+  siteUpgrades: readonly (Omit<SiteUpgradeNow, 'targets'> & Pick<LockedSiteUpgrade, 'id' | 'orgUpgradeId' | 'dueMs'>)[],
+  { orgUpgrades, targetsPerRound, unfinished }: Pick<HeldClaims, 'orgUpgrades' | 'targetsPerRound' | 'unfinished'>,
+): Promise<ReadonlyMap<string, Portion>> {
+  const limitsOf = new Map(orgUpgrades.map(({ id, limits: of }) => [id, of]))
+  const large = siteUpgrades.flatMap((siteUpgrade) => {
+    const of = limitsOf.get(siteUpgrade.orgUpgradeId)
+    if (!siteUpgrade.isDue || of === undefined || !isDivisible(siteUpgrade, of, targetsPerRound)) return []
+    const read = unfinished.get(siteUpgrade.id)
+    const before = read !== undefined && isContinued(read, siteUpgrade) ? read : null
+    return [{ ...siteUpgrade, before, after: before?.after ?? null }]
+  })
+  const ends = await findPortionEnds(tx, scope, large, targetsPerRound)
+  return new Map(
+    large.flatMap(({ id, before }) => {
+      const until = ends.get(id) ?? null
+      return before === null && until === null ? [] : [[id, { before, until }]]
+    }),
+  )
 }
 
 /**

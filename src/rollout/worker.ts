@@ -3,13 +3,15 @@ import type { Context } from '../platform/context.ts'
 import { type Tx, inTxByKeys } from '../platform/db.ts'
 import { nextTurn } from '../platform/next-turn.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
+import { splitRows } from '../platform/split.ts'
 import { applyRounds } from './apply.ts'
 import { findAbsence, findDisturbed } from './decide-grace.ts'
 import { IN_FLIGHT_POLL_MS } from './decide-next.ts'
-import type { Now } from './site-upgrade-now.ts'
+import type { Now, SiteUpgradeDecision } from './site-upgrade-now.ts'
 import { type OrgRound, decideOrgUpgrade } from './decide-org-upgrade.ts'
 import { decidePartly, postponeRead } from './decide-partly.ts'
-import type { RolloutOptions } from './rollout.ts'
+import { type UnfinishedRead, decidePortion } from './decide-portion.ts'
+import { type RolloutOptions, openCount } from './rollout.ts'
 import { countRounds } from './metrics.ts'
 import { listWitnesses, updateGrace } from './store-grace.ts'
 import {
@@ -30,6 +32,11 @@ const LEASE_MS = 10_000
 
 /** Site upgrades of one organization that share a transaction. */
 const SITE_UPGRADES_PER_ROUND = 50
+
+/**
+ * Their targets, in relation to RolloutOptions.targetsPerRound. More, because those of later phases count too but are not read.
+ */
+const SHARED_TARGETS = 4
 
 /** Device messages come in bursts; a burst shares a round. */
 const MIN_GAP_MS = 200
@@ -70,7 +77,8 @@ export async function followWallClock(ctx: Context, lastMs: number | null): Prom
 /**
  * Advances every upgrade as far as possible now. It reads all targets of an upgrade that is due, and of any other one
  * the targets whose devices have changed, so that the cost of a round depends on the changes, not on the size of the
- * upgrade.
+ * upgrade. Many targets are read in several rounds: the devices of the first are commanded while those of the next are
+ * decided about.
  * @param changed Ids of the devices that have changed since the last call. Without it every upgrade in flight is
  *   visited.
  * @returns Null: the next wake or interval is soon enough.
@@ -81,26 +89,57 @@ export async function advanceRollouts(
   signal: AbortSignal,
   changed?: readonly string[],
 ): Promise<null> {
-  const startMs = ctx.serviceClock.nowMs()
-  const dueBeforeMs = changed === undefined ? startMs + IN_FLIGHT_POLL_MS : startMs
-  const changes = await inTxByKeys(ctx, (tx) => listChangedTargets(tx, changed ?? []))
-  const look = { changes, mayRest: changed !== undefined }
+  const dueBeforeMs = ctx.serviceClock.nowMs() + (changed === undefined ? IN_FLIGHT_POLL_MS : 0)
+  const unfinished = new Map<string, UnfinishedRead>()
+  const portions = splitRows(changed ?? [], options.targetsPerRound)
+  for (const portion of portions.length === 0 ? [[]] : portions) {
+    if (signal.aborted) break
+    const changes = await inTxByKeys(ctx, (tx) => listChangedTargets(tx, portion))
+    const look = { changes, mayRest: changed !== undefined, unfinished }
+    await advanceChanged(ctx, options, { signal, dueBeforeMs, look })
+  }
+  return null
+}
+
+interface Advance {
+  readonly signal: AbortSignal
+  readonly dueBeforeMs: number
+  readonly look: Look
+}
+
+async function advanceChanged(ctx: Context, options: RolloutOptions, { signal, dueBeforeMs, look }: Advance) {
+  const changed = [...new Set(look.changes.map(({ upgradeId }) => upgradeId))]
   const seen = new Set<string>()
   while (!signal.aborted) {
     const nowMs = ctx.serviceClock.nowMs()
     const claims = await claimSiteUpgrades(ctx.db, {
       nowMs,
       dueBeforeMs,
-      changed: [...new Set(changes.map(({ upgradeId }) => upgradeId))],
+      changed,
       seen: [...seen],
       leaseUntilMs: nowMs + LEASE_MS,
       limit: SITE_UPGRADES_PER_ROUND,
     })
     if (claims.length === 0) break
     for (const { id } of claims) seen.add(id)
-    await advanceEach(ctx, claims, { options, look })
+    for (const part of splitClaims(claims, options)) await advanceEach(ctx, part, { options, look })
   }
-  return null
+}
+
+/** Splits claims so that a transaction reads not many more targets of several site upgrades than of a single one. */
+function splitClaims(claims: readonly SiteUpgradeClaim[], { targetsPerRound }: RolloutOptions): SiteUpgradeClaim[][] {
+  const parts: SiteUpgradeClaim[][] = []
+  let targets = Infinity
+  for (const claim of claims) {
+    const more = claim.isDue ? Math.min(openCount(claim.counts), targetsPerRound) : 0
+    targets += more
+    if (targets > SHARED_TARGETS * targetsPerRound) {
+      parts.push([])
+      targets = more
+    }
+    parts.at(-1)?.push(claim)
+  }
+  return parts
 }
 
 interface Look {
@@ -108,6 +147,8 @@ interface Look {
   readonly changes: readonly TargetKey[]
   /** Whole upgrades that take long to read may be read less often, because changes of their devices start rounds. */
   readonly mayRest: boolean
+  /** By the ids of site upgrades: portions of their targets have been read. The rounds update it. */
+  readonly unfinished: Map<string, UnfinishedRead>
 }
 
 interface RoundOptions {
@@ -144,7 +185,7 @@ export async function advanceSiteUpgrades(
   ctx: Context,
   claims: readonly SiteUpgradeClaim[],
   options: RolloutOptions,
-  { changes, mayRest }: Look = { changes: [], mayRest: false },
+  { changes, mayRest, unfinished }: Look = { changes: [], mayRest: false, unfinished: new Map() },
 ): Promise<void> {
   const [first] = claims
   if (first === undefined) return
@@ -156,6 +197,8 @@ export async function advanceSiteUpgrades(
     absentSinceMs: at.nowMs - options.offlineDeadlineMs,
     now: at.now,
   }
+  const { targetsPerRound } = options
+  const left = new Map<string, UnfinishedRead | null>()
   const committed = await inTxByKeys(ctx, async (tx) => {
     const orgUpgrades = await lockOrgUpgrades(
       tx,
@@ -163,7 +206,8 @@ export async function advanceSiteUpgrades(
       claims.map(({ orgUpgradeId }) => orgUpgradeId),
     )
     const startedMs = performance.now()
-    const locked = await lockSiteUpgrades(tx, scope, { claims, changes, ...limits })
+    const reading = { orgUpgrades, targetsPerRound, unfinished }
+    const locked = await lockSiteUpgrades(tx, scope, { claims, changes, ...reading, ...limits })
     const lookMs = performance.now() - startedMs
     // Of a large phase, each part of the round takes some dozens of milliseconds.
     await nextTurn()
@@ -171,7 +215,7 @@ export async function advanceSiteUpgrades(
       const byUpgrade = Map.groupBy(siteUpgrades, ({ orgUpgradeId }) => orgUpgradeId)
       return orgUpgrades
         .map((org) => decideOrgUpgrade(org, byUpgrade.get(org.id) ?? [], at))
-        .map((round) => limitRound(round, { nowMs: at.nowMs, lookMs: mayRest ? lookMs : 0 }))
+        .map((round) => limitRound(round, { nowMs: at.nowMs, lookMs: mayRest ? lookMs : 0, left }))
     }
     const rounds = decide(locked)
     const disturbed = await graceDisturbed(tx, scope, rounds, at)
@@ -184,19 +228,42 @@ export async function advanceSiteUpgrades(
     await applyRounds(tx, scope, applied, at)
     return applied
   })
+  for (const [id, read] of left) {
+    if (read === null) unfinished.delete(id)
+    else unfinished.set(id, read)
+  }
   countRounds(ctx.metrics, committed, at)
 }
 
-/** Limits the decisions about upgrades of which the round has read only the changed targets. */
-function limitRound(
-  round: OrgRound<LockedSiteUpgrade>,
-  look: { readonly nowMs: number; readonly lookMs: number },
-): OrgRound<LockedSiteUpgrade> {
+interface RoundLimits {
+  readonly nowMs: number
+  readonly lookMs: number
+  /** Receives the reads that are to continue; null: they are complete. */
+  readonly left: Map<string, UnfinishedRead | null>
+}
+
+/** Limits the decisions about upgrades of which the round has read only the changed targets, or a portion. */
+function limitRound(round: OrgRound<LockedSiteUpgrade>, limits: RoundLimits): OrgRound<LockedSiteUpgrade> {
   const decisions = round.decisions.map(({ siteUpgrade, decision }) => ({
     siteUpgrade,
-    decision: siteUpgrade.isDue ? postponeRead(decision, look) : decidePartly(siteUpgrade, decision, look.nowMs),
+    decision: limitDecision(siteUpgrade, decision, limits),
   }))
   return { ...round, decisions }
+}
+
+function limitDecision(
+  siteUpgrade: LockedSiteUpgrade,
+  decision: SiteUpgradeDecision,
+  { nowMs, lookMs, left }: RoundLimits,
+): SiteUpgradeDecision {
+  if (!siteUpgrade.isDue) return decidePartly(siteUpgrade, decision, nowMs)
+  if (siteUpgrade.portion === null) {
+    left.set(siteUpgrade.id, null)
+    return postponeRead(decision, { nowMs, lookMs })
+  }
+  const limited = decidePortion(siteUpgrade, siteUpgrade.portion, { decision, nowMs, lookMs })
+  left.set(siteUpgrade.id, limited.unfinished)
+  return limited.decision
 }
 
 /**

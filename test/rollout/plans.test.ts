@@ -6,7 +6,7 @@ import { finishCommands, markCommandsLost } from '../../src/devices/commands/sto
 import { type Tx, inTxByKeys } from '../../src/platform/db.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { updateTargets } from '../../src/rollout/store-apply.ts'
-import { targetQuery } from '../../src/rollout/store-targets.ts'
+import { findPortionEnds, targetQuery } from '../../src/rollout/store-targets.ts'
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../../src/upgrades/create-org-upgrade.ts'
 import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
@@ -15,6 +15,7 @@ import { type TestContext, createTestContext } from '../support/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const DEVICES = 1000
+const PORTION = 50
 /** Enough for the planner to prefer an index by phase. */
 const TARGETS = 100_000
 const tables = [
@@ -85,6 +86,17 @@ async function readTargets(
   const [explained] = rows
   if (explained === undefined) throw new Error('no plan')
   return mostRows(explained['QUERY PLAN'][0].Plan)
+}
+
+/** Finds the end of a portion of the targets. @returns How many rows of targets that read. */
+async function readPortion({ ctx }: TestContext, { scope, siteUpgrades }: Upgrade, size: number): Promise<number> {
+  return inTxByKeys(ctx, async (tx) => {
+    const before = await rowsRead(tx, 'upgrade_target')
+    const rows = siteUpgrades.map((siteUpgrade) => Object.assign({}, siteUpgrade, { after: null }))
+    const ends = await findPortionEnds(tx, scope, rows, size)
+    expect(ends.size).toBe(siteUpgrades.length)
+    return (await rowsRead(tx, 'upgrade_target')) - before
+  })
 }
 
 /** Moves some targets on. @returns How many rows of targets that read. */
@@ -167,10 +179,12 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
     const { scope, siteUpgrades } = await commandAll(test, DEVICES)
     expect(await readTargets(test, { scope, siteUpgrades }, { isDue: true })).toBe(DEVICES)
     expect(await readTargets(test, { scope, siteUpgrades }, { isDue: false })).toBe(DEVICES)
+    expect(await readPortion(test, { scope, siteUpgrades }, PORTION)).toBe(PORTION)
     await analyzeAlmostEmpty()
     const later = await commandAll(test, DEVICES)
     expect(await readTargets(test, later, { isDue: true })).toBe(DEVICES)
     expect(await readTargets(test, later, { isDue: false })).toBe(DEVICES)
+    expect(await readPortion(test, later, PORTION)).toBe(PORTION)
   })
 
   it('has each of its targets found by its key', { timeout: 60_000 }, async () => {
