@@ -28,6 +28,15 @@ interface Added {
   readonly executionOf: (items: readonly unknown[]) => Execution
 }
 
+/** The statements with the mark for the commit. A text that is made anew each time is hashed and compared as a whole. */
+const marked = new Map<string, string>()
+
+function atCommit(text: string): string {
+  const known = marked.get(text) ?? text + AT_COMMIT
+  marked.set(text, known)
+  return known
+}
+
 /** The items that transactions have added so far, by the statements that will write them. */
 const addedTo = new WeakMap<object, Map<object, Added>>()
 
@@ -82,7 +91,7 @@ export async function runLast(tx: Tx): Promise<() => Promise<void>> {
   const { compiled, onRows } = last
   // Kysely would execute no commit before the result of a query of its own.
   const sent = await tx.getExecutor().provideConnection(async (connection) => ({
-    result: connection.executeQuery({ ...compiled, sql: compiled.sql + AT_COMMIT }),
+    result: connection.executeQuery({ ...compiled, sql: atCommit(compiled.sql) }),
   }))
   // If it fails, so does the commit, with the same error.
   sent.result.catch(() => {})

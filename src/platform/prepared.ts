@@ -31,6 +31,25 @@ interface CopyingConnection {
   endCopyFrom(): void
 }
 
+interface EncodedStatement {
+  readonly text: string
+  readonly values: unknown[]
+  /** The name under which it is prepared; undefined if it is not. */
+  readonly name: string | undefined
+}
+
+/** The driver would copy a configuration property by property, which takes longer than the rest of what it does. */
+function execute(client: pg.PoolClient, { text, values, name }: EncodedStatement): Promise<pg.QueryResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
+  const query = new pg.Query(text, values, (error: Error | undefined, result: unknown) => {
+    if (error) reject(error)
+    else resolve(result as pg.QueryResult)
+  })
+  if (name !== undefined) Object.assign(query, { name })
+  client.query(query)
+  return promise
+}
+
 /** Sends the data with the statement: PostgreSQL ignores it if it refuses that. */
 function copy(client: pg.PoolClient, text: string, data: Buffer): Promise<pg.QueryResult> {
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
@@ -68,9 +87,11 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
   // Kysely recognizes connections by identity.
   const clients = new WeakMap<pg.PoolClient, pg.PoolClient>()
 
-  function nameOf(text: string): string | undefined {
+  /** Returns the name under which a statement is prepared; undefined for one that is sent whole. */
+  function nameOf(text: string, parameters: readonly unknown[]): string | undefined {
     const known = names.get(text)
-    if (known !== undefined || names.size >= MAX_STATEMENTS || text.length > MAX_LENGTH) return known
+    if (known !== undefined || parameters.length === 0 || names.size >= MAX_STATEMENTS) return known
+    if (text.length > MAX_LENGTH || text.includes(PLANNED_ANEW) || text.endsWith(WITH_DATA)) return undefined
     const name = `s${names.size}`
     names.set(text, name)
     return name
@@ -79,15 +100,14 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
   function preparing(client: pg.PoolClient): pg.PoolClient {
     let begin: string | null = null
     let held: HeldStatement | null = null
-    const encode = (text: string, parameters: unknown[]): pg.QueryConfig => {
-      const isNamed = parameters.length > 0 && !text.includes(PLANNED_ANEW) && !text.endsWith(WITH_DATA)
-      const name = isNamed ? nameOf(text) : undefined
-      return { text, values: documents.encodeParameters(parameters), ...(name !== undefined && { name }) }
+    const encode = (text: string, parameters: unknown[]): EncodedStatement => {
+      return { text, values: documents.encodeParameters(parameters), name: nameOf(text, parameters) }
     }
-    const sendEncoded = async (statement: pg.QueryConfig): Promise<pg.QueryResult> => {
-      const [data] = statement.values ?? []
-      if (statement.text.endsWith(WITH_DATA) && Buffer.isBuffer(data)) return copy(client, statement.text, data)
-      const result: pg.QueryResult = await client.query(statement)
+    const sendEncoded = async (statement: EncodedStatement): Promise<pg.QueryResult> => {
+      const { text, values, name } = statement
+      const [data] = values
+      if (name === undefined && text.endsWith(WITH_DATA) && Buffer.isBuffer(data)) return copy(client, text, data)
+      const result = await execute(client, statement)
       // Several statements in one text have a result each.
       for (const { rows } of [result].flat()) documents.openRows(rows)
       return result
@@ -150,13 +170,7 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
       if (committed.status === 'rejected') throw committed.reason
       return [result.value, committed.value]
     }
-    return new Proxy(client, {
-      get(target, key) {
-        if (key === 'query') return query
-        const member: unknown = Reflect.get(target, key)
-        return typeof member === 'function' ? member.bind(target) : member
-      },
-    })
+    return Object.create(client, { query: { value: query } })
   }
 
   return {
