@@ -8,10 +8,12 @@ import {
   type Transaction,
   sql,
 } from 'kysely'
+import { Socket } from 'node:net'
 import pg from 'pg'
 import { notFound } from './errors.ts'
 import { parseExactJson } from './exact-json.ts'
 import type { Schema } from './schema.ts'
+import { sharedReads } from './shared-reads.ts'
 import { collectLast, runLast } from './last-statement.ts'
 import { preparingPool } from './prepared.ts'
 import { createDocumentCodec } from './sealing/document-codec.ts'
@@ -64,9 +66,20 @@ export async function countRows<T extends keyof Schema>(query: SelectQueryBuilde
  */
 const IDLE_MS = 5 * 60_000
 
+/** Connections to another machine may start TLS on the socket, which reads otherwise. */
+function socketOptions({ host }: pg.PoolConfig): pg.PoolConfig {
+  return host?.startsWith('/') === true ? { stream: () => new Socket({ onread: sharedReads }) } : {}
+}
+
 /** Opens the pool. `onError` receives errors of connections that break while idle; queries report their own errors. */
 export function openPool(connection: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({ max: 16, idleTimeoutMillis: IDLE_MS, pipeline: true, ...connection })
+  const pool = new pg.Pool({
+    max: 16,
+    idleTimeoutMillis: IDLE_MS,
+    pipeline: true,
+    ...socketOptions(connection),
+    ...connection,
+  })
   pool.on('error', onError)
   // The pool listens to idle connections only, and an error event without a listener ends the process. Whatever uses
   // the connection notices the break by its next query.

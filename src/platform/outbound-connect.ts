@@ -6,6 +6,7 @@ import { type EgressProxy, openTunnel } from './egress-proxy.ts'
 import { type NameResolver, noPublicAddress } from './names/name-resolver.ts'
 import type { AgentKind } from './outbound-agents.ts'
 import { createTracedClient } from './outbound-dispatch.ts'
+import { sharedReads } from './shared-reads.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 /** Short, because a request fails on a connection that the other side is just closing. */
@@ -55,6 +56,7 @@ function guardedConnector({ buildConnector }: Undici, options: ConnectorOptions)
     maxCachedSessions: 0,
     rejectUnauthorized: verifyCert,
     ...identity,
+    onread: sharedReads,
     lookup: guardedLookup(mayCall, names),
     // With this option net requests all addresses.
     autoSelectFamily: true,
