@@ -4,7 +4,7 @@ import { type Deadlines, createDeadlines } from './deadlines.ts'
 let deadlines: Deadlines
 let expired: string[]
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   deadlines = createDeadlines()
   expired = []
 })
@@ -52,4 +52,11 @@ it('expires everything after the process was stopped for a while', () => {
   vi.setSystemTime(Date.now() + 60_000)
   vi.advanceTimersByTime(5000)
   expect(expired).toHaveLength(100)
+})
+
+it('expires one that is added later and ends earlier', () => {
+  add('long', 15_000)
+  add('short', 100)
+  vi.advanceTimersByTime(120)
+  expect(expired).toEqual(['short'])
 })

@@ -10,30 +10,37 @@ export function createDeadlines(): Deadlines {
   /** By the number of the tick at which they end. */
   const ticks = new Map<number, Set<() => void>>()
   let timer: NodeJS.Timeout | null = null
+  /** The tick at which the timer fires. It may be a cancelled one: a timer that is started anew each time costs more. */
+  let timerTick = Infinity
   let passed = 0
 
-  function expireUntil(now: number): void {
-    if (ticks.size > 0) passed = Math.max(passed, Math.min(...ticks.keys()) - 1)
-    while (passed < now && ticks.size > 0) {
-      passed += 1
-      const due = ticks.get(passed)
-      ticks.delete(passed)
-      for (const expire of due ?? []) expire()
-    }
+  function startTimer(tick: number): void {
+    if (tick >= timerTick) return
+    if (timer !== null) clearTimeout(timer)
+    timerTick = tick
+    // The connection of a request keeps the process alive; the timer need not.
+    timer = setTimeout(expire, tick * TICK_MS - performance.now()).unref()
+  }
+
+  function expire(): void {
+    timerTick = Infinity
+    const now = Math.floor(performance.now() / TICK_MS)
     passed = Math.max(passed, now)
-    if (ticks.size > 0 || timer === null) return
-    clearInterval(timer)
-    timer = null
+    for (const tick of [...ticks.keys()].filter((each) => each <= now).toSorted((a, b) => a - b)) {
+      const due = ticks.get(tick)
+      ticks.delete(tick)
+      for (const each of due ?? []) each()
+    }
+    if (ticks.size > 0) startTimer(Math.min(...ticks.keys()))
   }
 
   return {
-    add(ms, expire) {
+    add(ms, expireOne) {
       const tick = Math.max(Math.ceil((performance.now() + ms) / TICK_MS), passed + 1)
-      const entry = (): void => expire()
+      const entry = (): void => expireOne()
       const set = ticks.get(tick) ?? new Set()
       ticks.set(tick, set.add(entry))
-      // The connection of a request keeps the process alive; the timer need not.
-      timer ??= setInterval(() => expireUntil(Math.floor(performance.now() / TICK_MS)), TICK_MS).unref()
+      startTimer(tick)
       return () => {
         set.delete(entry)
         if (set.size === 0 && ticks.get(tick) === set) ticks.delete(tick)
