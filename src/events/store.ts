@@ -3,7 +3,7 @@ import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { copyRows } from '../platform/copy-rows.ts'
-import { type RowOf, anyRowsAs, columnsOf, insertRows, namesOf } from '../platform/rows.ts'
+import { type RowOf, anyRowsAs, columnsOf, insertRows, namesOf, valuesOf } from '../platform/rows.ts'
 import { lastStatement } from '../platform/last-statement.ts'
 import { splitByBytes } from '../platform/split.ts'
 import { compileValues } from '../platform/statement.ts'
@@ -164,6 +164,9 @@ interface AuditRows {
 /** Records are bounded in bytes by reduceChange(), so that so many are far from the limit of a statement. */
 const MAX_AUDITS = 20
 
+const queuedEvent = sql<QueuedEvent>`
+  id, org_id as "orgId", topic, webhook_id as "webhookId", case when webhook_id is not null then event::text end as json`
+
 const compileAudited = compileValues<AuditRows, QueuedEvent>(
   (param) => sql`
     with record as (
@@ -178,12 +181,37 @@ const compileAudited = compileValues<AuditRows, QueuedEvent>(
     insert into webhook_outbox (${namesOf(outboxColumns)}, webhook_id)
     select ${namesOf(outboxColumns)}, case when cardinality(webhook_ids) = 1 and (select count(*) from heard) = 1 then webhook_ids[1] end
     from heard
-    returning id, org_id as "orgId", topic, webhook_id as "webhookId", case when webhook_id is not null then event::text end as json
+    returning ${queuedEvent}
   `,
 )
 
+/**
+ * Does the same for one record, which is all that nearly every change has: arrays of one value each take the database as
+ * long as the inserts. PostgreSQL doesn't see the values in the selects, so it doesn't plan the statement for each of them.
+ */
+const compileOneAudited = compileValues<AuditRow, QueuedEvent>((param) => {
+  const event = param('event')
+  return sql`
+    with record as (
+      insert into audit_log (${namesOf(auditColumns)}) values (${valuesOf(auditColumns, param('record'))})
+    )
+    insert into webhook_outbox (${namesOf(outboxColumns)}, webhook_id)
+    select ${valuesOf(outboxColumns, event)}, case when count(*) = 1 then (array_agg(s.webhook_id))[1] end
+    from event_subscriber s
+    where s.org_id = (select ${event.map(({ orgId }) => orgId)}::uuid)
+      and (select ${event.map(({ topic }) => topic)}::text) = any(s.topics)
+      and (s.site_id is null or s.site_id = (select ${event.map(({ siteId }) => siteId)}::uuid))
+    having count(*) > 0
+    returning ${queuedEvent}
+  `
+})
+
 const insertAudited = lastStatement<AuditRow, AuditRows, QueuedEvent>({
-  compile: compileAudited,
+  compile(tx, rows) {
+    const [record, event] = [rows.records[0], rows.events[0]]
+    const isOne = rows.records.length === 1 && record !== undefined && event !== undefined
+    return isOne ? compileOneAudited(tx, { record, event }) : compileAudited(tx, rows)
+  },
   valuesOf: (rows) => ({ records: rows.map(({ record }) => record), events: rows.map(({ event }) => event) }),
   maxItems: MAX_AUDITS,
   onRows: wakeRouter,

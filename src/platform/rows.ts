@@ -110,6 +110,14 @@ export function anyRowsAs<R extends object, V = unknown>(
   return tableOf(alias, { columns, rows, place: undefined, arrayOf: (values) => sql`(select ${values})` })
 }
 
+/** The values of one row, in the order in which `namesOf` has the columns. */
+export function valuesOf<R extends object, V>(columns: Columns<R>, row: Param<V, NoInfer<R>>): RawBuilder<unknown> {
+  const values = Object.entries(columns.types).map(
+    ([name, type]) => sql`${row.map((of) => encode(type, memberOf(of, name)))}::${castOf(type)}`,
+  )
+  return sql.join(values)
+}
+
 interface TableParts<R, V> {
   readonly columns: Columns<R>
   readonly rows: readonly R[] | Param<V, readonly R[]>
