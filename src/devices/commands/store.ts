@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Db, Reader, Tx } from '../../platform/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
+import { statement } from '../../platform/statement.ts'
 import type { CommandProgress, DeviceCapabilities } from '../tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
@@ -88,25 +89,27 @@ function isDiagnosticKind(kind: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`${kind} in (${sql.join(diagnosticKinds.map((name) => sql.lit(name)))})`
 }
 
-/**
- * Marks the oldest queued command of each device as sent, if the device has a session on the node and nothing in
- * flight, and returns these commands. Other commands don't wait for a diagnostic command, which waits for all others,
- * nor for a part of the device to return. A restart waits while an upgrade runs on its device. The caller writes to the
- * sockets once this has committed. A claim is a single statement: one round trip and, if it finds something, one
- * commit.
- */
-export async function claimQueuedCommands(
-  claimDb: Db,
-  nodeId: string,
-  { at, atMs, limit, rebooting }: { at: Date; atMs: number; limit: number; rebooting: readonly string[] },
-): Promise<CommandToSend[]> {
-  // The query sorts nothing: otherwise each of the many claims that process the queue would sort the whole queue. Each
-  // table is read by its key, row by row, as in rollout/store-targets.ts, because the planner treats a full queue as
-  // empty. The queue is read once, by a query of its own. A row that another transaction has locked is about to be cancelled or
-  // to expire, so it is skipped.
-  const delays = (other: RawBuilder<unknown>) =>
-    sql`(not ${isDiagnosticKind(other)} or ${isDiagnosticKind(sql`queued.kind`)})`
-  const claimed = await sql<CommandToSend>`
+/** The columns of a CommandToSend, of `command`, `device` and `status`. */
+export const sentColumns = sql`command.org_id, command.id, command.device_id, command.epoch, command.call_id, command.kind,
+  command.params, device.mac, device.type, status.capabilities`
+
+interface ClaimValues {
+  readonly nodeId: string
+  readonly at: Date
+  readonly atMs: number
+  readonly limit: number
+  readonly rebooting: readonly string[]
+}
+
+const delays = (other: RawBuilder<unknown>) =>
+  sql`(not ${isDiagnosticKind(other)} or ${isDiagnosticKind(sql`queued.kind`)})`
+
+// The query sorts nothing: otherwise each of the many claims that process the queue would sort the whole queue. Each
+// table is read by its key, row by row, as in rollout/store-targets.ts, because the planner treats a full queue as
+// empty. The queue is read once, by a query of its own. A row that another transaction has locked is about to be cancelled or
+// to expire, so it is skipped.
+const claimQueued = statement<ClaimValues, CommandToSend>(
+  (param) => sql`
     with next as materialized (
       select queued.org_id, queued.id, session.epoch as session_epoch
       from device_command queued
@@ -114,7 +117,7 @@ export async function claimQueuedCommands(
       cross join lateral (
         select command.id from device_command command
         where command.device_id = queued.device_id and command.state = 'queued'
-          and (command.expires_at is null or command.expires_at > ${at}) and not ${disturbsUpgrade}
+          and (command.expires_at is null or command.expires_at > ${param('at')}) and not ${disturbsUpgrade}
           and ${delays(sql`command.kind`)}
         order by command.id limit 1) oldest
       left join lateral (
@@ -122,8 +125,8 @@ export async function claimQueuedCommands(
         where other.device_id = queued.device_id and other.state = 'sent' and ${delays(sql`other.kind`)}
           and (other.progress ->> 'step' = 'return') is not true limit 1) sent on true
       where queued.state = 'queued' and queued.id = oldest.id and sent.id is null
-        and session.connected and session.node_id = ${nodeId} and queued.device_id <> all(${rebooting}::uuid[])
-      limit ${limit}
+        and session.connected and session.node_id = ${param('nodeId')} and queued.device_id <> all(${param('rebooting')}::uuid[])
+      limit ${param('limit')}
     ), locked as materialized (
       select command.*, next.session_epoch from next
       cross join lateral (
@@ -131,7 +134,7 @@ export async function claimQueuedCommands(
         where org_id = next.org_id and id = next.id limit 1 for update skip locked) command
       where command.state = 'queued'
     )
-    update device_command command set state = 'sent', epoch = locked.session_epoch, sent_at = ${at}, sent_ms = ${atMs},
+    update device_command command set state = 'sent', epoch = locked.session_epoch, sent_at = ${param('at')}, sent_ms = ${param('atMs')},
       call_id = nextval('device_call_id')::integer
     from locked
     cross join lateral (select * from device where id = locked.device_id limit 1) device
@@ -139,13 +142,23 @@ export async function claimQueuedCommands(
       select * from device_status where org_id = locked.org_id and device_id = locked.device_id limit 1) status
     where command.org_id = locked.org_id and command.id = locked.id and device.org_id = locked.org_id
     returning ${sentColumns}
-  `.execute(claimDb)
-  return claimed.rows
-}
+  `,
+)
 
-/** The columns of a CommandToSend, of `command`, `device` and `status`. */
-export const sentColumns = sql`command.org_id, command.id, command.device_id, command.epoch, command.call_id, command.kind,
-  command.params, device.mac, device.type, status.capabilities`
+/**
+ * Marks the oldest queued command of each device as sent, if the device has a session on the node and nothing in
+ * flight, and returns these commands. Other commands don't wait for a diagnostic command, which waits for all others,
+ * nor for a part of the device to return. A restart waits while an upgrade runs on its device. The caller writes to the
+ * sockets once this has committed. A claim is a single statement: one round trip and, if it finds something, one
+ * commit.
+ */
+export function claimQueuedCommands(
+  claimDb: Db,
+  nodeId: string,
+  claim: Omit<ClaimValues, 'nodeId'>,
+): Promise<CommandToSend[]> {
+  return claimQueued(claimDb, { nodeId, ...claim })
+}
 
 /** Identifies a command by its call, as the device's answer does. */
 export interface CallKey {
