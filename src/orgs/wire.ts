@@ -101,12 +101,23 @@ export function presentOrg(org: Org): Static<typeof OrgReply> {
   }
 }
 
-/** Returns the presenter of sites at a time. Most sites of a list share few zones, whose offsets are slow to find. */
+/** The clocks of a zone change at these times of UTC only. */
+const QUARTER_HOUR_MS = 15 * 60_000
+let offsets = { since: 0, ofZones: new Map<string, number>() }
+
+/** Returns the offset of a zone in minutes. It is slow to find, and sites share few zones. */
+function offsetAt(now: Date, zone: string): number {
+  const since = Math.floor(now.getTime() / QUARTER_HOUR_MS)
+  if (offsets.since !== since) offsets = { since, ofZones: new Map() }
+  const offset = offsets.ofZones.get(zone) ?? IANAZone.create(zone).offset(now.getTime())
+  offsets.ofZones.set(zone, offset)
+  return offset
+}
+
+/** Returns the presenter of sites at a time. */
 export function presentSiteAt(now: Date): (site: Site) => Static<typeof SiteReply> {
-  const offsets = new Map<string, number>()
   return (site) => {
-    const tzoffset = offsets.get(site.timezone) ?? IANAZone.create(site.timezone).offset(now.getTime())
-    offsets.set(site.timezone, tzoffset)
+    const tzoffset = offsetAt(now, site.timezone)
     return {
       ...{ notes: '', ...site.doc },
       id: site.id,
