@@ -1,8 +1,8 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../platform/context.ts'
 import { addMs } from '../platform/clock.ts'
 import { inTx } from '../platform/db.ts'
-import { type Poller, startPoller } from '../platform/poller.ts'
+import { startPoller } from '../platform/poller.ts'
 import type { PartLimits } from '../platform/split.ts'
 import { type Caps, type Vacancy, createAdmission } from './admission.ts'
 import type { WebhookCounters } from './counters.ts'
@@ -73,7 +73,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     onVacancy: () => ctx.wakes.wake('deliveries'),
   })
   const flusher = createFlusher(ctx, options.counters, options.maxUnwritten)
-  const lanes = createHeldLanes(ctx, { ...options, flusher, admission })
+  const lanes = createHeldLanes(ctx, { ...options, flusher, admission, onHold: () => aging.start() })
   let mayHaveStray = false
   let vtimeFloor = 0
   let stopping = false
@@ -128,10 +128,11 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   })
   // Immediately, so that nothing that is committed after a change of a webhook is sent by its former settings.
   const unsubscribe = ctx.wakes.on('deliveries', (changedIds) => lanes.close(changedIds))
-  const aging = startAging(ctx, () => {
+  const aging = createAging(ctx, () => {
     admission.age()
     lanes.age()
     void lanes.confirm()
+    return lanes.ids().length > 0
   })
 
   return {
@@ -155,24 +156,46 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
       const written = flusher.stop()
       await ended
       await written
-      await aging.stop()
+      aging.stop()
     },
   }
 }
 
 const AGING_MS = 50
 
-/** Ages requests and lanes at intervals. */
-function startAging(ctx: Context, age: () => void): Poller {
-  return startPoller({
-    name: 'webhook-aging',
-    ctx,
-    intervalMs: AGING_MS,
-    async work() {
-      // After a pause of the whole process, this makes it read waiting answers before any request is aborted.
-      await nextTurn()
-      age()
-      return null
+interface Aging {
+  /** Ages requests and lanes at intervals, as long as there are some. */
+  start(): void
+  stop(): void
+}
+
+/** @param age Returns false when nothing is left. */
+function createAging(ctx: Context, age: () => boolean): Aging {
+  let timer: NodeJS.Timeout | null = null
+  let isStopped = false
+
+  function start(): void {
+    // After a pause of the whole process, the immediate makes it read waiting answers before any request is aborted.
+    if (!isStopped) timer ??= setTimeout(() => setImmediate(tick), AGING_MS)
+  }
+
+  function tick(): void {
+    timer = null
+    if (isStopped) return
+    let isLeft = true
+    try {
+      isLeft = age()
+    } catch (error) {
+      ctx.log.error({ err: error }, 'lanes could not be aged; trying again')
+    }
+    if (isLeft) start()
+  }
+
+  return {
+    start,
+    stop() {
+      isStopped = true
+      if (timer !== null) clearTimeout(timer)
     },
-  })
+  }
 }

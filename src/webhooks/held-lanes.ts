@@ -32,6 +32,8 @@ export interface HeldLanes {
 interface HoldOptions extends DeliverOptions {
   readonly flusher: Flusher
   readonly admission: Admission
+  /** Called for each lane. */
+  readonly onHold: () => void
 }
 
 /** From this time on it is confirmed that the webhook of a lane has not changed. */
@@ -39,7 +41,7 @@ const CONFIRM_AFTER_MS = 2000
 /** The same if others are confirmed, so that all take one statement. */
 const CONFIRM_WITH_OTHERS_MS = 500
 
-export function createHeldLanes(ctx: Context, { admission, ...options }: HoldOptions): HeldLanes {
+export function createHeldLanes(ctx: Context, { admission, onHold, ...options }: HoldOptions): HeldLanes {
   const lanes = new Map<string, HeldLane>()
   const running = new Set<Promise<void>>()
   /** Webhooks whose messages were routed while their lane was being claimed, so that the claim may lack them. */
@@ -70,6 +72,7 @@ export function createHeldLanes(ctx: Context, { admission, ...options }: HoldOpt
     const ended = run(missed.delete(lane.webhookId) ? { ...lane, hasAll: false } : lane)
     running.add(ended)
     void ended.then(() => running.delete(ended))
+    onHold()
   }
 
   return {
