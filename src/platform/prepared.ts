@@ -109,7 +109,8 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
       if (name === undefined && text.endsWith(WITH_DATA) && Buffer.isBuffer(data)) return copy(client, text, data)
       const result = await execute(client, statement)
       // Several statements in one text have a result each.
-      for (const { rows } of [result].flat()) documents.openRows(rows)
+      if (Array.isArray(result)) for (const { rows } of result) documents.openRows(rows)
+      else documents.openRows(result.rows)
       return result
     }
     const send = async (text: string, parameters: unknown[]): Promise<pg.QueryResult> =>
