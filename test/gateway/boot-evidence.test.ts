@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'
@@ -211,4 +212,28 @@ test('the gateway accepts a state whose loads are not JSON, and keeps the sessio
   await settle(device)
   expect((await harness.status(mac)).load).toMatchObject({ uptime_s: 110, memory_free: 1 })
   expect(device.socket.readyState).toBe(device.socket.OPEN)
+})
+
+test('a reboot keeps the address of a device, and does not write it for searches again', async () => {
+  const versionOfFact = async (): Promise<string | undefined> => {
+    const { rows } = await sql<{ version: string }>`
+      select xmin::text as version from device_fact where device_id = ${deviceIdOf(mac)} and ip = '10.0.0.7'
+    `.execute(harness.ctx.db)
+    return rows[0]?.version
+  }
+  await harness.claim(mac)
+  const first = await connect()
+  const interfaces = [{ ipv4: { addresses: ['10.0.0.7/16'] } }]
+  first.send('state', { state: { unit: { uptime: 500 }, interfaces } })
+  await waitUntil('the address', async () => (await versionOfFact()) !== undefined)
+  const version = await versionOfFact()
+  const second = await connect({ reason: 'reboot', firmware: 'another version' })
+  expect((await harness.status(mac)).load).toEqual({ ip: '10.0.0.7' })
+  second.send('state', { state: { unit: { uptime: 3 }, interfaces } })
+  await waitUntil('the report', async () => JSON.stringify((await harness.status(mac)).load).includes('uptime_s'))
+  expect((await harness.status(mac)).load).toEqual({ ip: '10.0.0.7', uptime_s: 3 })
+  sendUptime(second, 1)
+  await settle(second)
+  expect((await harness.status(mac)).load).toMatchObject({ ip: '10.0.0.7', uptime_s: 1 })
+  expect(await versionOfFact()).toBe(version)
 })

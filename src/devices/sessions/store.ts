@@ -150,7 +150,10 @@ export interface ConnectedStatus {
   readonly bootCount: number
   readonly bootedAt: Date | null
   readonly bootKnownMs: number
-  /** True clears the load, which came from another boot, so that uptimes of two boots are never compared. */
+  /**
+   * True clears the load, which came from another boot, so that uptimes of two boots are never compared. The address stays:
+   * it is nearly always the same, and two changes of it are twenty entries of an index for searches by parts.
+   */
   readonly booted: boolean
 }
 
@@ -181,7 +184,8 @@ export async function updateConnectedStatuses(tx: Tx, statuses: readonly Connect
   await updateRows(tx, statusColumns, rows, {
     key: ['orgId', 'deviceId'],
     set: sql`connected = true, last_seen_at = greatest(device_status.last_seen_at, new.connected_at),
-      load = case when new.booted then null else device_status.load end`,
+      load = case when not new.booted then device_status.load
+        when device_status.load ? 'ip' then jsonb_build_object('ip', device_status.load -> 'ip') end`,
     where: sql`device_status.epoch < new.epoch`,
   })
 }

@@ -34,6 +34,16 @@ describe('decideReport', () => {
     })
   })
 
+  test('keeps the address across a boot, until another one is reported', () => {
+    const status = { ...known, load: { ...known.load, ip: '10.0.0.5' } }
+    const after = decideReport(status, { ...none, uptimeS: 99 }, time)
+    expect(after.load).toEqual({ ip: '10.0.0.5', uptime_s: 99 })
+    expect(decideReport(after, { ...none, uptimeS: 9, load: { ip: '10.0.0.6' } }, time).load).toEqual({
+      ip: '10.0.0.6',
+      uptime_s: 9,
+    })
+  })
+
   test('drops the old load after a boot that the device reports, and uses the reported time', () => {
     const connectedAt = new Date(at.getTime() - 2000)
     const status = { ...known, bootedAt: new Date(at.getTime() - 500_000), connectedAt }

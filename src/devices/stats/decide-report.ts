@@ -37,7 +37,10 @@ export interface ReportDecision extends ReportedStatus {
   readonly newBoot: ProvenBoot | null
 }
 
-/** Decides what a report changes. A boot clears the load, so that values of two boots are never compared. */
+/**
+ * Decides what a report changes. A boot clears the load except for the address, so that values of two boots are never
+ * compared.
+ */
 export function decideReport(known: ReportedStatus, report: Report, time: ReportTime): ReportDecision {
   const before = known.load?.['uptime_s']
   const { uptimeS } = report
@@ -47,9 +50,14 @@ export function decideReport(known: ReportedStatus, report: Report, time: Report
   return {
     connectedAt: known.connectedAt,
     newBoot,
-    load: { ...(newBoot === null ? known.load : {}), ...report.load, ...uptime },
+    load: { ...(newBoot === null ? known.load : addressIn(known.load)), ...report.load, ...uptime },
     bootCount: known.bootCount + (newBoot === null ? 0 : 1),
     bootedAt: bootedAt ?? newBoot?.at ?? known.bootedAt,
     bootKnownMs: newBoot !== null || uptimeS !== null ? time.atMs : known.bootKnownMs,
   }
+}
+
+function addressIn(load: ReportedStatus['load']): Readonly<Record<string, unknown>> {
+  const ip = load?.['ip']
+  return ip === undefined ? {} : { ip }
 }
