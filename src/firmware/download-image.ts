@@ -4,8 +4,7 @@ import { AppError } from '../platform/errors.ts'
 import type { DownloadLimits } from './download-limits.ts'
 import type { DownloadRecords } from './download-records.ts'
 import type { DownloadTicket } from './download-url.ts'
-import type { ImagePlace } from './firmware.ts'
-import { type ImageSource, openImage } from './image-source.ts'
+import { type ImageSource, type ImageSources, openImage } from './image-source.ts'
 import type { ByteRange } from './range.ts'
 import type { PaceLane, SitePace } from './site-pace.ts'
 import type { TicketImage } from './store-downloads.ts'
@@ -31,7 +30,7 @@ function percentEncode(character: string): string {
 }
 
 export interface DownloadPart {
-  readonly files: ImagePlace
+  readonly files: ImageSources
   readonly ticket: DownloadTicket
   readonly range: ByteRange
   /** The whole image. */
@@ -95,7 +94,8 @@ async function* partOf(
   let touchedMs = ctx.serviceClock.nowMs()
   let untouchedBytes = 0
   for (let position = range.start; position <= range.end;) {
-    const length = Math.min(chunkBytes, range.end - position + 1)
+    // Chunks are aligned, because a read ends with a block of the file: the limit counts what is read.
+    const length = Math.min(chunkBytes - (position % chunkBytes), range.end - position + 1)
     const turn = lane.take(length)
     while ((await withinTick(turn)) === 'later') {
       onDelay()

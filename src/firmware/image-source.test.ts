@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 import { openImage } from './image-source.ts'
+import { createSharedFiles } from './shared-files.ts'
 
 test('a stream that the store opens while its reader leaves is closed', async () => {
   const next = Promise.withResolvers<Readable>()
@@ -18,7 +19,7 @@ test('a stream that the store opens while its reader leaves is closed', async ()
     remove: () => Promise.resolve(),
     async *list() {},
   }
-  const source = await openImage({ dir: '', objects }, 'image', { start: 0, end: 3 })
+  const source = await openImage({ dir: '', objects, shared: createSharedFiles() }, 'image', { start: 0, end: 3 })
   expect(await source.read(2)).toEqual(Buffer.from('ab'))
   const read = expect(source.read(2)).rejects.toThrow('The download ended')
   await reopened.promise

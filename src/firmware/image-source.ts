@@ -1,16 +1,21 @@
-import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { ImagePlace } from './firmware.ts'
 import type { ByteRange } from './range.ts'
+import type { SharedFile, SharedFiles } from './shared-files.ts'
 
 /** A part of an image that is being read, in order. */
 export interface ImageSource {
-  /** Returns the next `length` bytes, or fewer. @throws Error if the image ends too early. */
+  /** Returns the next `length` bytes, or fewer; don't change them. @throws Error if the image ends too early. */
   read(length: number): Promise<Buffer>
   /** May be called again. */
   close(): Promise<void>
+}
+
+export interface ImageSources extends ImagePlace {
+  /** Opens the files of `dir`. */
+  readonly shared: SharedFiles
 }
 
 /**
@@ -18,20 +23,24 @@ export interface ImageSource {
  * it.
  * @throws Error ENOENT where it is missing; AppError unavailable.
  */
-export async function openImage({ dir, objects }: ImagePlace, imageId: string, range: ByteRange): Promise<ImageSource> {
+export async function openImage(
+  { dir, objects, shared }: ImageSources,
+  imageId: string,
+  range: ByteRange,
+): Promise<ImageSource> {
   const stream = (await objects?.open(imageId, range)) ?? null
   if (objects !== undefined && stream !== null) return objectSource({ objects, imageId, range }, stream)
-  return fileSource(await open(join(dir, imageId), 'r'), range.start)
+  return fileSource(await shared.open(join(dir, imageId)), range.start)
 }
 
-function fileSource(file: FileHandle, start: number): ImageSource {
+function fileSource(file: SharedFile, start: number): ImageSource {
   let position = start
   return {
     async read(length) {
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, position)
-      if (bytesRead === 0) throw tooShort()
-      position += bytesRead
-      return buffer.subarray(0, bytesRead)
+      const piece = await file.read(position, length)
+      if (piece.length === 0) throw tooShort()
+      position += piece.length
+      return piece
     },
     close: () => file.close(),
   }

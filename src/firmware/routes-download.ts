@@ -9,6 +9,7 @@ import { openDownloadTicket } from './download-url.ts'
 import { createDownloadPlaces } from './download-places.ts'
 import type { ImagePlace } from './firmware.ts'
 import { parseRange } from './range.ts'
+import { createSharedFiles } from './shared-files.ts'
 import { createSitePace } from './site-pace.ts'
 import { DownloadParams } from './wire.ts'
 
@@ -21,7 +22,7 @@ const IDLE_MS = 60_000
  */
 export function firmwareDownloadRoutes(
   ctx: Context,
-  files: ImagePlace,
+  place: ImagePlace,
   limits: DownloadLimits,
 ): FastifyPluginAsyncTypebox {
   return async (http) => {
@@ -29,6 +30,7 @@ export function firmwareDownloadRoutes(
     const places = createDownloadPlaces(limits)
     const pace = createSitePace(limits.siteBytesPerS)
     const records = createDownloadRecords(ctx)
+    const files = { ...place, shared: createSharedFiles() }
     // A stop does not wait for the slowest device: devices resume an interrupted download.
     http.addHook('preClose', async () => sending.forEach((body) => body.destroy()))
     http.addHook('onClose', () => records.stop())
