@@ -89,6 +89,7 @@ export function createFleetProcess(
       )
       // `nice` lowers the priority of all threads; the process itself could lower only that of one.
       child = spawn('nice', ['-n', String(niceness), process.execPath, program, ...args], {
+        env: withoutSmallHeap(process.env),
         stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       })
       await untilReady(child)
@@ -102,6 +103,11 @@ export function createFleetProcess(
     },
     journal: () => readJournal(journalFile),
   }
+}
+
+/** The settings of the runner trade the server's speed for memory; real devices have memory of their own. */
+function withoutSmallHeap(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('MALLOC_')))
 }
 
 function untilReady(child: ChildProcess): Promise<void> {
