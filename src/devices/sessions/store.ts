@@ -99,11 +99,18 @@ export interface ClaimedStatus {
 
 /** Locks the status rows of the claimed devices, and inserts missing ones. */
 export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]): Promise<ClaimedStatus[]> {
-  await sql`
+  const known = await lockKnownStatuses(tx, deviceIds)
+  // Nearly every device has been connected before.
+  if (known.length === new Set(deviceIds).size) return known
+  const { numAffectedRows = 0n } = await sql`
     insert into device_status (org_id, device_id)
     select org_id, id from device where id = any(${deviceIds}) order by id
     on conflict (org_id, device_id) do nothing
   `.execute(tx)
+  return numAffectedRows === 0n ? known : lockKnownStatuses(tx, deviceIds)
+}
+
+function lockKnownStatuses(tx: Tx, deviceIds: readonly string[]): Promise<ClaimedStatus[]> {
   return tx
     .selectFrom('deviceStatus as status')
     .innerJoin('device', (join) =>
