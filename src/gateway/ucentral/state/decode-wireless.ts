@@ -78,10 +78,10 @@ function rateOf({ bitrate }: Fields): number | undefined {
 }
 
 const generations = [
-  ['eht', 'be'],
-  ['he', 'ax'],
-  ['vht', 'ac'],
-  ['ht', 'n'],
+  { flag: 'eht', proto: 'be' },
+  { flag: 'he', proto: 'ax' },
+  { flag: 'vht', proto: 'ac' },
+  { flag: 'ht', proto: 'n' },
 ] as const
 
 /**
@@ -89,8 +89,8 @@ const generations = [
  * capabilities.
  */
 function protoOf({ band }: Radio, rates: readonly Fields[]): WirelessClient['proto'] {
-  const used = generations.find(([flag]) => rates.some((rate) => rate[flag] === true))
-  if (used !== undefined) return used[1]
+  // For each client of each report: a callback for each generation and rate would cost more than the comparisons.
+  for (const { flag, proto } of generations) for (const rate of rates) if (rate[flag] === true) return proto
   if (rates.every((rate) => rateOf(rate) === undefined)) return undefined
   return band === '24' ? 'g' : band === '5' ? 'a' : 'ax'
 }
