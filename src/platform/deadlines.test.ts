@@ -4,7 +4,7 @@ import { type Deadlines, createDeadlines } from './deadlines.ts'
 let deadlines: Deadlines
 let expired: string[]
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] })
   deadlines = createDeadlines()
   expired = []
 })
@@ -59,4 +59,14 @@ it('expires one that is added later and ends earlier', () => {
   add('short', 100)
   vi.advanceTimersByTime(120)
   expect(expired).toEqual(['short'])
+})
+
+it('lets what has arrived until the end of the turn cancel a time-out', () => {
+  let cancel = (): void => {}
+  // As the event loop does, which reads sockets between timers and the end of its turn.
+  setTimeout(() => setImmediate(() => cancel()), 1000)
+  cancel = add('answered', 1000)
+  add('unanswered', 1000)
+  vi.advanceTimersByTime(1020)
+  expect(expired).toEqual(['unanswered'])
 })

@@ -1,4 +1,7 @@
-/** Many time-outs with one timer. A time-out ends up to a tick late and costs no object of the runtime. */
+/**
+ * Many time-outs with one timer. A time-out ends up to a tick late and costs no object of the runtime. It does not end if the
+ * process was stopped until then and something that arrived in the meantime cancels it.
+ */
 export interface Deadlines {
   /** Calls `expire` after `ms`, unless the returned function is called before. */
   add(ms: number, expire: () => void): () => void
@@ -19,12 +22,17 @@ export function createDeadlines(): Deadlines {
     if (timer !== null) clearTimeout(timer)
     timerTick = tick
     // The connection of a request keeps the process alive; the timer need not.
-    timer = setTimeout(expire, tick * TICK_MS - performance.now()).unref()
+    timer = setTimeout(expireSoon, tick * TICK_MS - performance.now()).unref()
   }
 
-  function expire(): void {
-    timerTick = Infinity
+  /** Timers run before sockets are read, so the end of this turn of the event loop decides what is late. */
+  function expireSoon(): void {
     const now = Math.floor(performance.now() / TICK_MS)
+    setImmediate(() => expire(now))
+  }
+
+  function expire(now: number): void {
+    timerTick = Infinity
     passed = Math.max(passed, now)
     for (const tick of [...ticks.keys()].filter((each) => each <= now).toSorted((a, b) => a - b)) {
       const due = ticks.get(tick)
