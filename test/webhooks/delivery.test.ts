@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { inTx } from '../../src/platform/db.ts'
 import { appendAudit } from '../../src/events/append.ts'
 import { systemScope, systemScopeOf } from '../../src/access/scope.ts'
@@ -10,7 +10,8 @@ import { deleteWebhook } from '../../src/webhooks/delete-webhook.ts'
 import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness } from './harness.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { type Received, type Receiver, allValid, signaturesOf, startReceiver, status } from './receiver.ts'
 
@@ -18,13 +19,7 @@ let clock: TestClock
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  clock = createTestClock()
-  harness = await createHarness(clock)
-  receiver = await startReceiver()
-})
-afterEach(async () => {
-  await harness.close()
-  await receiver.kill()
+  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
 })
 
 const drained = () =>

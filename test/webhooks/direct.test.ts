@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness } from './harness.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 
 const clock = createTestClock()
@@ -14,12 +15,7 @@ const single = { topics: ['audits'], single_event_per_message: true }
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  harness = await createHarness(clock)
-  receiver = await startReceiver()
-})
-afterEach(async () => {
-  await harness.close()
-  await receiver.kill()
+  ;({ harness, receiver } = await startEngine(clock))
 })
 
 const lane = () => harness.ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()

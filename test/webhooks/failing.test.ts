@@ -7,8 +7,9 @@ import { watchFailing } from '../../src/webhooks/watch-failing.ts'
 import { type Smtp, startSmtp } from '../support/smtp.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness } from './harness.ts'
-import { type Receiver, startReceiver, status } from './receiver.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
+import { type Receiver, status } from './receiver.ts'
 
 const HOUR_MS = 3600e3
 let clock: TestClock
@@ -21,19 +22,13 @@ beforeAll(async () => {
 })
 afterAll(() => smtp.close())
 beforeEach(async () => {
-  clock = createTestClock()
-  harness = await createHarness(clock)
+  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
   const { log } = harness.ctx
   mailer = createMailer({ smtpUrl: smtp.url, from: 'Signalbox <s@example.test>', dataDir: tmpdir(), log })
-  receiver = await startReceiver()
   receiver.answer(status(500))
   smtp.mails.length = 0
 })
-afterEach(async () => {
-  await harness.close()
-  await mailer.close()
-  await receiver.kill()
-})
+afterEach(() => mailer.close())
 
 async function addAdmin(email: string, role: 'admin' | 'read' = 'admin'): Promise<void> {
   const [id, createdAt] = [uuidv7(), clock.now()]

@@ -1,20 +1,15 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness } from './harness.ts'
-import { type Receiver, startReceiver, status } from './receiver.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
+import { type Receiver, status } from './receiver.ts'
 
 let clock: TestClock
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  clock = createTestClock()
-  harness = await createHarness(clock)
-  receiver = await startReceiver()
-})
-afterEach(async () => {
-  await harness.close()
-  await receiver.kill()
+  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
 })
 
 const lane = () => harness.ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { defaultCaps } from '../../src/webhooks/admission.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness } from './harness.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { type Receiver, type Reply, startReceiver, status } from './receiver.ts'
 
@@ -12,16 +13,10 @@ let harness: Harness
 let good: Receiver
 let bad: Receiver
 beforeEach(async () => {
-  clock = createTestClock()
-  harness = await createHarness(clock)
-  good = await startReceiver()
+  ;({ clock, harness, receiver: good } = await startEngine(createTestClock()))
   bad = await startReceiver()
 })
-afterEach(async () => {
-  await bad.kill()
-  await harness.close()
-  await good.kill()
-})
+afterEach(() => bad.kill())
 
 const single = { topics: ['audits'], single_event_per_message: true }
 

@@ -1,22 +1,18 @@
 import pg from 'pg'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { Context } from '../../src/platform/context.ts'
 import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { countBrokenLanes } from './broken-lanes.ts'
-import { type Harness, createHarness } from './harness.ts'
-import { type Receiver, startReceiver } from './receiver.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
+import type { Receiver } from './receiver.ts'
 
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  harness = await createHarness(createTestClock())
-  receiver = await startReceiver()
-})
-afterEach(async () => {
-  await harness.close()
-  await receiver.kill()
+  ;({ harness, receiver } = await startEngine(createTestClock()))
 })
 
 /** A context whose statements all fail from a given one on, like those of a process that was killed before it. */

@@ -10,7 +10,8 @@ import { findQueues, firstKey } from '../../src/webhooks/store-route.ts'
 import { sweepLanes } from '../../src/webhooks/tasks.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness } from './harness.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
 import { type Received, type Receiver, startReceiver, status } from './receiver.ts'
 
 const clock = createTestClock()
@@ -18,14 +19,11 @@ let harness: Harness
 let down: Receiver
 let up: Receiver
 beforeEach(async () => {
-  harness = await createHarness(clock)
-  ;[down, up] = [await startReceiver(), await startReceiver()]
+  ;({ harness, receiver: up } = await startEngine(clock))
+  down = await startReceiver()
   down.answer(status(500))
 })
-afterEach(async () => {
-  await harness.close()
-  for (const receiver of [down, up]) await receiver.kill()
-})
+afterEach(() => down.kill())
 
 const hook = (url: string) => ({ url, topics: ['audits'], single_event_per_message: true })
 const limitsOf = (limits: Partial<typeof defaultWebhookLimits>) => ({ ...defaultWebhookLimits, ...limits })

@@ -4,8 +4,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness } from './harness.ts'
-import { type Receiver, startReceiver, status } from './receiver.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
+import { type Receiver, status } from './receiver.ts'
 
 interface TokenServer {
   readonly url: string
@@ -49,16 +50,10 @@ let harness: Harness
 let receiver: Receiver
 let tokens: TokenServer
 beforeEach(async () => {
-  clock = createTestClock()
-  harness = await createHarness(clock)
-  receiver = await startReceiver()
+  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
   tokens = await startTokenServer()
 })
-afterEach(async () => {
-  await harness.close()
-  await receiver.kill()
-  tokens.close()
-})
+afterEach(() => tokens.close())
 
 const grant = () => ({
   type: 'oauth2',

@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { addMs } from '../../src/platform/clock.ts'
 import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
-import { type Harness, createHarness } from './harness.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
 import { type Receiver, startReceiver, status } from './receiver.ts'
 
 let clock: TestClock
@@ -12,15 +13,9 @@ let harness: Harness
 let receiver: Receiver
 let webhookId: string
 beforeEach(async () => {
-  clock = createTestClock()
-  harness = await createHarness(clock)
-  receiver = await startReceiver()
+  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
   const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
   webhookId = webhook.id
-})
-afterEach(async () => {
-  await harness.close()
-  await receiver.kill()
 })
 
 const lane = () => harness.ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()

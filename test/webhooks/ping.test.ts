@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
 import { addMs } from '../../src/platform/clock.ts'
 import { defaultCaps } from '../../src/webhooks/admission.ts'
@@ -9,21 +9,15 @@ import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { countBrokenLanes } from './broken-lanes.ts'
-import { type Harness, createHarness } from './harness.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
 import { type Receiver, type Reply, startReceiver, status } from './receiver.ts'
 
 let clock: TestClock
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  clock = createTestClock()
-  harness = await createHarness(clock)
-  receiver = await startReceiver()
-})
-afterEach(async () => {
-  // Requests that still hang must not delay the stop.
-  await receiver.kill()
-  await harness.close()
+  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
 })
 
 const single = { topics: ['audits'], single_event_per_message: true }

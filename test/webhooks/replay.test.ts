@@ -1,25 +1,20 @@
 import { uuidv7 } from 'uuidv7'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { defaultWebhookLimits as limits } from '../../src/webhooks/limits.ts'
 import { replayMessages } from '../../src/webhooks/replay-messages.ts'
 import { type ReplayFilter, replayPace } from '../../src/webhooks/store-parked.ts'
 import { MAX_ATTEMPTS } from '../../src/webhooks/decide-retry.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness } from './harness.ts'
-import { type Receiver, allValid, signaturesOf, startReceiver, status } from './receiver.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
+import { type Receiver, allValid, signaturesOf, status } from './receiver.ts'
 
 let clock: TestClock
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  clock = createTestClock()
-  harness = await createHarness(clock)
-  receiver = await startReceiver()
-})
-afterEach(async () => {
-  await harness.close()
-  await receiver.kill()
+  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
 })
 
 const all: ReplayFilter = { ids: null, topic: null, reason: null, start: null, end: null }

@@ -1,14 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { inTx } from '../../src/platform/db.ts'
 import { defaultCaps } from '../../src/webhooks/admission.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'
 import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness } from './harness.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
 import { createTestClock } from '../support/test-clock.ts'
-import { type Receiver, startReceiver, status } from './receiver.ts'
+import { type Receiver, status } from './receiver.ts'
 
 const LANES = 30
 const EVENTS = 64
@@ -19,12 +20,7 @@ const maxUnwritten = { count: 200, bytes: 1e9 }
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  harness = await createHarness(createTestClock())
-  receiver = await startReceiver()
-})
-afterEach(async () => {
-  await harness.close()
-  await receiver.kill()
+  ;({ harness, receiver } = await startEngine(createTestClock()))
 })
 
 /** Waits until no further message arrives. */

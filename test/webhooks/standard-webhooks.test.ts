@@ -1,21 +1,17 @@
 import { Webhook } from 'standardwebhooks'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/platform/clock.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { type Harness, createHarness } from './harness.ts'
-import { type Received, type Receiver, allValid, signaturesOf, startReceiver } from './receiver.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
+import { type Received, type Receiver, allValid, signaturesOf } from './receiver.ts'
 
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
   // The library refuses the times of another clock.
-  harness = await createHarness(systemClock)
-  receiver = await startReceiver()
-})
-afterEach(async () => {
-  await harness.close()
-  await receiver.kill()
+  ;({ harness, receiver } = await startEngine(systemClock))
 })
 
 const plain = 'a long random text, ä'

@@ -1,13 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { appendAudit } from '../../src/events/append.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { countBrokenLanes } from './broken-lanes.ts'
-import { type Harness, createHarness } from './harness.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
 import { type Receiver, allValid, signaturesOf, startReceiver, status } from './receiver.ts'
 
 const clock = createTestClock()
@@ -16,12 +17,7 @@ const single = { topics: ['audits'], single_event_per_message: true, secret }
 let harness: Harness
 let receiver: Receiver
 beforeEach(async () => {
-  harness = await createHarness(clock)
-  receiver = await startReceiver()
-})
-afterEach(async () => {
-  await harness.close()
-  await receiver.kill()
+  ;({ harness, receiver } = await startEngine(clock))
 })
 
 const events = () => harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()

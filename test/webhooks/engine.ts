@@ -1,0 +1,23 @@
+import { onTestFinished } from 'vitest'
+import type { Clock } from '../../src/platform/clock.ts'
+import { type Harness, createHarness } from './harness.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+
+/** The webhook engine with a separate database, and a customer's server for its messages. */
+export interface Engine<C extends Clock> {
+  readonly clock: C
+  readonly harness: Harness
+  readonly receiver: Receiver
+}
+
+/** Prepares an engine and starts a receiver for one test, from its body or a hook. Both end after the test and its hooks. */
+export async function startEngine<C extends Clock>(clock: C): Promise<Engine<C>> {
+  const harness = await createHarness(clock)
+  const receiver = await startReceiver()
+  onTestFinished(async () => {
+    // Requests that still hang must not delay the stop.
+    await receiver.kill()
+    await harness.close()
+  })
+  return { clock, harness, receiver }
+}
