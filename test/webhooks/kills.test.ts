@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { beforeEach, expect, it } from 'vitest'
 import type { Context } from '../../src/platform/context.ts'
+import { endPool, openDb, openPool } from '../../src/platform/db.ts'
 import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -15,19 +16,34 @@ beforeEach(async () => {
   ;({ harness, receiver } = await startEngine(createTestClock()))
 })
 
-/** A context whose statements all fail from a given one on, like those of a process that was killed before it. */
-function killedBefore(statement: number): { readonly ctx: Context; readonly isDead: () => boolean } {
+interface Killed {
+  readonly ctx: Context
+  readonly isDead: () => boolean
+  close(): Promise<void>
+}
+
+/** A context with connections of its own, which all break before a given statement, like those of a process that is killed. */
+function killedBefore(statement: number): Killed {
+  const { ctx, connection } = harness
+  const clients = new Set<pg.Client>()
   let statements = 0
-  const { ctx } = harness
-  const db = ctx.db.withPlugin({
-    transformQuery({ node }) {
-      statements += 1
-      if (statements >= statement) throw new Error('killed')
-      return node
-    },
-    transformResult: ({ result }) => Promise.resolve(result),
+  const isDead = (): boolean => statements >= statement
+  const pool = openPool(connection, () => {})
+  pool.on('connect', (client) => {
+    clients.add(client)
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown
+    Object.assign(client, {
+      query(...args: unknown[]) {
+        statements += 1
+        if (!isDead()) return query(...args)
+        for (const each of clients) each.end().catch(() => {})
+        clients.clear()
+        return Promise.reject(new Error('killed'))
+      },
+    })
   })
-  return { ctx: { ...ctx, db, hotDb: db, keyDb: db, claimDb: db }, isDead: () => statements >= statement }
+  const db = openDb(pool, ctx.secrets)
+  return { ctx: { ...ctx, db, hotDb: db, keyDb: db, claimDb: db }, isDead, close: () => endPool(pool) }
 }
 
 /** A context that executes all of its statements, and loses the answer to a given one: its outcome is unknown. */
@@ -66,7 +82,7 @@ it('loses nothing when it is killed before any of its statements', async () => {
     await waitUntil('killed, or done before', async () => killed.isDead() || (await isDrained()))
     isDead = killed.isDead()
     // A dead run takes some time to abandon what it can no longer write.
-    if (workers !== null) stopped.push(workers.stop())
+    stopped.push((workers?.stop() ?? Promise.resolve()).then(() => killed.close()))
     expect(await countBrokenLanes(harness)).toBe(0)
   }
   await Promise.all(stopped)
