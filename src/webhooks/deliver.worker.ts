@@ -39,7 +39,10 @@ const GRACE_MS = 2000
 
 /** Sends messages that have just been routed, without a claim. Their rows stay the truth: a crash loses nothing. */
 export interface DirectDelivery {
-  /** Returns how to lease idle lanes for their new messages; null while nothing more may be started. */
+  /**
+   * Returns how to lease idle lanes for their new messages; null while nothing more may be started. Either take() or
+   * releaseStray() must follow.
+   */
   lease(): DirectLease | null
   /** The time that the lanes which are served now have used. */
   vtimeFloor(): number
@@ -75,6 +78,9 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   const flusher = createFlusher(ctx, options.counters, options.maxUnwritten)
   const lanes = createHeldLanes(ctx, { ...options, flusher, admission, onHold: () => aging.start() })
   let mayHaveStray = false
+  /** True while leases are given to lanes that this process does not know yet: they are not stray. */
+  let isLeasing = false
+  let isReleasing = false
   let vtimeFloor = 0
   let stopping = false
 
@@ -96,15 +102,21 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     return claimed
   }
 
-  async function work(): Promise<boolean | Date | null> {
-    if (mayHaveStray) {
-      mayHaveStray = false
-      const stray = { ofRunId: runId, exceptWebhookIds: lanes.ids() }
-      await inTx(ctx, (tx) => releaseStrayLeases(tx, stray)).catch((error: unknown) => {
-        mayHaveStray = true
-        throw error
-      })
+  async function releaseStray(): Promise<void> {
+    mayHaveStray = false
+    isReleasing = true
+    try {
+      await inTx(ctx, (tx) => releaseStrayLeases(tx, { ofRunId: runId, except: lanes.keys() }))
+    } catch (error) {
+      mayHaveStray = true
+      throw error
+    } finally {
+      isReleasing = false
     }
+  }
+
+  async function work(): Promise<boolean | Date | null> {
+    if (mayHaveStray && !isLeasing) await releaseStray()
     // The end of a lane's turn wakes this worker, so it checks again when there is room.
     if (!flusher.hasRoom()) return null
     const now = ctx.clock.now()
@@ -136,11 +148,22 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   })
 
   return {
-    lease: () => (stopping || !flusher.hasRoom() ? null : { runId, until: addMs(ctx.clock.now(), LEASE_MS) }),
+    lease() {
+      isLeasing = !stopping && !isReleasing && flusher.hasRoom()
+      if (isLeasing) return { runId, until: addMs(ctx.clock.now(), LEASE_MS) }
+      // Messages that have to be claimed come before those that are routed later.
+      lanes.close(lanes.ids())
+      return null
+    },
     vtimeFloor: () => vtimeFloor,
-    take: (direct, messages) => lanes.take(direct, messages),
+    take(direct, messages) {
+      isLeasing = false
+      lanes.take(direct, messages)
+      if (mayHaveStray) ctx.wakes.wake('deliveries')
+    },
     startNow: (lane, message, onEnd) => !stopping && lanes.startNow(lane, message, onEnd),
     releaseStray() {
+      isLeasing = false
       mayHaveStray = true
       lanes.close(lanes.ids())
       ctx.wakes.wake('deliveries')

@@ -9,7 +9,7 @@ import type { Flusher } from './flush.ts'
 import { createMessageOrder } from './message-order.ts'
 import { type DeliverOptions, receiverOf } from './receiver.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
-import type { KnownLane } from './store-lanes.ts'
+import type { HeldLaneKey, KnownLane } from './store-lanes.ts'
 
 /**
  * Receives the end of a message that was started before it was in the database: its result is written, or the message has
@@ -19,7 +19,7 @@ export type EndOfUnrouted = (end: 'written' | 'returned') => void
 
 /** A lane that this process has leased. Its messages are in memory and in the database. */
 export interface HeldLane {
-  readonly epoch: string
+  readonly key: HeldLaneKey
   /**
    * Accepts messages that were routed after the lease began. They must be accepted completely, and in order: after a
    * message that it refuses, the lane accepts none, and ends soon. Refused messages stay due in the database.
@@ -243,7 +243,7 @@ export function holdLane(
 
   proceed()
   return {
-    epoch: lane.epoch,
+    key: { orgId: lane.orgId, webhookId: lane.webhookId, epoch: lane.epoch },
     ended: ended.promise,
     push(messages) {
       for (const message of messages) {

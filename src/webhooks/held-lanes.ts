@@ -4,7 +4,7 @@ import type { DeliverOptions } from './receiver.ts'
 import type { Flusher } from './flush.ts'
 import { type EndOfUnrouted, type HeldLane, holdLane } from './held-lane.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
-import { type LaneKey, listUnchanged } from './store-lanes.ts'
+import { type HeldLaneKey, type LaneKey, listUnchanged } from './store-lanes.ts'
 import type { DirectLane } from './store-routed.ts'
 import type { NewMessage } from './store.ts'
 
@@ -17,6 +17,7 @@ export interface HeldLanes {
   /** As DirectDelivery.startNow(). */
   startNow(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
   ids(): string[]
+  keys(): HeldLaneKey[]
   /** Makes the lanes of these webhooks start no further message. */
   close(ids: Iterable<string>): void
   age(): void
@@ -89,7 +90,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
         }))
         const held = lanes.get(lane.webhookId)
         if (webhook !== null) hold({ ...lane, webhook, messages: added, hasAll: true })
-        else if (held?.epoch === lane.epoch) held.push(added)
+        else if (held?.key.epoch === lane.epoch) held.push(added)
         else {
           missed.add(lane.webhookId)
           ctx.wakes.wake('deliveries')
@@ -99,6 +100,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
     startNow: ({ webhookId }, message, onEnd) => lanes.get(webhookId)?.startNow(message, onEnd) ?? false,
     ids: () => [...lanes.keys()],
     close(ids) {
+    keys: () => [...lanes.values()].map(({ key }) => key),
       for (const id of ids) lanes.get(id)?.close()
     },
     age() {

@@ -57,6 +57,9 @@ export function countPerLane(messages: readonly LaneKey[]): LaneChange[] {
 /**
  * The time when lane `l` of webhook `w` has a message to send, while the webhook is enabled and the breaker (`openUntil`)
  * allows it. Null means never, as for a lane that is pulled.
+ *
+ * The lane must have been locked by an earlier statement: one that has to wait for the lock does not see the messages that
+ * were added meanwhile, and the lane would not become due for them.
  */
 function nextAt(openUntil: RawBuilder<unknown>): RawBuilder<Date | null> {
   return sql`case when w.enabled and not l.pulled then (
@@ -102,6 +105,7 @@ export async function reopenLane(
   { orgId, webhookId }: LaneKey,
   { now, keepUntil }: { readonly now: Date; readonly keepUntil: Date | null },
 ): Promise<boolean> {
+  await lockLanes(tx, [{ orgId, webhookId }])
   const openUntil = keepUntil === null ? sql`null` : sql`least(l.open_until, ${keepUntil}::timestamptz)`
   // The lane is written once; see writeMixed().
   const { numAffectedRows } = await sql`
@@ -117,6 +121,7 @@ export async function reopenLane(
 
 /** Recomputes when a lane is due after a change of its webhook. It takes two look-ups, however many messages wait. */
 export async function rescheduleLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<void> {
+  await lockLanes(tx, [{ orgId, webhookId }])
   await sql`
     update webhook_lane l set next_at = ${nextAt(sql`l.open_until`)}
     from webhook w
@@ -192,10 +197,10 @@ export function listUnchanged(reader: Reader, lanes: readonly KnownLane[], now: 
   return selectUnchanged(reader, { lanes, now })
 }
 
-/** Leases without a user: those of other runs, or those of this run for lanes that it does not have. */
+/** Leases without a user: those of other runs, or those of this run for lanes that it does not have in the same epoch. */
 export type StrayLeases =
   | { readonly exceptRunId: string }
-  | { readonly ofRunId: string; readonly exceptWebhookIds: readonly string[] }
+  | { readonly ofRunId: string; readonly except: readonly HeldLaneKey[] }
 
 /**
  * Ends leases without a user, and makes their lanes due; otherwise the leases would have to expire first. No other run
@@ -207,16 +212,21 @@ export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<nu
   const isStray =
     'exceptRunId' in stray
       ? sql`l.leased_by is distinct from ${stray.exceptRunId}::uuid`
-      : sql`l.leased_by = ${stray.ofRunId}::uuid and not l.webhook_id = any(${stray.exceptWebhookIds}::uuid[])`
-  const { numAffectedRows } = await sql`
+      : sql`l.leased_by = ${stray.ofRunId}::uuid and not exists (
+          select from ${rowsAs('k', heldColumns, stray.except)} where k.webhook_id = l.webhook_id and k.epoch = l.epoch)`
+  const { rows: found } = await sql<LaneKey>`
+    select l.org_id, l.webhook_id from webhook_lane l
+    where l.lease_until is not null and ${isStray}
+    order by l.org_id, l.webhook_id for update
+  `.execute(tx)
+  if (found.length === 0) return 0
+  await sql`
     update webhook_lane l
     set lease_until = null, leased_by = null, epoch = l.epoch + 1, next_at = ${nextAt(sql`l.open_until`)}
-    from webhook w, (select l.org_id, l.webhook_id from webhook_lane l
-      where l.lease_until is not null and ${isStray}
-      order by l.org_id, l.webhook_id for update) k
+    from webhook w, ${rowsAs('k', laneKeyColumns, found)}
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
-  return Number(numAffectedRows ?? 0n)
+  return found.length
 }
 
 /**

@@ -1,0 +1,62 @@
+import { beforeEach, expect, it } from 'vitest'
+import { uuidv7 } from 'uuidv7'
+import { inTx } from '../../src/platform/db.ts'
+import { enqueueMessages } from '../../src/webhooks/store-enqueue.ts'
+import { releaseStrayLeases, reopenLane, rescheduleLane } from '../../src/webhooks/store-lanes.ts'
+import { createTestClock } from '../support/test-clock.ts'
+import { untilWaiting } from '../support/until-waiting.ts'
+import { countBrokenLanes } from './broken-lanes.ts'
+import { startEngine } from './engine.ts'
+import type { Harness } from './harness.ts'
+
+const clock = createTestClock()
+const runId = uuidv7()
+let harness: Harness
+let webhookId: string
+beforeEach(async () => {
+  ;({ harness } = await startEngine(clock))
+  webhookId = (await harness.addWebhook({ url: 'http://127.0.0.1:1/', topics: ['audits'] })).id
+})
+
+const key = () => ({ orgId: harness.scope.orgId, webhookId })
+const stray = { ofRunId: runId, except: [] }
+
+it.each([
+  ['its lease ends', () => inTx(harness.ctx, (tx) => releaseStrayLeases(tx, stray))],
+  ['its webhook changes', () => inTx(harness.ctx, (tx) => rescheduleLane(tx, key()))],
+  [
+    'its receiver is back',
+    () => inTx(harness.ctx, (tx) => reopenLane(tx, key(), { now: clock.now(), keepUntil: null })),
+  ],
+])('a lane becomes due for messages that are being added while %s', async (_what, change) => {
+  const { ctx } = harness
+  const leaseUntil = new Date(clock.now().getTime() + 60_000)
+  await ctx.db
+    .updateTable('webhookLane')
+    .set({ leaseUntil, leasedBy: runId, failingSince: clock.now(), nextAt: null })
+    .execute()
+  const message = { ...key(), id: uuidv7(), topic: 'audits', body: Buffer.from('{}'), eventCount: 1, orderKey: null }
+  const { changed } = await inTx(ctx, async (tx) => {
+    // As the router does for a lane that this run has: it adds the messages, and leaves the time alone.
+    await enqueueMessages(tx, [message], clock.now())
+    await tx.updateTable('webhookLane').set({ nextAt: null }).execute()
+    const changed = change()
+    await untilWaiting({ ctx }, 1)
+    return { changed }
+  })
+  await changed
+  const lane = await ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()
+  expect(lane).toMatchObject({ pending: 1, nextAt: clock.now() })
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('ends the lease of a lane that this process has in an earlier epoch only', async () => {
+  const { ctx } = harness
+  const leaseUntil = new Date(clock.now().getTime() + 60_000)
+  await ctx.db.updateTable('webhookLane').set({ leaseUntil, leasedBy: runId, epoch: '7' }).execute()
+  const release = (epoch: string) =>
+    inTx(ctx, (tx) => releaseStrayLeases(tx, { ofRunId: runId, except: [{ ...key(), epoch }] }))
+  expect(await release('7')).toBe(0)
+  // The holder of an earlier epoch has not learned yet that it has lost the lane.
+  expect(await release('6')).toBe(1)
+})
