@@ -2,12 +2,17 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { decideRoundSize } from './decide-round-size.ts'
 
-const next = (events: number, tookMs: number, isAwaited = true) => decideRoundSize({ events, tookMs, isAwaited })
+const next = (events: number, tookMs: number, isAwaited = true) =>
+  decideRoundSize({ events, tookMs, searchMs: 0, isAwaited })
 
 it('makes a round shorter after one that took too long for those who waited, and longer after a short one', () => {
   expect(next(1000, 80)).toBe(250)
   expect(next(250, 10)).toBe(500)
   expect(next(250, 20)).toBe(250)
+})
+
+it('makes a round no shorter than the search before it', () => {
+  expect(decideRoundSize({ events: 400, tookMs: 80, searchMs: 120, isAwaited: true })).toBe(600)
 })
 
 it('makes rounds longer step by step while nobody waits for them', () => {
@@ -20,6 +25,7 @@ it('stays within its bounds, whatever a round took', () => {
   const round = fc.record({
     events: fc.integer({ min: 100, max: 1000 }),
     tookMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
+    searchMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
     isAwaited: fc.boolean(),
   })
   fc.assert(

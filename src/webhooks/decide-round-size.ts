@@ -1,6 +1,6 @@
 /** Limits the events of a round. */
 export const MAX_EVENTS = 1000
-/** Each round has a search, so tiny rounds would mostly search. */
+/** Tiny rounds would mostly search. */
 const MIN_EVENTS = 100
 /** Events that are committed meanwhile wait for the end of a round, so it should take no longer. */
 const ROUND_MS = 20
@@ -10,6 +10,8 @@ const GROWTH = 1.2
 interface PastRound {
   readonly events: number
   readonly tookMs: number
+  /** How long the search before it took; reading the rows that an open transaction retains may take long. */
+  readonly searchMs: number
   /** True if other events have begun to wait for its end. */
   readonly isAwaited: boolean
 }
@@ -18,7 +20,8 @@ interface PastRound {
  * Returns for how many events the next round is planned. The backlog of one organization is then routed in rounds that are
  * short for the others, however fast the machine is.
  */
-export function decideRoundSize({ events, tookMs, isAwaited }: PastRound): number {
-  const fitting = Math.round(isAwaited ? (events * ROUND_MS) / Math.max(tookMs, 1) : events * GROWTH)
+export function decideRoundSize({ events, tookMs, searchMs, isAwaited }: PastRound): number {
+  const roundMs = Math.max(ROUND_MS, searchMs)
+  const fitting = Math.round(isAwaited ? (events * roundMs) / Math.max(tookMs, 1) : events * GROWTH)
   return Math.min(Math.max(fitting, MIN_EVENTS), MAX_EVENTS)
 }

@@ -53,6 +53,20 @@ it('takes queues of dropped events as waiting until a search that began later is
   expect(known.isWaiting(queue)).toBe(false)
 })
 
+it('takes the oldest events of each queue for a round that is too small for all', () => {
+  const known = createKnownEvents(1000)
+  const ids = Array.from({ length: 500 }, (_, index) => `a${String(index).padStart(3, '0')}`)
+  known.announce(
+    ids.toReversed(),
+    ids.map((id) => event(id)),
+  )
+  known.announce(['b0'], [event('b0', 'b')])
+  known.accept()
+  expect(known.idsOfRound({ limit: 200, turn: 0 })).toEqual([...ids.slice(0, 100), 'b0'])
+  known.delete(ids.slice(0, 400))
+  expect(known.idsOfRound({ limit: 200, turn: 1 }).toSorted()).toEqual([...ids.slice(400), 'b0'])
+})
+
 it('keeps a limited number of events while a round takes long', () => {
   const known = createKnownEvents(2)
   known.announce(['0'], [event('0')])

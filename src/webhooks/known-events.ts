@@ -1,4 +1,5 @@
 import type { QueuedEvent } from '../events/store.ts'
+import { planPortions } from './plan-portions.ts'
 
 /** The events that commits have announced and that the router has not routed yet. */
 export interface KnownEvents {
@@ -11,6 +12,10 @@ export interface KnownEvents {
   /** True if events were dropped after the last search began, so that only another one finds them. */
   hasDropped(): boolean
   ids(): string[]
+  /** The number of `ids`. */
+  size(): number
+  /** Returns the ids for a round: all, or about `limit`, and of each queue the oldest. */
+  idsOfRound(round: { readonly limit: number; readonly turn: number }): string[]
   delete(ids: Iterable<string>): void
   /** True if an earlier event of the queue may wait to be routed. Events of other threads don't count. */
   isWaiting(queue: string): boolean
@@ -33,6 +38,8 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
   /** The queues of events by their ids; null if unknown. */
   const announced = new Map<string, string | null>()
   const known = new Map<string, string | null>()
+  /** The known events of each queue, and those whose queue is unknown. */
+  const knownOf = new Map<string | null, OrderedIds>()
   /** The number of events, announced or known, of each queue. */
   const counts = new Map<string, number>()
   /** The queues of dropped events: before and since the running search began. */
@@ -53,6 +60,7 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
       if (queue !== null) uncovered.add(queue)
     }
     events.clear()
+    if (events === known) knownOf.clear()
   }
 
   return {
@@ -69,16 +77,36 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
     },
     hasAnnounced: () => announced.size > 0,
     accept() {
-      for (const [id, queue] of announced) known.set(id, queue)
+      for (const [id, queue] of announced) {
+        known.set(id, queue)
+        const ids = knownOf.get(queue) ?? createOrderedIds()
+        knownOf.set(queue, ids)
+        ids.add(id)
+      }
       announced.clear()
       if (hasDropped || known.size > maxEvents) dropAll(known)
     },
     hasDropped: () => hasDropped,
     ids: () => [...known.keys()],
+    size: () => known.size,
+    idsOfRound(round) {
+      if (known.size <= round.limit) return [...known.keys()]
+      const queues = [...knownOf.values()]
+      const portions = planPortions(
+        queues.map(({ size }) => size),
+        round,
+      )
+      return queues.flatMap((queue, index) => queue.first(portions[index] ?? 0))
+    },
     delete(ids) {
       for (const id of ids) {
-        count(known.get(id), -1)
+        const queue = known.get(id)
+        if (queue === undefined) continue
+        count(queue, -1)
         known.delete(id)
+        const ids = knownOf.get(queue)
+        ids?.delete(id)
+        if (ids?.size === 0) knownOf.delete(queue)
       }
     },
     isWaiting: (queue) => counts.has(queue) || covered.has(queue) || uncovered.has(queue),
@@ -90,6 +118,38 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
     },
     endSearch(isComplete) {
       if (isComplete) covered = new Set()
+    },
+  }
+}
+
+interface OrderedIds {
+  readonly size: number
+  add(id: string): void
+  delete(id: string): void
+  /** Returns the first ids in their order. */
+  first(count: number): string[]
+}
+
+/** Most ids come in order, because transactions mostly commit in the order of their events. */
+function createOrderedIds(): OrderedIds {
+  let ids = new Set<string>()
+  let lastId = ''
+  let isSorted = true
+  return {
+    get size() {
+      return ids.size
+    },
+    add(id) {
+      isSorted &&= id > lastId
+      if (id > lastId) lastId = id
+      ids.add(id)
+    },
+    delete: (id) => void ids.delete(id),
+    first(count) {
+      if (count >= ids.size) return [...ids]
+      if (!isSorted) ids = new Set([...ids].toSorted())
+      isSorted = true
+      return [...ids.values().take(count)]
     },
   }
 }

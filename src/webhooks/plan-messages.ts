@@ -32,7 +32,8 @@ interface Heard {
   readonly events: RoutedEvent[]
 }
 
-const MAX_EVENTS = 100
+/** Limits the events of a message. */
+export const MAX_MESSAGE_EVENTS = 100
 /** Limits the total size of a message's events; a larger event gets a separate message. */
 const MAX_BYTES = 256 * 1024
 
@@ -93,7 +94,7 @@ function batches(
   for (const event of events) {
     const size = Buffer.byteLength(event.json)
     const last = all.at(-1)?.batch
-    if (last === undefined || single || last.length >= MAX_EVENTS || bytes + size > MAX_BYTES) {
+    if (last === undefined || single || last.length >= MAX_MESSAGE_EVENTS || bytes + size > MAX_BYTES) {
       all.push({ topic: event.topic, batch: [event] })
       bytes = size
     } else {

@@ -82,10 +82,20 @@ describe('planRound', () => {
     const large = event('large', { bytes: 2_000_000 })
     const { steps, complete } = planRound(queuesOf([[large], [event('small', { orgId: 'b' })]], all), limits)
     expect(steps.map((step) => [step.event.id, step.hearers.length, step.routedTo])).toEqual([
-      ['large', 1, 'a-0000'],
+      // What the small event does not need is the large one's.
+      ['large', 2, 'a-0001'],
       ['small', 1, null],
     ])
     expect(complete).toBe(false)
+  })
+
+  it('gives a backlog what queues with few events leave', () => {
+    const orgs = Array.from({ length: 199 }, (_, org) => `o${org}`)
+    const backlog = Array.from({ length: 100 }, (_, index) => event(String(index), { bytes: 20_000 }))
+    const queues = [backlog, ...orgs.map((orgId) => [event(`of ${orgId}`, { orgId })])]
+    const all = ['a', ...orgs].flatMap((orgId) => subscribers(orgId, 1))
+    const { steps, complete } = planRound(queuesOf(queues, all), limits)
+    expect([steps.length, complete]).toEqual([299, true])
   })
 
   it('continues after the last webhook of the previous round', () => {

@@ -67,16 +67,17 @@ const MESSAGE_OVERHEAD_BYTES = 512
 
 /**
  * Plans a round of the router by the sizes of the events only: an event costs its size once for each webhook that
- * receives it. Every queue gets an equal share of the bytes, so that a busy organization delays only itself. An event
- * that costs more than the share goes to some of its webhooks first; later events of the queue wait until it is done,
- * so that each webhook gets them in order.
+ * receives it. Every queue gets an equal share of the bytes, so that a busy organization delays only itself; what a queue
+ * does not need is shared by the others. An event that costs more than the share goes to some of its webhooks first; later
+ * events of the queue wait until it is done, so that each webhook gets them in order.
  */
 export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits): RoundPlan {
   const plan = { steps: [] as RoundStep[], unheard: [] as string[], oversized: [] as string[], complete: true }
   let bytesLeft = limits.bytes
+  const share = shareOf(limits.bytes, queues.map(costOf))
   for (const { events, subscribers } of queues) {
     const gatheringIds = gatheringIdsOf(events)
-    let shareLeft = limits.bytes / queues.length
+    let shareLeft = share
     let stepsOfQueue = 0
     for (const event of events) {
       const hearers = hearersOf(event, subscribers)
@@ -87,7 +88,7 @@ export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits):
         plan.complete = false
         break
       } else {
-        const costEach = event.bytes + MESSAGE_OVERHEAD_BYTES
+        const costEach = costOfEach(event)
         const room = Math.floor(Math.min(shareLeft, bytesLeft) / costEach)
         // One message is planned even if it exceeds the share; otherwise it would wait forever.
         const least = stepsOfQueue === 0 && (plan.steps.length === 0 || costEach <= bytesLeft) ? 1 : 0
@@ -106,6 +107,26 @@ export function planRound(queues: readonly WaitingQueue[], limits: RoundLimits):
     }
   }
   return plan
+}
+
+function costOfEach({ bytes }: WaitingEvent): number {
+  return bytes + MESSAGE_OVERHEAD_BYTES
+}
+
+/** Returns the greatest cost that the events of a queue may have. */
+function costOf({ events, subscribers }: WaitingQueue): number {
+  return events.reduce((sum, event) => sum + costOfEach(event), 0) * subscribers.length
+}
+
+/** Divides bytes among queues with these costs, so that none gets less than another one gets beyond its cost. */
+function shareOf(bytes: number, costs: readonly number[]): number {
+  let left = bytes
+  for (const [index, cost] of costs.toSorted((a, b) => a - b).entries()) {
+    const share = left / (costs.length - index)
+    if (cost > share) return share
+    left -= cost
+  }
+  return bytes
 }
 
 /**

@@ -18,6 +18,8 @@ const INTERVAL_MS = 500
 /** Every commit of an event wakes the router; wake-ups within this time share a round. */
 const MIN_GAP_MS = 10
 const MAX_QUEUES = 200
+/** The events that the router remembers. Beyond them it has to search the outbox. */
+const MAX_KNOWN = 50_000
 /** A search of the whole outbox reads the dead rows that an open transaction retains, so it must be rare. */
 const SEARCH_PAUSE_FACTOR = 200
 
@@ -29,7 +31,7 @@ export interface RouterOptions {
 
 export function startRouteWorker(ctx: Context, counters: WebhookCounters, options: RouterOptions = {}): Poller {
   const { direct = null } = options
-  const known = createKnownEvents(MAX_EVENTS)
+  const known = createKnownEvents(MAX_KNOWN)
   const sendNow = createSendNow({
     direct,
     known,
@@ -104,7 +106,7 @@ interface Knowledge {
   searchAt: Date | null
   /** On the clock of `performance.now()`: only a search finds events of other processes. */
   nextSearchMs: number
-  /** The number of events for which a search plans a round. */
+  /** The number of events for which a round is planned. */
   eventsPerRound: number
 }
 
@@ -145,12 +147,15 @@ function createRouter(
     knowledge.known.accept()
     if (knowledge.known.hasDropped() || knowledge.hasUnknown) knowledge.mustSearch = true
     knowledge.hasUnknown = false
-    let maxEvents = MAX_EVENTS
+    // Shares and messages are filled, so a search finds somewhat more than it plans.
+    let maxEvents = 2 * MAX_EVENTS
     for (;;) {
       rounds += 1
       const round: Round = { now: ctx.clock.now(), maxEvents, turn: rounds, direct, room, maxPending, routing: [] }
       try {
-        const { result, doneIds, next } = await (isSearchDue(knowledge, round.now)
+        const mustSearch = isSearchDue(knowledge, round.now)
+        if (!mustSearch && knowledge.known.size() === 0) return knowledge.searchAt
+        const { result, doneIds, next } = await (mustSearch
           ? searchAndRoute(ctx, knowledge, round)
           : routeKnown(ctx, knowledge, round))
         report(result.oversized)
@@ -174,13 +179,13 @@ function createRouter(
   }
 }
 
-function isSearchDue({ known, mustSearch, searchAt, nextSearchMs }: Knowledge, now: Date): boolean {
-  return (
-    mustSearch ||
-    known.ids().length === 0 ||
-    (searchAt !== null && searchAt <= now) ||
-    performance.now() >= nextSearchMs
-  )
+/**
+ * A search that finds more than a round takes is followed by another one, so none begins by time while as many events are
+ * known. Their rounds look them up by their ids, however many dead rows an open transaction retains.
+ */
+function isSearchDue({ mustSearch, searchAt, nextSearchMs, known, eventsPerRound }: Knowledge, now: Date): boolean {
+  if (mustSearch || (searchAt !== null && searchAt <= now)) return true
+  return performance.now() >= nextSearchMs && known.size() < eventsPerRound
 }
 
 interface Routed {
@@ -197,13 +202,15 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   if (pass === firstPass) known.beginSearch()
   const beganMs = performance.now()
   const exceptIds = sendNow.ids()
-  const found = await findQueues(ctx.db, { after: pass.after, limit: MAX_QUEUES, now, events, exceptIds })
+  const search = { after: pass.after, limit: MAX_QUEUES, now, events, turn: round.turn, exceptIds }
+  const found = await findQueues(ctx.db, search)
   const tookMs = performance.now() - beganMs
   const result = await routeFound(ctx, round, sendNow.excludeSending(found.waiting))
   const doneIds = result.gone
   // A round that its limit did not make smaller shows nothing.
   if (found.hasMore) {
-    const past = { events, tookMs: performance.now() - beganMs, isAwaited: known.hasAnnounced() }
+    const routedMs = performance.now() - beganMs - tookMs
+    const past = { events, tookMs: routedMs, searchMs: tookMs, isAwaited: known.hasAnnounced() }
     knowledge.eventsPerRound = decideRoundSize(past)
   }
   const hasMore = pass.hasMore || !result.complete || found.hasMore
@@ -223,7 +230,10 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
 }
 
 async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {
-  const ids = knowledge.known.ids()
+  const { known, eventsPerRound: events } = knowledge
+  const beganMs = performance.now()
+  const ids = known.idsOfRound({ limit: events, turn: round.turn })
+  const isLimited = ids.length < known.size()
   const found = await findQueuesOf(ctx.db, { ids, now: round.now })
   const result = await routeFound(ctx, round, knowledge.sendNow.excludeSending(found.waiting))
   const waiting = new Set(found.waiting.flatMap(({ events }) => events.map(({ id }) => id)))
@@ -231,7 +241,11 @@ async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Pro
   const doneIds = ids.filter((id) => !waiting.has(id))
   const unripe = found.queues.filter(({ ripeAt }) => ripeAt > round.now)
   knowledge.searchAt = earliest([knowledge.searchAt, ...unripe.map(({ ripeAt }) => ripeAt)])
-  if (!result.complete) return { result, doneIds, next: true }
+  if (isLimited) {
+    const past = { events, tookMs: performance.now() - beganMs, searchMs: 0, isAwaited: known.hasAnnounced() }
+    knowledge.eventsPerRound = decideRoundSize(past)
+  }
+  if ((isLimited && doneIds.length > 0) || !result.complete) return { result, doneIds, next: true }
   return { result, doneIds, next: earliest([knowledge.searchAt, result.againAt]) }
 }
 

@@ -3,6 +3,7 @@ import { topics } from '../events/topics.ts'
 import type { Reader } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import { type Param, statement } from '../platform/statement.ts'
+import { MAX_MESSAGE_EVENTS } from './plan-messages.ts'
 import type { WaitingEvent, WaitingQueue } from './plan-round.ts'
 
 /** The waiting events of one organization and topic. */
@@ -26,8 +27,13 @@ export interface QueueSearch {
   readonly after: QueueKey
   readonly limit: number
   readonly now: Date
-  /** Limits the events of all queues together; each ripe queue gets an equal share. */
+  /**
+   * Limits the events of all queues together; each ripe queue gets an equal share. Queues that have more, and a webhook that
+   * gathers events, take turns instead: each round some of them get as many as fill a message.
+   */
   readonly events: number
+  /** Increases with each search. */
+  readonly turn: number
   /** Events to leave out. */
   readonly exceptIds: readonly string[]
 }
@@ -48,7 +54,7 @@ export interface FoundQueues {
   readonly queues: readonly OutboxQueue[]
   /** The oldest events of each ripe queue, with their subscribers. */
   readonly waiting: readonly FoundQueue[]
-  /** True if a queue has more events than its share. */
+  /** True if a queue may have more events. */
   readonly hasMore: boolean
 }
 
@@ -60,7 +66,8 @@ type FoundRow = OutboxQueue &
     /** The id of the event or the subscriber; null in the row of a queue that is not ripe. */
     readonly id: string | null
     readonly place: string
-    readonly share: number | null
+    /** The greatest number of events of the queue that are found; null if unlimited, and for a queue that is not ripe. */
+    readonly taken: number | null
     readonly isSubscriber: boolean
     readonly singleEvent: boolean
     readonly filter: string | null
@@ -69,7 +76,7 @@ type FoundRow = OutboxQueue &
 
 /** Finds queues after `after`. A queue costs one index look-up, however long it is. */
 export async function findQueues(reader: Reader, search: QueueSearch): Promise<FoundQueues> {
-  const { after, limit, now, events, exceptIds } = search
+  const { after, limit, now, events, turn, exceptIds } = search
   const { rows } = await sql<FoundRow>`
     with recursive queue as (
       (select org_id, topic, created_at from webhook_outbox
@@ -80,17 +87,32 @@ export async function findQueues(reader: Reader, search: QueueSearch): Promise<F
         select o.org_id, o.topic, o.created_at from webhook_outbox o
         where o.set_aside_at is null and (o.org_id, o.topic) > (queue.org_id, queue.topic)
         order by o.org_id, o.topic, o.id limit 1) next
-    ), found as materialized (
+    ), present as materialized (
       select q.org_id, q.topic, q.created_at + coalesce(k.ms, 0) * interval '1 ms' as ripe_at, row_number() over () as place
       from (select * from queue limit ${limit}) q left join ${rowsAs('k', lingers, lingerRows)} on k.topic = q.topic
     ), share as materialized (
-      select ceil(${events}::float8 / greatest(count(*), 1))::int as events from found where ripe_at <= ${now}
+      select ceil(${events}::float8 / greatest(count(*), 1))::int as events from present where ripe_at <= ${now}
+    ), filling as materialized (
+      select q.place, row_number() over () - 1 as number, count(*) over () as queues,
+        greatest(count(*) over () * share.events / ${MAX_MESSAGE_EVENTS}::int, 1) as filled
+      from present q cross join share
+      where q.ripe_at <= ${now} and share.events < ${MAX_MESSAGE_EVENTS} and exists (
+        select from webhook_outbox o where o.set_aside_at is null and o.org_id = q.org_id and o.topic = q.topic
+        order by o.id offset share.events limit 1
+      ) and exists (
+        select from webhook w where w.org_id = q.org_id and w.enabled and q.topic = any(w.topics)
+          and w.doc -> 'single_event_per_message' is distinct from 'true')
+    ), found as materialized (
+      select q.*, case when q.ripe_at > ${now} then null when f.place is null then share.events
+        when (f.number + f.queues - ${turn}::bigint * f.filled % f.queues) % f.queues < f.filled then ${MAX_MESSAGE_EVENTS}
+        else 0 end as taken
+      from present q cross join share left join filling f on f.place = q.place
     ), event as (
-      select q.place, share.events as share, e.* from found q cross join share cross join lateral (
+      select q.place, e.* from found q cross join lateral (
         select o.id, o.site_id, o.bytes, o.routed_to, o.webhook_id, o.event from webhook_outbox o
         where q.ripe_at <= ${now} and o.set_aside_at is null and o.org_id = q.org_id and o.topic = q.topic
           and o.id <> all(${exceptIds}::uuid[])
-        order by o.id limit (select events from share)) e
+        order by o.id limit q.taken) e
     ) ${selectFound(now)}
   `.execute(reader)
   return foundOf(rows)
@@ -105,12 +127,12 @@ const selectKnown = statement<KnownIds, FoundRow>(
   (param) => sql`
     with known as materialized (select * from webhook_outbox where id = any(${param('ids')}::uuid[]) and set_aside_at is null),
     found as materialized (
-      select q.*, row_number() over () as place from (
+      select q.*, row_number() over () as place, null::int as taken from (
         select o.org_id, o.topic, min(o.created_at) + coalesce(min(k.ms), 0) * interval '1 ms' as ripe_at
         from known o left join ${rowsAs('k', lingers, lingerRows)} on k.topic = o.topic
         group by o.org_id, o.topic order by o.org_id, o.topic) q
     ), event as (
-      select q.place, null::int as share, o.id, o.site_id, o.bytes, o.routed_to, o.webhook_id, o.event
+      select q.place, o.id, o.site_id, o.bytes, o.routed_to, o.webhook_id, o.event
       from known o join found q on q.org_id = o.org_id and q.topic = o.topic where q.ripe_at <= ${param('now')}
     ) ${selectFound(param('now'))}
   `,
@@ -124,35 +146,35 @@ export async function findQueuesOf(reader: Reader, known: KnownIds): Promise<Fou
 /** Selects each queue of `found` with the events of it in `event`, and after them its subscribers. */
 function selectFound(now: Date | Param<KnownIds, Date>): RawBuilder<FoundRow> {
   return sql`
-    select q.place, q.org_id, q.topic, q.ripe_at, e.share, e.id, e.site_id, e.bytes, e.routed_to, e.webhook_id,
+    select q.place, q.org_id, q.topic, q.ripe_at, q.taken, e.id, e.site_id, e.bytes, e.routed_to, e.webhook_id,
       case when e.bytes <= ${SHORT_BYTES} then e.event::text end as json,
       false as is_subscriber, null::boolean as single_event, null::text as filter,
       null::boolean as by_device
     from found q left join event e on e.place = q.place
     union all
-    select q.place, q.org_id, q.topic, q.ripe_at, null, w.id, w.site_id, null, null, null, null,
+    select q.place, q.org_id, q.topic, q.ripe_at, q.taken, w.id, w.site_id, null, null, null, null,
       true, coalesce(w.doc -> 'single_event_per_message' = 'true', false), w.doc ->> 'filter',
       coalesce(w.doc ->> 'order' = 'device', false)
     from found q join webhook w on w.org_id = q.org_id and w.enabled and q.topic = any(w.topics)
-    where q.ripe_at <= ${now}
+    where q.ripe_at <= ${now} and q.taken is distinct from 0
     order by place, is_subscriber, id
   `
 }
 
 function foundOf(rows: readonly FoundRow[]): FoundQueues {
   const byQueue = [...Map.groupBy(rows, ({ place }) => place).values()]
-  const waiting = byQueue.map((ofQueue): FoundQueue => {
+  const found = byQueue.map((ofQueue) => {
     const named = ofQueue.filter((row): row is FoundRow & { id: string } => row.id !== null)
     return {
+      taken: ofQueue[0]?.taken ?? null,
       events: named.filter(({ isSubscriber }) => !isSubscriber),
       subscribers: named.filter(({ isSubscriber }) => isSubscriber),
     }
   })
-  const share = rows.find((row) => row.share !== null)?.share ?? Infinity
   return {
     queues: byQueue.flatMap(([first]) => (first === undefined ? [] : [first])),
-    waiting: waiting.filter(({ events }) => events.length > 0),
-    hasMore: waiting.some(({ events }) => events.length >= share),
+    waiting: found.filter(({ events }) => events.length > 0),
+    hasMore: found.some(({ taken, events }) => taken !== null && events.length >= taken),
   }
 }
 

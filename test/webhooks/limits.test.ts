@@ -140,7 +140,9 @@ it('an event that every filter rejects is done after one look-up', async () => {
   await harness.addWebhook({ ...hook(up.url), filter: "$.events[?@.message == 'other']" })
   await harness.audit('this')
   const now = clock.now()
-  const found = await findQueues(harness.ctx.db, { after: firstKey, limit: 10, now, events: 10, exceptIds: [] })
+  const found = await findQueues(harness.ctx.db, {
+    ...{ after: firstKey, limit: 10, now, events: 10, turn: 1, exceptIds: [] },
+  })
   const room = createOrgRoom(10)
   const round = { now, maxEvents: 10, turn: 1, direct: null, room, maxPending: 10, routing: [] }
   const waiting = found.waiting.map(({ events, subscribers }) => ({

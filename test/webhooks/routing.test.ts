@@ -7,6 +7,7 @@ import type { TopicEvents } from '../../src/events/topics.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { MAX_EVENT_BYTES } from '../../src/webhooks/plan-round.ts'
 import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
+import { findQueues, firstKey } from '../../src/webhooks/store-route.ts'
 import { lockWebhookAndLane } from '../../src/webhooks/store.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -185,3 +186,37 @@ it('never writes an event that no enabled webhook of its place and topic hears',
   for (const siteId of [null, site, other]) await addEvent(harness.scope, 'everywhere', siteId)
   expect(await outbox()).toHaveLength(3)
 })
+
+it('fills the messages of webhooks that gather events when many of them have a backlog', async () => {
+  const [queues, backlog] = [40, 250]
+  const scopes = await Promise.all(Array.from({ length: queues }, () => harness.addOrg()))
+  for (const scope of scopes) await harness.addWebhook({ url, topics: ['audits'] }, null, scope)
+  const few = await harness.addOrg()
+  await harness.addWebhook({ url, topics: ['audits'] }, null, few)
+  const { db } = harness.ctx
+  const fill = (of: readonly OrgScope[], events: number) =>
+    sql`
+      insert into webhook_outbox (id, org_id, topic, event, created_at)
+      select gen_random_uuid(), org_id, 'audits', '{"message": "of the backlog"}', ${clock.now()}
+      from unnest(${of.map(({ orgId }) => orgId)}::uuid[]) org_id cross join generate_series(1, ${events}::integer)
+    `.execute(db)
+  await fill(scopes, backlog)
+  await fill([few], 3)
+  const search = { after: firstKey, limit: 200, now: clock.now(), events: 1000, exceptIds: [] }
+  const served = new Map<string, number>()
+  for (let turn = 1; turn <= queues / 10; turn += 1) {
+    const { waiting, hasMore } = await findQueues(db, { ...search, turn })
+    expect(hasMore).toBe(true)
+    // The queue with few events waits for none of the others.
+    expect(waiting).toHaveLength(11)
+    for (const { events } of waiting) served.set(events[0]?.orgId ?? '', events.length)
+  }
+  expect([served.size, served.get(few.orgId)]).toEqual([queues + 1, 3])
+  startRouter()
+  await waitUntil('everything routed', async () => (await outbox()).length === 0)
+  const { rows } = await sql<{ counts: number[] }>`
+    select array_agg(event_count order by event_count) as counts from webhook_message group by webhook_id
+  `.execute(db)
+  const counts = rows.map(({ counts }) => counts.join(' '))
+  expect(counts.toSorted()).toEqual(['3', ...Array.from({ length: queues }, () => '50 100 100')].toSorted())
+}, 60_000)

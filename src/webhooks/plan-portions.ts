@@ -1,0 +1,22 @@
+import { MAX_MESSAGE_EVENTS } from './plan-messages.ts'
+
+/**
+ * Plans how many events of each queue a round takes, given how many wait: each queue has an equal share of the round. Queues
+ * that have more than a share which fills no message take turns instead: some of them get as many as fill a message.
+ */
+export function planPortions(
+  waiting: readonly number[],
+  { limit, turn }: { readonly limit: number; readonly turn: number },
+): number[] {
+  const share = Math.ceil(limit / Math.max(waiting.length, 1))
+  if (share >= MAX_MESSAGE_EVENTS) return waiting.map((count) => Math.min(count, share))
+  const queues = waiting.filter((count) => count > share).length
+  const filled = Math.max(Math.floor((queues * share) / MAX_MESSAGE_EVENTS), 1)
+  let number = 0
+  return waiting.map((count) => {
+    if (count <= share) return count
+    const isFilled = (number + queues - ((turn * filled) % queues)) % queues < filled
+    number += 1
+    return isFilled ? Math.min(count, MAX_MESSAGE_EVENTS) : 0
+  })
+}
