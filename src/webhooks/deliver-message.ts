@@ -4,9 +4,11 @@ import type { Context } from '../platform/context.ts'
 import type { OutboundResult } from '../platform/outbound-http.ts'
 import { type Verdict, askedPauseMs, decideRetry, isSuccess } from './decide-retry.ts'
 import type { DeliverOptions, Delivery } from './receiver.ts'
+import { reduceHeaders } from './recorded-headers.ts'
 import { recordedHeaders, requestOf, sendMessage } from './send-message.ts'
-import type { DeliveryRecord } from './store-deliver.ts'
+import type { DeliveryRecord, DueMessage } from './store-deliver.ts'
 import type { ReceiverType } from './types/receiver-type.ts'
+import { isOfSameDay } from './payload-place.ts'
 import { withoutQuery } from './without-query.ts'
 
 export interface Attempt {
@@ -52,13 +54,26 @@ export async function deliverMessage(
       final: verdict.kind === 'delivered' || verdict.kind === 'give_up',
       nextAttempt: verdict.kind === 'retry' ? addMs(at, verdict.afterMs) : null,
       exchange: {
-        reqHeaders: JSON.stringify(recordedHeaders(receiver, request)),
-        reqPayload: message.body.toString('utf8'),
+        reqHeaders: JSON.stringify(
+          reduceHeaders(recordedHeaders(receiver, request), { messageId: message.id, createdAt: at }),
+        ),
+        headersReduced: true,
+        ...payloadOf(message, at),
         ...answerOf(result),
         remoteAddress: result.remoteAddress,
       },
     },
   }
+}
+
+/** Returns the payload, or where an earlier attempt has recorded it. */
+function payloadOf(
+  { body, payload }: DueMessage,
+  at: Date,
+): Pick<DeliveryRecord['exchange'], 'reqPayload' | 'payloadId' | 'payloadAt' | 'payloadBytes'> {
+  if (payload === null || !isOfSameDay(payload, at))
+    return { reqPayload: body.toString('utf8'), payloadId: null, payloadAt: null, payloadBytes: null }
+  return { reqPayload: null, payloadId: payload.deliveryId, payloadAt: payload.at, payloadBytes: body.length }
 }
 
 type Outcome = Exclude<OutboundResult, { kind: 'aborted' }>

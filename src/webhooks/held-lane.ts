@@ -117,9 +117,10 @@ export function holdLane(
     proceed()
   }
 
-  function add(attempt: Attempt, onEnd: EndOfUnrouted | null): void {
+  function add(attempt: Attempt, { body }: DueMessage, onEnd: EndOfUnrouted | null): void {
     unwritten += 1
-    flusher.add({ lane, outcome: { attempt, keepsPlace: order === 'webhook', isUnrouted: onEnd !== null } }).then(
+    const unrouted = onEnd === null ? null : body
+    flusher.add({ lane, outcome: { attempt, keepsPlace: order === 'webhook', unrouted } }).then(
       () => {
         unwritten -= 1
         onEnd?.('written')
@@ -150,7 +151,7 @@ export function holdLane(
     dropWaiting((other) => queue.mustWait(other))
     closing ||= gone || health.openUntil !== null
     // Last, because `onEnd` must be called once, even if the above fails.
-    add(attempt, onEnd)
+    add(attempt, message, onEnd)
   }
 
   async function send(message: DueMessage, slot: Slot, onEnd: EndOfUnrouted | null = null): Promise<void> {

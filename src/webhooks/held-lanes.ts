@@ -87,6 +87,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
           body,
           orderKey,
           attempt: 0,
+          payload: null,
         }))
         const held = lanes.get(lane.webhookId)
         if (webhook !== null) hold({ ...lane, webhook, messages: added, hasAll: true })
@@ -99,8 +100,8 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
     },
     startNow: ({ webhookId }, message, onEnd) => lanes.get(webhookId)?.startNow(message, onEnd) ?? false,
     ids: () => [...lanes.keys()],
-    close(ids) {
     keys: () => [...lanes.values()].map(({ key }) => key),
+    close(ids) {
       for (const id of ids) lanes.get(id)?.close()
     },
     age() {

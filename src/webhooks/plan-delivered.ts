@@ -5,7 +5,7 @@ export interface DeliveredMessage {
   readonly deliveryId: string
   readonly messageId: string
   readonly deliveredAt: Date
-  /** The length of the body in characters. */
+  /** The length of the body in bytes. */
   readonly length: number
 }
 

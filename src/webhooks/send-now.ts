@@ -60,7 +60,8 @@ export function createSendNow({ direct, known, isReady, onReturn }: SendNowOptio
     if (direct === null || webhookId === null || json === null || json.length > MAX_EVENT_BYTES) return false
     if (!isReady() || known.isWaiting(queueOf(event))) return false
     const body = messageBody(topic, [{ json }])
-    const isStarted = direct.startNow({ orgId, webhookId }, { id, topic, body, attempt: 0, orderKey: null }, (end) => {
+    const message = { id, topic, body, attempt: 0, orderKey: null, payload: null }
+    const isStarted = direct.startNow({ orgId, webhookId }, message, (end) => {
       sending.delete(id)
       if (end === 'written') return
       returned.add(id)

@@ -1,9 +1,10 @@
 import { type Selectable, sql } from 'kysely'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import { type RowOf, columnsOf, insertRows, rowsAs, updateRows } from '../platform/rows.ts'
-import type { WebhookBodyTable, WebhookDeliveryTable } from './tables.ts'
+import type { PayloadPlace } from './payload-place.ts'
+import type { WebhookBodyTable, WebhookDeliveryTable, WebhookMessageTable } from './tables.ts'
 import type { HeldCount } from './admission.ts'
-import { delayFollowers } from './store-order.ts'
+import { type Reschedule, delayFollowers } from './store-order.ts'
 import { BREAKER_FAILURES, type LaneHealth } from './decide-lane.ts'
 import { type LaneKey, laneKeyColumns } from './store-lanes.ts'
 
@@ -35,6 +36,8 @@ export interface DueMessage {
   /** Attempts made before. */
   readonly attempt: number
   readonly orderKey: string | null
+  /** Null before the first attempt. */
+  readonly payload: PayloadPlace | null
 }
 
 export interface LaneClaim {
@@ -152,14 +155,14 @@ async function listDueMessages(
   { now, maxBytes }: Pick<LaneClaim, 'now' | 'maxBytes'>,
 ): Promise<Map<string, LaneMessages>> {
   if (lanes.length === 0) return new Map()
-  const { rows } = await sql<Omit<DueMessage, 'body'> & { webhookId: string; body: Buffer | null }>`
-    select webhook_id, id, topic, attempt, order_key,
+  const { rows } = await sql<FoundMessage & { webhookId: string }>`
+    select webhook_id, id, topic, attempt, order_key, payload_id, payload_at,
       case when fits and (bytes_all <= ${maxBytes} or place = 1) then body end as body
     from (
       select m.*, sum(case when m.fits then octet_length(m.body) else 0 end) over each_rank as bytes_all,
         row_number() over each_rank as place
       from (
-        select k.lane, l.webhook_id, d.id, d.topic, d.attempt, d.order_key, d.body, d.rank, d.fits
+        select k.lane, l.webhook_id, d.id, d.topic, d.attempt, d.order_key, d.payload_id, d.payload_at, d.body, d.rank, d.fits
         from ${rowsAs('k', laneKeyColumns, lanes, 'lane')}
           join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
           join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
@@ -179,10 +182,15 @@ async function listDueMessages(
   return new Map([...ofLanes].map(([webhookId, ofLane]) => [webhookId, laneMessages(ofLane)]))
 }
 
-function laneMessages(due: readonly (Omit<DueMessage, 'body'> & { readonly body: Buffer | null })[]): LaneMessages {
-  const messages = due.flatMap(({ id, topic, attempt, orderKey, body }) =>
-    body === null ? [] : [{ id, topic, attempt, orderKey, body }],
-  )
+/** The body is null if it does not fit. */
+type FoundMessage = Omit<DueMessage, 'body' | 'payload'> &
+  Pick<Selectable<WebhookMessageTable>, 'payloadId' | 'payloadAt'> & { readonly body: Buffer | null }
+
+function laneMessages(due: readonly FoundMessage[]): LaneMessages {
+  const messages = due.flatMap(({ id, topic, attempt, orderKey, body, payloadId, payloadAt }) => {
+    const payload = payloadId === null || payloadAt === null ? null : { deliveryId: payloadId, at: payloadAt }
+    return body === null ? [] : [{ id, topic, attempt, orderKey, body, payload }]
+  })
   return { messages, hasAll: messages.length === due.length && due.length < MAX_MESSAGES }
 }
 
@@ -204,19 +212,13 @@ export async function deleteMessages(tx: Tx, orgIds: readonly string[], ids: rea
     .execute()
 }
 
-export interface Reschedule {
-  readonly orgId: string
-  readonly id: string
-  /** Attempts made so far. */
-  readonly attempt: number
-  readonly dueAt: Date
-}
-
 const rescheduleColumns = columnsOf('webhookMessage', {
   orgId: 'uuid',
   id: 'uuid',
   attempt: 'integer',
   dueAt: 'timestamptz',
+  payloadId: 'uuid',
+  payloadAt: 'timestamptz',
 })
 
 export async function rescheduleMessages(tx: Tx, rows: readonly Reschedule[]): Promise<void> {
@@ -227,7 +229,15 @@ export async function rescheduleMessages(tx: Tx, rows: readonly Reschedule[]): P
 export interface DeliveryRecord extends Selectable<WebhookDeliveryTable> {
   readonly exchange: Pick<
     Selectable<WebhookBodyTable>,
-    'reqHeaders' | 'reqPayload' | 'respHeaders' | 'respBody' | 'remoteAddress'
+    | 'reqHeaders'
+    | 'headersReduced'
+    | 'reqPayload'
+    | 'respHeaders'
+    | 'respBody'
+    | 'remoteAddress'
+    | 'payloadId'
+    | 'payloadAt'
+    | 'payloadBytes'
   >
 }
 
@@ -253,10 +263,14 @@ export const bodyColumns = columnsOf('webhookBody', {
   orgId: 'uuid',
   deliveryId: 'uuid',
   reqHeaders: 'text',
+  headersReduced: 'boolean',
   reqPayload: 'text',
   respHeaders: 'text',
   respBody: 'text',
   remoteAddress: 'text',
+  payloadId: 'uuid',
+  payloadAt: 'timestamptz',
+  payloadBytes: 'integer',
   createdAt: 'timestamptz',
 })
 

@@ -6,6 +6,7 @@ import { deviceKeyOf } from './device-key.ts'
 import type { DeliveredMessage } from './plan-delivered.ts'
 import type { LaneKey } from './store-lanes.ts'
 import type { ReplayFilter } from './store-parked.ts'
+import { payloadBytes, payloadOf } from './store-payloads.ts'
 import { scheduledColumns, selectWebhooks } from './store.ts'
 
 /**
@@ -20,7 +21,7 @@ export async function listDelivered(
   const { ids, topic, start, end } = filter
   const { orgId } = scope
   const { rows } = await sql<DeliveredMessage>`
-    select d.id as delivery_id, d.message_id, d.created_at as delivered_at, length(b.req_payload) as length
+    select d.id as delivery_id, d.message_id, d.created_at as delivered_at, ${payloadBytes} as length
     from webhook_delivery d
       join webhook_body b on b.org_id = d.org_id and b.created_at = d.created_at and b.delivery_id = d.id
     where d.org_id = ${orgId} and d.webhook_id = ${webhookId} and d.status = 'success' and d.topic <> 'ping'
@@ -55,14 +56,22 @@ export async function requeueDelivered(
   { orgId, webhookId }: LaneKey,
   { delivered, at, dueAt, byDevice }: Requeue,
 ): Promise<number> {
-  const { rows: found } = await sql<{ id: string; topic: string; reqPayload: string }>`
-    select d.message_id as id, d.topic, b.req_payload
+  const { rows: found } = await sql<{
+    id: string
+    topic: string
+    reqPayload: string
+    payloadId: string
+    payloadAt: Date
+  }>`
+    select d.message_id as id, d.topic, ${payloadOf} as req_payload,
+      coalesce(b.payload_id, b.delivery_id) as payload_id, coalesce(b.payload_at, b.created_at) as payload_at
     from ${rowsAs('k', deliveredColumns, delivered, 'place')}
-      join webhook_delivery d on d.org_id = ${orgId} and d.created_at = k.delivered_at and d.id = k.delivery_id
+      join webhook_delivery d on d.org_id = ${orgId} and d.webhook_id = ${webhookId}
+        and d.created_at = k.delivered_at and d.id = k.delivery_id
       join webhook_body b on b.org_id = d.org_id and b.created_at = d.created_at and b.delivery_id = d.id
     order by k.place
   `.execute(tx)
-  const messages = found.map(({ id, topic, reqPayload }, place) => {
+  const messages = found.map(({ id, topic, reqPayload, payloadId, payloadAt }, place) => {
     // The router made the body from its events.
     const { events } = JSON.parse(reqPayload) as { readonly events: readonly unknown[] }
     const body = Buffer.from(reqPayload)
@@ -77,6 +86,8 @@ export async function requeueDelivered(
       orderKey,
       dueAt: dueAt(place),
       createdAt: at,
+      payloadId,
+      payloadAt,
     }
   })
   const tail = sql<{ id: string }>`on conflict do nothing returning id`

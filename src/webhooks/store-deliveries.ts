@@ -12,6 +12,7 @@ import { exchangeSorts } from './delivery-filters.ts'
 import type { deliveryCounts, deliveryFilters, deliverySorts } from './delivery-filters.ts'
 import type { WebhookDeliveryTable } from './tables.ts'
 import type { DeliveryRecord } from './store-deliver.ts'
+import { payloadBytes, payloadOf } from './store-payloads.ts'
 import { selectWebhooks } from './store.ts'
 
 /** The deliveries of a webhook in a time range that satisfy all conditions. */
@@ -28,7 +29,8 @@ type ExchangeSort = (typeof exchangeSorts)[number]
 
 /** Bodies may be long and many, so only their beginnings are compared. A delivery and its body are of one instant. */
 function beginningOf(text: ExchangeSort): Column {
-  return column(sql`(select left(${sql.ref(`b.${text}`)}, 1000) from webhook_body b
+  const whole = text === 'req_payload' ? payloadOf : sql.ref(`b.${text}`)
+  return column(sql`(select left(${whole}, 1000) from webhook_body b
     where b.org_id = d.org_id and b.created_at = d.created_at and b.delivery_id = d.id limit 1)`)
 }
 
@@ -95,7 +97,17 @@ function newest<T, From extends keyof T, Row>(attempts: SelectQueryBuilder<T, Fr
     .limit(MAX_COUNTED)
 }
 
-type Exchange = DeliveryRecord['exchange']
+/** The request and the answer; empty texts for what is not stored any more. */
+interface Exchange extends Pick<
+  DeliveryRecord['exchange'],
+  'reqHeaders' | 'headersReduced' | 'respHeaders' | 'respBody' | 'remoteAddress'
+> {
+  readonly reqPayload: string
+}
+
+export interface FoundDelivery extends Selectable<WebhookDeliveryTable> {
+  readonly exchange: Exchange
+}
 
 /**
  * The number of attempts that are counted, compared with filters, or sorted by another field than the time: a busy webhook
@@ -108,7 +120,7 @@ export async function searchDeliveries(
   db: Db,
   scope: PlaceScope,
   search: DeliverySearch,
-): Promise<Paged<DeliveryRecord>> {
+): Promise<Paged<FoundDelivery>> {
   const { by, direction } = search.sort
   // Not the whole rows: PostgreSQL then finds most hits in an index alone.
   const all = hitsOf(db, scope, search).select(['d.createdAt', 'd.id']).select(columns[by].value.as('sorted'))
@@ -120,14 +132,16 @@ export async function searchDeliveries(
       order: by === 'timestamp' ? ['created_at', 'id'] : ['sorted', 'id'],
       direction,
       // A delivery and its body are in partitions of the same day.
-      rows: sql`select page.sorted, delivery.*, coalesce(body.req_headers, '') as req_headers,
+      rows: sql`select page.sorted, delivery.*, coalesce(body.req_headers, '') as req_headers, body.headers_reduced,
           coalesce(body.req_payload, '') as req_payload, body.resp_headers, body.resp_body, body.remote_address
         from page cross join lateral (
           select * from webhook_delivery d
-          where d.org_id = ${scope.orgId} and d.created_at = page.created_at and d.id = page.id limit 1
+          where d.org_id = ${scope.orgId} and d.webhook_id = ${search.webhookId}
+            and d.created_at = page.created_at and d.id = page.id limit 1
         ) as delivery
         left join lateral (
-          select * from webhook_body b
+          select b.req_headers, b.headers_reduced, ${payloadOf} as req_payload, b.resp_headers, b.resp_body, b.remote_address
+          from webhook_body b
           where b.org_id = ${scope.orgId} and b.created_at = page.created_at and b.delivery_id = page.id limit 1
         ) as body on true`,
       sizes: sizesOfExchanges(scope, search),
@@ -135,8 +149,10 @@ export async function searchDeliveries(
     search,
   )
   return {
-    rows: rows.map(({ reqHeaders, reqPayload, respHeaders, respBody, remoteAddress, ...delivery }) =>
-      Object.assign(delivery, { exchange: { reqHeaders, reqPayload, respHeaders, respBody, remoteAddress } }),
+    rows: rows.map(({ reqHeaders, headersReduced, reqPayload, respHeaders, respBody, remoteAddress, ...delivery }) =>
+      Object.assign(delivery, {
+        exchange: { reqHeaders, headersReduced, reqPayload, respHeaders, respBody, remoteAddress },
+      }),
     ),
     ...whole,
   }
@@ -147,7 +163,7 @@ const SMALL_EXCHANGE_BYTES = 3072
 
 /** Covers all deliveries of the organization in that time, because the index does not support the other filters. */
 function sizesOfExchanges({ orgId }: InOrg, { start, end }: DeliveryFilter): Sizes {
-  const bytes = sql`octet_length(b.req_headers) + octet_length(b.req_payload)
+  const bytes = sql`octet_length(b.req_headers) + ${payloadBytes}
     + coalesce(octet_length(b.resp_headers), 0) + coalesce(octet_length(b.resp_body), 0)`
   const where = sql`b.org_id = ${orgId} and b.created_at >= ${start} and b.created_at <= ${end}`
   return largeOf(sql`webhook_body b`, bytes, { smallBytes: SMALL_EXCHANGE_BYTES, where })

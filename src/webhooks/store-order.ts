@@ -24,12 +24,25 @@ export async function delayFollowers(tx: Tx, lanes: readonly LaneKey[]): Promise
   `.execute(tx)
 }
 
-const attemptColumns = columnsOf('webhookMessage', { orgId: 'uuid', id: 'uuid', attempt: 'integer' })
+export interface Reschedule {
+  readonly orgId: string
+  readonly id: string
+  /** Attempts made so far. */
+  readonly attempt: number
+  readonly dueAt: Date
+  readonly payloadId: string
+  readonly payloadAt: Date
+}
+
+const attemptColumns = columnsOf('webhookMessage', {
+  orgId: 'uuid',
+  id: 'uuid',
+  attempt: 'integer',
+  payloadId: 'uuid',
+  payloadAt: 'timestamptz',
+})
 
 /** Counts attempts of messages that keep their position among those that are due. */
-export async function updateAttempts(
-  tx: Tx,
-  rows: readonly { readonly orgId: string; readonly id: string; readonly attempt: number }[],
-): Promise<void> {
+export async function updateAttempts(tx: Tx, rows: readonly Omit<Reschedule, 'dueAt'>[]): Promise<void> {
   await updateRows(tx, attemptColumns, rows, { key: ['orgId', 'id'] })
 }

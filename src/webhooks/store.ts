@@ -135,6 +135,9 @@ export interface NewMessage {
 export interface ScheduledMessage extends NewMessage {
   readonly dueAt: Date
   readonly createdAt: Date
+  /** The delivery that has recorded the body; null if none has. */
+  readonly payloadId: string | null
+  readonly payloadAt: Date | null
 }
 
 const ofMessage = {
@@ -155,4 +158,6 @@ export const scheduledColumns = columnsOf('webhookMessage', {
   ...ofMessage,
   dueAt: 'timestamptz',
   createdAt: 'timestamptz',
+  payloadId: 'uuid',
+  payloadAt: 'timestamptz',
 })

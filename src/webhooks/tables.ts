@@ -38,6 +38,8 @@ export interface WebhookMessageTable {
   createdAt: Date
   orderKey: string | null
   pullSeq: string | null
+  payloadId: string | null
+  payloadAt: Date | null
 }
 
 export interface WebhookPingTable {
@@ -88,11 +90,17 @@ export interface WebhookDeliveryTable {
 export interface WebhookBodyTable {
   orgId: string
   deliveryId: string
+  /** A JSON object. */
   reqHeaders: string
-  reqPayload: string
+  headersReduced: boolean | null
+  /** Null if the record of another delivery has it. */
+  reqPayload: string | null
   respHeaders: string | null
   respBody: string | null
   remoteAddress: string | null
+  payloadId: string | null
+  payloadAt: Date | null
+  payloadBytes: number | null
   createdAt: Date
 }
 

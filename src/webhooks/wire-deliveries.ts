@@ -4,9 +4,9 @@ import { pageQuery, parsePage } from '../http/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { distinctParameter, parseSort, parseTimeRange, searchQuery, sortParameter } from '../http/search.ts'
 import { epochS } from '../platform/clock.ts'
+import { restoreHeaders } from './recorded-headers.ts'
 import { deliveryCounts, deliveryFilters, deliverySorts } from './delivery-filters.ts'
-import type { DeliveryRecord } from './store-deliver.ts'
-import type { DeliveryDistinct, DeliveryFilter, DeliverySearch } from './store-deliveries.ts'
+import type { DeliveryDistinct, DeliveryFilter, DeliverySearch, FoundDelivery } from './store-deliveries.ts'
 
 export const DeliverySearchQuery = Type.Object({
   ...searchQuery,
@@ -70,7 +70,7 @@ export function parseDeliveryCount(
   return { ...parseFilter(query, now), limit: parsePage(query).limit, distinct: query.distinct ?? 'status' }
 }
 
-export function presentDelivery(record: DeliveryRecord): Static<typeof DeliveryReply> {
+export function presentDelivery(record: FoundDelivery): Static<typeof DeliveryReply> {
   const { siteId, statusCode, error, final, durationMs, nextAttempt, exchange } = record
   return {
     id: record.id,
@@ -89,9 +89,14 @@ export function presentDelivery(record: DeliveryRecord): Static<typeof DeliveryR
     ...(nextAttempt !== null && { next_attempt: epochS(nextAttempt) }),
     req_url: record.reqUrl,
     ...(exchange.remoteAddress !== null && { remote_address: exchange.remoteAddress }),
-    req_headers: exchange.reqHeaders,
+    req_headers: headersOf(record),
     req_payload: exchange.reqPayload,
     ...(exchange.respHeaders !== null && { resp_headers: exchange.respHeaders }),
     ...(exchange.respBody !== null && { resp_body: exchange.respBody }),
   }
+}
+
+function headersOf({ messageId, createdAt, exchange: { reqHeaders, headersReduced } }: FoundDelivery): string {
+  if (headersReduced !== true) return reqHeaders
+  return JSON.stringify(restoreHeaders(JSON.parse(reqHeaders), { messageId, createdAt }))
 }

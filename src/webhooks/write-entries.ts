@@ -31,8 +31,8 @@ export interface AttemptOutcome {
   readonly attempt: Attempt
   /** True if the message keeps its position although it is retried later, because the lane waits for it. */
   readonly keepsPlace?: boolean
-  /** True if the message is not in the database: it has the id of an event that waits in the outbox. */
-  readonly isUnrouted?: boolean
+  /** The body of a message that is not in the database: it has the id of an event that waits in the outbox. */
+  readonly unrouted?: Buffer | null
 }
 
 /** The memory of an entry in addition to its texts. */
@@ -42,7 +42,8 @@ const ENTRY_BYTES = 500
 export function bytesOf({ outcome }: FlushEntry): number {
   if (!('attempt' in outcome)) return ENTRY_BYTES
   const { reqHeaders, reqPayload, respHeaders, respBody } = outcome.attempt.record.exchange
-  return ENTRY_BYTES + reqHeaders.length + reqPayload.length + (respHeaders?.length ?? 0) + (respBody?.length ?? 0)
+  const texts = [reqHeaders, reqPayload, respHeaders, respBody]
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), ENTRY_BYTES + (outcome.unrouted?.length ?? 0))
 }
 
 /** The context that writes of results need. */
@@ -83,9 +84,13 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
   }
 }
 
+function isUnrouted(outcome: AttemptOutcome): outcome is AttemptOutcome & { readonly unrouted: Buffer } {
+  return outcome.unrouted !== undefined && outcome.unrouted !== null
+}
+
 function unroutedIdsOf(entries: readonly FlushEntry[]): string[] {
   return entries.flatMap(({ outcome }) =>
-    'attempt' in outcome && outcome.isUnrouted === true ? [outcome.attempt.record.messageId] : [],
+    'attempt' in outcome && isUnrouted(outcome) ? [outcome.attempt.record.messageId] : [],
   )
 }
 
@@ -135,11 +140,11 @@ async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): P
 /** Returns the messages that have to be tried again, or are exhausted, and were not routed before their first attempt. */
 function attemptedFirst(entries: readonly FlushEntry[]): ScheduledMessage[] {
   return entries.flatMap(({ outcome }) => {
-    if (!('attempt' in outcome) || outcome.isUnrouted !== true) return []
-    const { orgId, webhookId, messageId: id, topic, status, createdAt: at, exchange } = outcome.attempt.record
+    if (!('attempt' in outcome) || !isUnrouted(outcome)) return []
+    const { orgId, webhookId, messageId: id, topic, status, createdAt: at } = outcome.attempt.record
     if (status === 'success') return []
-    const body = Buffer.from(exchange.reqPayload)
-    return [{ orgId, id, webhookId, topic, body, eventCount: 1, orderKey: null, dueAt: at, createdAt: at }]
+    const message = { orgId, id, webhookId, topic, body: outcome.unrouted, eventCount: 1, orderKey: null }
+    return [{ ...message, dueAt: at, createdAt: at, payloadId: null, payloadAt: null }]
   })
 }
 
@@ -183,9 +188,9 @@ async function writeAttempts(tx: Tx, attempts: readonly HeldAttempt[]): Promise<
     if (!held || record.final) return []
     // A message whose receiver is gone stays due, in case the webhook is enabled again.
     const dueAt = record.nextAttempt ?? record.createdAt
-    return [
-      { orgId: lane.orgId, id: record.messageId, attempt: record.attempt, dueAt, keepsPlace: keepsPlace ?? false },
-    ]
+    const { messageId: id, attempt, exchange } = record
+    const payload = { payloadId: exchange.payloadId ?? record.id, payloadAt: exchange.payloadAt ?? record.createdAt }
+    return [{ orgId: lane.orgId, id, attempt, dueAt, ...payload, keepsPlace: keepsPlace ?? false }]
   })
   const [inPlace, moved] = [later.filter(({ keepsPlace }) => keepsPlace), later.filter(({ keepsPlace }) => !keepsPlace)]
   if (inPlace.length > 0) await updateAttempts(tx, inPlace)

@@ -44,7 +44,9 @@ async function claimed(messages: number): Promise<ClaimedLane> {
 }
 
 function delivered({ orgId, webhookId }: ClaimedLane, messageId: string, reqPayload = '{}'): Attempt {
-  const exchange = { reqHeaders: '{}', reqPayload, respHeaders: null, respBody: null, remoteAddress: null }
+  const answer = { respHeaders: null, respBody: null, remoteAddress: null }
+  const payload = { reqPayload, payloadId: null, payloadAt: null, payloadBytes: null }
+  const exchange = { reqHeaders: '{}', headersReduced: null, ...payload, ...answer }
   return {
     verdict: { kind: 'delivered' },
     askedMs: 0,

@@ -3,7 +3,7 @@ import { type OrgScope, systemScope, systemScopeOf } from '../../src/access/scop
 import { appendAudit } from '../../src/events/append.ts'
 import { insertOutbox } from '../../src/events/store.ts'
 import { createSite } from '../../src/orgs/create-site.ts'
-import type { Clock } from '../../src/platform/clock.ts'
+import { type Clock, addMs } from '../../src/platform/clock.ts'
 import type { Context } from '../../src/platform/context.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
@@ -11,7 +11,9 @@ import type { Secrets } from '../../src/platform/secrets.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { createWebhook } from '../../src/webhooks/create-webhook.ts'
 import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
+import { searchDeliveries } from '../../src/webhooks/store-deliveries.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
+import { presentDelivery } from '../../src/webhooks/wire-deliveries.ts'
 import { type WebhookWorkerOptions, startWebhookWorkers } from '../../src/webhooks/workers.ts'
 import type { TestConnection } from '../support/database.ts'
 import { createTestContext } from '../support/server.ts'
@@ -43,6 +45,8 @@ export interface Harness {
       attempt: number
     }[]
   >
+  /** Lists the attempts of a webhook as clients get them, oldest first. */
+  recorded(webhookId: string): Promise<readonly ReturnType<typeof presentDelivery>[]>
   /** Returns the number of waiting messages, and the number that the lanes have counted. */
   waiting(): Promise<{ messages: number; pending: number }>
   close(): Promise<void>
@@ -129,6 +133,12 @@ export async function createHarness(clock: Clock, secrets: Secrets | null = null
       }
     },
     deliveries: () => ctx.db.selectFrom('webhookDelivery').selectAll().orderBy('createdAt').orderBy('id').execute(),
+    async recorded(webhookId) {
+      const range = { start: new Date(0), end: addMs(clock.now(), 1000), conditions: {} }
+      const page = { limit: 100, page: 1, sort: { by: 'timestamp', direction: 'asc' } } as const
+      const { rows } = await searchDeliveries(ctx.db, scope, { webhookId, ...range, ...page })
+      return rows.map(presentDelivery)
+    },
     async waiting() {
       const messages = await ctx.db.selectFrom('webhookMessage').select('id').execute()
       const lanes = await ctx.db.selectFrom('webhookLane').select('pending').execute()

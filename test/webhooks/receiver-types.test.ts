@@ -141,5 +141,5 @@ it('records of deliveries have no credentials, and the message as it was queued'
   const body = harness.ctx.db.selectFrom('webhookBody').selectAll().where('deliveryId', '=', String(id))
   const { reqHeaders, reqPayload } = await body.executeTakeFirstOrThrow()
   expect(JSON.parse(reqHeaders)).toMatchObject({ Authorization: '***' })
-  expect(JSON.parse(reqPayload)).toEqual(message('first'))
+  expect(JSON.parse(reqPayload ?? '')).toEqual(message('first'))
 })
