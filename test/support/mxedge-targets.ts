@@ -48,6 +48,7 @@ export const command: StepCommand = {
   refusal: null,
   refusalIsFinal: false,
   isForgotten: false,
+  isGatewayLost: false,
 }
 
 export const target: MxedgeTargetNow = {

@@ -83,7 +83,7 @@ function decideDownloading(target: Present, rules: TargetRules): TargetDecision 
       const isAnswerDue = rules.nowMs >= settledMs(target) + answerMs
       const isAwaited = appliance.link === 'connected' && !isAnswerDue && command?.isForgotten !== true
       if (appliance.link === 'expected' || isAwaited) return { kind: 'wait' }
-      return retry(target, rules, { reason: 'unresponsive', isLost: true })
+      return retryLost(target, rules)
     }
   }
 }
@@ -134,11 +134,18 @@ function decideUnconfirmed(target: Present, rules: TargetRules): TargetDecision 
   if (command?.state === 'rejected') return decideRefused(target, rules)
   if (appliance.link !== 'connected') return awaitReturn(target, rules)
   if (isReached(appliance, stepOf(target))) return change(target, { state: 'verifying' })
-  if (command?.isForgotten === true) return retry(target, rules, { reason: 'unresponsive', isLost: true })
+  if (command?.isForgotten === true) return retryLost(target, rules)
   const answerMs = rules.options.answerMs['distro' in stepOf(target) ? 'distro' : 'service']
   const untilMs = Math.min(settledMs(target) + answerMs, returnedByMs(target, rules) + answerMs)
   if (rules.nowMs < untilMs) return { kind: 'wait' }
-  return retry(target, rules, { reason: 'unresponsive', isLost: true })
+  return retryLost(target, rules)
+}
+
+/** An appliance that is back and does not know a command that the gateway lost need not wait for the next one. */
+function retryLost(target: Present, rules: TargetRules): TargetDecision {
+  const { command } = target
+  const isCertain = command?.isForgotten === true && command.isGatewayLost
+  return retry(target, rules, { reason: 'unresponsive', isLost: true, ...(isCertain && { pauseMs: 0 }) })
 }
 
 /** The last step has to last for a while, the others have only to be reported. */

@@ -75,6 +75,7 @@ interface TargetRow extends Omit<LockedTarget, 'appliance' | 'command'> {
   readonly refusal: string | null
   readonly refusalIsFinal: boolean
   readonly isForgotten: boolean
+  readonly isGatewayLost: boolean
 }
 
 const upgradeKeys = columnsOf('mxedgeUpgrade', { id: 'uuid', siteId: 'uuid' }, { upTo: 'integer' })
@@ -105,7 +106,8 @@ export async function listTargets(
       target.command_id, command.state as command_state, command.outcome->>'text' as refusal,
       coalesce((command.outcome->>'final')::boolean, false) as refusal_is_final,
       coalesce(command.epoch < session.epoch and session.facts ? 'commands'
-        and not session.facts->'commands' ? command.id::text, false) as is_forgotten
+        and not session.facts->'commands' ? command.id::text, false) as is_forgotten,
+      coalesce(command.outcome->>'why' = 'gateway_lost', false) as is_gateway_lost
     from ${rowsAs('upgrade', upgradeKeys, keys)}
     join mxedge_upgrade_target target on target.org_id = ${scope.orgId} and target.upgrade_id = upgrade.id
       and target.phase <= upgrade.up_to and target.state <> ${noneOf(terminalStates)}
@@ -132,7 +134,7 @@ function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly
     canStageDistro,
     ...rest
   } = row
-  const { commandId, commandState, refusal, refusalIsFinal, isForgotten, ...target } = rest
+  const { commandId, commandState, refusal, refusalIsFinal, isForgotten, isGatewayLost, ...target } = rest
   const isConnected = connected === true && !isLost
   return {
     ...target,
@@ -152,7 +154,7 @@ function targetOf(row: TargetRow, { now, nowMs }: { readonly now: Date; readonly
     command:
       commandId === null || commandState === null
         ? null
-        : { id: commandId, state: commandState, refusal, refusalIsFinal, isForgotten },
+        : { id: commandId, state: commandState, refusal, refusalIsFinal, isForgotten, isGatewayLost },
   }
 }
 

@@ -32,6 +32,8 @@ export interface StepCommand {
   readonly refusalIsFinal: boolean
   /** The agent has connected since it was sent, and does not know it: it never began. */
   readonly isForgotten: boolean
+  /** The gateway, not the appliance, ended its connection. */
+  readonly isGatewayLost: boolean
 }
 
 export interface MxedgeTargetNow {
