@@ -142,8 +142,9 @@ export function createCommandBook({ state, role, onPoint, signal }: CommandBookO
     },
     async openIds() {
       const records = await listRecords()
-      const open = records.filter(({ delivered }) => !delivered)
-      return open.map(({ command_id: commandId }) => commandId).slice(-REMEMBERED)
+      const open = records.filter(({ delivered }) => !delivered).map(({ command_id: commandId }) => commandId)
+      // The record of a command that has just arrived may not be written yet.
+      return [...new Set([...open, ...running.keys()])].slice(-REMEMBERED)
     },
     async undelivered() {
       return (await listRecords()).flatMap(({ call_id: callId, command_id: commandId, answer, delivered }) =>

@@ -1,7 +1,10 @@
 import { type DeviceTrouble, recordDeviceTroubles } from '../devices/events/record-trouble.ts'
+import { recordIdleDevices } from '../devices/commands/record-commands.ts'
+import { listAwaitedRestarts } from '../devices/commands/store-awaited.ts'
+import { type IdleDevice, listLostCalls } from '../devices/commands/store-lost.ts'
 import type { Context } from '../platform/context.ts'
 import type { Appliances } from './appliances.ts'
-import { createAwaitedRestarts } from './awaited-restarts.ts'
+import { createDeviceLookup } from './device-lookup.ts'
 import { deviceSessions } from './device-sessions.ts'
 import { type GatewayCounters, createGatewayCounters } from './counters.ts'
 import { deviceCommands } from './device-commands.ts'
@@ -65,7 +68,23 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
     onShared: (deviceId) => void troubles.add({ deviceId, type: 'DEVICE_CERTIFICATE_CLONED' }),
   })
   const { links, dispatcher } = devices
-  const awaited = createAwaitedRestarts(ctx, batchSize)
+  const awaited = createDeviceLookup(ctx, {
+    name: 'restarts of parts of devices',
+    batchSize,
+    read: listAwaitedRestarts,
+    failure: 'could not look up which parts of a device restart; they will time out',
+  })
+  const lost = createDeviceLookup(ctx, {
+    name: 'lost commands of devices',
+    batchSize,
+    read: listLostCalls,
+    failure: 'could not look up which commands of a device were lost; its upgrade will wait longer',
+  })
+  const idle = gatherFacts<IdleDevice>(ctx, {
+    name: 'devices that execute nothing',
+    write: (devices) => recordIdleDevices(ctx, devices),
+    idOf: ({ deviceId, epoch }) => ({ deviceId, epoch }),
+  })
   return {
     counters,
     refusals,
@@ -80,13 +99,16 @@ export function startHub(ctx: Context, options: HubOptions): Hub {
       now,
       report: (report) => reports.add(report),
       listAwaitedRestarts: (deviceId) => awaited.list(deviceId),
+      listLostCalls: (deviceId) => lost.list(deviceId),
+      onIdle: ({ deviceId, epoch }, executing = []) => void idle.add({ deviceId, epoch, executing }),
       onTrouble: ({ deviceId }, type) => void troubles.add({ deviceId, type }),
     },
     async prepareStop() {
       await Promise.all([devices.prepareStop(), appliances.prepareStop()])
     },
     async stop() {
-      await Promise.all([devices.stop(), appliances.stop(), awaited.idle(), reports.idle(), troubles.stop()])
+      await Promise.all([devices.stop(), appliances.stop(), awaited.idle(), lost.idle(), reports.idle()])
+      await Promise.all([troubles.stop(), idle.stop()])
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { AwaitedRestart } from '../devices/commands/store-awaited.ts'
+import type { LostCall } from '../devices/commands/store-lost.ts'
 import type { DeviceTrouble } from '../devices/events/record-trouble.ts'
 import type { DeviceFacts } from '../devices/device.ts'
 import type { SessionReport } from '../devices/stats/record-report.ts'
@@ -62,6 +63,13 @@ export interface LinkHost extends LinkSide<DeviceLink, DeviceFacts, SentCommand>
   report(report: SessionReport): Promise<void> | undefined
   /** Lists the restarts of parts of the device that earlier links may have left unfinished. Never rejects. */
   listAwaitedRestarts(deviceId: string): Promise<readonly AwaitedRestart[]>
+  /** Lists the steps of upgrades, sent on earlier links, that the device may still be executing. Never rejects. */
+  listLostCalls(deviceId: string): Promise<readonly LostCall[]>
+  /**
+   * Records that the device of the link, whose connection is recorded, executes none of the commands of earlier links
+   * but these.
+   */
+  onIdle(link: DeviceLink, executing?: readonly string[]): void
   /** Reports a problem that the gateway observes with the link's device to its organization. */
   onTrouble(link: DeviceLink, type: DeviceTrouble['type']): void
   readonly appliances: ApplianceSide

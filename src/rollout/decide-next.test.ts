@@ -58,7 +58,7 @@ describe('an upgrade of any fleet', () => {
         )
         for (const { fate, target } of world.fleet) {
           if (target.state === 'cancelled') continue
-          const upgraded = ['good', 'lost_early', 'lost_late', 'comes_late'].includes(fate)
+          const upgraded = ['good', 'lost_early', 'lost_late', 'lost_bytes', 'comes_late'].includes(fate)
           expect(`${fate} ${target.state}`).toBe(`${fate} ${upgraded ? 'upgraded' : 'failed'}`)
         }
       }),

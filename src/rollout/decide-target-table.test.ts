@@ -19,6 +19,7 @@ const answers = {
   'command refused': 'again: full',
   'content refused': 'failed: bad',
   'connection lost, image there': 'rebooting',
+  'connection lost, image there, device idle': 'command upgrade',
   ...removed,
 } as const
 
@@ -42,6 +43,7 @@ const table: Readonly<Record<TargetState, Row>> = {
     'wait',
     {
       connected: 'command upgrade',
+      'connection lost, image there, device idle': 'command upgrade',
       'back on the old version': 'command upgrade',
       'on the version': 'skipped',
       'on the version for the soak': 'skipped',
@@ -77,7 +79,15 @@ const table: Readonly<Record<TargetState, Row>> = {
     },
   ],
   // Nothing can prevent a device from activating an image that it has.
-  reboot_requested: ['wait', { ...answers, ...lost('rebooting'), 'everything times out': 'rebooting' }],
+  reboot_requested: [
+    'wait',
+    {
+      ...answers,
+      ...lost('rebooting'),
+      'connection lost, image there, device idle': 'command activate',
+      'everything times out': 'rebooting',
+    },
+  ],
   rebooting: [
     'wait',
     {
@@ -88,6 +98,7 @@ const table: Readonly<Record<TargetState, Row>> = {
       'back on the old version': 'failed: not_applied',
       'command refused': 'deferred: full',
       'content refused': 'failed: bad',
+      'connection lost, image there, device idle': 'command upgrade',
       'everything times out': 'failed: no_reconnect',
       ...removed,
     },
@@ -98,6 +109,7 @@ const table: Readonly<Record<TargetState, Row>> = {
       'it is lost for good': 'failed: unstable',
       'it is lost for good, restores are wanted': 'rolling_back: unstable',
       connected: 'failed: not_applied',
+      'connection lost, image there, device idle': 'failed: not_applied',
       'back on the old version': 'failed: not_applied',
       'on the version for the soak': 'upgraded',
       'everything times out': 'upgraded',
@@ -112,6 +124,7 @@ const table: Readonly<Record<TargetState, Row>> = {
       'command refused': 'upgraded: full',
       'content refused': 'upgraded: bad',
       'connection lost, image there': 'upgraded: connection_lost',
+      'connection lost, image there, device idle': 'upgraded: gateway_lost',
       'device removed': 'upgraded: removed',
       'everything times out': 'upgraded: timeout',
     },
@@ -122,6 +135,7 @@ const table: Readonly<Record<TargetState, Row>> = {
     {
       ...lost('failed: rollback_failed'),
       connected: 'failed: rolled_back',
+      'connection lost, image there, device idle': 'failed: rolled_back',
       'back on the old version': 'failed: rolled_back',
       'command refused': 'failed: rollback_failed',
       'content refused': 'failed: rollback_failed',
@@ -165,6 +179,7 @@ const loading = {
   ...lost('fence'),
   'command done': 'downloaded',
   'connection lost, image there': 'downloaded',
+  'connection lost, image there, device idle': 'command stage',
   'upgrade stops': 'fence',
   'everything times out': 'fence',
 } as const
@@ -188,6 +203,7 @@ const downloadTable: Readonly<Record<keyof typeof inDownloads, Row>> = {
     'wait',
     {
       connected: 'command stage',
+      'connection lost, image there, device idle': 'command stage',
       'back on the old version': 'command stage',
       'on the version': 'skipped',
       'on the version for the soak': 'skipped',

@@ -73,7 +73,7 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
     case 'done':
       return { kind: 'move', to: command.kind === 'stage' ? 'downloaded' : 'rebooting' }
     case 'rejected':
-      return decideRejected(target, command, rules)
+      return decideRejected(target, device, { command, rules })
     case 'expired':
     case 'cancelled':
       return repeatAttempt(target, device, rules)
@@ -82,11 +82,19 @@ function decideCommanded(target: TargetNow, rules: TargetRules): TargetDecision 
   }
 }
 
-function decideRejected(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {
+interface Commanded {
+  readonly command: CommandNow
+  readonly rules: TargetRules
+}
+
+function decideRejected(target: TargetNow, device: DeviceNow, { command, rules }: Commanded): TargetDecision {
   const reason = command.refusal ?? 'refused'
   if (command.refusalIsFinal) return { ...fail(reason), failedAttempts: target.failedAttempts + 1 }
   // The device may be busy with an attempt whose connection was lost.
   if (command.refusalIsBusy) return pauseAttempt(target, rules, { reason, costs: false })
+  // The service went down while the device downloaded from it.
+  const isInterrupted = command.lost === 'gateway_lost' && target.download?.delivered !== true
+  if (isInterrupted && command.kind !== 'activate') return repeatAttempt(target, device, rules)
   return pauseAttempt(target, rules, { reason, costs: true })
 }
 
@@ -109,22 +117,21 @@ function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules):
 /**
  * The command was sent and its answer was lost: it may have run, so it is never simply repeated. A device can flash
  * only an image that it has received completely. Either it has, and the engine waits for the result, or the download is
- * fenced, and the command is certainly dead. A device that only had to download then has the image.
+ * fenced, and the command is certainly dead. A device that only had to download then has the image. A device that is
+ * back and idle needs no time for any of that.
  */
-function reconcile(
-  target: TargetNow,
-  device: DeviceNow,
-  { command, rules }: { readonly command: CommandNow; readonly rules: TargetRules },
-): TargetDecision {
+function reconcile(target: TargetNow, device: DeviceNow, { command, rules }: Commanded): TargetDecision {
   const { download, imageId } = target
+  const isOver = command.isIdle && !hasRebooted(target, device, rules)
   if (command.kind === 'activate') {
-    if (endedBeforeReboot(command, device)) return repeatLost(target, device, { command, rules })
+    if (isOver || endedBeforeReboot(command, device)) return repeatLost(target, device, { command, rules })
     // Nothing can prevent a device from activating an image that it has.
     return { kind: 'move', to: 'rebooting' }
   }
   if (download?.fenced === true) return repeatLost(target, device, { command, rules })
+  if (isOver && download?.delivered === true) return repeatLost(target, device, { command, rules })
   if (download?.delivered === true) return { kind: 'move', to: command.kind === 'stage' ? 'downloaded' : 'rebooting' }
-  if (download !== null && !rules.stopping) {
+  if (download !== null && !rules.stopping && !command.isIdle) {
     const idleAtMs = download.touchedMs + rules.options.downloadIdleMs
     if (rules.nowMs < idleAtMs) return { kind: 'wait', untilMs: idleAtMs }
   }
@@ -138,11 +145,7 @@ function endedBeforeReboot({ kind, state, loss, mayReboot }: CommandNow, { repea
 }
 
 /** Repeats a lost command that can't reboot the device any more. */
-function repeatLost(
-  target: TargetNow,
-  device: DeviceNow,
-  { command: { loss }, rules }: { readonly command: CommandNow; readonly rules: TargetRules },
-): TargetDecision {
+function repeatLost(target: TargetNow, device: DeviceNow, { command: { loss }, rules }: Commanded): TargetDecision {
   // The gateway ended the connection itself, so the device need not wait either.
   if (loss === 'gateway_lost') return repeatAttempt(target, device, rules)
   if (loss === 'connection_lost') return pauseAttempt(target, rules, { reason: 'connection_lost', costs: false })
@@ -151,11 +154,11 @@ function repeatLost(
 }
 
 function decideRebooting(target: TargetNow, rules: TargetRules): TargetDecision {
-  const { device } = target
+  const { device, command } = target
   const { nowMs, options, graceUntilMs } = rules
   if (device === null) return gone
   if (hasArrived(target, device, rules)) return verify(device, rules)
-  if (target.command?.state === 'rejected') return decideRejected(target, target.command, rules)
+  if (command?.state === 'rejected') return decideRejected(target, device, { command, rules })
   const deadlineMs = target.enteredMs + timeoutOf(device, options)
   if (device.link !== 'connected') {
     const untilMs = Math.max(deadlineMs, graceUntilMs)
@@ -166,12 +169,13 @@ function decideRebooting(target: TargetNow, rules: TargetRules): TargetDecision 
     // Only some members of a Virtual Chassis run the version, or the boot preceded the download.
     return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail('not_applied')
   }
+  if (command?.state === 'unknown' && command.isIdle) return repeatLost(target, device, { command, rules })
   // The device has, or had, the image and did not boot: after long enough it never will.
   const quietMs = Math.max(target.enteredMs, device.connectedMs ?? nowMs) + quietTimeMs(target, device, options)
   if (nowMs < quietMs) return { kind: 'wait', untilMs: quietMs }
   if (rules.stopping) return nowMs < deadlineMs ? { kind: 'wait', untilMs: deadlineMs } : fail('not_applied')
   // A device that had accepted the upgrade failed; where its answer was lost, the image may have arrived incomplete.
-  return pauseAttempt(target, rules, { reason: 'not_applied', costs: target.command?.state === 'done', pauseMs: 0 })
+  return pauseAttempt(target, rules, { reason: 'not_applied', costs: command?.state === 'done', pauseMs: 0 })
 }
 
 function decideVerifying(target: TargetNow, rules: TargetRules): TargetDecision {
@@ -230,8 +234,12 @@ function hasRebooted({ bootCount, command }: TargetNow, device: DeviceNow, { now
 
 /** Returns how long a device that may be flashing is left alone: a switch stays connected while it installs. */
 function quietTimeMs({ command }: TargetNow, device: DeviceNow, options: RolloutOptions): number {
-  // Only the answer to its reboot was lost: it has installed, and may be shutting down.
-  if (command?.state === 'unknown' && command.mayReboot) return timeoutOf(device, options)
+  // Only the answer to its reboot was lost: it has installed, and may be shutting down. A device that does not, has not
+  // got the request, or not executed it, and reboots once however often it is requested.
+  if (command?.state === 'unknown' && command.mayReboot)
+    return device.isBootKnown && device.repeatable.includes(command.kind)
+      ? options.shutdownMs
+      : timeoutOf(device, options)
   const mayInstall = device.type !== 'ap' && command?.state !== 'done'
   return mayInstall ? options.installMs : options.notAppliedMs
 }

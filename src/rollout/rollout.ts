@@ -100,7 +100,9 @@ export interface RolloutOptions {
   readonly commandExpiryMs: number
   /** A device that has the image and stays connected for this long without a boot is not applying it. */
   readonly notAppliedMs: number
-  /** The same for a switch or a gateway that has not reported the result of its installation. */
+  /** A device that was requested to reboot, and is still connected after this long, does not reboot. */
+  readonly shutdownMs: number
+  /** As notAppliedMs, for a switch or a gateway that has not reported the result of its installation. */
   readonly installMs: number
   /**
    * After a start of the service, or the loss of many devices at the same time: the longest time between two connection
@@ -139,6 +141,7 @@ export const defaultRolloutOptions: RolloutOptions = {
   maxAttempts: 3,
   commandExpiryMs: 10 * MINUTE_MS,
   notAppliedMs: 2 * MINUTE_MS,
+  shutdownMs: 30_000,
   installMs: 30 * MINUTE_MS,
   // Access points wait up to 15 minutes.
   reconnectGraceMs: 16 * MINUTE_MS,

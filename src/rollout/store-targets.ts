@@ -179,12 +179,14 @@ export function targetQuery(
       coalesce(session.connected, false) as heard,
       case when session.connected then session.connected_ms end as "connectedMs",
       session.disconnected_ms as "disconnectedMs", ${versionRun('t', 's.firmware')} as firmware,
-      s.boot_count as "deviceBootCount", s.booted_at as "bootedAt", s.members,
+      s.boot_count as "deviceBootCount", s.booted_at as "bootedAt",
+      coalesce(s.boot_id is not null or s.boot_known_ms >= session.connected_ms, false) as "isBootKnown", s.members,
       (s.capabilities->'commands')::text as commands, (s.capabilities->'repeatable')::text as repeatable,
       s.capabilities->>'backup_version' as "backupVersion", c.id as "commandId", c.kind as "commandKind",
       c.state as "commandState", c.outcome->>'text' as refusal,
       coalesce((c.outcome->>'final')::boolean, false) as "refusalIsFinal",
       coalesce(c.outcome->>'code' = ${BUSY}, false) as "refusalIsBusy", c.outcome->>'why' as loss,
+      coalesce(c.outcome ? 'idle', false) as "isIdle", c.outcome->>'lost' as lost,
       coalesce(c.progress->>'step' = 'reboot', false) as "mayReboot", c.sent_at as "sentAt", f.touched_ms as "touchedMs",
       f.bytes_served as "bytesServed", f.delivered_at is not null as delivered, f.fenced_at is not null as fenced
     from ${rowsAs('site_upgrade', siteUpgradeColumns, rows)}

@@ -51,6 +51,7 @@ export interface TargetRow {
   readonly firmware: string | null
   readonly deviceBootCount: number | null
   readonly bootedAt: Date | null
+  readonly isBootKnown: boolean
   readonly members: readonly VcMember[] | null
   readonly commandId: string | null
   /** JSON, as the next one: see createKindsParser(). */
@@ -63,6 +64,8 @@ export interface TargetRow {
   readonly refusalIsFinal: boolean
   readonly refusalIsBusy: boolean
   readonly loss: LossReason | null
+  readonly isIdle: boolean
+  readonly lost: LossReason | null
   readonly mayReboot: boolean
   readonly sentAt: Date | null
   readonly touchedMs: number | null
@@ -128,6 +131,7 @@ function deviceOf(
     firmware: row.firmware,
     bootCount: row.deviceBootCount ?? 0,
     bootedAt: row.bootedAt,
+    isBootKnown: row.isBootKnown,
     memberFirmware: (row.members ?? []).map((member) => identifyVersion(member.firmware, [named])),
     commands: kindsOf(row.commands),
     repeatable: kindsOf(row.repeatable),
@@ -144,6 +148,8 @@ function commandOf(row: TargetRow, id: string): CommandNow {
     refusalIsFinal: row.refusalIsFinal,
     refusalIsBusy: row.refusalIsBusy,
     loss: row.loss,
+    isIdle: row.isIdle,
+    lost: row.lost,
     mayReboot: row.mayReboot,
     sentAt: row.sentAt,
   }

@@ -33,6 +33,8 @@ export interface DeviceNow {
   readonly firmware: string | null
   readonly bootCount: number
   readonly bootedAt: Date | null
+  /** It has shown since it connected whether it had booted before. */
+  readonly isBootKnown: boolean
   /** For each member of a Virtual Chassis; empty for any other device. */
   readonly memberFirmware: readonly string[]
   /** The commands that its driver supports. */
@@ -62,6 +64,10 @@ export interface CommandNow {
   readonly refusalIsBusy: boolean
   /** Why its outcome is unknown. */
   readonly loss: LossReason | null
+  /** The device is back since, and no longer executes it: what it has not changed yet, it never will. */
+  readonly isIdle: boolean
+  /** Why its outcome was unknown until the device reported it. */
+  readonly lost: LossReason | null
   /**
    * True if the device has requested the reboot, or was about to. Always false for drivers that don't report their
    * steps.

@@ -12,7 +12,10 @@ export function runScript(profile: Profile, state: DeviceState, call: Call): Ste
   const { type, script = '', uri } = call.params
   if (type === 'diagnostic') return collect(profile, state, call)
   if (profile.faults.has('refuse')) return refuse(profile, state, call)
-  const words = pingOf(Buffer.from(script, 'base64').toString('utf8'), profile.type)
+  const text = Buffer.from(script, 'base64').toString('utf8')
+  const files = profile.type === 'ap' ? taskFilesOf(text) : null
+  if (files !== null) return answer(state, call, listTasks(files, [call.id, ...callsOf(state)]))
+  const words = pingOf(text, profile.type)
   if (words === null || uri !== undefined) return answer(state, call, { error: 127, result: '' })
   return answer(state, call, ping(words))
 }
@@ -88,6 +91,25 @@ function pingOf(script: string, type: Profile['type']): PingWords | null {
   if (lines.length !== 1 || program !== 'ping' || countFlag !== '-c' || sizeFlag !== '-s') return null
   if (host === undefined || others.length > 0 || words.some((word) => shellCharacters.test(word))) return null
   return { count: Number(count), size: Number(size), host }
+}
+
+/** @returns Null if the script does not list the files of calls. */
+function taskFilesOf(script: string): readonly string[] | null {
+  const [, names] = /^#!\/bin\/sh\nls ((?:\/tmp\/ucentral\.cmd\.\d{10} ?)+) 2>\/dev\/null\n$/.exec(script) ?? []
+  return names?.split(' ') ?? null
+}
+
+/** The calls that the client has not completed. */
+function callsOf({ activity, queue = [] }: DeviceState): number[] {
+  const present = 'callId' in activity ? [activity.callId] : []
+  return [...present, ...queue.map(({ callId }) => callId)]
+}
+
+/** Lists the files that exist, as `ls` does. */
+function listTasks(files: readonly string[], callIds: readonly number[]): Ending {
+  const present = new Set(callIds.map((id) => `/tmp/ucentral.cmd.${String(id).padStart(10, '0')}`))
+  const found = files.filter((file) => present.has(file))
+  return { error: found.length < files.length ? 1 : 0, result: found.map((file) => `${file}\n`).join('') }
 }
 
 const MAX_PING_BYTES = 65_507

@@ -12,14 +12,16 @@ interface Target {
   readonly port: number
   readonly mac: string
   readonly harness: GatewayHarness
+  /** The params of its hello; by default those of an agent without open commands. */
+  readonly greeting?: object
 }
 
 const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
 /** Opens the connection of a router's agent; a claimed device registers first. */
-export async function openRouterPeer({ mac, ...target }: Target): Promise<AgentPeer> {
+export async function openRouterPeer({ mac, greeting = routerHello(mac), ...target }: Target): Promise<AgentPeer> {
   await ensureRegistered(target.harness, mac)
-  return openAgentPeer({ ...target, commonName: routerNameOf(mac), keys, greeting: routerHello(mac) })
+  return openAgentPeer({ ...target, commonName: routerNameOf(mac), keys, greeting })
 }
 
 async function ensureRegistered({ ctx, orgId }: GatewayHarness, own: string): Promise<void> {

@@ -70,7 +70,7 @@ describe('an answer that arrives on a newer session', () => {
     expect(await harness.untilCommand(id, 'unknown')).toEqual({ why: 'gateway_lost' })
     const again = await connect(second.port, device.mac)
     again.reply(call.id, { error: 0, text: 'Triggering FW upgrade' })
-    expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'Triggering FW upgrade' })
+    expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'Triggering FW upgrade', lost: 'gateway_lost' })
   })
 
   test('settles nothing for another device, for unknown ids, or twice', async () => {
@@ -117,7 +117,7 @@ describe('an answer that arrives on a newer session', () => {
     expect(await device.closed).toBe(4409)
     expect(await harness.untilCommand(id, 'unknown')).toEqual({ why: 'connection_lost' })
     newer.reply(call.id, { error: 0, text: 'rebooting' })
-    expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'rebooting' })
+    expect(await harness.untilCommand(id, 'done')).toEqual({ text: 'rebooting', lost: 'connection_lost' })
   })
 })
 
@@ -165,7 +165,7 @@ describe('the end of an upgrade that a switch reports on a newer session', () =>
     const good = await interrupt()
     reportOperation(good.device, 'install')
     reportOperation(good.device, 'success')
-    expect(await harness.untilCommand(good.id, 'done')).toEqual({ text: null })
+    expect(await harness.untilCommand(good.id, 'done')).toEqual({ text: null, lost: 'gateway_lost' })
     const bad = await interrupt()
     reportOperation(bad.device, 'fail')
     expect(await harness.untilCommand(bad.id, 'rejected')).toMatchObject({ code: 'install_failed' })

@@ -3,6 +3,7 @@ import { uuidv7 } from 'uuidv7'
 import { expect, it, onTestFinished } from 'vitest'
 import { noCapabilities } from '../../src/devices/commands/capabilities.ts'
 import { finishCommands } from '../../src/devices/commands/store-ended.ts'
+import { listLostCalls, markCommandsIdle } from '../../src/devices/commands/store-lost.ts'
 import {
   closeSessions,
   openSessions,
@@ -82,6 +83,18 @@ it('updates look up the rows of their devices, however many others there are in 
     })
     await count('down', SOME, async (tx) => expect(await updateDisconnectedStatuses(tx, ids, at)).toHaveLength(SOME))
     await count('connected', SOME, (tx) => connect(tx, openings.slice(0, SOME)))
+    await sql`update device_command set kind = 'upgrade', site_upgrade_id = id, state = 'unknown', epoch = 0,
+      outcome = '{"why": "gateway_lost"}' where id = any(${ids})`.execute(ctx.db)
+    await count('lost', SOME, async (tx) => expect(await listLostCalls(tx, ids)).toHaveLength(SOME))
+    const sessions = await ctx.db.selectFrom('deviceSession').select(['deviceId', 'epoch']).execute()
+    await count('idle', SOME, (tx) =>
+      markCommandsIdle(
+        tx,
+        sessions.flatMap((key) => (ids.includes(key.deviceId) ? [{ ...key, executing: [] }] : [])),
+      ),
+    )
+    const idle = await sql`select from device_command where outcome ? 'idle'`.execute(ctx.db)
+    expect(idle.rows).toHaveLength(SOME)
     for (const [name, each] of Object.entries(lookups)) expect(each, name).toBeLessThan(40)
   })
 })

@@ -16,6 +16,7 @@ export const fates = [
   'returns_late',
   'lost_early',
   'lost_late',
+  'lost_bytes',
   'absent',
   'comes_late',
 ] as const
@@ -89,6 +90,7 @@ export function createWorld(
         firmware: '1.0',
         bootCount: 1,
         bootedAt: start,
+        isBootKnown: true,
         memberFirmware: [],
         commands: [
           ...(stages(fate, place) ? (['stage', 'activate'] as const) : (['upgrade'] as const)),
@@ -202,10 +204,19 @@ function answer(one: Simulated, command: CommandNow, now: Date): void {
   if (one.fate === 'refuses') return end('rejected')
   if (one.fate === 'lost_early' && one.target.attempt < 2) return end('unknown')
   if (one.download?.fenced === true) return end('rejected')
+  if (one.fate === 'lost_bytes' && one.target.attempt < 2) return loseBytes(one, command, now)
   if (command.kind !== 'activate')
     one.download = { bytesServed: 100, touchedMs: serviceMs(now), delivered: true, fenced: false }
   one.willFlash = command.kind !== 'stage'
   end(one.fate === 'lost_late' ? 'unknown' : 'done')
+}
+
+/** The service dies after it has recorded the whole image as sent, and finds that the device does nothing when it is back. */
+function loseBytes(one: Simulated, command: CommandNow, now: Date): void {
+  const download = { bytesServed: 100, touchedMs: serviceMs(now), delivered: true, fenced: false }
+  if (command.kind !== 'activate') one.download = download
+  one.command = { ...command, state: 'unknown', loss: 'gateway_lost', isIdle: true }
+  one.device = { ...one.device, connectedMs: serviceMs(now) }
 }
 
 function flash(one: Simulated, now: Date): void {
@@ -272,6 +283,8 @@ export function round(world: World): RoundResult {
       refusalIsFinal: false,
       refusalIsBusy: false,
       loss: null,
+      isIdle: false,
+      lost: null,
       mayReboot: false,
       sentAt: null,
     }

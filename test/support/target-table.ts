@@ -75,6 +75,13 @@ export const events = {
   'connection lost, image there': {
     facts: (target) => ({ ...answered('unknown', { loss: 'connection_lost' })(target), download: delivered }),
   },
+  'connection lost, image there, device idle': {
+    facts: (target) => ({
+      ...answered('unknown', { loss: 'gateway_lost', isIdle: true })(target),
+      device: target.device && { ...online, commands: target.device.commands },
+      download: delivered,
+    }),
+  },
   'upgrade stops': { rules: { stopping: true } },
   'upgrade is held': { rules: { held: true } },
   'it is lost for good': { facts: lose, seconds: 100 * 3600 },

@@ -14,6 +14,7 @@ import { deviceIdOf } from '../device.ts'
 import type { CommandProgress } from '../tables.ts'
 import { appendEndedCommands, appendFailedRestores } from './append-ended.ts'
 import { expireCommands } from './store-expiry.ts'
+import { type IdleDevice, markCommandsIdle } from './store-lost.ts'
 
 /** Records how commands ended, in one transaction; stale outcomes are ignored. */
 export async function recordCommandOutcomes(ctx: Context, finished: readonly FinishedCommand[]): Promise<void> {
@@ -51,6 +52,11 @@ export async function recordCommandsUnsent(
   commands: readonly Pick<CommandToSend, 'id' | 'epoch'>[],
 ): Promise<void> {
   await inTxByKeys(ctx, (tx) => requeueCommands(tx, commands))
+}
+
+/** Records that devices no longer execute the commands whose connections were lost, so that upgrades need not wait. */
+export async function recordIdleDevices(ctx: Context, devices: readonly IdleDevice[]): Promise<void> {
+  await inTxByKeys(ctx, (tx) => markCommandsIdle(tx, devices))
 }
 
 /** Longer than any device may take for a command, or for one step of it. */

@@ -31,7 +31,7 @@ const endedColumns = columnsOf('deviceCommand', {
 
 /**
  * Writes outcomes. An outcome for another call, or for a command that has ended already, is stale and is not written;
- * but the outcome that a device reports replaces the loss of its connection.
+ * but the outcome that a device reports replaces the loss of its connection, which remains as `lost`.
  */
 export async function finishCommands(
   tx: Tx,
@@ -41,7 +41,9 @@ export async function finishCommands(
   const rows = finished.map(({ outcome: { kind, ...outcome }, ...call }) => ({ ...call, state: kind, outcome }))
   const ended = await sql<EndedCommand>`
     with locked as materialized (
-      select command.org_id, command.id, ended.state, ended.outcome
+      select command.org_id, command.id, ended.state,
+        ended.outcome || case when command.state = 'unknown' then jsonb_build_object('lost', command.outcome -> 'why') else '{}' end
+          as outcome
       from (select * from ${rowsAs('ended', endedColumns, rows)} order by id) ended
       cross join lateral ${lockByKey(sql`ended`)} command
       where command.call_id = ended.call_id

@@ -14,7 +14,7 @@ const Amount = Type.Number({ minimum: 0, maximum: 2 ** 53 })
 const Space = Type.Union([Type.Object({ total: Amount, free: Amount }), Type.Null()])
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
-const CommandId = Type.String({ format: 'uuid', maxLength: 36 })
+export const CommandId = Type.String({ format: 'uuid', maxLength: 36 })
 
 const Service = Type.Object({
   name: Text,

@@ -41,6 +41,7 @@ async function onHello(host: EdgeHost, session: RouterSession, { id, params }: D
     host.refusals.add({ protocol: 'edge', why: 'identity', address: session.address, mac: session.mac })
     return session.close('unregistered')
   }
+  if (params.commands !== undefined) host.onIdle(session, params.commands)
   welcome(host, session, id)
   await report(host, session, params.report)
 }

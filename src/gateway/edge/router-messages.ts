@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { Artifact, Report, calls } from './messages.ts'
+import { Artifact, CommandId, Report, calls } from './messages.ts'
 
 /** The messages between the gateway and the agent of an SSR router, as far as they differ from those of messages.ts. */
 
@@ -28,11 +28,13 @@ export const RouterHello = Type.Object({
   /** The nodes of a router with high availability that can be restarted individually; empty for any other. */
   nodes: Type.Array(Node, { maxItems: 2 }),
   methods: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 64 }),
+  /** As in Hello. */
+  commands: Type.Optional(Type.Array(CommandId, { maxItems: 256 })),
   report: RouterReport,
 })
 export type RouterHello = Static<typeof RouterHello>
 
-const command = { command_id: Type.String({ format: 'uuid', maxLength: 36 }) }
+const command = { command_id: CommandId }
 
 /** The params of the gateway's calls, by method. */
 export const routerCalls = {

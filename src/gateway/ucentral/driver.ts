@@ -113,7 +113,7 @@ function capabilitiesOf(hello: Capabilities): DeviceCapabilities {
 }
 
 /** Its own diagnostics are not a script, so an access point with the restriction collects them too. */
-function runsScripts({ restrictions, developer }: Capabilities): boolean {
+export function runsScripts({ restrictions, developer }: Capabilities): boolean {
   return restrictions?.commands !== true || developer === true
 }
 

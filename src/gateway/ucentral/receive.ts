@@ -1,6 +1,7 @@
 import type { LinkHost } from '../protocol.ts'
 import { closeCodes } from '../close-codes.ts'
 import { handleMessage } from './handlers/index.ts'
+import type { UcentralHost } from './host.ts'
 import { isDeviceMethod } from './messages.ts'
 import type { DeviceCall } from '../frame-session.ts'
 import type { Session } from './session.ts'
@@ -22,7 +23,7 @@ export function dropMessage(
 }
 
 /** Applies the rules for every device message before its handler runs. Never rejects. */
-export async function receiveCall(host: LinkHost, session: Session, { method, params }: DeviceCall): Promise<void> {
+export async function receiveCall(host: UcentralHost, session: Session, { method, params }: DeviceCall): Promise<void> {
   if (!isDeviceMethod(method)) return dropMessage(host, session, { what: 'unknown_method', detail: method })
   const { serial } = params
   // The certificate identifies the device; one that claims to be another device is not served at all.

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { DriverDevice, Ping } from '../driver.ts'
-import { decodePing, decodeSupport, encodePing, encodeSupport } from './scripts.ts'
+import { decodePing, decodeSupport, decodeTasks, encodePing, encodeSupport, encodeTaskQuery } from './scripts.ts'
 import { isGatewayCall } from './messages.ts'
 
 const ap: DriverDevice = { mac: '02aabbccddee', type: 'ap' }
@@ -118,5 +118,27 @@ describe('support files', () => {
     expect(decode(1, 'script did not generate any output')).toMatchObject({ kind: 'rejected', code: '1' })
     expect(decode(1, 'error')).toMatchObject({ kind: 'rejected', text: 'error' })
     expect(decode(255, 'timed out')).toMatchObject({ kind: 'rejected', code: '255' })
+  })
+})
+
+describe('the question which calls an access point has not completed', () => {
+  const files = (...ids: number[]) => ids.map((id) => `/tmp/ucentral.cmd.${String(id).padStart(10, '0')}\n`).join('')
+
+  test('is a script that lists their files, and its own', () => {
+    const { method, params } = encodeTaskQuery(ap.mac, { ownId: 20, callIds: [1024, 2_147_483_647] })
+    expect(method).toBe('script')
+    expect(isGatewayCall('script', params)).toBe(true)
+    expect(Buffer.from(String(params['script']), 'base64').toString()).toBe(
+      '#!/bin/sh\nls /tmp/ucentral.cmd.0000000020 /tmp/ucentral.cmd.0000001024 /tmp/ucentral.cmd.2147483647 2>/dev/null\n',
+    )
+  })
+
+  test('is answered by the files that exist, if its own is among them', () => {
+    const answer = (result: string) => ({ status: { error: 1, result } })
+    expect(decodeTasks(answer(files(20)), 20)).toEqual([20])
+    expect(decodeTasks(answer(files(20, 1024)), 20)).toEqual([20, 1024])
+    for (const result of ['', files(1024), files(21), 'invalid signature', 'timed out'])
+      expect(decodeTasks(answer(result), 20)).toBeNull()
+    fc.assert(fc.property(fc.anything(), (result) => decodeTasks(result, 20) === null))
   })
 })

@@ -8,6 +8,7 @@ import { type Script, type ScriptStatus, isScriptResult } from './script-message
 /** Each ping waits for a second; a device also waits for the last answer and for the name's address. */
 const PING_EXTRA_S = 30
 const DIAGNOSTIC_S = 600
+const QUERY_S = 10
 /** The device ends a script after its time, and answers only then. */
 const ANSWER_MS = 30_000
 
@@ -32,6 +33,31 @@ export function encodePing(device: DriverDevice, { host, count, size, egressInte
   const line = [...words, host, ...(device.type === 'switch' ? [] : ['2>&1'])].join(' ')
   const script = Buffer.from(`#!/bin/sh\n${line}\n`).toString('base64')
   return encodeScript(device, { type: 'shell', script, timeout: count + PING_EXTRA_S })
+}
+
+/** The client of access points has a file for each call that it queues, until the call is completed. */
+const TASK_FILE = '/tmp/ucentral.cmd.'
+
+/**
+ * Encodes the question which of the calls an access point has not completed. The question itself is one of them, so that
+ * its file proves that the client has such files.
+ * Source: wlan-ucentral-client, `cmd.c`.
+ */
+export function encodeTaskQuery(
+  serial: string,
+  { ownId, callIds }: { readonly ownId: number; readonly callIds: readonly number[] },
+): Call {
+  const files = [ownId, ...callIds].map((id) => TASK_FILE + String(id).padStart(10, '0'))
+  const script = Buffer.from(`#!/bin/sh\nls ${files.join(' ')} 2>/dev/null\n`).toString('base64')
+  return { method: 'script', params: { serial, when: 0, type: 'shell', script, timeout: QUERY_S } }
+}
+
+/** Returns the calls of the question that are not completed; null if the access point does not answer it. */
+export function decodeTasks(result: unknown, ownId: number): readonly number[] | null {
+  if (!isScriptResult(result)) return null
+  const lines = outputOf(result.status)?.split('\n') ?? []
+  const ids = lines.flatMap((line) => (line.startsWith(TASK_FILE) ? [Number(line.slice(TASK_FILE.length))] : []))
+  return ids.includes(ownId) ? ids : null
 }
 
 /** Encodes a command to collect the device's own diagnostics and to post them to the address as a form. */

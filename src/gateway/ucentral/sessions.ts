@@ -6,6 +6,8 @@ import { createTurns } from '../turns.ts'
 import { watchSessions } from '../watch-sessions.ts'
 import { ucentralDriver } from './driver.ts'
 import type { UcentralLimits } from './limits.ts'
+import type { UcentralHost } from './host.ts'
+import { createLostUpgrades } from './lost-upgrades.ts'
 import { dropMessage, receiveCall } from './receive.ts'
 import type { Peer } from '../websocket-server.ts'
 import { Session, type SessionHost } from './session.ts'
@@ -33,7 +35,8 @@ export function createSessions(host: LinkHost, { limits, gatewayName }: Sessions
   const { counters, now } = host
   const sockets = createOpenSessions<Session>(({ mac }) => mac)
   const allowances = new Allowances()
-  const sessionHost = createSessionHost({ host, sockets, allowances, gatewayName })
+  const lost = createLostUpgrades(host)
+  const sessionHost = createSessionHost({ host: { ...host, lost }, sockets, allowances, gatewayName })
   return {
     mayOpen: (mac) => !allowances.isSpent(mac, now()),
     open(socket, peer) {
@@ -44,6 +47,7 @@ export function createSessions(host: LinkHost, { limits, gatewayName }: Sessions
     async look() {
       await watchSessions(sockets.all, now, limits)
       warnOfMissingUptimes(host, sockets.all)
+      lost.look()
       allowances.sweep(now())
     },
     close() {
@@ -53,7 +57,7 @@ export function createSessions(host: LinkHost, { limits, gatewayName }: Sessions
 }
 
 interface SessionHostParts {
-  readonly host: LinkHost
+  readonly host: UcentralHost
   readonly sockets: OpenSessions<Session>
   readonly allowances: Allowances
   readonly gatewayName: string
@@ -71,6 +75,7 @@ function createSessionHost({ host, sockets, allowances, gatewayName }: SessionHo
         session.hasAnsweredTelemetry = true
         return
       }
+      if (host.lost.onReply(session, id, reply)) return
       if (await host.onReply(session, id, (sent) => ucentralDriver.decodeReply(sent, reply))) return
       dropMessage(host, session, { what: 'unknown_reply', detail: String(id) })
     },

@@ -4,9 +4,9 @@ import type { Capabilities, Connect } from '../messages.ts'
 import type { Session } from '../session.ts'
 import { TELEMETRY_CALL_ID, telemetryOf } from '../telemetry.ts'
 import { closeCodes } from '../../close-codes.ts'
-import type { LinkHost } from '../../protocol.ts'
+import type { UcentralHost } from '../host.ts'
 
-export async function onConnect(host: LinkHost, session: Session, params: Connect): Promise<void> {
+export async function onConnect(host: UcentralHost, session: Session, params: Connect): Promise<void> {
   if (!(await host.connect(session, factsOf(params, session.address)))) {
     host.counters.add('refused_identity')
     const { mac, address } = session
@@ -15,6 +15,7 @@ export async function onConnect(host: LinkHost, session: Session, params: Connec
     return session.closeWith(closeCodes.policy, 'the certificate is revoked, or an SSR router has this MAC')
   }
   session.call(TELEMETRY_CALL_ID, { method: 'telemetry', params: telemetryOf(session.mac) })
+  host.lost.begin(session, params.capabilities)
 }
 
 /** Reasons to connect that reveal nothing about the last boot: a broken connection, and the watchdog of the client. */

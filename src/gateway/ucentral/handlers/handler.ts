@@ -1,9 +1,9 @@
-import type { LinkHost } from '../../protocol.ts'
+import type { UcentralHost } from '../host.ts'
 import type { DeviceMessage, DeviceMethod } from '../messages.ts'
 import type { Session } from '../session.ts'
 
 export type Handler<M extends DeviceMethod> = (
-  host: LinkHost,
+  host: UcentralHost,
   session: Session,
   params: DeviceMessage<M>,
 ) => Promise<void> | void

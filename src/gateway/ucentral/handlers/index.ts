@@ -3,7 +3,7 @@ import type { Session } from '../session.ts'
 import { onConfigVersions } from './config-versions.ts'
 import { onConnect } from './connect.ts'
 import { onEvent } from './event.ts'
-import type { LinkHost } from '../../protocol.ts'
+import type { UcentralHost } from '../host.ts'
 import type { Handler } from './handler.ts'
 import { onHealthcheck } from './healthcheck.ts'
 import { onLog } from './log.ts'
@@ -34,7 +34,7 @@ export interface Incoming<M extends DeviceMethod> {
 
 /** Resolves with false, and does nothing, when the params do not have the method's shape. */
 export async function handleMessage<M extends DeviceMethod>(
-  host: LinkHost,
+  host: UcentralHost,
   session: Session,
   { method, params }: Incoming<M>,
 ): Promise<boolean> {
