@@ -9,6 +9,8 @@ const MAX_SITES = 500
 interface Options {
   /** Called where changes may have been lost. */
   readonly onGap: () => void
+  /** Called once the stream reports the changes of a site: what was read before may be outdated. */
+  readonly onSubscribed?: () => void
   /** Called with each change, before it is shown. */
   readonly onChange?: (stats: DeviceStats) => void
 }
@@ -42,6 +44,7 @@ export function useLiveDevices(siteIds: readonly string[], options: Options): Re
         if (frame === 0) frame = requestAnimationFrame(show)
       },
       onGap: () => current.current.onGap(),
+      onSubscribed: () => current.current.onSubscribed?.(),
     }
     const channels = key === '' ? [] : key.split(' ').map((siteId) => `/sites/${siteId}/stats/devices`)
     const ends = channels.map((channel) => stream.subscribe(channel, listener))

@@ -5,7 +5,7 @@ import type { MxedgeStats } from './mxedge.ts'
 interface Options {
   /** Called with each appliance of the organization whose state has changed. */
   readonly onChange: (stats: MxedgeStats) => void
-  /** Called where changes may have been lost. */
+  /** Called where changes may have been lost, and where data may have been read before the stream reports changes. */
   readonly onGap: () => void
 }
 
@@ -20,6 +20,7 @@ export function useLiveMxedges(orgId: string, options: Options): void {
       stream.subscribe(`/orgs/${orgId}/stats/mxedges`, {
         onData: (data) => current.current.onChange(data as MxedgeStats),
         onGap: () => current.current.onGap(),
+        onSubscribed: () => current.current.onGap(),
       }),
     [orgId, stream],
   )

@@ -111,7 +111,8 @@ function useCommands(siteId: string, deviceId: string) {
   const queries = useQueryClient()
   useEffect(() => {
     const refresh = (): void => void queries.invalidateQueries({ queryKey: ['device commands', deviceId] })
-    return stream.subscribe(`/sites/${siteId}/devices/${deviceId}/cmd`, { onData: refresh, onGap: refresh })
+    const listener = { onData: refresh, onGap: refresh, onSubscribed: refresh }
+    return stream.subscribe(`/sites/${siteId}/devices/${deviceId}/cmd`, listener)
   }, [deviceId, queries, siteId, stream])
   return useQuery({
     queryKey: ['device commands', deviceId],

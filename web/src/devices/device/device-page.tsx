@@ -83,8 +83,10 @@ function useDevice(siteId: string, mac: string) {
         }),
       ),
   })
+  const readAgain = (): void => void queries.invalidateQueries({ queryKey })
   useLiveDevices([siteId], {
-    onGap: () => void queries.invalidateQueries({ queryKey }),
+    onGap: readAgain,
+    onSubscribed: readAgain,
     onChange: (changed) => {
       if (changed.mac !== mac) return
       queries.setQueryData<DeviceStats>(queryKey, changed)
