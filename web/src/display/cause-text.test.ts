@@ -6,8 +6,17 @@ test('causes of the engine have words, and those of devices are shown as they ar
   expect(causeText('no space left on device')).toBe('no space left on device')
 })
 
-test('causes after a colon have words too', () => {
+test("causes between the service's own words have words too", () => {
   expect(causeText('The attempt ended: connection_lost')).toBe('The attempt ended: lost the connection')
   expect(causeText('Attempt 2: timeout')).toBe('Attempt 2: did not answer in time')
-  expect(causeText('ERROR: no space: 3 MB missing')).toBe('ERROR: no space: 3 MB missing')
+  expect(causeText('health_uplink: returns to its backup version')).toBe(
+    'lacks an uplink after the restart: returns to its backup version',
+  )
 })
+
+test.each(['ERROR: no space: 3 MB missing', 'download failed: timeout', 'refused: 5', 'Attempt 2: offline: no\nroute'])(
+  'the words of a device stay: %j',
+  (cause) => {
+    expect(causeText(cause)).toBe(cause)
+  },
+)

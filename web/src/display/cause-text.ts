@@ -29,10 +29,13 @@ const words: ReadonlyMap<string, string> = new Map(
   }),
 )
 
+/** The service's own words around a cause. */
+const around = /^(The attempt ended: |Attempt \d+: )?(.*?)(: returns to its backup version)?$/su
+
 /** Returns a cause in words. The timeline of a device adds what it is the cause of: `Attempt 1: connection_lost`. */
 export function causeText(cause: string): string {
-  return cause
-    .split(': ')
-    .map((part) => words.get(part) ?? part)
-    .join(': ')
+  return cause.replace(around, (whole, before = '', only = '', after = '') => {
+    const known = words.get(only)
+    return known === undefined ? whole : `${before}${known}${after}`
+  })
 }
