@@ -1,4 +1,7 @@
 import { expect, it } from 'vitest'
+import { RESTORE_TEXT } from '../../src/devices/commands/command.ts'
+import { appendDeviceEvents } from '../../src/events/append.ts'
+import { inTx } from '../../src/platform/db.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
@@ -89,6 +92,56 @@ it('the timeline ends before a later upgrade of the device begins, and not with 
   const later = await detailOf(laterId, device.mac)
   expect(later.lines).toContain('event AP_UPGRADED: 1.0.0 -> 2.0.0')
   expect(later.lines.filter((line) => line.includes('BY_USER'))).toEqual(['event AP_UPGRADE_BY_USER: to 2.0.0'])
+})
+
+it('the timeline goes on while a later upgrade of the device is only planned', async () => {
+  const { clock } = rollout
+  const [device] = await rollout.seed([1])
+  if (device === undefined) throw new Error('no device')
+  const { id } = await rollout.create()
+  await rollout.play(() => 'refuses_content')
+  const failed = await detailOf(id, device.mac)
+  expect(failed.status).toBe('failed')
+  clock.advance(60_000)
+  const { id: laterId } = await rollout.create({ start_time: clock.now().getTime() / 1000 + 1800 })
+  clock.advance(60_000)
+  await rollout.fleet.disconnect([device])
+  clock.advance(60_000)
+  await rollout.fleet.connect([device], OLD, 'socket')
+  const planned = await detailOf(id, device.mac)
+  expect(planned.lines).toEqual([...failed.lines, 'event AP_DISCONNECTED: ', 'event AP_CONNECTED: '])
+
+  clock.advance(30 * 60_000)
+  await rollout.play()
+  expect((await detailOf(laterId, device.mac)).status).toBe('upgraded')
+  expect(await detailOf(id, device.mac)).toEqual(planned)
+})
+
+it('the timeline ends when a person restores the backup version', async () => {
+  const { clock } = rollout
+  const [device] = await rollout.seed([1])
+  if (device === undefined) throw new Error('no device')
+  const { id } = await rollout.create()
+  await rollout.play(() => 'refuses_content')
+  const failed = await detailOf(id, device.mac)
+  clock.advance(60_000)
+  await inTx(rollout.ctx, (tx) =>
+    appendDeviceEvents(
+      tx,
+      rollout.org.scope,
+      [
+        {
+          device: { ...device, name: null, siteId: null, siteName: null },
+          what: 'UPGRADE_BY_USER',
+          text: RESTORE_TEXT,
+        },
+      ],
+      clock.now(),
+    ),
+  )
+  clock.advance(60_000)
+  await rollout.fleet.disconnect([device])
+  expect(await detailOf(id, device.mac)).toEqual(failed)
 })
 
 it('the timeline of a device that was taken over ends with that', async () => {

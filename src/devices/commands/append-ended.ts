@@ -3,7 +3,7 @@ import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.t
 import type { Tx } from '../../platform/db.ts'
 import { deviceOfEvent, listDevicesById } from '../store.ts'
 import type { CommandState } from '../tables.ts'
-import type { LossReason } from './command.ts'
+import { type LossReason, RESTORE_TEXT } from './command.ts'
 import { type SettledRestore, settleCompletedRestores, settleLateRestores } from './store-restores.ts'
 import { type EndedCommand, markCommandsLost } from './store-ended.ts'
 
@@ -40,7 +40,7 @@ function eventOf({
   }
   if (kind === 'restart') return restartEvent({ part: partOf(params), state, text })
   if (kind !== 'restore_backup' || state === 'done' || state === 'unknown') return null
-  return { what: 'UPGRADE_FAILED', text: `Restore of the backup version: ${text ?? 'it was not executed'}` }
+  return { what: 'UPGRADE_FAILED', text: `${RESTORE_TEXT}: ${text ?? 'it was not executed'}` }
 }
 
 interface EndedRestart {

@@ -24,6 +24,9 @@ export const commandStates = [
   'cancelled',
 ] as const satisfies readonly CommandState[]
 
+/** Begins the texts of the events about a restore. */
+export const RESTORE_TEXT = 'Restore of the backup version'
+
 /** Part of a device; without one, the whole device. At most one of the two. */
 export interface RestartParams {
   /** Member of a Virtual Chassis. */

@@ -4,6 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { TextError, notFound } from '../../platform/errors.ts'
 import { type CommandCandidate, deviceOfEvent, lockCommandCandidates } from '../store.ts'
+import { RESTORE_TEXT } from './command.ts'
 import { findRefusal } from './capabilities.ts'
 import { queueCommands } from './queue-commands.ts'
 import { listRestoringDevices } from './store-restores.ts'
@@ -96,5 +97,5 @@ function requested(
   { capabilities: { backup_version: version } }: CommandCandidate,
 ): Pick<DeviceEventInput, 'what' | 'text'> {
   if (kind === 'snapshot') return { what: 'RECOVERY_SNAPSHOT_REQUESTED' }
-  return { what: 'UPGRADE_BY_USER', text: `Restore of the backup version${version ? ` ${version}` : ''}` }
+  return { what: 'UPGRADE_BY_USER', text: `${RESTORE_TEXT}${version ? ` ${version}` : ''}` }
 }

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
+import { RESTORE_TEXT } from '../../devices/commands/command.ts'
 import type { CommandKind, CommandState } from '../../devices/tables.ts'
 import { type DeviceEventName, families } from '../../events/device-event-types.ts'
 import type { Conditions } from '../../http/filters.ts'
@@ -10,7 +11,7 @@ import { addMs } from '../../platform/clock.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { DeviceHealth } from '../../rollout/target.ts'
-import { type TargetState, type UpgradeHop, isTerminal } from '../../rollout/rollout.ts'
+import { type TargetState, type UpgradeHop, isInFlight, isTerminal } from '../../rollout/rollout.ts'
 import { type TimelineStep, decodeTimeline } from '../../rollout/timeline.ts'
 import { buckets } from '../buckets.ts'
 import type { upgradeTargetFilters } from './filters.ts'
@@ -198,9 +199,9 @@ export async function getUpgradeTarget(
     .execute()
   const steps = stepsOf(decodeTimeline(timeline), { state: target.state, createdAt })
   const since = steps[0]?.at ?? createdAt
-  const endedAt = isTerminal(target.state) ? target.enteredAt : null
-  const before = endedAt === null ? null : await findEndOfEvents(reader, scope, { deviceId, since, endedAt })
-  const events = await listEvents(reader, scope, { deviceId, since, before })
+  const { enteredAt: endedAt } = target
+  const end = isTerminal(target.state) ? await findEndOfEvents(reader, scope, { deviceId, upgradeId, endedAt }) : null
+  const events = await listEvents(reader, scope, { deviceId, since, end })
   return { ...target, runs, commands: commands.toReversed(), steps, events }
 }
 
@@ -215,27 +216,47 @@ function stepsOf(
   return [{ state: isSkipped ? 'skipped' : 'planned', at: createdAt, reason: null }, ...steps]
 }
 
-/** Returns when the events of an ended target end: when a later upgrade or a restore of the device begins, if that is soon. */
+/** The end of a target, and that of its events. */
+interface TargetEnd {
+  readonly endedAt: Date
+  readonly before: Date
+}
+
+/**
+ * Returns when the events of an ended target end: when a later upgrade commands the device or a person requests a restore,
+ * if that is soon. A later upgrade may be planned long before.
+ */
 async function findEndOfEvents(
   reader: Reader,
   scope: OrgScope,
-  { deviceId, since, endedAt }: { readonly deviceId: string; readonly since: Date; readonly endedAt: Date },
-): Promise<Date> {
+  { deviceId, upgradeId, endedAt }: Pick<UpgradeTarget, 'deviceId' | 'upgradeId'> & { readonly endedAt: Date },
+): Promise<TargetEnd> {
   const last = addMs(endedAt, HEARD_WITHIN_MS)
-  const next = await reader
+  const targets = await reader
+    .selectFrom('upgradeTarget')
+    .select('timeline')
+    .where('orgId', '=', scope.orgId)
+    .where('deviceId', '=', deviceId)
+    .where('upgradeId', '<>', upgradeId)
+    .where('enteredAt', '>=', endedAt)
+    .execute()
+  const commanded = targets.flatMap(({ timeline }) =>
+    decodeTimeline(timeline).flatMap(({ state, at }) => (isInFlight(state) && at >= endedAt ? [at] : [])),
+  )
+  const restore = await reader
     .selectFrom('deviceEvent')
     .select('createdAt')
     .where('orgId', '=', scope.orgId)
     .where('deviceId', '=', deviceId)
-    // An upgrade that takes the device over begins at the very time at which the target ends.
     .where('createdAt', '>=', endedAt)
-    .where('createdAt', '>', since)
     .where('createdAt', '<=', last)
     .where('type', '=', anyOf(typesOf(['UPGRADE_BY_USER'])))
+    .where(sql<boolean>`event->>'text' like ${`${RESTORE_TEXT}%`}`)
     .orderBy('createdAt')
     .limit(1)
     .executeTakeFirst()
-  return next?.createdAt ?? addMs(last, 1)
+  const ends = [addMs(last, 1), ...commanded, ...(restore === undefined ? [] : [restore.createdAt])]
+  return { endedAt, before: new Date(Math.min(...ends.map((at) => at.getTime()))) }
 }
 
 const typesOf = (names: readonly DeviceEventName[]): string[] =>
@@ -244,7 +265,7 @@ const typesOf = (names: readonly DeviceEventName[]): string[] =>
 async function listEvents(
   reader: Reader,
   scope: OrgScope,
-  { deviceId, since, before }: { readonly deviceId: string; readonly since: Date; readonly before: Date | null },
+  { deviceId, since, end }: { readonly deviceId: string; readonly since: Date; readonly end: TargetEnd | null },
 ): Promise<TargetEvent[]> {
   let query = reader
     .selectFrom('deviceEvent')
@@ -254,7 +275,14 @@ async function listEvents(
     .where('deviceId', '=', deviceId)
     .where('createdAt', '>=', since)
     .where('type', '=', anyOf(typesOf(shownEvents)))
-  if (before !== null) query = query.where('createdAt', '<', before)
+  if (end !== null) {
+    const { endedAt, before } = end
+    // A later upgrade may be planned at any time. One that takes the device over is, at the very time of this end.
+    const isPlan = sql<boolean>`type = ${anyOf(typesOf(['UPGRADE_BY_USER']))}`
+    query = query
+      .where('createdAt', '<', before)
+      .where((eb) => eb.not(eb.and([isPlan, eb('createdAt', '>=', endedAt), eb('createdAt', '>', since)])))
+  }
   const latest = await query.orderBy('createdAt', 'desc').orderBy('id', 'desc').limit(MAX_EVENTS).execute()
   return latest.toReversed()
 }
