@@ -2,7 +2,7 @@
 export const LEAST_LIMIT_MB = 400
 /** Memory is saved until so much of the limit is left. */
 const ENOUGH_PART = 0.8
-/** The least memory of this time is in use: every thread has collected its garbage by then. */
+/** The least memory of this time counts as in use, although a thread that hardly allocates may keep garbage for longer. */
 const LONG_MS = 120_000
 /** What is in use may grow by this factor before memory is saved again. */
 const ROOM = 1.25
