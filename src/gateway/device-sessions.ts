@@ -1,6 +1,7 @@
 import { deviceIdOf } from '../devices/device.ts'
 import { recordConnects } from '../devices/sessions/record-connect.ts'
 import { recordDisconnects } from '../devices/sessions/record-disconnect.ts'
+import { LOCKED_PAUSE_MS } from '../devices/sessions/skip-locked.ts'
 import type { OpenedSession, SessionOpening } from '../devices/sessions/store.ts'
 import type { DeviceFacts } from '../devices/device.ts'
 import type { Context } from '../platform/context.ts'
@@ -14,21 +15,25 @@ import type { SessionRows } from './link-side.ts'
 /** The proofs of a link about its device. */
 type Proven = Pick<DeviceLink, 'mac' | 'family' | 'orgId' | 'routerKey' | 'certificateSerial' | 'certificateExpiresAt'>
 
-/** How soon a connection is recorded again whose device another transaction is changing. */
-const LOCKED_PAUSE_MS = { first: 20, longest: 500 }
-
 /** The sessions of devices. Concurrent connections are recorded in one transaction. */
 export function deviceSessions(ctx: Context, nodeId: string, batchSize: number): SessionRows<Proven, DeviceFacts> {
+  /** The openings whose device another transaction was changing. */
+  const repeated = new WeakSet<SessionOpening>()
   const connects = gatherAnswers<string, SessionOpening, OpenedSession | 'locked' | null>({
     name: 'connections of devices',
     log: ctx.log,
     batch: batchOf(batchSize),
     keyOf: ({ mac }) => deviceIdOf(mac),
     async answer(openings) {
-      const { opened, lockedIds } = await recordConnects(ctx, nodeId, openings)
+      const { opened, lockedIds } = await recordConnects(
+        ctx,
+        nodeId,
+        openings,
+        openings.some((opening) => repeated.has(opening)),
+      )
       return new Map<string, OpenedSession | 'locked' | null>([
         ...openings.map(({ mac }) => [deviceIdOf(mac), null] as const),
-        ...lockedIds.map((id) => [id, 'locked'] as const),
+        ...Array.from(lockedIds, (id) => [id, 'locked'] as const),
         ...opened.map((session) => [session.deviceId, session] as const),
       ])
     },
@@ -46,6 +51,7 @@ export function deviceSessions(ctx: Context, nodeId: string, batchSize: number):
       for (let ms = LOCKED_PAUSE_MS.first; ; ms = Math.min(2 * ms, LOCKED_PAUSE_MS.longest)) {
         const session = await connects.add(opening)
         if (session !== 'locked') return session
+        repeated.add(opening)
         await pause(ms, stopping.signal)
         if (stopping.signal.aborted) throw new AppError('unavailable', 'The service is stopping')
         if (latest.get(deviceId) !== opening) return null
@@ -67,7 +73,7 @@ export function deviceSessions(ctx: Context, nodeId: string, batchSize: number):
       const opened = await recorded.finally(() => open.delete(recorded))
       return opened?.epoch ?? null
     },
-    close: (keys) => recordDisconnects(ctx, keys),
+    close: (keys) => recordDisconnects(ctx, keys, stopping.signal),
     async stop() {
       stopping.abort()
       await Promise.allSettled(open)

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deviceIdOf } from '../../src/devices/device.ts'
 import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
 import { deviceSessions } from '../../src/gateway/device-sessions.ts'
+import { type Tx, inTx } from '../../src/platform/db.ts'
 import { stockCapabilities } from '../support/devices.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }
@@ -37,4 +41,35 @@ test('devices that connect together, in descending order of MAC, each get their 
     macs.toReversed().map((mac) => sessions.open({ mac, family: 'ucentral', orgId: null }, facts)),
   )
   expect(opened).toEqual(macs.map((_, before) => String(before + 1)).toReversed())
+})
+
+test('a locked device makes its batches wait for it once', async () => {
+  const mac = newMac()
+  await harness.claim(mac)
+  const { ctx } = harness
+  let [begun, failed] = [0, 0]
+  const { keyDb } = ctx
+  const counting = {
+    transaction: () => ({
+      async execute<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+        begun += 1
+        try {
+          return await keyDb.transaction().execute(work)
+        } catch (error) {
+          failed += 1
+          throw error
+        }
+      },
+    }),
+  } as typeof keyDb
+  const sessions = deviceSessions({ ...ctx, keyDb: counting }, randomUUID(), 200)
+  const device = { mac, family: 'ucentral', orgId: null }
+  let opened: Promise<unknown> | undefined
+  await inTx(ctx, async (tx) => {
+    await sql`select from device_registry where id = ${deviceIdOf(mac)} for update`.execute(tx)
+    opened = sessions.open(device, facts)
+    await waitUntil('several repetitions', () => begun >= 5)
+  })
+  expect(await opened).toBe('1')
+  expect(failed).toBe(1)
 })

@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
+import type { SessionKey } from '../../src/devices/sessions/store.ts'
+import { type Tx, inTx } from '../../src/platform/db.ts'
+import { closeCodes } from '../../src/gateway/close-codes.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
@@ -11,15 +14,27 @@ beforeAll(async () => {
 })
 afterAll(() => harness.close())
 
-type Table = 'device_registry' | 'device_status'
+type Table = 'device_registry' | 'device_session' | 'device_command' | 'device_status'
 
 /** Does the work while another transaction has locked the device, as a change of its organization does. */
-async function whileLocked(mac: string, table: Table, work: () => Promise<void>): Promise<void> {
-  const column = sql.ref(table === 'device_registry' ? 'id' : 'device_id')
+async function whileLocked(mac: string, table: Table, work: (tx: Tx) => Promise<void>): Promise<void> {
   await inTx(harness.ctx, async (tx) => {
-    await sql`select from ${sql.table(table)} where ${column} = ${deviceIdOf(mac)} for update`.execute(tx)
-    await work()
+    await lock(tx, mac, table)
+    await work(tx)
   })
+}
+
+async function lock(tx: Tx, mac: string, table: Table): Promise<void> {
+  const column = sql.ref(table === 'device_registry' ? 'id' : 'device_id')
+  await sql`select from ${sql.table(table)} where ${column} = ${deviceIdOf(mac)} for update`.execute(tx)
+}
+
+async function sessionOf(mac: string): Promise<SessionKey> {
+  return harness.ctx.db
+    .selectFrom('deviceSession')
+    .select(['deviceId', 'epoch'])
+    .where('deviceId', '=', deviceIdOf(mac))
+    .executeTakeFirstOrThrow()
 }
 
 async function claimed(): Promise<string> {
@@ -45,6 +60,71 @@ test.each<Table>(['device_registry', 'device_status'])(
     await first.untilTelemetryCall()
   },
 )
+
+test.each<Table>(['device_session', 'device_command'])(
+  'a device reconnects while its former session ends, and delays no other one: %s',
+  async (table) => {
+    const [locked, other] = [await claimed(), await claimed()]
+    const { port } = await harness.start()
+    const former = await openDevice(port, harness.ca, { mac: locked })
+    former.hello()
+    await harness.untilConnected(locked)
+    const command = await harness.queue(locked, { kind: 'locate', params: {} })
+    await former.nextCall()
+    const [latter, second] = [
+      await openDevice(port, harness.ca, { mac: locked }),
+      await openDevice(port, harness.ca, { mac: other }),
+    ]
+    await whileLocked(locked, table, async (tx) => {
+      latter.hello()
+      second.hello()
+      await harness.untilConnected(other)
+      // The end of a session changes the status last.
+      await lock(tx, locked, 'device_status')
+      expect(latter.telemetryCalls).toEqual([])
+    })
+    await latter.untilTelemetryCall()
+    expect(await former.closed).toBe(closeCodes.replaced)
+    await harness.untilCommand(command, 'unknown')
+  },
+)
+
+test('the end of a session is recorded, and its device reconnects, while another organization changes one', async () => {
+  const [locked, other] = [await claimed(), await claimed()].toSorted()
+  if (locked === undefined || other === undefined) throw new Error('no devices')
+  const { port } = await harness.start()
+  for (const mac of [locked, other]) {
+    const device = await openDevice(port, harness.ca, { mac })
+    device.hello()
+    await harness.untilConnected(mac)
+  }
+  const keys = [await sessionOf(locked), await sessionOf(other)]
+  let ended: Promise<void> | undefined
+  await whileLocked(locked, 'device_status', async () => {
+    ended = recordDisconnects(harness.ctx, keys)
+    await harness.untilConnected(other, false)
+    const again = await openDevice(port, harness.ca, { mac: other })
+    again.hello()
+    await harness.untilConnected(other)
+    expect(await harness.status(locked)).toMatchObject({ connected: true })
+  })
+  await ended
+  expect(await harness.status(locked)).toMatchObject({ connected: false })
+  expect(await harness.status(other)).toMatchObject({ connected: true })
+})
+
+test('a stop does not wait for the end of a locked session', async () => {
+  const mac = await claimed()
+  const { port } = await harness.start()
+  const device = await openDevice(port, harness.ca, { mac })
+  device.hello()
+  await harness.untilConnected(mac)
+  const key = await sessionOf(mac)
+  await whileLocked(mac, 'device_status', async () => {
+    await recordDisconnects(harness.ctx, [key], AbortSignal.abort())
+  })
+  expect(await harness.status(mac)).toMatchObject({ connected: true })
+})
 
 test('a device that is not registered yet connects beside a locked one', async () => {
   const [locked, unknown] = [await claimed(), newMac()]

@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTxByKeys, isLockTimeout, limitLockWaits } from '../../platform/db.ts'
+import type { Tx } from '../../platform/db.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { decideConnect } from './decide-connect.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
@@ -10,6 +10,7 @@ import { listRevokedMacs } from '../certificates/store.ts'
 import { recordRouterRenewed } from '../routers/renew-certificate.ts'
 import { isKeyOf, listRouterKeys } from '../routers/store.ts'
 import { appendCompletedRestores, recordCommandsLost } from '../commands/append-ended.ts'
+import { skipLocked } from './skip-locked.ts'
 import { deleteOutages } from './store-outages.ts'
 import {
   type ClaimedStatus,
@@ -20,18 +21,15 @@ import {
   openSessions,
   updateConnectedStatuses,
 } from './store.ts'
-import { listOwners, lockUnlocked, registerDevices } from './store-registered.ts'
+import { listOwners, registerDevices } from './store-registered.ts'
 import { noteStats } from '../stats/note-stats.ts'
-
-/** How long the connections of a batch wait for another transaction. Those of devices and of reports take less. */
-const LOCK_WAIT_MS = 50
 
 /** Each device of a batch is in one of these, or may not connect. */
 export interface RecordedConnects {
   /** In any order. */
   readonly opened: readonly OpenedSession[]
   /** The ids of devices that another transaction is changing. Nothing is recorded of them. */
-  readonly lockedIds: readonly string[]
+  readonly lockedIds: ReadonlySet<string>
 }
 
 /**
@@ -40,28 +38,20 @@ export interface RecordedConnects {
  * them: the devices that this changes are left out.
  * @param openings Distinct devices, in any order. None is opened for a device of another organization than its link has
  *   proved, or with a revoked certificate.
+ * @param isRepeated True if one of the devices was locked before.
  */
 export async function recordConnects(
   ctx: Context,
   nodeId: string,
   openings: readonly SessionOpening[],
+  isRepeated = false,
 ): Promise<RecordedConnects> {
   const ordered = openings.toSorted((a, b) => (a.mac < b.mac ? -1 : 1))
-  try {
-    const opened = await inTxByKeys(ctx, async (tx) => {
-      await limitLockWaits(tx, LOCK_WAIT_MS)
-      return recordIn(tx, { ctx, nodeId, ordered })
-    })
-    return { opened, lockedIds: [] }
-  } catch (error) {
-    if (!isLockTimeout(error)) throw error
-  }
-  return inTxByKeys(ctx, async (tx) => {
-    const ids = ordered.map(({ mac }) => deviceIdOf(mac))
-    const lockedIds = await lockUnlocked(tx, ids)
-    const free = ordered.filter(({ mac }) => !lockedIds.includes(deviceIdOf(mac)))
-    return { opened: free.length === 0 ? [] : await recordIn(tx, { ctx, nodeId, ordered: free }), lockedIds }
-  })
+  const deviceIds = ordered.map(({ mac }) => deviceIdOf(mac))
+  const { done, lockedIds } = await skipLocked(ctx, { deviceIds, isRepeated }, (tx, locked) =>
+    recordIn(tx, { ctx, nodeId, ordered: ordered.filter(({ mac }) => !locked.has(deviceIdOf(mac))) }),
+  )
+  return { opened: done ?? [], lockedIds }
 }
 
 interface Batch {

@@ -5,6 +5,7 @@ import { readerOfThresholds } from '../../orgs/store-setting.ts'
 import { addMs } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTxByKeys } from '../../platform/db.ts'
+import { pause } from '../../platform/pause.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
 import { eventDevice } from './event-device.ts'
 import { recordCommandsLost } from '../commands/append-ended.ts'
@@ -15,6 +16,7 @@ import {
   lockClaimedStatuses,
   updateDisconnectedStatuses,
 } from './store.ts'
+import { LOCKED_PAUSE_MS, skipLocked } from './skip-locked.ts'
 import { insertOutages, listDueOutages, deleteOutages } from './store-outages.ts'
 import { noteStats } from '../stats/note-stats.ts'
 
@@ -24,21 +26,44 @@ const PARTS_PER_SWEEP = 10
 
 /**
  * Closes sessions whose sockets have closed, and appends the events of devices that are therefore down. A device with a
- * newer session is not down: only what was in flight on the old session is lost.
+ * newer session is not down: only what was in flight on the old session is lost. Sessions of devices that another
+ * transaction is changing are closed after it, so that the others, which may reconnect, don't wait for it.
+ * @param stopping Aborts when the node stops, which closes the sessions that are left.
  */
-export async function recordDisconnects(ctx: Context, keys: readonly SessionKey[]): Promise<void> {
+export async function recordDisconnects(
+  ctx: Context,
+  keys: readonly SessionKey[],
+  stopping: AbortSignal = new AbortController().signal,
+): Promise<void> {
+  const times = { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs() }
+  let left = await closeUnlocked(ctx, keys, { ...times, isRepeated: false })
+  for (let ms = LOCKED_PAUSE_MS.first; left.length > 0; ms = Math.min(2 * ms, LOCKED_PAUSE_MS.longest)) {
+    await pause(ms, stopping)
+    if (stopping.aborted) return
+    left = await closeUnlocked(ctx, left, { ...times, isRepeated: true })
+  }
+}
+
+/** @returns The sessions of locked devices, of which nothing is recorded. */
+async function closeUnlocked(
+  ctx: Context,
+  keys: readonly SessionKey[],
+  { at, atMs, isRepeated }: { readonly at: Date; readonly atMs: number; readonly isRepeated: boolean },
+): Promise<readonly SessionKey[]> {
   const ordered = keys.toSorted((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
-  const at = ctx.clock.now()
-  await inTxByKeys(ctx, async (tx) => {
+  const deviceIds = ordered.map(({ deviceId }) => deviceId)
+  const { lockedIds } = await skipLocked(ctx, { deviceIds, isRepeated }, async (tx, locked) => {
+    const free = ordered.filter(({ deviceId }) => !locked.has(deviceId))
     // Sessions are locked before commands, as when a device connects, to prevent deadlocks.
-    const closed = await closeSessions(tx, ordered, ctx.serviceClock.nowMs())
-    await recordCommandsLost(tx, ordered, { at, why: 'connection_lost' })
+    const closed = await closeSessions(tx, free, atMs)
+    await recordCommandsLost(tx, free, { at, why: 'connection_lost' })
     await applyDisconnections(
       tx,
       closed.map(({ deviceId }) => deviceId),
       at,
     )
   })
+  return ordered.filter(({ deviceId }) => lockedIds.has(deviceId))
 }
 
 /**

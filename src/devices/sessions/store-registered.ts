@@ -86,13 +86,20 @@ export async function listOwners(tx: Tx, deviceIds: readonly string[]): Promise<
 }
 
 /**
- * Locks these devices in the registry, and their statuses, as far as no other transaction has locked them.
- * @returns The ids of the other ones.
+ * Locks what the start and the end of a session change: these devices in the registry, their sessions, commands in flight
+ * and statuses. Devices of which another transaction has locked a part are skipped.
+ * @returns The ids of the skipped ones.
  */
 export async function lockUnlocked(tx: Tx, deviceIds: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     with registered as materialized (
       select id from device_registry where id = any(${deviceIds}::uuid[]) order by id for update skip locked
+    ), opened as materialized (
+      select device_id from device_session
+      where device_id = any(${deviceIds}::uuid[]) order by device_id for update skip locked
+    ), sent as materialized (
+      select id from device_command
+      where device_id = any(${deviceIds}::uuid[]) and state = 'sent' order by id for update skip locked
     ), reported as materialized (
       select status.device_id from device_status status
       join device on device.org_id = status.org_id and device.id = status.device_id
@@ -100,6 +107,12 @@ export async function lockUnlocked(tx: Tx, deviceIds: readonly string[]): Promis
     )
     select id from device_registry known where id = any(${deviceIds}::uuid[]) and (
       not exists (select from registered where registered.id = known.id)
+      or exists (
+        select from device_session session where session.device_id = known.id
+          and not exists (select from opened where opened.device_id = known.id))
+      or exists (
+        select from device_command command where command.device_id = known.id and command.state = 'sent'
+          and not exists (select from sent where sent.id = command.id))
       or exists (
         select from device join device_status status on status.org_id = device.org_id and status.device_id = device.id
         where device.id = known.id and not exists (select from reported where reported.device_id = known.id)))
