@@ -71,10 +71,10 @@ export async function startAppliances(ctx: Context, options: ApplianceOptions): 
     host: {
       ...side.host,
       async connect(link, hello) {
-        const isConnected = await side.host.connect(link, hello)
+        const result = await side.host.connect(link, hello)
         // The registration may have ended before the link could be found.
         closer.wake()
-        return isConnected
+        return result
       },
       async report({ deviceId, epoch }, reported) {
         try {
@@ -117,7 +117,7 @@ function applianceSessions(
   return {
     async open({ identity }, hello) {
       const { epoch } = await connects.add({ ...identity, ...hello })
-      return epoch
+      return epoch === null ? { kind: 'refused' } : { kind: 'opened', epoch }
     },
     close: (keys) =>
       recordMxedgeDisconnects(

@@ -10,7 +10,7 @@ import { gatherAnswers } from '../platform/gather-answers.ts'
 import { pause } from '../platform/pause.ts'
 import type { DeviceLink } from './device-link.ts'
 import { batchOf } from './limits.ts'
-import type { SessionRows } from './link-side.ts'
+import type { OpenResult, SessionRows } from './link-side.ts'
 
 /** The proofs of a link about its device. */
 type Proven = Pick<DeviceLink, 'mac' | 'family' | 'orgId' | 'routerKey' | 'certificateSerial' | 'certificateExpiresAt'>
@@ -43,18 +43,18 @@ export function deviceSessions(ctx: Context, nodeId: string, batchSize: number):
   /** The latest opening of each device that connects. */
   const latest = new Map<string, SessionOpening>()
 
-  /** Resolves with null for a device that may not connect, or that has connected once more meanwhile. */
-  async function untilRecorded(opening: SessionOpening): Promise<OpenedSession | null> {
+  async function untilRecorded(opening: SessionOpening): Promise<OpenResult> {
     const deviceId = deviceIdOf(opening.mac)
     latest.set(deviceId, opening)
     try {
       for (let ms = LOCKED_PAUSE_MS.first; ; ms = Math.min(2 * ms, LOCKED_PAUSE_MS.longest)) {
         const session = await connects.add(opening)
-        if (session !== 'locked') return session
+        if (session === null) return { kind: 'refused' }
+        if (session !== 'locked') return { kind: 'opened', epoch: session.epoch }
         repeated.add(opening)
         await pause(ms, stopping.signal)
+        if (latest.get(deviceId) !== opening) return { kind: 'replaced' }
         if (stopping.signal.aborted) throw new AppError('unavailable', 'The service is stopping')
-        if (latest.get(deviceId) !== opening) return null
       }
     } finally {
       if (latest.get(deviceId) === opening) latest.delete(deviceId)
@@ -70,8 +70,7 @@ export function deviceSessions(ctx: Context, nodeId: string, batchSize: number):
       }
       const recorded = untilRecorded({ mac, family, orgId, ...proof, facts })
       open.add(recorded)
-      const opened = await recorded.finally(() => open.delete(recorded))
-      return opened?.epoch ?? null
+      return recorded.finally(() => open.delete(recorded))
     },
     close: (keys) => recordDisconnects(ctx, keys, stopping.signal),
     async stop() {

@@ -8,10 +8,15 @@ import { type LinkRegistry, createLinkRegistry } from './link-registry.ts'
 import type { LinkSide } from './protocol.ts'
 import { watchReplacements } from './replacements.ts'
 
+/** What became of a connection. `replaced`: the device has connected once more before it was recorded. */
+export type OpenResult =
+  | { readonly kind: 'opened'; readonly epoch: string }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'replaced' }
+
 /** The rows in which the connections of one sort of links are recorded. */
 export interface SessionRows<L, F> {
-  /** Opens a session and resolves with its epoch; with null for a device that may not connect. */
-  open(link: L, facts: F): Promise<string | null>
+  open(link: L, facts: F): Promise<OpenResult>
   close(keys: readonly SessionKey[]): Promise<void>
   /** Resolves when all sessions that were to be opened are written or failed. Those that wait for another transaction fail. */
   stop(): Promise<void>
@@ -73,14 +78,15 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
     dispatcher,
     host: {
       async connect(link, facts) {
-        const epoch = await sessions.open(link, facts)
-        if (epoch === null) return false
-        link.epoch = epoch
+        const result = await sessions.open(link, facts)
+        if (result.kind === 'replaced') link.close('replaced')
+        if (result.kind !== 'opened') return result.kind
+        link.epoch = result.epoch
         // The link may have closed while its connection was being recorded.
         if (link.isClosed) recordEnd(link)
         else links.attach(link)
         dispatcher.kick()
-        return true
+        return 'connected'
       },
       onReply: (link, callId, decode) => dispatcher.onReply(link, callId, decode),
       onProgress: (link, callId, step) => dispatcher.onProgress(link, callId, step),

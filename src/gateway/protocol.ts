@@ -29,13 +29,13 @@ export interface Listener {
   close(): Promise<void>
 }
 
+/** `refused`: the device may not connect. `replaced`: a newer link of the device exists, and this one is being closed. */
+export type ConnectResult = 'connected' | 'refused' | 'replaced'
+
 /** The services of the gateway for links of one sort. */
 export interface LinkSide<L extends Link, F, S> {
-  /**
-   * Records the connection, with others that arrive at the same time, and makes the link that of its device. Resolves
-   * with false when the device may not connect.
-   */
-  connect(link: L, facts: F): Promise<boolean>
+  /** Records the connection, with others that arrive at the same time, and makes the link that of its device. */
+  connect(link: L, facts: F): Promise<ConnectResult>
   /**
    * Ends the command whose call has this id, with the result of `decode`. Resolves with false if no command waits for a
    * reply to that call. Never rejects.

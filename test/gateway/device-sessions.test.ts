@@ -40,7 +40,22 @@ test('devices that connect together, in descending order of MAC, each get their 
   const opened = await Promise.all(
     macs.toReversed().map((mac) => sessions.open({ mac, family: 'ucentral', orgId: null }, facts)),
   )
-  expect(opened).toEqual(macs.map((_, before) => String(before + 1)).toReversed())
+  expect(opened).toEqual(macs.map((_, before) => ({ kind: 'opened', epoch: String(before + 1) })).toReversed())
+})
+
+test('a device that connects once more while it is locked replaces its former connection', async () => {
+  const mac = newMac()
+  const device = { mac, family: 'ucentral', orgId: null }
+  await harness.claim(mac)
+  const sessions = deviceSessions(harness.ctx, randomUUID(), 200)
+  let latter: Promise<unknown> | undefined
+  await inTx(harness.ctx, async (tx) => {
+    await sql`select from device_registry where id = ${deviceIdOf(mac)} for update`.execute(tx)
+    const former = sessions.open(device, facts)
+    latter = sessions.open(device, facts)
+    expect(await former).toEqual({ kind: 'replaced' })
+  })
+  expect(await latter).toEqual({ kind: 'opened', epoch: '1' })
 })
 
 test('a locked device makes its batches wait for it once', async () => {
@@ -70,6 +85,6 @@ test('a locked device makes its batches wait for it once', async () => {
     opened = sessions.open(device, facts)
     await waitUntil('several repetitions', () => begun >= 5)
   })
-  expect(await opened).toBe('1')
+  expect(await opened).toEqual({ kind: 'opened', epoch: '1' })
   expect(failed).toBe(1)
 })

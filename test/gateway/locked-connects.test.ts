@@ -141,7 +141,8 @@ test('a device that is not registered yet connects beside a locked one', async (
 
 test('of the connections that a locked device has opened meanwhile, the last one counts', async () => {
   const mac = await claimed()
-  const { port } = await harness.start()
+  const gateway = await harness.start()
+  const { port, counters, refusals } = gateway
   const former = await openDevice(port, harness.ca, { mac })
   const latter = await openDevice(port, harness.ca, { mac })
   await whileLocked(mac, 'device_registry', async () => {
@@ -156,6 +157,9 @@ test('of the connections that a locked device has opened meanwhile, the last one
   await latter.untilTelemetryCall()
   await harness.untilConnected(mac)
   expect(former.telemetryCalls).toEqual([])
+  await gateway.stop()
+  expect(counters.read()).toMatchObject({ refused_identity: 0, message_failed: 0 })
+  expect(refusals.list()).toEqual([])
 })
 
 test('the gateway stops while a device is locked', async () => {

@@ -36,7 +36,9 @@ async function onHello(host: EdgeHost, session: RouterSession, { id, params }: D
   const [key] = await listRouterKeys(host.ctx.db, [session.deviceId])
   session.orgId = key?.orgId ?? null
   const isRegistered = key !== undefined && isKeyOf(key, session.routerKey)
-  if (!isRegistered || !(await host.connect(session, factsOf(params, session.address)))) {
+  const result = isRegistered ? await host.connect(session, factsOf(params, session.address)) : 'refused'
+  if (result === 'replaced') return
+  if (result === 'refused') {
     host.counters.add('refused_identity')
     host.refusals.add({ protocol: 'edge', why: 'identity', address: session.address, mac: session.mac })
     return session.close('unregistered')

@@ -87,7 +87,7 @@ async function onHello(host: EdgeHost, session: ApplianceSession, { id, params }
   }
   const { report, ...hello } = params
   const facts = factsOf(hello, session.address)
-  if (!(await host.appliances.connect(session, { facts, report: reportOf(report) }))) {
+  if ((await host.appliances.connect(session, { facts, report: reportOf(report) })) === 'refused') {
     host.counters.add('refused_identity')
     const known = facts.serial === null ? {} : { detail: `serial ${facts.serial}` }
     host.refusals.add({ protocol: 'edge', why: 'identity', address: session.address, ...known })

@@ -48,9 +48,10 @@ export interface Caller {
 
 /**
  * Turns a connection into the link of a device, which is recorded and may be used when this resolves.
+ * @returns Null if the device has connected once more meanwhile.
  * @throws RefusedError; or any error of the database.
  */
-export async function acceptDevice(options: AcceptOptions, { socket, address }: Caller): Promise<JunosLink> {
+export async function acceptDevice(options: AcceptOptions, { socket, address }: Caller): Promise<JunosLink | null> {
   const { host, turns, allowances } = options
   const { ctx, now, counters } = host
   const preamble = await readPreamble(socket)
@@ -101,8 +102,9 @@ export async function acceptDevice(options: AcceptOptions, { socket, address }: 
     })
     if (decision.kind === 'refused') throw new RefusedError('host_key', refusals[decision.why](facts.mac, fingerprint))
     const link = new JunosLink(host, { session, facts, orgId: decision.orgId, address })
-    if (!(await host.connect(link, link.deviceFacts)))
-      throw new RefusedError('foreign', `device ${facts.mac} belongs to another organization`)
+    const result = await host.connect(link, link.deviceFacts)
+    if (result === 'replaced') return null
+    if (result === 'refused') throw new RefusedError('foreign', `device ${facts.mac} belongs to another organization`)
     opened.link = link
     link.reportFirst()
     // The session may have closed while its connection was being recorded.

@@ -66,6 +66,7 @@ async function listen(host: LinkHost, options: NetconfOptions): Promise<Listener
         },
         { socket, address },
       )
+      if (link === null) return
       counters.add('sessions')
       links.add(link)
       socket.once('close', () => links.delete(link))

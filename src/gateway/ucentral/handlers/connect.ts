@@ -7,7 +7,9 @@ import { closeCodes } from '../../close-codes.ts'
 import type { UcentralHost } from '../host.ts'
 
 export async function onConnect(host: UcentralHost, session: Session, params: Connect): Promise<void> {
-  if (!(await host.connect(session, factsOf(params, session.address)))) {
+  const result = await host.connect(session, factsOf(params, session.address))
+  if (result === 'replaced') return
+  if (result === 'refused') {
     host.counters.add('refused_identity')
     const { mac, address } = session
     host.refusals.add({ protocol: 'ucentral', why: 'identity', address, mac })
