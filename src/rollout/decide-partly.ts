@@ -48,6 +48,10 @@ export function postponeRead(
 ): SiteUpgradeDecision {
   const { dueMs } = decision.siteUpgrade
   if (dueMs === null || dueMs <= nowMs) return decision
-  const restedMs = nowMs + Math.min(lookMs / LOOK_SHARE, MAX_REST_MS)
-  return { ...decision, siteUpgrade: { ...decision.siteUpgrade, dueMs: Math.max(dueMs, restedMs) } }
+  return { ...decision, siteUpgrade: { ...decision.siteUpgrade, dueMs: Math.max(dueMs, restedMs({ nowMs, lookMs })) } }
+}
+
+/** The earliest time of the next round that reads all targets, after one that took `lookMs` to read them. */
+export function restedMs({ nowMs, lookMs }: { nowMs: number; lookMs: number }): number {
+  return nowMs + Math.min(lookMs / LOOK_SHARE, MAX_REST_MS)
 }

@@ -84,6 +84,7 @@ describe('a round that has read a portion', () => {
   const before = (more: Partial<UnfinishedRead> = {}): UnfinishedRead => ({
     after: 'a',
     left: changeOf({ dueMs: NOW_MS }),
+    goesOn: false,
     dueMs: NOW_MS + 5000,
     waitsUntil: null,
     lookMs: 10,
@@ -120,6 +121,22 @@ describe('a round that has read a portion', () => {
   test('postpones the next read by the time that all portions took', () => {
     const last = decide({ before: before({ dueMs: null, lookMs: 250 }), until: null }, {}, 50)
     expect(last).toMatchObject({ decision: { siteUpgrade: { dueMs: NOW_MS + 3000 } }, unfinished: null })
+  })
+
+  test('postpones the next read although the time for which a portion waits has passed meanwhile', () => {
+    const slow = before({ dueMs: NOW_MS - 1900, lookMs: 2900 })
+    const last = decide({ before: slow, until: null }, {}, 100)
+    expect(last.decision.siteUpgrade.dueMs).toBe(NOW_MS + 30_000)
+    expect(decide({ before: slow, until: null }, { dueMs: null }, 0).decision.siteUpgrade.dueMs).toBe(NOW_MS + 29_000)
+  })
+
+  test('starts the next read at once if any portion needs another round', () => {
+    const first = decide({ before: null, until: 'b' }, { dueMs: NOW_MS })
+    expect(first.unfinished).toMatchObject({ goesOn: true })
+    const later = decide({ before: before({ goesOn: true, dueMs: NOW_MS - 1900 }), until: 'c' })
+    expect(later.unfinished).toMatchObject({ goesOn: true })
+    expect(decide({ before: later.unfinished, until: null }).decision.siteUpgrade.dueMs).toBe(NOW_MS)
+    expect(decide({ before: before(), until: null }, { dueMs: NOW_MS }).decision.siteUpgrade.dueMs).toBe(NOW_MS)
   })
 
   test('begins anew if it stops the upgrade', () => {

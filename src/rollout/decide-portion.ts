@@ -1,5 +1,5 @@
 import type { OrgLimits } from './decide-capacity.ts'
-import { postponeRead } from './decide-partly.ts'
+import { restedMs } from './decide-partly.ts'
 import { openCount, type TargetState } from './rollout.ts'
 import type { SiteUpgradeChange, SiteUpgradeDecision, SiteUpgradeNow } from './site-upgrade-now.ts'
 
@@ -9,7 +9,9 @@ export interface UnfinishedRead {
   readonly after: string
   /** The columns that the round has written. If they have changed, other targets may need an action. */
   readonly left: ReadMark
-  /** The first instant for which a target that was read waits; null: none does. */
+  /** True if a portion needs another round at once. */
+  readonly goesOn: boolean
+  /** The first instant for which a target that was read waits, even if it has passed since; null: none does. */
   readonly dueMs: number | null
   readonly waitsUntil: Date | null
   /** How long the rounds took to read. */
@@ -63,7 +65,8 @@ interface PortionDecision {
 
 /**
  * Limits the decision of a round that has read a portion of the targets of a divisible site upgrade. The upgrade stays due
- * until the last portion; that round sets the time of the next one for all of them.
+ * until the last portion; that round sets the time of the next one for all of them. A read takes seconds, so that an
+ * instant for which a target waits may have passed by its end: the next read comes after the usual rest all the same.
  * @param siteUpgrade Its state before the round.
  */
 export function decidePortion(
@@ -85,16 +88,18 @@ export function decidePortion(
   // A stop concerns the targets that have been read already.
   if (change.stopping !== siteUpgrade.stopping)
     return { decision: decide({ waitsUntil: null, dueMs: nowMs }), unfinished: null }
+  const goesOn = before?.goesOn === true || (change.dueMs !== null && change.dueMs <= nowMs)
   const dueMs = firstOf(before?.dueMs ?? null, change.dueMs)
   const waitsUntil = firstOf(before?.waitsUntil ?? null, change.waitsUntil)
   const sumMs = (before?.lookMs ?? 0) + lookMs
   if (until === null) {
-    return { decision: postponeRead(decide({ dueMs, waitsUntil }), { nowMs, lookMs: sumMs }), unfinished: null }
+    const laterMs = dueMs === null ? null : Math.max(dueMs, restedMs({ nowMs, lookMs: sumMs }))
+    return { decision: decide({ dueMs: goesOn ? nowMs : laterMs, waitsUntil }), unfinished: null }
   }
   const continued = decide({ dueMs: nowMs, waitsUntil: siteUpgrade.waitsUntil })
   return {
     decision: continued,
-    unfinished: { after: until, left: continued.siteUpgrade, dueMs, waitsUntil, lookMs: sumMs },
+    unfinished: { after: until, left: continued.siteUpgrade, goesOn, dueMs, waitsUntil, lookMs: sumMs },
   }
 }
 
