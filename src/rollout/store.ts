@@ -29,6 +29,8 @@ export interface ClaimOptions {
   readonly nowMs: number
   /** Also claims site upgrades that become due before this time and are not in `seen`, as if they were due. */
   readonly dueBeforeMs: number
+  /** True claims no site upgrade because it is due. */
+  readonly onlyChanged?: boolean
   /** Ids of site upgrades with changed targets; those with an open phase that are not in `seen` are claimed. */
   readonly changed: readonly string[]
   /** Ids of site upgrades that this run has claimed already; they are claimed again only once they are due. */
@@ -40,16 +42,18 @@ export interface ClaimOptions {
 /** Claims site upgrades that are due, all of the organization that has waited longest. */
 export async function claimSiteUpgrades(
   db: Db,
-  { nowMs, dueBeforeMs, changed, seen, leaseUntilMs, limit }: ClaimOptions,
+  { nowMs, dueBeforeMs, onlyChanged = false, changed, seen, leaseUntilMs, limit }: ClaimOptions,
 ): Promise<SiteUpgradeClaim[]> {
+  const isDue = onlyChanged ? sql`false` : sql`due_ms <= ${nowMs}`
+  const isSoonDue = onlyChanged ? sql`false` : sql`due_ms < ${dueBeforeMs}`
   // Subqueries are hashed, where arrays would be searched for each row.
   const ready = sql`finished_at is null and (lease_until_ms is null or lease_until_ms <= ${nowMs})
-    and (due_ms <= ${nowMs}
-      or (due_ms < ${dueBeforeMs} or phase_opened_ms is not null and id in (select unnest(${changed}::uuid[])))
+    and (${isDue}
+      or (${isSoonDue} or phase_opened_ms is not null and id in (select unnest(${changed}::uuid[])))
         and id not in (select unnest(${seen}::uuid[])))`
   const claimed = await sql<SiteUpgradeClaim>`
     with due as (
-      select org_id, id, due_ms <= ${nowMs} or due_ms < ${dueBeforeMs} as is_due from site_upgrade
+      select org_id, id, ${isDue} or ${isSoonDue} as is_due from site_upgrade
       where ${ready} and org_id = (select org_id from site_upgrade where ${ready} order by due_ms limit 1)
       order by due_ms limit ${limit}
       for update skip locked

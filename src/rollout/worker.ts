@@ -78,7 +78,7 @@ export async function followWallClock(ctx: Context, lastMs: number | null): Prom
  * Advances every upgrade as far as possible now. It reads all targets of an upgrade that is due, and of any other one
  * the targets whose devices have changed, so that the cost of a round depends on the changes, not on the size of the
  * upgrade. Many targets are read in several rounds: the devices of the first are commanded while those of the next are
- * decided about.
+ * decided about. After many changes, upgrades that are due come last, so that all changes cause a single read of them.
  * @param changed Ids of the devices that have changed since the last call. Without it every upgrade in flight is
  *   visited.
  * @returns Null: the next wake or interval is soon enough.
@@ -92,11 +92,12 @@ export async function advanceRollouts(
   const dueBeforeMs = ctx.serviceClock.nowMs() + (changed === undefined ? IN_FLIGHT_POLL_MS : 0)
   const unfinished = new Map<string, UnfinishedRead>()
   const portions = splitRows(changed ?? [], options.targetsPerRound)
-  for (const portion of portions.length === 0 ? [[]] : portions) {
+  const areMany = portions.length > 1
+  for (const portion of areMany ? [...portions, []] : [changed ?? []]) {
     if (signal.aborted) break
     const changes = await inTxByKeys(ctx, (tx) => listChangedTargets(tx, portion))
     const look = { changes, mayRest: changed !== undefined, unfinished }
-    await advanceChanged(ctx, options, { signal, dueBeforeMs, look })
+    await advanceChanged(ctx, options, { signal, dueBeforeMs, onlyChanged: areMany && portion.length > 0, look })
   }
   return null
 }
@@ -104,17 +105,19 @@ export async function advanceRollouts(
 interface Advance {
   readonly signal: AbortSignal
   readonly dueBeforeMs: number
+  /** True if the upgrades that are due follow later. */
+  readonly onlyChanged: boolean
   readonly look: Look
 }
 
-async function advanceChanged(ctx: Context, options: RolloutOptions, { signal, dueBeforeMs, look }: Advance) {
+async function advanceChanged(ctx: Context, options: RolloutOptions, { signal, look, ...claimed }: Advance) {
   const changed = [...new Set(look.changes.map(({ upgradeId }) => upgradeId))]
   const seen = new Set<string>()
   while (!signal.aborted) {
     const nowMs = ctx.serviceClock.nowMs()
     const claims = await claimSiteUpgrades(ctx.db, {
+      ...claimed,
       nowMs,
-      dueBeforeMs,
       changed,
       seen: [...seen],
       leaseUntilMs: nowMs + LEASE_MS,
@@ -131,7 +134,7 @@ function splitClaims(claims: readonly SiteUpgradeClaim[], { targetsPerRound }: R
   const parts: SiteUpgradeClaim[][] = []
   let targets = Infinity
   for (const claim of claims) {
-    const more = claim.isDue ? Math.min(openCount(claim.counts), targetsPerRound) : 0
+    const more = claim.isDue ? openCount(claim.counts) : 0
     targets += more
     if (targets > SHARED_TARGETS * targetsPerRound) {
       parts.push([])

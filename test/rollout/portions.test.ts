@@ -66,6 +66,19 @@ describe('an upgrade of many devices', () => {
     expect(statusOf(await rollout.read(id))).toEqual(['completed'])
   })
 
+  it('has all its targets read once after many devices have downloaded, and commands them', async () => {
+    const twoSteps = { commands: ['stage', 'activate'], restart_members: [], restart_nodes: [] } as const
+    const devices = await rollout.seed([{ devices: 10, capabilities: twoSteps }])
+    const { id } = await rollout.create()
+    await advance()
+    await rollout.fleet.answer(() => 'does')
+    const before = await roundsOf()
+    await advance(devices.map((device) => device.id))
+    expect(countAll(await rollout.read(id))).toEqual({ reboot_requested: 10 })
+    // Four rounds read the changed devices, and four all targets.
+    expect(await roundsOf()).toBe(before + 8)
+  })
+
   const bodies: readonly OrgUpgradeBody[] = [
     { reboot_strategy: 'canary', canary_phases: [10, 50, 100] },
     { reboot_strategy: 'canary', canary_phases: [10, 50, 100], phase_scope: 'site' },
