@@ -100,6 +100,7 @@ export async function findPortionEnds(
         and phase <= site_upgrade.up_to and state <> ${noneOf(terminalStates)}
       order by org_id, upgrade_id, device_id limit 1 offset ${size - 1}) last
   `.execute(tx)
+  await sql`set local enable_bitmapscan = on`.execute(tx)
   return new Map(ends.rows.map(({ id, deviceId }) => [id, deviceId]))
 }
 
@@ -133,10 +134,11 @@ const siteUpgradeColumns = columnsOf('siteUpgrade', { id: 'uuid' }, {
 } as const)
 
 /**
- * Selects all targets of a site upgrade that is due, or those of its range, and of any other one those in `changes`. It omits deferred targets
- * whose devices are absent, until they may be given up, targets that wait for the answer of a connected device, and
- * those that wait for the reboots to begin: in a large upgrade these are most of the targets in most rounds. If the
- * downloads have phases, or the restarts an order, it includes targets that wait for an answer: others wait for them.
+ * Selects the targets of a due site upgrade, within its range if it has one, and the targets in `changes` of any other. It
+ * omits deferred targets whose devices are absent, until they may be given up, targets that wait for the answer of a
+ * connected device, and those that wait for the reboots to begin: in a large upgrade these are most of the targets in most
+ * rounds. If the downloads have phases, or the restarts an order, it includes targets that wait for an answer: others wait
+ * for them.
  *
  * Each table is read by its key, row by row: an upgrade adds its rows all at once, and until PostgreSQL has analyzed
  * them it expects few and would compare every row of one table with every row of another. A subquery with a limit can

@@ -187,6 +187,17 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
     expect(await readPortion(test, later, PORTION)).toBe(PORTION)
   })
 
+  it('leaves the settings of a transaction as they were', async () => {
+    const { scope, siteUpgrades } = await commandAll(test, 1)
+    await inTxByKeys(test.ctx, async (tx) => {
+      const settingsOf = async () => (await sql`select name, setting from pg_settings order by name`.execute(tx)).rows
+      const before = await settingsOf()
+      const rows = siteUpgrades.map((siteUpgrade) => Object.assign({}, siteUpgrade, { after: null }))
+      await findPortionEnds(tx, scope, rows, PORTION)
+      expect(await settingsOf()).toEqual(before)
+    })
+  })
+
   it('has each of its targets found by its key', { timeout: 60_000 }, async () => {
     const { scope } = await commandAll(test, 1)
     // By then the connection has a plan that was made for one row.
