@@ -70,6 +70,24 @@ export async function findUnfinishedTargets(
   }
 }
 
+/**
+ * Counts the switches that had the whole image when their connection was lost, and then installed nothing. Only three minutes
+ * of silence show that, so their upgrade is repeated later than that of any other device.
+ */
+export async function countSilentSwitches(service: Service, orgUpgradeIds: readonly string[]): Promise<number> {
+  const [row] = await service.query<{ silent: number }>(
+    `select count(*)::integer as silent
+     from site_upgrade site
+     join device_command command on command.org_id = site.org_id and command.site_upgrade_id = site.id
+     join device on device.org_id = command.org_id and device.id = command.device_id
+     join firmware_download download on download.org_id = command.org_id and download.command_id = command.id
+     where site.org_upgrade_id = any($1::uuid[]) and device.type = 'switch' and command.state = 'unknown'
+       and command.outcome ? 'idle' and download.delivered_at is not null`,
+    [orgUpgradeIds],
+  )
+  return row?.silent ?? 0
+}
+
 /** Returns the contradictions in the records of all upgrades. */
 export async function findInconsistencies(service: Service): Promise<string[]> {
   const counts = await service.query<{ id: string; state: string; recorded: number; found: number }>(

@@ -26,6 +26,8 @@ export interface CrashReport {
   readonly upgrade_s: readonly number[]
   /** The longest time from the last start of the server in a round until all devices were upgraded. */
   readonly since_restart_s: number
+  /** How many switches took three minutes more, because only their silence showed that they installed nothing. */
+  readonly silent_switches: number
   readonly total_s: number
   /** One sentence per violation. */
   readonly failed: readonly string[]
@@ -95,6 +97,7 @@ function sumUp({ seed, devices }: CrashPlan, rounds: readonly Round[]) {
     booted_twice: sum(({ bootedTwice }) => bootedTwice),
     flashed_twice: sum(({ flashedTwice }) => flashedTwice),
     left_behind: sum(({ leftBehind }) => leftBehind),
+    silent_switches: sum(({ silentSwitches }) => silentSwitches),
     upgrade_s: rounds.map(({ figures }) => figures.seconds),
     since_restart_s: Math.max(0, ...rounds.map(({ figures }) => figures.sinceRestartS ?? 0)),
   }

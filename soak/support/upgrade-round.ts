@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { findInconsistencies, findUnfinishedTargets } from './check-upgrade.ts'
+import { countSilentSwitches, findInconsistencies, findUnfinishedTargets } from './check-upgrade.ts'
 import { type Effects, compareJournals } from './compare-journals.ts'
 import type { Run } from './crash-run.ts'
 import { fleetModels } from './fleet.ts'
@@ -23,6 +23,8 @@ export interface Round {
     readonly leftBehind: number
     /** The time from the last start of the server until all devices were upgraded; null without an interruption. */
     readonly sinceRestartS: number | null
+    /** See countSilentSwitches(). */
+    readonly silentSwitches: number
   }
   readonly failed: readonly string[]
 }
@@ -80,6 +82,7 @@ export async function upgradeSites(run: Run, { number, begun }: Place): Promise<
       flashedTwice: sum(({ flashedTwice }) => flashedTwice),
       leftBehind: sum(({ leftBehind }) => leftBehind),
       sinceRestartS,
+      silentSwitches: await countSilentSwitches(run.service, ids),
     },
     failed,
   }

@@ -13,6 +13,12 @@ import { copyPreparedData } from '../support/prepared-data.ts'
  */
 const RECOVERED_WITHIN_S = 60
 
+/**
+ * How much longer it may take if a switch had the whole image when the server was killed, and installed nothing: only three
+ * minutes of silence show that.
+ */
+const SILENT_SWITCH_S = 180
+
 const kill = (comes: Moment): Interruption => ({ signal: 'SIGKILL', comes, downMs: 0 })
 
 // The short form of `npm run soak -- rollout`.
@@ -39,7 +45,7 @@ it('boots each device exactly once, and soon leaves none unfinished, whatever th
       imageBytes: 16_000_000,
       pace: { timeScale: 0.05, downloadBytesPerS: 6_000_000 },
       rollouts: onAllSites({ strategy: 'canary', canary_phases: [20, 100] }),
-      upgradeWithinMs: 240_000,
+      upgradeWithinMs: 300_000,
     },
     folder,
     () => {},
@@ -54,6 +60,7 @@ it('boots each device exactly once, and soon leaves none unfinished, whatever th
     failed: [],
   })
   expect(report.since_restart_s).toBeGreaterThan(0)
-  expect(report.since_restart_s).toBeLessThan(RECOVERED_WITHIN_S)
+  const isAnySilent = report.silent_switches > 0
+  expect(report.since_restart_s).toBeLessThan(RECOVERED_WITHIN_S + (isAnySilent ? SILENT_SWITCH_S : 0))
   expect(report.session_epochs.highest).toBeGreaterThan(report.session_epochs.lowest)
-}, 300_000)
+}, 400_000)

@@ -76,6 +76,12 @@ const untilIdle = (id: string, meanwhile: () => void = () => {}) =>
   })
 const idle = { ...lost, idle: true }
 
+/** A switch that is silent for this long upgrades nothing. */
+const SILENT_MS = 180_000
+
+/** A gateway that keeps connections open although the clock advances by minutes between two messages. */
+const startPatient = () => harness.start({ limits: { deadMs: 3_600_000 } })
+
 /** A silent switch, which is looked at after the devices that came back before it. */
 async function addSilent(gateway: RunningGateway): Promise<string> {
   const { device, id } = await comeBack(gateway, 'switch')
@@ -88,47 +94,50 @@ describe('a switch that is back', () => {
     data: { event: [1_795_000_000, { type: 'firmware_upgrade_status', payload: { operation } }] },
   })
 
-  test('upgrades nothing if it reports nothing about an upgrade for ten seconds', async () => {
-    const gateway = await harness.start()
+  test('upgrades nothing if it reports nothing about an upgrade for three minutes', async () => {
+    const gateway = await startPatient()
     const { device, id } = await comeBack(gateway, 'switch')
     await reportUptime(device)
     device.send('event', status('install'))
     await reportUptime(device, 100_001)
-    harness.advance(9000)
+    harness.advance(SILENT_MS - 1000)
+    // The gateway looks for its messages again and again meanwhile.
+    for (let uptime = 100_002; uptime < 100_022; uptime += 1) await reportUptime(device, uptime)
+    expect(await outcomeOf(id)).toEqual(lost)
     device.send('event', status('download'))
-    await reportUptime(device, 100_010)
+    await reportUptime(device, 100_180)
     const silent = await addSilent(gateway)
-    harness.advance(9000)
+    harness.advance(SILENT_MS - 2000)
     device.send('event', status('install'))
-    await reportUptime(device, 100_019)
-    harness.advance(1000)
+    await reportUptime(device, 100_360)
+    harness.advance(2000)
     expect(await untilIdle(silent)).toEqual(idle)
     expect(await outcomeOf(id)).toEqual(lost)
-    harness.advance(9000)
+    harness.advance(SILENT_MS - 2000)
     expect(await untilIdle(id)).toEqual(idle)
   })
 
   test('proves nothing by its silence when its client has just started', async () => {
-    const gateway = await harness.start()
+    const gateway = await startPatient()
     const { device, id } = await comeBack(gateway, 'switch')
     device.send('event', { data: { event: [1_700_000_000, { type: 'device.reboot', payload: {} }] } })
     await reportUptime(device)
     const silent = await addSilent(gateway)
-    harness.advance(60_000)
+    harness.advance(SILENT_MS)
     await untilIdle(silent)
     expect(await outcomeOf(id)).toEqual(lost)
   })
 
   test('is believed only once its uptime shows whether it has booted', async () => {
-    const gateway = await harness.start()
+    const gateway = await startPatient()
     const { device, id } = await comeBack(gateway, 'switch')
     await device.untilTelemetryCall()
     const silent = await addSilent(gateway)
-    harness.advance(10_000)
+    harness.advance(SILENT_MS)
     await untilIdle(silent)
     expect(await outcomeOf(id)).toEqual(lost)
-    await reportUptime(device, 100_010)
-    expect(await untilIdle(id, () => harness.advance(1000))).toEqual(idle)
+    await reportUptime(device, 100_180)
+    expect(await untilIdle(id, () => harness.advance(60_000))).toEqual(idle)
   })
 })
 
@@ -155,20 +164,20 @@ describe('an access point that is back', () => {
   })
 
   test('is not believed where the file of the question itself is missing', async () => {
-    const gateway = await harness.start()
+    const gateway = await startPatient()
     const { device, id } = await comeBack(gateway, 'ap')
     await reportUptime(device)
     const { id: questionId } = await device.nextCall()
     device.reply(questionId, { error: 1, result: '' })
     const silent = await addSilent(gateway)
-    harness.advance(60_000)
+    harness.advance(SILENT_MS)
     await untilIdle(silent)
     expect(await outcomeOf(id)).toEqual(lost)
     expect(device.calls).toEqual([])
   })
 
   test('is not asked if its maker forbids scripts, nor without a lost upgrade', async () => {
-    const gateway = await harness.start()
+    const gateway = await startPatient()
     const { device, id } = await comeBack(gateway, 'ap', { restrictions: { commands: true } })
     await reportUptime(device)
     const mac = newMac()
@@ -176,7 +185,7 @@ describe('an access point that is back', () => {
     const other = await connect(gateway.port, { mac, platform: 'ap' })
     await reportUptime(other)
     const silent = await addSilent(gateway)
-    harness.advance(60_000)
+    harness.advance(SILENT_MS)
     await untilIdle(silent)
     expect(await outcomeOf(id)).toEqual(lost)
     expect([...device.calls, ...other.calls]).toEqual([])

@@ -8,7 +8,7 @@ import type { Session } from './session.ts'
 
 /**
  * Finds out whether devices that are back still execute the upgrades whose connections were lost. Neither stock client
- * answers this question, but both show it: a switch reports every second while it upgrades, and an access point has a
+ * answers this question, but both show it: a switch reports again and again while it upgrades, and an access point has a
  * file for each call that it has not completed.
  */
 export interface LostUpgrades {
@@ -27,8 +27,11 @@ export interface LostUpgrades {
 /** The ids of questions are below those of commands. An answer may be late, so two questions rarely have the same id. */
 const FIRST_CALL_ID = 16
 
-/** A switch that is silent for this long upgrades nothing. */
-const SILENT_MS = 10_000
+/**
+ * A switch that is silent for this long upgrades nothing. Its client skips reports while its operating system does not answer,
+ * which it awaits for 90 s, and sends none while the switch shuts down.
+ */
+const SILENT_MS = 180_000
 /** While the gateway is busy it hears nothing, so it also has to have looked for messages this often. */
 const SILENT_LOOKS = 10
 /** Until the calls are listed again: the conclusion is recorded only once the device has reported its uptime. */
