@@ -84,21 +84,21 @@ interface Ended {
   readonly reason: string
   /** True if the result of the attempt is unknown, or it was not sent: it does not count against the appliance. */
   readonly isLost: boolean
-  /** Default: grows with each attempt of the same kind. */
-  readonly pauseMs?: number
+  /** True repeats the step at once and does not count, because the gateway ended the attempt and the appliance idles. */
+  readonly isOurs?: boolean
 }
 
 /** Plans the step again after a pause, unless it was the last attempt. */
-export function retry(target: Present, rules: TargetRules, { reason, isLost, pauseMs }: Ended): TargetDecision {
+export function retry(target: Present, rules: TargetRules, { reason, isLost, isOurs = false }: Ended): TargetDecision {
   const { nowMs, options } = rules
   const failedAttempts = target.failedAttempts + (isLost ? 0 : 1)
-  const lostAttempts = target.lostAttempts + (isLost ? 1 : 0)
+  const lostAttempts = target.lostAttempts + (isLost && !isOurs ? 1 : 0)
   // An agent deletes a package that it could not install.
   const staged = target.state === 'downloading' ? target.staged : target.step
   const counted = { ...target, staged, failedAttempts, lostAttempts }
   if (failedAttempts >= options.maxAttempts || lostAttempts >= MAX_LOST_ATTEMPTS) return end(counted, 'failed', reason)
   const doublings = Math.min(MAX_DOUBLINGS, (isLost ? lostAttempts : failedAttempts) - 1)
-  const paused = { ...counted, retryAtMs: nowMs + (pauseMs ?? options.retryMs * 2 ** doublings) }
+  const paused = { ...counted, retryAtMs: nowMs + (isOurs ? 0 : options.retryMs * 2 ** doublings) }
   return isStopped(target, rules) ? stop(counted) : change(paused, { state: restingState(paused), reason })
 }
 

@@ -141,11 +141,11 @@ function decideUnconfirmed(target: Present, rules: TargetRules): TargetDecision 
   return retryLost(target, rules)
 }
 
-/** An appliance that is back and does not know a command that the gateway lost need not wait for the next one. */
+/** A command that the gateway lost, and that the appliance does not know when it is back, is repeated at once. */
 function retryLost(target: Present, rules: TargetRules): TargetDecision {
   const { command } = target
-  const isCertain = command?.isForgotten === true && command.isGatewayLost
-  return retry(target, rules, { reason: 'unresponsive', isLost: true, ...(isCertain && { pauseMs: 0 }) })
+  const isOurs = command?.isForgotten === true && command.isGatewayLost
+  return retry(target, rules, { reason: 'unresponsive', isLost: true, isOurs })
 }
 
 /** The last step has to last for a while, the others have only to be reported. */
