@@ -94,7 +94,7 @@ async function* partOf(
   let touchedMs = ctx.serviceClock.nowMs()
   let untouchedBytes = 0
   for (let position = range.start; position <= range.end;) {
-    // Chunks are aligned, because a read ends with a block of the file: the limit counts what is read.
+    // Chunks are aligned, because a read ends with a block of the file: the limit counts what is sent.
     const length = Math.min(chunkBytes - (position % chunkBytes), range.end - position + 1)
     const turn = lane.take(length)
     while ((await withinTick(turn)) === 'later') {

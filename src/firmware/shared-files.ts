@@ -4,7 +4,7 @@ const BLOCK_BYTES = 64 * 1024
 /** Enough for devices that are a few seconds apart, or for all of a small image. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024
 
-/** A file that others may read at the same time. */
+/** A file that others may read at the same time. It keeps a block until that has been read to its end. */
 export interface SharedFile {
   /**
    * Returns up to `length` bytes, at most to the end of their block; none beyond the end of the file. The result is
@@ -75,11 +75,15 @@ export function createSharedFiles(maxKeptBytes = MAX_KEPT_BYTES): SharedFiles {
         throw error
       }
       let closed: Promise<void> | null = null
+      // A reader of small pieces would otherwise read a block again for each of them, if others displace it meanwhile.
+      let current: { readonly number: number; readonly block: Buffer } | null = null
       return {
         async read(position, length) {
           const number = Math.floor(position / BLOCK_BYTES)
           const start = position - number * BLOCK_BYTES
-          return (await readBlock(path, file, number)).subarray(start, start + length)
+          const block = current?.number === number ? current.block : await readBlock(path, file, number)
+          current = start + length < block.length ? { number, block } : null
+          return block.subarray(start, start + length)
         },
         close: () => (closed ??= leave(path, file)),
       }
