@@ -102,12 +102,16 @@ export async function lockClaimedStatuses(tx: Tx, deviceIds: readonly string[]):
   const known = await lockKnownStatuses(tx, deviceIds)
   // Nearly every device has been connected before.
   if (known.length === new Set(deviceIds).size) return known
-  const { numAffectedRows = 0n } = await sql`
-    insert into device_status (org_id, device_id)
-    select org_id, id from device where id = any(${deviceIds}) order by id
-    on conflict (org_id, device_id) do nothing
+  const found = new Set(known.map(({ deviceId }) => deviceId))
+  const others = deviceIds.filter((deviceId) => !found.has(deviceId))
+  // Another transaction may have inserted a row since.
+  const claimed = await sql`
+    with claimed as materialized (select org_id, id from device where id = ${anyOf(others)} order by id), inserted as (
+      insert into device_status (org_id, device_id) select org_id, id from claimed order by id
+      on conflict (org_id, device_id) do nothing)
+    select id from claimed
   `.execute(tx)
-  return numAffectedRows === 0n ? known : lockKnownStatuses(tx, deviceIds)
+  return claimed.rows.length === 0 ? known : lockKnownStatuses(tx, deviceIds)
 }
 
 function lockKnownStatuses(tx: Tx, deviceIds: readonly string[]): Promise<ClaimedStatus[]> {
