@@ -237,3 +237,17 @@ test('a reboot keeps the address of a device, and does not write it for searches
   expect((await harness.status(mac)).load).toMatchObject({ ip: '10.0.0.7', uptime_s: 1 })
   expect(await versionOfFact()).toBe(version)
 })
+
+test('a device that has moved to a network without IPv4 has no address any more', async () => {
+  const device = await connectKnown(50)
+  const addressed = async (uptime: number, interfaces?: readonly object[]) => {
+    device.send('state', { state: { unit: { uptime }, interfaces } })
+    await settle(device)
+    return (await harness.status(mac)).load
+  }
+  expect(await addressed(110, [{ ipv4: { addresses: ['10.0.0.7/16'] } }])).toMatchObject({ ip: '10.0.0.7' })
+  expect(await addressed(120)).toMatchObject({ ip: '10.0.0.7', uptime_s: 120 })
+  const load = await addressed(130, [{ name: 'up0v0', ipv6: { addresses: ['2001:db8::7/64'] } }])
+  expect(load).toMatchObject({ uptime_s: 130 })
+  expect(load).not.toHaveProperty('ip')
+})

@@ -44,6 +44,15 @@ describe('decideReport', () => {
     })
   })
 
+  test('forgets the address once the device reports that it has none', () => {
+    const status = { ...known, load: { cpu_percent: 3, ip: '10.0.0.5' } }
+    expect(decideReport(status, { ...none, load: { ip: null, memory_free: 5 } }, time).load).toEqual({
+      cpu_percent: 3,
+      memory_free: 5,
+    })
+    expect(decideReport(known, { ...none, load: { ip: null } }, time).load).toEqual(known.load)
+  })
+
   test('drops the old load after a boot that the device reports, and uses the reported time', () => {
     const connectedAt = new Date(at.getTime() - 2000)
     const status = { ...known, bootedAt: new Date(at.getTime() - 500_000), connectedAt }

@@ -6,7 +6,10 @@ import type { FirmwareProgress } from './fwupdate.ts'
 
 /** The reports of a device since it connected. */
 export interface Report {
-  /** Members of `device_status.load` in the report: `cpu_percent`, `memory_total`, ... */
+  /**
+   * Members of `device_status.load` in the report: `cpu_percent`, `memory_total`, ... `ip` is null if it lists the
+   * addresses of the device, and there is none.
+   */
   readonly load: Readonly<Record<string, unknown>>
   readonly uptimeS: number | null
   /** As in BootClaims. */
@@ -46,11 +49,16 @@ export function decideReport(known: ReportedStatus, report: Report, time: Report
   const { uptimeS } = report
   const newBoot = findNewBoot({ ...known, uptimeS: typeof before === 'number' ? before : null }, report, time)
   const uptime = uptimeS === null ? {} : { uptime_s: uptimeS }
+  const load: Readonly<Record<string, unknown>> = {
+    ...(newBoot === null ? known.load : addressIn(known.load)),
+    ...report.load,
+    ...uptime,
+  }
   const bootedAt = uptimeS === null ? null : new Date(time.at.getTime() - uptimeS * 1000)
   return {
     connectedAt: known.connectedAt,
     newBoot,
-    load: { ...(newBoot === null ? known.load : addressIn(known.load)), ...report.load, ...uptime },
+    load: load['ip'] === null ? withoutAddress(load) : load,
     bootCount: known.bootCount + (newBoot === null ? 0 : 1),
     bootedAt: bootedAt ?? newBoot?.at ?? known.bootedAt,
     bootKnownMs: newBoot !== null || uptimeS !== null ? time.atMs : known.bootKnownMs,
@@ -60,4 +68,8 @@ export function decideReport(known: ReportedStatus, report: Report, time: Report
 function addressIn(load: ReportedStatus['load']): Readonly<Record<string, unknown>> {
   const ip = load?.['ip']
   return ip === undefined ? {} : { ip }
+}
+
+function withoutAddress({ ip: _, ...load }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return load
 }

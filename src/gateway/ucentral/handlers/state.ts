@@ -36,6 +36,8 @@ function reportState(
         ...(total !== undefined && { memory_total: total }),
         ...(free !== undefined && { memory_free: free }),
         ...(ip !== undefined && { ip }),
+        // After a move to a network without IPv4 the old address would lead to another device.
+        ...(ip === undefined && isPresent && telemetry.interfaces.length > 0 && { ip: null }),
         ...(Number.isSafeInteger(configVersion) && { config_version: configVersion }),
       },
     }),
