@@ -16,9 +16,10 @@ const flags = {
 /**
  * Makes V8 save memory in all threads while the process has much of it. Otherwise V8 keeps the pages of its largest heap
  * for its next garbage, and lets a heap grow to four times of what is in use: both threads together kept hundreds of
- * megabytes after a burst.
+ * megabytes after a burst. It changes nothing if the command line sets one of the flags; NODE_OPTIONS can't.
  */
 export function saveMemory(leastLimitMb = LEAST_LIMIT_MB): void {
+  if (process.execArgv.some(isSameFlag)) return
   let saving = notSaving(leastLimitMb)
   const timer = setInterval(() => {
     const { isOn } = saving
@@ -26,4 +27,8 @@ export function saveMemory(leastLimitMb = LEAST_LIMIT_MB): void {
     if (saving.isOn !== isOn) for (const flag of flags[saving.isOn ? 'on' : 'off']) setFlagsFromString(flag)
   }, EVERY_MS)
   timer.unref()
+}
+
+function isSameFlag(option: string): boolean {
+  return /^--(no-?)?(optimize[-_]for[-_]size|heap[-_]growing[-_]percent)/.test(option)
 }

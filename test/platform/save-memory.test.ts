@@ -33,6 +33,27 @@ const program = `
     process.exit(0)
   }, 50)`
 
+test.each([
+  ['stay as they are', ['--heap-growing-percent=100'], 0],
+  ['stay as they are, however they are written', ['--optimize_for_size'], 0],
+  ['are set otherwise', [], 2],
+])("the operator's flags of V8 %s", async (_, flags, count) => {
+  const program = `
+    import v8 from 'node:v8'
+    import { syncBuiltinESMExports } from 'node:module'
+    import { setTimeout } from 'node:timers/promises'
+    const changed = []
+    v8.setFlagsFromString = (flag) => changed.push(flag)
+    syncBuiltinESMExports()
+    const { saveMemory } = await import(${JSON.stringify(module)})
+    saveMemory(1)
+    await setTimeout(1000)
+    console.log(JSON.stringify(changed))`
+  const args = [...flags, '--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
+  expect(JSON.parse(stdout)).toHaveLength(count)
+})
+
 test.runIf(process.platform === 'linux')(
   'the memory of a burst in another thread goes back to the system although that thread goes on',
   async () => {
