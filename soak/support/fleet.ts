@@ -89,7 +89,7 @@ export function createFleetProcess(
       )
       // `nice` lowers the priority of all threads; the process itself could lower only that of one.
       child = spawn('nice', ['-n', String(niceness), process.execPath, program, ...args], {
-        env: withoutSmallHeap(process.env),
+        env: withoutMallocSettings(process.env),
         stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       })
       await untilReady(child)
@@ -106,7 +106,7 @@ export function createFleetProcess(
 }
 
 /** The settings of the runner trade the server's speed for memory; real devices have memory of their own. */
-function withoutSmallHeap(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function withoutMallocSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('MALLOC_')))
 }
 
