@@ -65,7 +65,7 @@ async function startServer() {
     const path = account === null ? '/public' : '/work'
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}?ms=${ms}&hold=${hold}`, {
       method,
-      headers: account === null ? {} : { authorization: account },
+      headers: account === null ? {} : { authorization: `Token ${account}` },
     })
     expect(answer.status).toBe(200)
     return ((await answer.json()) as { readonly process: number }).process

@@ -1,106 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { type AddressInfo, connect } from 'node:net'
-import { PassThrough } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
-import { Type } from 'typebox'
-import { expect, it, onTestFinished } from 'vitest'
-import { createHttpServer, serveApi } from '../../src/http/server.ts'
-import { takeStreams } from '../../src/http/streams.ts'
-import { createLog } from '../../src/platform/log.ts'
-import { personOf } from '../support/person.ts'
-import { waitUntil } from '../support/wait-until.ts'
-
-/**
- * Starts a server whose callers name their account as their token; `/slow` answers when `release` is called. No time
- * passes by itself.
- */
-async function startServer({ turnMs = 2 ** 31 - 1, firstMs = 2 ** 31 - 1 } = {}) {
-  let cpuMs = 0
-  const waiting: (() => void)[] = []
-  const slow = () => new Promise((resolve) => waiting.push(() => resolve({})))
-  let checks = Promise.resolve()
-  let [received, begun] = [0, 0]
-  const http = await createHttpServer({ log: createLog('silent'), tls: null })
-  const authenticate = async ({ authorization = '' }: { readonly authorization?: string | undefined }) => {
-    begun += 1
-    await checks
-    return personOf(authorization)
-  }
-  const clocks = { now: () => 0, cpuMs: () => cpuMs, busyMs: () => 0 }
-  const options = { sessionCookie: () => 'sessionid', requestsPerAccount: 40, turnMs, firstMs, ...clocks }
-  http.addHook('onRequest', (_request, _reply, done) => {
-    received += 1
-    done()
-  })
-  await serveApi(http, { authenticate, ...options }, [
-    async (api) => {
-      api.get('/slow', slow)
-      api.post('/slow', { schema: { body: Type.Object({}) } }, slow)
-      api.get('/quick', () => ({}))
-      api.get('/download', () => {
-        const stream = new PassThrough()
-        stream.write('a beginning')
-        return stream
-      })
-      api.post('/public', { config: { public: true }, schema: { body: Type.Object({}) } }, slow)
-      api.get('/large', async () => {
-        await slow()
-        return { text: 'x'.repeat(5 * 1024 * 1024) }
-      })
-    },
-    async (api) => {
-      takeStreams(api)
-      api.post('/upload', slow)
-    },
-  ])
-  await http.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = http.server.address() as AddressInfo
-  const release = (): void => {
-    for (const resolve of waiting.splice(0)) resolve()
-  }
-  onTestFinished(async () => {
-    release()
-    await http.close()
-  })
-  return {
-    port,
-    /** Lets the main thread work. */
-    work: (ms: number) => (cpuMs += ms),
-    release,
-    /** Delays the check of all later credentials until the returned function is called. */
-    holdChecks: () => {
-      const held = Promise.withResolvers<void>()
-      checks = held.promise
-      return held.resolve
-    },
-    begun: () => begun,
-    /** Resolves when this many requests have arrived, of which some may wait for their turn. */
-    received: (count: number) => waitUntil(`${count} requests`, () => Promise.resolve(received === count)),
-    /** Resolves when the credentials of this many requests were checked. */
-    arrived: (count: number) => waitUntil(`${count} requests`, () => Promise.resolve(begun === count)),
-    releaseUntil: async <T>(ended: Promise<T>): Promise<T> => {
-      const releasing = setInterval(release, 1)
-      return ended.finally(() => clearInterval(releasing))
-    },
-    inWork: (count: number) => waitUntil(`${count} requests in work`, () => Promise.resolve(waiting.length === count)),
-    upload: (account: string) =>
-      fetch(`http://127.0.0.1:${port}/api/v1/upload`, {
-        method: 'POST',
-        headers: { authorization: account, 'content-type': 'application/octet-stream' },
-        body: 'file',
-      }),
-    call: (account: string, path: string, body?: string) =>
-      fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: { authorization: account, ...(body !== undefined && { 'content-type': 'application/json' }) },
-        ...(body !== undefined && { body }),
-      }),
-  }
-}
+import { connect } from 'node:net'
+import { expect, it } from 'vitest'
+import { startSlowServer } from './slow-server.ts'
 
 it('refuses what one account asks for beyond its requests in work, and serves others meanwhile', async () => {
-  const { call, received, releaseUntil } = await startServer()
+  const { call, received, releaseUntil } = await startSlowServer()
   const [busy, other] = [randomUUID(), randomUUID()]
   expect((await call(busy, '/quick')).status).toBe(200)
   const first = Array.from({ length: 40 }, () => call(busy, '/slow'))
@@ -117,7 +21,7 @@ it('refuses what one account asks for beyond its requests in work, and serves ot
 })
 
 it('refuses bodies of one account beyond 32 MiB in work', async () => {
-  const { call, received, releaseUntil } = await startServer()
+  const { call, received, releaseUntil } = await startSlowServer()
   const busy = randomUUID()
   expect((await call(busy, '/quick')).status).toBe(200)
   const body = `{"text":"${'x'.repeat(1000 * 1024)}"}`
@@ -133,7 +37,7 @@ it('refuses bodies of one account beyond 32 MiB in work', async () => {
 })
 
 it('lets large requests of one account take turns, and nothing else wait for them', async () => {
-  const { call, inWork, release, releaseUntil } = await startServer()
+  const { call, inWork, release, releaseUntil } = await startSlowServer()
   const [busy, other] = [randomUUID(), randomUUID()]
   for (const path of ['/large', '/quick']) {
     const answer = await releaseUntil(call(busy, path))
@@ -157,7 +61,7 @@ it('lets large requests of one account take turns, and nothing else wait for the
 })
 
 it('runs four changes of one account at a time, also small ones, and those of others meanwhile', async () => {
-  const { call, inWork, release, releaseUntil } = await startServer()
+  const { call, inWork, release, releaseUntil } = await startSlowServer()
   const [busy, other] = [randomUUID(), randomUUID()]
   for (const answer of [await releaseUntil(call(busy, '/slow', '{}')), await call(busy, '/quick')])
     expect(answer.status).toBe(200)
@@ -175,7 +79,7 @@ it('runs four changes of one account at a time, also small ones, and those of ot
 })
 
 it('handles eight reads of an account at a time while another one wants something, and checks their credentials in turn', async () => {
-  const { call, inWork, begun, release, releaseUntil } = await startServer()
+  const { call, inWork, begun, release, releaseUntil } = await startSlowServer()
   const [busy, other] = [randomUUID(), randomUUID()]
   // The sizes of their answers are known, and the other one is there.
   for (const account of [busy, other])
@@ -195,7 +99,7 @@ it('handles eight reads of an account at a time while another one wants somethin
 })
 
 it('handles the requests of an account one by one if it uses more of the main thread than its share', async () => {
-  const { call, inWork, work, release, releaseUntil } = await startServer()
+  const { call, inWork, work, release, releaseUntil } = await startSlowServer()
   const [light, heavy] = [randomUUID(), randomUUID()]
   // It pauses only after requests while another account is present.
   for (const account of [...Array<string>(30).fill(heavy), light]) {
@@ -219,7 +123,7 @@ it('handles the requests of an account one by one if it uses more of the main th
 })
 
 it('reads one answer of an unknown size at a time until its size is known', async () => {
-  const { call, inWork, release, releaseUntil } = await startServer()
+  const { call, inWork, release, releaseUntil } = await startSlowServer()
   const account = randomUUID()
   const reads = Array.from({ length: 5 }, () => call(account, '/slow'))
   await inWork(1)
@@ -232,7 +136,7 @@ it('reads one answer of an unknown size at a time until its size is known', asyn
 })
 
 it('checks the credentials of one request of an unknown cost at a time, and those of other operations meanwhile', async () => {
-  const { call, received, inWork, begun, release, releaseUntil } = await startServer()
+  const { call, received, inWork, begun, release, releaseUntil } = await startSlowServer()
   const account = randomUUID()
   expect((await call(account, '/quick')).status).toBe(200)
   const requests = [undefined, '{}'].flatMap((body) => Array.from({ length: 5 }, () => call(account, '/slow', body)))
@@ -247,7 +151,7 @@ it('checks the credentials of one request of an unknown cost at a time, and thos
 })
 
 it('begins two uploads of an account at a time while another one wants something', async () => {
-  const { call, upload, received, inWork, begun, release, releaseUntil } = await startServer()
+  const { call, upload, received, inWork, begun, release, releaseUntil } = await startSlowServer()
   const [busy, other] = [randomUUID(), randomUUID()]
   expect((await releaseUntil(upload(busy))).status).toBe(200)
   expect((await call(other, '/quick')).status).toBe(200)
@@ -263,24 +167,8 @@ it('begins two uploads of an account at a time while another one wants something
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
 })
 
-it('lets another read begin if the first one of an unknown size was given up', async () => {
-  const { port, call, inWork, release } = await startServer()
-  const account = randomUUID()
-  const first = connect(port, '127.0.0.1')
-  first.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${account}\r\n\r\n`)
-  await inWork(1)
-  const second = call(account, '/slow')
-  expect((await call(account, '/quick')).status).toBe(200)
-  await inWork(1)
-  await once(first.destroy(), 'close')
-  release()
-  await inWork(1)
-  release()
-  expect((await second).status).toBe(200)
-})
-
 it('lets reads wait for a moment only if the first one is slow', async () => {
-  const { call, inWork, release, releaseUntil } = await startServer({ firstMs: 1 })
+  const { call, inWork, release, releaseUntil } = await startSlowServer({ firstMs: 1 })
   const account = randomUUID()
   const reads = Array.from({ length: 6 }, () => call(account, '/slow'))
   // Answers of an unknown size count as a megabyte each.
@@ -290,28 +178,8 @@ it('lets reads wait for a moment only if the first one is slow', async () => {
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
 })
 
-it('counts no client that left while it waited for the size of an answer', async () => {
-  const { port, call, received, inWork, work, release, releaseUntil } = await startServer()
-  const [account, other] = [randomUUID(), randomUUID()]
-  expect((await call(other, '/quick')).status).toBe(200)
-  const first = call(account, '/slow')
-  await inWork(1)
-  const leaving = Array.from({ length: 20 }, () => connect(port, '127.0.0.1'))
-  for (const socket of leaving)
-    socket.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${account}\r\n\r\n`)
-  await received(22)
-  for (const socket of leaving) await once(socket.destroy(), 'close')
-  // With twenty more of this cost the account would be heavy, and its next reads would take turns.
-  work(80)
-  release()
-  expect((await first).status).toBe(200)
-  const reads = Array.from({ length: 5 }, () => call(account, '/slow'))
-  await inWork(5)
-  await releaseUntil(Promise.all(reads))
-})
-
 it('lets large requests that wait for others of their account occupy no place', async () => {
-  const { call, inWork, releaseUntil } = await startServer()
+  const { call, inWork, releaseUntil } = await startSlowServer()
   const [busy, other] = [randomUUID(), randomUUID()]
   for (const account of [busy, other])
     for (const path of ['/quick', '/slow', '/large']) {
@@ -325,26 +193,8 @@ it('lets large requests that wait for others of their account occupy no place', 
   await releaseUntil(Promise.all([small, ...large]))
 })
 
-it('counts a request whose client has left until its operation has ended', async () => {
-  const { port, call, inWork, release, releaseUntil } = await startServer()
-  const [busy, other] = [randomUUID(), randomUUID()]
-  for (const account of [busy, other]) expect((await call(account, '/quick')).status).toBe(200)
-  expect((await releaseUntil(call(busy, '/slow', '{}'))).status).toBe(200)
-  const head = `POST /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${busy}\r\nContent-Type: application/json\r\n`
-  const clients = Array.from({ length: 4 }, () => connect(port, '127.0.0.1'))
-  for (const socket of clients) socket.write(`${head}Content-Length: 2\r\n\r\n{}`)
-  await inWork(4)
-  await Promise.all(clients.map((socket) => once(socket.destroy(), 'close')))
-  const change = call(busy, '/slow', '{}')
-  for (const account of [busy, other]) expect((await call(account, '/quick')).status).toBe(200)
-  await inWork(4)
-  release()
-  await inWork(1)
-  expect((await releaseUntil(change)).status).toBe(200)
-})
-
 it('lets a slow read keep its place for a short time only', async () => {
-  const { call, inWork, releaseUntil } = await startServer({ turnMs: 1 })
+  const { call, inWork, releaseUntil } = await startSlowServer({ turnMs: 1 })
   const [busy, other] = [randomUUID(), randomUUID()]
   for (const account of [busy, other])
     for (const path of ['/quick', '/slow']) expect((await releaseUntil(call(account, path))).status).toBe(200)
@@ -354,7 +204,7 @@ it('lets a slow read keep its place for a short time only', async () => {
 })
 
 it('gives the place of a download back when it begins', async () => {
-  const { call, inWork, releaseUntil } = await startServer()
+  const { call, inWork, releaseUntil } = await startSlowServer()
   const [busy, other] = [randomUUID(), randomUUID()]
   for (const account of [busy, other]) expect((await call(account, '/quick')).status).toBe(200)
   await (await call(busy, '/download')).body?.cancel()
@@ -367,7 +217,7 @@ it('gives the place of a download back when it begins', async () => {
 })
 
 it('handles eight requests of a network of strangers at a time, once their bodies have arrived', async () => {
-  const { port, call, inWork, releaseUntil } = await startServer()
+  const { port, call, inWork, releaseUntil } = await startSlowServer()
   expect((await call(randomUUID(), '/quick')).status).toBe(200)
   const head = 'POST /api/v1/public HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{'
   const slow = Array.from({ length: 10 }, () => connect(port, '127.0.0.1'))
@@ -377,34 +227,4 @@ it('handles eight requests of a network of strangers at a time, once their bodie
   const answers = await releaseUntil(Promise.all(strangers))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   for (const socket of slow) socket.destroy()
-})
-
-it('counts nothing for clients that have left, also where they left during the check of their credentials', async () => {
-  const { port, call, arrived, holdChecks, begun, release, releaseUntil } = await startServer()
-  const busy = randomUUID()
-  expect((await releaseUntil(call(busy, '/slow'))).status).toBe(200)
-  const leave = async (isInWork: () => Promise<unknown>) => {
-    const clients = Array.from({ length: 40 }, () => {
-      const socket = connect(port, '127.0.0.1')
-      socket.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${busy}\r\n\r\n`)
-      return socket
-    })
-    await isInWork()
-    await Promise.all(clients.map((socket) => once(socket.destroy(), 'close')))
-  }
-  const isServed = () => waitUntil('a request is served', async () => (await call(busy, '/quick')).status === 200)
-
-  await leave(() => arrived(41))
-  // Their operations go on.
-  expect((await call(busy, '/quick')).status).toBe(429)
-  release()
-  await isServed()
-
-  const before = begun()
-  const checked = holdChecks()
-  await leave(() => waitUntil('all are checked', () => Promise.resolve(begun() === before + 40)))
-  for (let turns = 0; turns < 100; turns += 1) await setImmediate()
-  checked()
-  await isServed()
-  expect((await call(busy, '/quick')).status).toBe(200)
 })

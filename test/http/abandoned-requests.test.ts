@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { waitUntil } from '../support/wait-until.ts'
+import { startSlowServer } from './slow-server.ts'
+
+it('lets another read begin if the first one of an unknown size was given up', async () => {
+  const { port, call, inWork, release } = await startSlowServer()
+  const account = randomUUID()
+  const first = connect(port, '127.0.0.1')
+  first.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${account}\r\n\r\n`)
+  await inWork(1)
+  const second = call(account, '/slow')
+  expect((await call(account, '/quick')).status).toBe(200)
+  await inWork(1)
+  await once(first.destroy(), 'close')
+  release()
+  await inWork(1)
+  release()
+  expect((await second).status).toBe(200)
+})
+
+it('counts no client that left while it waited for the size of an answer', async () => {
+  const { port, call, received, inWork, work, release, releaseUntil } = await startSlowServer()
+  const [account, other] = [randomUUID(), randomUUID()]
+  expect((await call(other, '/quick')).status).toBe(200)
+  const first = call(account, '/slow')
+  await inWork(1)
+  const leaving = Array.from({ length: 20 }, () => connect(port, '127.0.0.1'))
+  for (const socket of leaving)
+    socket.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${account}\r\n\r\n`)
+  await received(22)
+  for (const socket of leaving) await once(socket.destroy(), 'close')
+  // With twenty more of this cost the account would be heavy, and its next reads would take turns.
+  work(80)
+  release()
+  expect((await first).status).toBe(200)
+  const reads = Array.from({ length: 5 }, () => call(account, '/slow'))
+  await inWork(5)
+  await releaseUntil(Promise.all(reads))
+})
+
+it('counts a request whose client has left until its operation has ended', async () => {
+  const { port, call, inWork, release, releaseUntil } = await startSlowServer()
+  const [busy, other] = [randomUUID(), randomUUID()]
+  for (const account of [busy, other]) expect((await call(account, '/quick')).status).toBe(200)
+  expect((await releaseUntil(call(busy, '/slow', '{}'))).status).toBe(200)
+  const head = `POST /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${busy}\r\nContent-Type: application/json\r\n`
+  const clients = Array.from({ length: 4 }, () => connect(port, '127.0.0.1'))
+  for (const socket of clients) socket.write(`${head}Content-Length: 2\r\n\r\n{}`)
+  await inWork(4)
+  await Promise.all(clients.map((socket) => once(socket.destroy(), 'close')))
+  const change = call(busy, '/slow', '{}')
+  for (const account of [busy, other]) expect((await call(account, '/quick')).status).toBe(200)
+  await inWork(4)
+  release()
+  await inWork(1)
+  expect((await releaseUntil(change)).status).toBe(200)
+})
+
+it('counts nothing for clients that have left, also where they left during the check of their credentials', async () => {
+  const { port, call, arrived, holdChecks, begun, release, releaseUntil } = await startSlowServer()
+  const busy = randomUUID()
+  expect((await releaseUntil(call(busy, '/slow'))).status).toBe(200)
+  const leave = async (isInWork: () => Promise<unknown>) => {
+    const clients = Array.from({ length: 40 }, () => {
+      const socket = connect(port, '127.0.0.1')
+      socket.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${busy}\r\n\r\n`)
+      return socket
+    })
+    await isInWork()
+    await Promise.all(clients.map((socket) => once(socket.destroy(), 'close')))
+  }
+  const isServed = () => waitUntil('a request is served', async () => (await call(busy, '/quick')).status === 200)
+
+  await leave(() => arrived(41))
+  // Their operations go on.
+  expect((await call(busy, '/quick')).status).toBe(429)
+  release()
+  await isServed()
+
+  const before = begun()
+  const checked = holdChecks()
+  await leave(() => waitUntil('all are checked', () => Promise.resolve(begun() === before + 40)))
+  for (let turns = 0; turns < 100; turns += 1) await setImmediate()
+  checked()
+  await isServed()
+  expect((await call(busy, '/quick')).status).toBe(200)
+})
