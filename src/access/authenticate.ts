@@ -5,6 +5,7 @@ import { AppError } from '../platform/errors.ts'
 import { limitConcurrency } from '../platform/limit-concurrency.ts'
 import { sha256 } from '../platform/secrets.ts'
 import { createAuthenticateToken } from './authenticate-token.ts'
+import { parseAuthorization } from './authorization.ts'
 import type { CheckPassword } from './check-password.ts'
 import { guesserAt } from './login-throttle.ts'
 import { listClosedOrgs } from './closed-orgs.ts'
@@ -63,19 +64,18 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
   const inTurn = limitConcurrency(basicTurns)
   const rightBasics = createShortMemory()
 
-  async function byPassword(encoded: string, { srcIp, userAgent }: Credentials): Promise<Principal> {
-    const plain = Buffer.from(encoded, 'base64').toString('utf8')
-    const colon = plain.indexOf(':')
-    if (colon < 0 || plain.includes('\0')) throw wrongCredentials()
-    const email = plain.slice(0, colon).trim().toLowerCase()
+  async function byPassword(login: string, { srcIp, userAgent }: Credentials): Promise<Principal> {
+    const colon = login.indexOf(':')
+    if (colon < 0 || login.includes('\0')) throw wrongCredentials()
+    const email = login.slice(0, colon)
     const access = await findAccessByEmail(ctx.db, email)
     const passwordHash = access?.passwordHash ?? null
-    const password = plain.slice(colon + 1)
+    const password = login.slice(colon + 1)
     const ok = await checkPassword({ email, passwordHash, password, guesser: guesserAt(srcIp), srcIp })
     if (!ok && access !== undefined) onWrongPassword(access, { srcIp, userAgent })
     // Basic has no room for a second factor, so a password alone must not be enough.
     if (!ok || access === undefined || access.hasSecondFactor) throw wrongCredentials()
-    rightBasics.remember(encoded)
+    rightBasics.remember(login)
     const closedOrgs = listClosedOrgs(
       access,
       { isBySso: false, hasSecondFactor: false, passwordSetAt: access.passwordModifiedAt, idleOrgIds: [] },
@@ -126,13 +126,11 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
   async function identify(credentials: Credentials): Promise<Principal> {
     const { authorization, sessionId } = credentials
     if (authorization !== undefined) {
-      const [scheme = '', value = ''] = authorization.trim().split(/\s+/, 2)
-      if (/^token$/i.test(scheme) && value !== '') return byToken(value, credentials.srcIp)
-      if (/^basic$/i.test(scheme) && value !== '') {
-        const prove = () => byPassword(value, credentials)
-        return rightBasics.remembers(value) ? prove() : inTurn(prove)
-      }
-      throw noCredentials()
+      const { scheme, value } = parseAuthorization(authorization) ?? {}
+      if (value === undefined) throw noCredentials()
+      if (scheme === 'token') return byToken(value, credentials.srcIp)
+      const prove = () => byPassword(value, credentials)
+      return rightBasics.remembers(value) ? prove() : inTurn(prove)
     }
     if (sessionId !== undefined) return bySession(sessionId, credentials)
     throw noCredentials()

@@ -11,6 +11,7 @@ import Fastify, {
 } from 'fastify'
 import { uuidv7 } from 'uuidv7'
 import type { Authenticate } from '../access/authenticate.ts'
+import { canonicalAuthorization } from '../access/authorization.ts'
 import type { Caller } from '../access/authorize.ts'
 import { accountOf } from '../access/request-limits.ts'
 import { AppError } from '../platform/errors.ts'
@@ -200,7 +201,8 @@ export async function serveApi(
         const { config } = request.routeOptions
         if (config.public === true) return
         const sessionId = request.cookies[sessionCookie()]
-        const credentials = request.headers.authorization ?? sessionId ?? ''
+        const { authorization } = request.headers
+        const credentials = authorization === undefined ? (sessionId ?? '') : canonicalAuthorization(authorization)
         const hasTurn = isUpload(request.raw) || takesTurns(request.raw)
         const exchange = { request: request.raw, response: reply.raw, route: request.routeOptions.url ?? '' }
         const admit = async (account: string): Promise<void> => {

@@ -122,6 +122,18 @@ it('handles the requests of an account one by one if it uses more of the main th
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
 })
 
+it('knows the account of a caller however the same credentials are written', async () => {
+  const { call, received, inWork, begun, releaseUntil } = await startSlowServer()
+  const account = randomUUID()
+  expect((await call(account, '/quick')).status).toBe(200)
+  const reads = ['', ' ', '  ', '\t'].map((spaces) => call(`${spaces}${account}`, '/slow'))
+  await received(5)
+  await inWork(1)
+  expect((await call(account, '/quick')).status).toBe(200)
+  expect(begun()).toBe(3)
+  await releaseUntil(Promise.all(reads))
+})
+
 it('reads one answer of an unknown size at a time until its size is known', async () => {
   const { call, inWork, release, releaseUntil } = await startSlowServer()
   const account = randomUUID()
