@@ -19,19 +19,37 @@ export function takeLargeBodies(http: FastifyInstance): void {
   })
 }
 
-const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>()
+interface Deadline {
+  readonly withinMs: number
+  readonly timer: NodeJS.Timeout
+}
+
+const deadlines = new WeakMap<IncomingMessage, Deadline>()
 
 /** Closes the connection unless the whole body has arrived in time. */
 export function limitBodyTime(request: IncomingMessage, withinMs: number): void {
-  const deadline = setTimeout(() => {
+  startDeadline(request, withinMs)
+  const end = (): void => allowLongBody(request)
+  request.once('close', end).once('end', end)
+}
+
+function startDeadline(request: IncomingMessage, withinMs: number): void {
+  const timer = setTimeout(() => {
     if (!request.complete) request.destroy()
   }, withinMs)
-  deadlines.set(request, deadline)
-  const end = (): void => clearTimeout(deadline)
-  request.once('close', end).once('end', end)
+  deadlines.set(request, { withinMs, timer })
+}
+
+/** Begins the time of the body when the request has waited: nobody reads it meanwhile. */
+export async function waitBeforeBody(request: IncomingMessage, waited: Promise<void>): Promise<void> {
+  const deadline = deadlines.get(request)
+  clearTimeout(deadline?.timer)
+  await waited.finally(() => {
+    if (deadline !== undefined && !request.destroyed) startDeadline(request, deadline.withinMs)
+  })
 }
 
 /** Lifts the time limit of a body for an upload. The server closes its connection only if it stalls. */
 export function allowLongBody(request: IncomingMessage): void {
-  clearTimeout(deadlines.get(request))
+  clearTimeout(deadlines.get(request)?.timer)
 }

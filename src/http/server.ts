@@ -18,7 +18,7 @@ import { AppError } from '../platform/errors.ts'
 import { networkOf } from '../platform/network-of.ts'
 import { createConnectionGate } from '../platform/connection-gate.ts'
 import type { Logger } from '../platform/log.ts'
-import { MAX_PUBLIC_BYTES, limitBodyTime, takeLargeBodies } from './body-limits.ts'
+import { MAX_PUBLIC_BYTES, limitBodyTime, takeLargeBodies, waitBeforeBody } from './body-limits.ts'
 import { replyToBrokenRequest, replyToExpectation } from './broken-requests.ts'
 import { assertOneHost, assertPlainBody, hasBody } from './check-headers.ts'
 import { replyWithError } from './errors.ts'
@@ -205,13 +205,14 @@ export async function serveApi(
         const credentials = authorization === undefined ? (sessionId ?? '') : canonicalAuthorization(authorization)
         const hasTurn = isUpload(request.raw) || takesTurns(request.raw)
         const exchange = { request: request.raw, response: reply.raw, route: request.routeOptions.url ?? '' }
-        const admit = async (account: string): Promise<void> => {
+        const takePlaces = async (account: string): Promise<void> => {
           const who = whoIs(request, account)
           let resume = (): void => undefined
           const wait = (): void => void (resume = turns.countWaiting(who))
           await workLimits.enter(account, exchange, wait).finally(() => resume())
           if (hasTurn) await turns.enter(who, reply.raw)
         }
+        const admit = (account: string): Promise<void> => waitBeforeBody(request.raw, takePlaces(account))
         // The check of credentials is work, too, so a request waits for its turn before its caller is known.
         const expected = accounts.find(credentials)
         if (expected !== undefined) await admit(expected)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { type Socket, connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { startSlowServer } from './slow-server.ts'
 
@@ -203,6 +204,33 @@ it('lets large requests that wait for others of their account occupy no place', 
   const small = call(busy, '/slow')
   await inWork(2)
   await releaseUntil(Promise.all([small, ...large]))
+})
+
+it('lets an upload wait for its turn for longer than a body may take', async () => {
+  const { port, call, upload, received, inWork, release, releaseUntil } = await startSlowServer({ bodyMs: 50 })
+  const [busy, other] = [randomUUID(), randomUUID()]
+  expect((await releaseUntil(upload(busy))).status).toBe(200)
+  expect((await call(other, '/quick')).status).toBe(200)
+  const uploads = [upload(busy), upload(busy)]
+  await inWork(2)
+  const begin = (account: string, path: string, type: string): Socket => {
+    const socket = connect(port, '127.0.0.1')
+    const head = `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${account}\r\nContent-Type: ${type}\r\n`
+    socket.write(`${head}Content-Length: 2\r\n\r\n{`)
+    return socket
+  }
+  const waiting = begin(busy, '/stored', 'application/octet-stream')
+  await received(5)
+  // The time of a later body that does not end is over.
+  await once(begin(other, '/slow', 'application/json').resume(), 'close')
+  release()
+  await Promise.all(uploads)
+  await inWork(1)
+  release()
+  waiting.write('}')
+  const [answer] = await once(waiting, 'data')
+  expect(String(answer)).toContain('{"bytes":2}')
+  waiting.destroy()
 })
 
 it('lets a slow read keep its place for a short time only', async () => {
