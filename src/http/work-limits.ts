@@ -259,8 +259,9 @@ function isSafe({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** True for a request with a body that is read as it arrives: it takes long, and holds little. */
+/** True for a request with a body that is read as it arrives: it takes long, and holds little. That of a read is not. */
 export function isUpload(request: IncomingMessage): boolean {
+  if (isSafe(request)) return false
   const { 'content-length': length = '0', 'transfer-encoding': coding, upgrade } = request.headers
   const hasBody = coding !== undefined || Number(length) > 0
   return upgrade === undefined && hasBody && bodyBytesOf(request) === 0

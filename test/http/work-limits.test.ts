@@ -123,6 +123,20 @@ it('handles the requests of an account one by one if it uses more of the main th
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
 })
 
+it('lets reads with a body of another type take turns as well', async () => {
+  const { port, call, inWork, received, releaseUntil } = await startSlowServer()
+  const account = randomUUID()
+  for (const path of ['/quick', '/large']) await (await releaseUntil(call(account, path))).text()
+  const sockets = Array.from({ length: 3 }, () => connect(port, '127.0.0.1'))
+  const head = `GET /api/v1/large HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${account}\r\nContent-Type: text/plain\r\n`
+  for (const socket of sockets) socket.write(`${head}Content-Length: 1\r\n\r\na`)
+  await received(5)
+  await inWork(1)
+  expect((await call(account, '/quick')).status).toBe(200)
+  await inWork(1)
+  for (const socket of sockets) socket.destroy()
+})
+
 it('knows the account of a caller however the same credentials are written', async () => {
   const { call, received, inWork, begun, releaseUntil } = await startSlowServer()
   const account = randomUUID()
