@@ -291,3 +291,17 @@ it('does not take the part of a request before it waited for all of it', async (
   for (const name of ['first', 'second']) await enter(name, requester('heavy'))
   expect(begun).toEqual(['first'])
 })
+
+it('sets no timer to a time before now if a request costs less than expected', async () => {
+  const { enter, spend, becomeHeavy, work } = setUp()
+  await spend('other', 30)
+  await becomeHeavy('heavy')
+  const setTimer = vi.spyOn(globalThis, 'setTimeout')
+  const { close } = await enter('cheap', requester('heavy'))
+  await vi.advanceTimersByTimeAsync(500)
+  work(1)
+  close()
+  const times = setTimer.mock.calls.map(([, ms = 0]) => ms)
+  expect(times).toContain(0)
+  expect(Math.min(...times)).toBe(0)
+})

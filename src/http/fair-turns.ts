@@ -201,7 +201,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
           removeIdleGroup(group)
         }
       },
-      Math.min(ms, longestMs),
+      Math.min(Math.max(ms, 0), longestMs),
     ).unref()
   }
 
