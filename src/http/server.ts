@@ -177,7 +177,7 @@ export async function serveApi(
 ): Promise<void> {
   const { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT, firstMs } = options
   const { turnMs = TURN_MS, now = () => performance.now(), cpuMs = threadCpuMs, busyMs = loopBusyMs } = options
-  const workLimits = createWorkLimits({ requestsPerAccount, firstMs })
+  const workLimits = createWorkLimits({ requestsPerAccount, firstMs, now })
   const turns = createFairTurns({ maxInWork: requestsPerAccount, now, cpuMs, busyMs, turnMs })
   const accounts = createAccountMemory()
   await http.register(
@@ -243,7 +243,6 @@ export async function serveApi(
           turns.leave(reply.raw)
           workLimits.weighAnswer(reply.raw, 0)
         }
-
         if (typeof payload === 'string' || Buffer.isBuffer(payload)) workLimits.weighAnswer(reply.raw, payload.length)
         done(null, payload)
       })

@@ -70,7 +70,7 @@ export interface WorkLimits {
   enter(account: string, exchange: Exchange, onWait: () => void): Promise<void>
   /** Counts the request no longer, because it belongs to another account. */
   leave(response: ServerResponse): void
-  /** Call it when an answer is sent: the next ones of its kind count with the same size. */
+  /** Call it when an answer is sent: unless it is a refusal, the next ones of its kind count with the same size. */
   weighAnswer(response: ServerResponse, bytes: number): void
 }
 
@@ -85,10 +85,12 @@ interface WorkLimitsOptions {
   readonly requestsPerAccount: number
   /** How long requests of an operation wait for the first one of their account at most. Default: 200 ms. */
   readonly firstMs?: number | undefined
+  /** Monotonic milliseconds. */
+  readonly now: () => number
 }
 
 /** Bounds the work in progress of one account, with all its sessions and tokens together. */
-export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS }: WorkLimitsOptions): WorkLimits {
+export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS, now }: WorkLimitsOptions): WorkLimits {
   const accounts = new Map<string, Work>()
   const entries = new WeakMap<ServerResponse, Entry>()
   const answerBytes = new Map<string, number>()
@@ -96,11 +98,13 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS }: Wor
 
   /** Ten requests of an unknown kind may be ten of the most expensive, so they wait for a moment until one is known. */
   async function awaitFirst(entry: Entry, response: ServerResponse, onWait: () => void): Promise<void> {
+    const untilMs = now() + firstMs
     for (;;) {
       if (answerBytes.has(entry.kind)) return
       const first = firsts.get(entry.kind)
       if (first === undefined) return beFirst(entry)
-      if (first.isSlow) return
+      // Each one may be refused, and the next one is the first again.
+      if (first.isSlow || now() >= untilMs) return
       onWait()
       await settles(first, response)
     }
@@ -125,6 +129,13 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS }: Wor
     if (first?.entry !== entry) return
     firsts.delete(entry.kind)
     first.settle()
+  }
+
+  function learn(kind: string, bytes: number): void {
+    const [oldest] = answerBytes.keys()
+    if (answerBytes.size >= MAX_KNOWN && oldest !== undefined) answerBytes.delete(oldest)
+    answerBytes.delete(kind)
+    answerBytes.set(kind, bytes)
   }
 
   function assertRoom(work: Work, bodyBytes: number): void {
@@ -183,10 +194,8 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS }: Wor
     weighAnswer(response, bytes) {
       const entry = entries.get(response)
       if (entry === undefined || response.closed) return
-      const [oldest] = answerBytes.keys()
-      if (answerBytes.size >= MAX_KNOWN && oldest !== undefined) answerBytes.delete(oldest)
-      answerBytes.delete(entry.kind)
-      answerBytes.set(entry.kind, bytes)
+      // A refusal says nothing about the next answer.
+      if (response.statusCode < 400) learn(entry.kind, bytes)
       // What it has cost is known when its answer has been sent.
       setImmediate(settleFirst, entry)
       const all = entry.bodyBytes + bytes

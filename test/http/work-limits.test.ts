@@ -123,6 +123,23 @@ it('handles the requests of an account one by one if it uses more of the main th
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
 })
 
+it('learns nothing about the answers of an operation from refused requests', async () => {
+  const { call, inWork, releaseUntil } = await startSlowServer()
+  const account = randomUUID()
+  const refuse = async (): Promise<void> => expect((await call(account, '/large?unknown=1')).status).toBe(400)
+  const read = async (): Promise<number> => (await (await call(account, '/large')).text()).length
+  expect((await call(account, '/quick')).status).toBe(200)
+  await refuse()
+  for (let times = 0; times < 2; times += 1) {
+    const pages = Array.from({ length: 3 }, read)
+    await inWork(1)
+    expect((await call(account, '/quick')).status).toBe(200)
+    await inWork(1)
+    for (const length of await releaseUntil(Promise.all(pages))) expect(length).toBeGreaterThan(5 * 1024 * 1024)
+    await refuse()
+  }
+})
+
 it('lets reads with a body of another type take turns as well', async () => {
   const { port, call, inWork, received, releaseUntil } = await startSlowServer()
   const account = randomUUID()
