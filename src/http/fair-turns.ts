@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
-import { AppError, tooManyRequests } from '../platform/errors.ts'
+import { tooManyRequests } from '../platform/errors.ts'
 import { nextTurn } from '../platform/next-turn.ts'
 import { STRANGERS, type Demand, createAccountUse } from './account-use.ts'
 import { type Group, type Kind, type Lane, type Requester, type Waiting, createLanes } from './lanes.ts'
 import { createLightWork } from './light-work.ts'
 import { createRequestCosts } from './request-costs.ts'
-import { onceOver } from './request-end.ts'
+import { assertStays, hasLeft, onceOver } from './request-end.ts'
 import { createThreadShare } from './thread-share.ts'
 
 /** Requests of one account that may be in work while other accounts send some, too; each kind counts apart. */
@@ -245,7 +245,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       const left = (): void => {
         end()
         removeIdle(lane)
-        reject(new AppError('rate_limited', 'The client left while it waited for its turn'))
+        reject(hasLeft())
       }
       response.once('close', left)
       waiting.add(next)
@@ -256,7 +256,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
 
   return {
     async enter(who, response) {
-      if (response.closed) return
+      assertStays(response)
       const lane = laneOf(who)
       use.see(lane.group.account)
       if (lane.waiting.size === 0 && mayBegin(lane, demandOf(who))) return begin(lane, who, response)

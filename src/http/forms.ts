@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, invalidField } from '../platform/errors.ts'
 import { allowLongBody } from './body-limits.ts'
 import { assertText, parseJsonBody } from './body.ts'
+import { hasLeft } from './request-end.ts'
 import { isObject } from '../platform/is-object.ts'
 
 /** A client that sends nothing for this long counts as gone, whatever the state of its socket. */
@@ -67,6 +68,8 @@ export interface FormOptions<T> {
  */
 export async function readForm<T>(request: FastifyRequest, options: FormOptions<T>): Promise<Form<T>> {
   if (!request.isMultipart()) throw invalidField(options.file, 'send it as a part of a multipart/form-data body')
+  // The form of a client that has left already would never end.
+  if (request.raw.destroyed) throw hasLeft()
   request.raw.setTimeout(IDLE_MS)
   const { file, maxBytes, texts = [] } = options
   const fields: Record<string, string> = {}

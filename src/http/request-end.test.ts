@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { noteOperation, onceOver } from './request-end.ts'
+import { noteCheck, noteOperation, onceOver } from './request-end.ts'
 
 function setUp() {
   const response = new ServerResponse(new IncomingMessage(new Socket()))
@@ -52,4 +52,16 @@ it('calls nothing after it was prevented, also while the operation goes on', asy
   operation.resolve()
   await setImmediate()
   expect(state.over).toBe(0)
+})
+
+it('is over when the client has left and its credentials have been checked', async () => {
+  const { response, state } = setUp()
+  const check = Promise.withResolvers<void>()
+  noteCheck(response, check.promise)
+  response.emit('close')
+  await setImmediate()
+  expect(state.over).toBe(0)
+  check.resolve()
+  await setImmediate()
+  expect(state.over).toBe(1)
 })

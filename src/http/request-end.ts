@@ -1,16 +1,23 @@
 import type { ServerResponse } from 'node:http'
+import { AppError } from '../platform/errors.ts'
 
-/** The operations that run or have run, by their responses. */
-const operations = new WeakMap<ServerResponse, Promise<unknown>>()
+/** What runs or has run last for requests, by their responses. */
+const works = new WeakMap<ServerResponse, Promise<unknown>>()
+
+/** Notes that the credentials of a request are being checked. */
+export function noteCheck(response: ServerResponse, check: Promise<unknown>): void {
+  works.set(response, check)
+}
 
 /** Notes the operation of a request. */
 export function noteOperation(response: ServerResponse, operation: Promise<unknown>): void {
-  operations.set(response, operation)
+  works.set(response, operation)
 }
 
 /**
- * Calls `end` when a request is over: its answer has been sent, or its client has left, and its operation has ended. An
- * operation goes on without its client, so whoever leaves early would otherwise have any number of them at a time.
+ * Calls `end` when a request is over: its answer has been sent, or its client has left, and its operation has ended. The
+ * check of credentials and the operation go on without the client, so whoever leaves early would otherwise have any
+ * number of them at a time. No operation begins after the client has left, see assertStays().
  * @returns A function that prevents the call.
  */
 export function onceOver(response: ServerResponse, end: () => void): () => void {
@@ -20,13 +27,22 @@ export function onceOver(response: ServerResponse, end: () => void): () => void 
     isPrevented = true
   }
   const close = (): void => {
-    const operation = operations.get(response)
-    if (operation === undefined) endOnce()
-    else void operation.then(endOnce, endOnce)
+    const work = works.get(response)
+    if (work === undefined) endOnce()
+    else void work.then(endOnce, endOnce)
   }
   response.once('close', close)
   return () => {
     isPrevented = true
     response.off('close', close)
   }
+}
+
+/** @throws AppError rate_limited if the client has left: nobody counts what begins after that. */
+export function assertStays(response: ServerResponse): void {
+  if (response.closed) throw hasLeft()
+}
+
+export function hasLeft(): AppError {
+  return new AppError('rate_limited', 'The client left while it waited for its turn')
 }

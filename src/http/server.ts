@@ -28,7 +28,7 @@ import { createForwardedForCheck } from './forwarded-for.ts'
 import { guardConnections } from './guard-connections.ts'
 import { takeJson } from './json.ts'
 import type { Requester } from './lanes.ts'
-import { noteOperation } from './request-end.ts'
+import { assertStays, noteCheck, noteOperation } from './request-end.ts'
 import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
@@ -189,6 +189,7 @@ export async function serveApi(
       api.addHook('onRoute', (route) => {
         const { handler } = route
         route.handler = function run(request, reply) {
+          assertStays(reply.raw)
           const operation: unknown = handler.call(this, request, reply)
           if (operation instanceof Promise) noteOperation(reply.raw, operation)
           return operation
@@ -217,10 +218,14 @@ export async function serveApi(
         const expected = accounts.find(credentials)
         if (expected !== undefined) await admit(expected)
         else if (hasTurn) await turns.enter(whoIs(request, undefined), reply.raw)
-        request.caller = await identify(request, authenticate, sessionId).catch((error: unknown) => {
+        const check = identify(request, authenticate, sessionId)
+        noteCheck(reply.raw, check)
+        request.caller = await check.catch((error: unknown) => {
           if (error instanceof AppError && error.code === 'unauthenticated') accounts.forget(credentials)
           throw error
         })
+        // The body of a client that has left would never end.
+        assertStays(reply.raw)
         const account = accountOf(request.caller.principal)
         if (account !== expected) {
           accounts.remember(credentials, account)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { AppError, tooManyRequests } from '../platform/errors.ts'
+import { tooManyRequests } from '../platform/errors.ts'
 import { MAX_JSON_BYTES } from './body-limits.ts'
-import { onceOver } from './request-end.ts'
+import { assertStays, hasLeft, onceOver } from './request-end.ts'
 
 /** The default of `requestsPerAccount`: programs send a few dozen requests at a time. */
 export const MAX_REQUESTS_PER_ACCOUNT = 100
@@ -147,8 +147,7 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS, now }
 
   return {
     async enter(account, { request, response, route }, onWait) {
-      // The client left while its credentials were checked, so the end below would never come.
-      if (response.closed) return
+      assertStays(response)
       const work = accounts.get(account) ?? { requests: 0, bodyBytes: 0, bytesAtOnce: 0, waiting: new Set() }
       const bodyBytes = bodyBytesOf(request)
       assertRoom(work, bodyBytes)
@@ -236,10 +235,6 @@ async function takeTurn(entry: Entry, bytes: number, response: ServerResponse): 
     response.once('close', leave)
     work.waiting.add(waiting)
   })
-}
-
-function hasLeft(): AppError {
-  return new AppError('rate_limited', 'The client left while it waited for its turn')
 }
 
 /** A request that is larger than the whole share runs alone. */

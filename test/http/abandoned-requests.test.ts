@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { waitUntil } from '../support/wait-until.ts'
@@ -60,8 +60,32 @@ it('counts a request whose client has left until its operation has ended', async
   expect((await releaseUntil(change)).status).toBe(200)
 })
 
-it('counts nothing for clients that have left, also where they left during the check of their credentials', async () => {
-  const { port, call, arrived, holdChecks, begun, release, releaseUntil } = await startSlowServer()
+it.each([
+  ['form', '/form', 'multipart/form-data; boundary=x', '--x\r\ncontent-disposition: form-data; name="fi'],
+  ['file', '/stored', 'application/octet-stream', 'a'],
+])('counts an upload of a %s no more if its client leaves before it is read', async (_what, path, type, beginning) => {
+  const { port, call, inWork, release } = await startSlowServer()
+  const account = randomUUID()
+  const head = `POST /api/v1${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${account}\r\n`
+  const upload = (): Socket => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`${head}Content-Type: ${type}\r\nContent-Length: 100\r\n\r\n${beginning}`)
+    return socket
+  }
+  expect((await call(account, '/quick')).status).toBe(200)
+  const first = upload()
+  await inWork(1)
+  await once(first.destroy(), 'close')
+  for (let turns = 0; turns < 100; turns += 1) await setImmediate()
+  release()
+  // The second one of its kind begins when the first one has ended.
+  const second = upload()
+  await inWork(1)
+  second.destroy()
+})
+
+it('counts clients that have left until their checks and operations have ended, and begins none after that', async () => {
+  const { port, call, arrived, inWork, holdChecks, begun, release, releaseUntil } = await startSlowServer()
   const busy = randomUUID()
   expect((await releaseUntil(call(busy, '/slow'))).status).toBe(200)
   const leave = async (isInWork: () => Promise<unknown>) => {
@@ -85,7 +109,10 @@ it('counts nothing for clients that have left, also where they left during the c
   const checked = holdChecks()
   await leave(() => waitUntil('all are checked', () => Promise.resolve(begun() === before + 40)))
   for (let turns = 0; turns < 100; turns += 1) await setImmediate()
+  // The checks go on.
+  expect((await call(busy, '/quick')).status).toBe(429)
   checked()
   await isServed()
-  expect((await call(busy, '/quick')).status).toBe(200)
+  // No operation begins for a client that has left.
+  await inWork(0)
 })
