@@ -57,6 +57,7 @@ async function simulate(machine: Machine, attackers: readonly Attacker[]) {
     if (account === 'neighbor') waits.push(Date.now() - sentMs)
     await thread.work(ms)
     if (account !== 'neighbor' && !isOver()) hostileMs += ms
+    response.emit('prefinish')
     response.emit('close')
   }
   const attack = async (account: string, costMs: number): Promise<void> => {

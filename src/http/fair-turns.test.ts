@@ -27,7 +27,11 @@ function setUp({ share = 1 } = {}) {
     const response = new ServerResponse(new IncomingMessage(new Socket()))
     const entered = turns.enter(who, response).then(() => begun.push(name))
     await vi.advanceTimersByTimeAsync(0)
-    return { response, entered, close: () => response.emit('close') }
+    const close = (): void => {
+      response.emit('prefinish')
+      response.emit('close')
+    }
+    return { response, entered, close }
   }
   const work = (ms: number) => (cpuMs += ms)
   const spend = async (account: string, ms: number): Promise<void> => {
@@ -291,6 +295,28 @@ it('does not take the part of a request before it waited for all of it', async (
   for (const name of ['first', 'second']) await enter(name, requester('heavy'))
   expect(begun).toEqual(['first'])
 })
+
+it.each(['refused', 'left'])(
+  'does not take an expensive operation for a quick one because requests were %s',
+  async (how) => {
+    const { begun, enter, spend, becomeHeavy, work } = setUp()
+    await spend('other', 30)
+    await becomeHeavy('heavy')
+    for (let times = 0; times < 20; times += 1) {
+      const { response, close } = await enter('cheap', requester('heavy'))
+      work(0.3)
+      response.statusCode = 400
+      if (how === 'left') response.emit('close')
+      else close()
+      await vi.advanceTimersByTimeAsync(1000)
+    }
+    begun.length = 0
+    await enter('first', requester('heavy'))
+    await vi.advanceTimersByTimeAsync(500)
+    await enter('second', requester('heavy'))
+    expect(begun).toEqual(['first'])
+  },
+)
 
 it('sets no timer to a time before now if a request costs less than expected', async () => {
   const { enter, spend, becomeHeavy, work } = setUp()

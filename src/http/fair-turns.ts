@@ -5,7 +5,7 @@ import { STRANGERS, type Demand, createAccountUse } from './account-use.ts'
 import { type Group, type Kind, type Lane, type Requester, type Waiting, createLanes } from './lanes.ts'
 import { createLightWork } from './light-work.ts'
 import { createRequestCosts } from './request-costs.ts'
-import { assertStays, hasLeft, onceOver } from './request-end.ts'
+import { type Outcome, assertStays, hasLeft, onceOver } from './request-end.ts'
 import { createThreadShare } from './thread-share.ts'
 
 /** Requests of one account that may be in work while other accounts send some, too; each kind counts apart. */
@@ -140,29 +140,29 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
       becomeLong()
     }
     let isMeasured = false
-    const charge = (isComplete: boolean): void => {
+    const charge = (outcome: Outcome): void => {
       if (isMeasured) return
       isMeasured = true
       becomeLong()
       const { databaseMs } = demand
-      const realMs = use.end(group.account, { expectedMs, threadMs: measured(isComplete), databaseMs, isComplete })
+      const isComplete = outcome !== 'cut'
+      const realMs = use.end(group.account, { expectedMs, threadMs: measured(outcome), databaseMs, isComplete })
       group.measured -= 1
       if (isHeavy(group)) pause(group, pauseFor(realMs - (wasHeavy ? expectedMs : 0)))
     }
-    const finish = (isComplete: boolean): void => {
+    const finish = (outcome: Outcome): void => {
       response.off('prefinish', answered)
       stay()
       clearTimeout(timer)
       entries.delete(response)
-      charge(isComplete)
+      charge(outcome)
       leavePlace()
       proceed(group)
       removeIdle(lane)
     }
     // Its client may never read the answer.
-    const answered = (): void => charge(true)
-    const complete = (): void => finish(true)
-    const interrupt = (): void => finish(false)
+    const answered = (): void => charge(response.statusCode >= 400 ? 'refused' : 'whole')
+    const interrupt = (): void => finish('cut')
     const expire = (): void => {
       timer = setTimeout(interrupt, (HEAVY_TURNS - 1) * turnMs)
       // Strangers are many people, of whom one may wait for an identity provider.
@@ -174,7 +174,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     let timer = setTimeout(expire, turnMs)
     entries.set(response, { interrupt, becomeLong, patienceMs: GIVING_WAY_MS })
     response.once('prefinish', answered)
-    const stay = onceOver(response, complete)
+    const stay = onceOver(response, finish)
   }
 
   function pauseFor(costMs: number): number {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createRequestCosts } from './request-costs.ts'
+import type { Outcome } from './request-end.ts'
 
 function setUp() {
   let cpuMs = 100
@@ -12,7 +13,7 @@ it('measures a request that is alone, however much the thread works before and a
   work(50)
   const end = costs.measure('a')
   work(7)
-  expect(end(true)).toBe(7)
+  expect(end('whole')).toBe(7)
   work(50)
 })
 
@@ -20,12 +21,12 @@ it('subtracts the known costs of requests that end meanwhile', () => {
   const { costs, work } = setUp()
   const alone = costs.measure('cheap')
   work(2)
-  alone(true)
+  alone('whole')
   const [other, cheap] = [costs.measure('other'), costs.measure('cheap')]
   work(1)
-  cheap(true)
+  cheap('whole')
   work(40)
-  expect(other(true)).toBeCloseTo(39, 0)
+  expect(other('whole')).toBeCloseTo(39, 0)
 })
 
 it('does not charge a cheap request for an expensive one that runs beside it', () => {
@@ -36,39 +37,39 @@ it('does not charge a cheap request for an expensive one that runs beside it', (
   ] as const) {
     const alone = costs.measure(kind)
     work(ms)
-    alone(true)
+    alone('whole')
   }
   const [page, cheap] = [costs.measure('page'), costs.measure('cheap')]
   work(17)
-  expect(cheap(true)).toBe(2)
+  expect(cheap('whole')).toBe(2)
   work(15)
-  expect(page(true)).toBeCloseTo(30)
+  expect(page('whole')).toBeCloseTo(30)
 })
 
 it('does not charge a cheap request for a queue of expensive ones before it', () => {
   const { costs, work } = setUp()
   const alone = costs.measure('page')
   work(25)
-  alone(true)
+  alone('whole')
   const pages = [costs.measure('page'), costs.measure('page'), costs.measure('page')]
   const cheap = costs.measure('cheap')
   for (const end of pages) {
     work(25)
-    expect(end(true)).toBeCloseTo(25)
+    expect(end('whole')).toBeCloseTo(25)
   }
   work(2)
-  expect(cheap(true)).toBeCloseTo(2)
+  expect(cheap('whole')).toBeCloseTo(2)
 })
 
 it('does not take a kind for expensive because one of its requests waited', () => {
   const { costs, work } = setUp()
   const alone = costs.measure('cheap')
   work(2)
-  alone(true)
+  alone('whole')
   const [part, cheap] = [costs.measure('unknown'), costs.measure('cheap')]
   work(40)
-  part(false)
-  expect(cheap(true)).toBe(2)
+  part('cut')
+  expect(cheap('whole')).toBe(2)
 })
 
 it('charges nobody for more than twice an equal share', () => {
@@ -76,12 +77,12 @@ it('charges nobody for more than twice an equal share', () => {
   for (const kind of ['a', 'b', 'c', 'd']) {
     const alone = costs.measure(kind)
     work(1)
-    alone(true)
+    alone('whole')
   }
   const [a, ...others] = ['a', 'b', 'c', 'd'].map((kind) => costs.measure(kind))
   work(40)
-  expect(a?.(true)).toBe(20)
-  for (const end of others) end(false)
+  expect(a?.('whole')).toBe(20)
+  for (const end of others) end('cut')
 })
 
 it('follows the cost of a kind', () => {
@@ -89,22 +90,38 @@ it('follows the cost of a kind', () => {
   for (let times = 0; times < 30; times += 1) {
     const end = costs.measure('a')
     work(times < 10 ? 1 : 5)
-    end(true)
+    end('whole')
   }
   const [other, same] = [costs.measure('other'), costs.measure('a')]
   work(100)
-  expect(same(true)).toBeCloseTo(5, 0)
-  expect(other(true)).toBeCloseTo(95, 0)
+  expect(same('whole')).toBeCloseTo(5, 0)
+  expect(other('whole')).toBeCloseTo(95, 0)
 })
 
 it('learns nothing from a part of a request', () => {
   const { costs, work } = setUp()
   const part = costs.measure('a')
   work(1)
-  expect(part(false)).toBe(1)
+  expect(part('cut')).toBe(1)
   const [other, same] = [costs.measure('other'), costs.measure('a')]
   work(40)
-  other(false)
+  other('cut')
   work(1)
-  expect(same(true)).toBe(2)
+  expect(same('whole')).toBe(2)
+})
+
+it('takes refused requests for a kind of their own', () => {
+  const { costs, work } = setUp()
+  const measure = (kind: string, ms: number, outcome: Outcome): number => {
+    const end = costs.measure(kind)
+    work(ms)
+    return end(outcome)
+  }
+  expect(measure('page', 1, 'refused')).toBe(1)
+  expect(costs.averageMs('page')).toBeUndefined()
+  expect(measure('page', 30, 'whole')).toBe(30)
+  for (let times = 0; times < 20; times += 1) expect(measure('page', 1, 'refused')).toBe(1)
+  expect(costs.averageMs('page')).toBe(30)
+  // An expensive one costs its caller what it has used.
+  expect(measure('page', 10, 'refused')).toBe(10)
 })

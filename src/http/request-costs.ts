@@ -1,3 +1,5 @@
+import type { Outcome } from './request-end.ts'
+
 /** The number of kinds whose costs are remembered; the oldest are dropped. */
 const MAX_KNOWN = 10_000
 /** The weight of the latest request in the cost of its kind. */
@@ -12,10 +14,10 @@ export interface RequestCosts {
   /**
    * Call it when a request begins; the returned function when it ends.
    * @param kind Requests of a kind are expected to cost the same.
-   * @returns A function that returns the milliseconds of the main thread that the request has used. It takes whether the
-   *   request is complete: a part of one says nothing about others of its kind.
+   * @returns A function that returns the milliseconds of the main thread that the request has used. Refused requests are
+   *   a kind of their own: neither they nor the beginning of one say what the operation costs.
    */
-  measure(kind: string): (isComplete: boolean) => number
+  measure(kind: string): (outcome: Outcome) => number
   /** Returns what requests of the kind cost on average; undefined if none has ended yet. */
   averageMs(kind: string): number | undefined
 }
@@ -110,11 +112,15 @@ export function createRequestCosts(cpuMs: () => number): RequestCosts {
       const beganMs = advance()
       const entry: Running = { kind, beganMs, sharesBefore: sharesMs, othersMs: 0, hasUnknownOthers: false }
       running.add(entry)
-      return (isComplete) => {
+      return (outcome) => {
         const endedMs = advance()
         running.delete(entry)
-        const ms = isComplete ? end(entry, endedMs) : Math.min(sharesMs - entry.sharesBefore, UNKNOWN_MS)
-        for (const other of running) countFor(other, kind)
+        const endedAs = outcome === 'refused' ? `${kind} refused` : kind
+        const ms =
+          outcome === 'cut'
+            ? Math.min(sharesMs - entry.sharesBefore, UNKNOWN_MS)
+            : end({ ...entry, kind: endedAs }, endedMs)
+        for (const other of running) countFor(other, endedAs)
         return ms
       }
     },

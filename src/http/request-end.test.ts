@@ -2,12 +2,15 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { noteCheck, noteOperation, onceOver } from './request-end.ts'
+import { type Outcome, noteCheck, noteOperation, onceOver } from './request-end.ts'
 
 function setUp() {
   const response = new ServerResponse(new IncomingMessage(new Socket()))
-  const state = { over: 0 }
-  const prevent = onceOver(response, () => (state.over += 1))
+  const state = { over: 0, outcomes: [] as Outcome[] }
+  const prevent = onceOver(response, (outcome) => {
+    state.over += 1
+    state.outcomes.push(outcome)
+  })
   return { response, state, prevent }
 }
 
@@ -29,7 +32,7 @@ it('is over when the client has left and the operation has ended, or failed', as
     if (fails) operation.reject(new Error('of the operation'))
     else operation.resolve()
     await setImmediate()
-    expect(state.over).toBe(1)
+    expect(state.outcomes).toEqual([fails ? 'refused' : 'whole'])
   }
 })
 
@@ -54,7 +57,7 @@ it('calls nothing after it was prevented, also while the operation goes on', asy
   expect(state.over).toBe(0)
 })
 
-it('is over when the client has left and its credentials have been checked', async () => {
+it('is cut if the client has left before the operation has begun, and over when its credentials have been checked', async () => {
   const { response, state } = setUp()
   const check = Promise.withResolvers<void>()
   noteCheck(response, check.promise)
@@ -63,5 +66,5 @@ it('is over when the client has left and its credentials have been checked', asy
   expect(state.over).toBe(0)
   check.resolve()
   await setImmediate()
-  expect(state.over).toBe(1)
+  expect(state.outcomes).toEqual(['cut'])
 })

@@ -1,17 +1,28 @@
 import type { ServerResponse } from 'node:http'
 import { AppError } from '../platform/errors.ts'
 
+/**
+ * What a request was when it ended: the whole operation, a refusal, or neither, because its client left before the
+ * operation began.
+ */
+export type Outcome = 'whole' | 'refused' | 'cut'
+
+interface Work {
+  readonly ended: Promise<unknown>
+  readonly isOperation: boolean
+}
+
 /** What runs or has run last for requests, by their responses. */
-const works = new WeakMap<ServerResponse, Promise<unknown>>()
+const works = new WeakMap<ServerResponse, Work>()
 
 /** Notes that the credentials of a request are being checked. */
 export function noteCheck(response: ServerResponse, check: Promise<unknown>): void {
-  works.set(response, check)
+  works.set(response, { ended: check, isOperation: false })
 }
 
 /** Notes the operation of a request. */
 export function noteOperation(response: ServerResponse, operation: Promise<unknown>): void {
-  works.set(response, operation)
+  works.set(response, { ended: operation, isOperation: true })
 }
 
 /**
@@ -20,16 +31,17 @@ export function noteOperation(response: ServerResponse, operation: Promise<unkno
  * number of them at a time. No operation begins after the client has left, see assertStays().
  * @returns A function that prevents the call.
  */
-export function onceOver(response: ServerResponse, end: () => void): () => void {
+export function onceOver(response: ServerResponse, end: (outcome: Outcome) => void): () => void {
   let isPrevented = false
-  const endOnce = (): void => {
-    if (!isPrevented) end()
+  const endOnce = (outcome: Outcome): void => {
+    if (!isPrevented) end(outcome)
     isPrevented = true
   }
   const close = (): void => {
-    const work = works.get(response)
-    if (work === undefined) endOnce()
-    else void work.then(endOnce, endOnce)
+    const { ended, isOperation } = works.get(response) ?? {}
+    const endAs = (outcome: Outcome) => () => endOnce(isOperation === true ? outcome : 'cut')
+    if (ended === undefined) endOnce('cut')
+    else void ended.then(endAs('whole'), endAs('refused'))
   }
   response.once('close', close)
   return () => {
