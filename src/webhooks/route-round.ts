@@ -22,7 +22,7 @@ const LOCKED_PAUSE_MS = 20
 export interface Round {
   readonly now: Date
   readonly maxEvents: number
-  /** Increases with each round, so that each queue comes first at times: a large event may need a whole round. */
+  /** Increases with each round of the same queues, so that each comes first at times: a large event may need a whole round. */
   readonly turn: number
   readonly direct: DirectDelivery | null
   readonly room: OrgRoom

@@ -128,7 +128,7 @@ function createRouter(
 ): () => Promise<boolean | Date | null> {
   const room = createOrgRoom(limits.pendingPerOrg)
   const maxPending = limits.pendingPerWebhook
-  let rounds = 0
+  let turn = 0
 
   function report(events: readonly SetAsideEvent[]): void {
     for (const { id, orgId, topic, bytes, setAsideReason: reason } of events) {
@@ -150,8 +150,9 @@ function createRouter(
     // Shares and messages are filled, so a search finds somewhat more than it plans.
     let maxEvents = 2 * MAX_EVENTS
     for (;;) {
-      rounds += 1
-      const round: Round = { now: ctx.clock.now(), maxEvents, turn: rounds, direct, room, maxPending, routing: [] }
+      // The rounds of a pass have different queues. If each was a turn, the queues of a page would get only every second one.
+      if (knowledge.pass === firstPass) turn += 1
+      const round: Round = { now: ctx.clock.now(), maxEvents, turn, direct, room, maxPending, routing: [] }
       try {
         const mustSearch = isSearchDue(knowledge, round.now)
         if (!mustSearch && knowledge.known.size() === 0) return knowledge.searchAt

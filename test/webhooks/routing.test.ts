@@ -187,6 +187,38 @@ it('never writes an event that no enabled webhook of its place and topic hears',
   expect(await outbox()).toHaveLength(3)
 })
 
+it('serves every queue of a page in turn, however many pages a search has', async () => {
+  // They fill a page, so that a search needs a second one.
+  const [queues, backlog] = [200, 150]
+  await sql`
+    with orgs as (
+      insert into org (id, name, doc, created_at, modified_at)
+      select gen_random_uuid(), 'Org', doc, created_at, modified_at from org cross join generate_series(1, ${queues}::integer)
+      returning id
+    ), hearing as (
+      insert into webhook (id, org_id, enabled, topics, doc, created_at, modified_at)
+      select gen_random_uuid(), id, true, '{audits}', '{}', ${clock.now()}, ${clock.now()} from orgs
+      returning org_id, id
+    ), lane as (
+      insert into webhook_lane (org_id, webhook_id) select org_id, id from hearing
+    )
+    insert into webhook_outbox (id, org_id, topic, event, created_at)
+    select gen_random_uuid(), id, 'audits', '{"message": "of the backlog"}', ${clock.now()}
+    from orgs cross join generate_series(1, ${backlog}::integer)
+  `.execute(harness.ctx.db)
+  startRouter()
+  await waitUntil('everything routed', async () => (await outbox()).length === 0, 90_000)
+  const messages = await harness.ctx.db
+    .selectFrom('webhookMessage')
+    .select(['webhookId', 'eventCount'])
+    .orderBy('id')
+    .execute()
+  // Each queue has its first message before any has its second one.
+  expect(new Set(messages.slice(0, queues).map(({ webhookId }) => webhookId)).size).toBe(queues)
+  expect(new Set(messages.slice(0, queues).map(({ eventCount }) => eventCount))).toEqual(new Set([100]))
+  expect(messages).toHaveLength(2 * queues)
+}, 120_000)
+
 it('fills the messages of webhooks that gather events when many of them have a backlog', async () => {
   const [queues, backlog] = [40, 250]
   const scopes = await Promise.all(Array.from({ length: queues }, () => harness.addOrg()))
