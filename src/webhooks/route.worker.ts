@@ -5,6 +5,7 @@ import { inTx, isPassingError } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import type { WebhookCounters } from './counters.ts'
 import { MAX_EVENTS, decideRoundSize } from './decide-round-size.ts'
+import { isSearchDue } from './decide-search.ts'
 import type { DirectDelivery } from './deliver.worker.ts'
 import { type WebhookLimits, defaultWebhookLimits } from './limits.ts'
 import { createOrgRoom } from './org-room.ts'
@@ -115,8 +116,8 @@ interface Knowledge {
  * that subscribe to them at that moment. An event and its messages change in one transaction. An event that
  * can't be routed is set aside, so that it blocks no other event.
  *
- * A round looks up the events that wakes have named. At the start, when many are waiting, when a lingering topic is ripe,
- * and at intervals, it searches the outbox.
+ * A round looks up the events that wakes have named. At the start, when the ids of events are unknown, when a lingering topic
+ * is ripe, and from time to time (decide-search.ts), it searches the outbox.
  *
  * The function resolves with true when there may be more to route now, or with the time when the next event
  * will be ripe.
@@ -154,7 +155,7 @@ function createRouter(
       if (knowledge.pass === firstPass) turn += 1
       const round: Round = { now: ctx.clock.now(), maxEvents, turn, direct, room, maxPending, routing: [] }
       try {
-        const mustSearch = isSearchDue(knowledge, round.now)
+        const mustSearch = isSearchDue({ ...knowledge, known: knowledge.known.size() }, round.now, performance.now())
         if (!mustSearch && knowledge.known.size() === 0) return knowledge.searchAt
         const { result, doneIds, next } = await (mustSearch
           ? searchAndRoute(ctx, knowledge, round)
@@ -178,15 +179,6 @@ function createRouter(
       }
     }
   }
-}
-
-/**
- * A search that finds more than a round takes is followed by another one, so none begins by time while as many events are
- * known. Their rounds look them up by their ids, however many dead rows an open transaction retains.
- */
-function isSearchDue({ mustSearch, searchAt, nextSearchMs, known, eventsPerRound }: Knowledge, now: Date): boolean {
-  if (mustSearch || (searchAt !== null && searchAt <= now)) return true
-  return performance.now() >= nextSearchMs && known.size() < eventsPerRound
 }
 
 interface Routed {
