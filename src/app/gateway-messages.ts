@@ -1,10 +1,11 @@
 import type pg from 'pg'
+import { type QueuedEvent, isQueuedEvent } from '../events/store.ts'
 import type { Limits } from '../gateway/limits.ts'
 import type { ProtocolOptions } from '../gateway/protocols.ts'
 import type { RepeatedRefusal } from '../gateway/refusals.ts'
 import type { LogLevel } from '../platform/log.ts'
 import type { TimeReading } from '../platform/service-clock.ts'
-import type { WakeName } from '../platform/wakes.ts'
+import type { WakeName, WokenRow } from '../platform/wakes.ts'
 
 /** The start data of the gateway's thread. */
 export interface GatewayThreadData {
@@ -28,10 +29,23 @@ export interface GatewayPorts {
 }
 
 /** Reports work in the database; see Wakes. Both threads send it. */
-interface WakeMessage {
+export interface WakeMessage {
   readonly kind: 'wake'
   readonly name: WakeName
   readonly ids: readonly string[]
+  /** Those of the rows that are events, without their texts. */
+  readonly rows: readonly QueuedEvent[]
+}
+
+/** The texts of events stay in their thread: the other one doesn't send an event before it is routed. */
+export function wakeMessage(name: WakeName, ids: readonly string[], rows: readonly WokenRow[]): WakeMessage {
+  const events = rows.filter(isQueuedEvent)
+  return {
+    kind: 'wake',
+    name,
+    ids,
+    rows: events.map(({ id, orgId, topic }) => ({ id, orgId, topic, webhookId: null, json: null })),
+  }
 }
 
 export type ToGateway =

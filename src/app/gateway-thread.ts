@@ -5,7 +5,7 @@ import { monotonicMs } from '../platform/clock.ts'
 import { createLog } from '../platform/log.ts'
 import { createSecrets, loadMasterKey } from '../platform/secrets.ts'
 import { createFollowingClock } from '../platform/service-clock.ts'
-import type { FromGateway, GatewayThreadData, ToGateway } from './gateway-messages.ts'
+import { type FromGateway, type GatewayThreadData, type ToGateway, wakeMessage } from './gateway-messages.ts'
 import { openContext } from './open-context.ts'
 
 // The program of the gateway's thread; start-gateway-thread.ts starts it. An unhandled error ends it.
@@ -26,7 +26,7 @@ const context = await openContext({
   baseUrl: data.baseUrl,
   serviceClock,
 })
-const wakes = context.ctx.wakes.connect((name, ids) => send({ kind: 'wake', name, ids }))
+const wakes = context.ctx.wakes.connect((...wake) => send(wakeMessage(...wake)))
 const gateway = await startGateway(context.ctx, {
   protocols: createProtocols(data.protocols),
   nodeId: data.nodeId,
@@ -42,7 +42,7 @@ async function stop(): Promise<void> {
 }
 
 port.on('message', (message: ToGateway) => {
-  if (message.kind === 'wake') wakes.receive(message.name, message.ids)
+  if (message.kind === 'wake') wakes.receive(message.name, message.ids, message.rows)
   else if (message.kind === 'list-refusals')
     send({ kind: 'refusals', question: message.question, refusals: gateway.refusals.list() })
   else if (message.kind === 'time') serviceClock.follow(message.reading)

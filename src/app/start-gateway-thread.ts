@@ -4,7 +4,13 @@ import type { Context } from '../platform/context.ts'
 import type { LogOutput } from '../platform/log.ts'
 import { pause } from '../platform/pause.ts'
 import type { TimeReading } from '../platform/service-clock.ts'
-import type { FromGateway, GatewayPorts, GatewayThreadData, ToGateway } from './gateway-messages.ts'
+import {
+  type FromGateway,
+  type GatewayPorts,
+  type GatewayThreadData,
+  type ToGateway,
+  wakeMessage,
+} from './gateway-messages.ts'
 
 export interface GatewayThreadOptions extends Omit<GatewayThreadData, 'time' | 'baseUrl'> {
   /** Reads the service time, which the thread follows. */
@@ -40,14 +46,14 @@ export async function startGatewayThread(ctx: Context, options: GatewayThreadOpt
   })
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- That is for windows.
   const send = (message: ToGateway): void => worker.postMessage(message)
-  const wakes = ctx.wakes.connect((name, ids) => send({ kind: 'wake', name, ids }))
+  const wakes = ctx.wakes.connect((...wake) => send(wakeMessage(...wake)))
   const timer = setInterval(() => send({ kind: 'time', reading: readTime() }), READ_TIME_MS)
   const listening = Promise.withResolvers<GatewayPorts>()
   const questions = new Map<number, (refusals: readonly RepeatedRefusal[]) => void>()
   let asked = 0
   let hasEnded = false
   worker.on('message', (message: FromGateway) => {
-    if (message.kind === 'wake') wakes.receive(message.name, message.ids)
+    if (message.kind === 'wake') wakes.receive(message.name, message.ids, message.rows)
     else if (message.kind === 'log') logOutput.write(message.line)
     else if (message.kind === 'refusals') {
       questions.get(message.question)?.(message.refusals)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type WakeName, createWakes } from './wakes.ts'
+import { type WakeName, type WokenRow, createWakes } from './wakes.ts'
 
 type Heard = [WakeName, string[]][]
 
@@ -12,8 +12,8 @@ function listening() {
 
 /** Connects two threads by channels that deliver immediately. */
 function connect(here: ReturnType<typeof createWakes>, there: ReturnType<typeof createWakes>) {
-  const fromHere = here.connect((name, ids) => fromThere.receive(name, ids))
-  const fromThere = there.connect((name, ids) => fromHere.receive(name, ids))
+  const fromHere = here.connect((...wake) => fromThere.receive(...wake))
+  const fromThere = there.connect((...wake) => fromHere.receive(...wake))
   return fromHere
 }
 
@@ -29,6 +29,15 @@ test('a wake reaches the listeners of both threads, once each, with its ids', ()
   ]
   expect(here.heard).toEqual(heard)
   expect(there.heard).toEqual(heard)
+})
+
+test('a wake passes the rows that the waker knows to the other thread', () => {
+  const [here, there] = [createWakes(), createWakes()]
+  connect(here, there)
+  const heard: (readonly WokenRow[])[] = []
+  there.on('commands', (_ids, rows) => heard.push(rows))
+  here.wake('commands', ['a', 'b'], [{ id: 'a' }])
+  expect(heard).toEqual([[{ id: 'a' }]])
 })
 
 test('a wake goes on to further threads', () => {

@@ -14,7 +14,7 @@ export type WakeName =
   | 'thumbnails'
   | 'changes'
 
-/** A row that the waker has written, with whatever it knows about it. It reaches listeners of its own thread only. */
+/** A row that the waker has written, with whatever it knows about it. */
 export interface WokenRow {
   readonly id: string
 }
@@ -38,7 +38,7 @@ export interface Wakes {
   listened(): WakeName[]
 }
 
-export type SendWake = (name: WakeName, ids: readonly string[]) => void
+export type SendWake = (name: WakeName, ids: readonly string[], rows: readonly WokenRow[]) => void
 
 /** The connection to the wakes of another thread. */
 export interface WakePeer {
@@ -60,7 +60,7 @@ export function createWakes(): Wakes {
     from: SendWake | null,
   ): void {
     for (const listener of listeners.get(name) ?? []) listener(ids, rows)
-    for (const [send, names] of peers) if (send !== from && (names?.has(name) ?? true)) send(name, [...ids])
+    for (const [send, names] of peers) if (send !== from && (names?.has(name) ?? true)) send(name, [...ids], rows)
   }
 
   return {
@@ -74,7 +74,7 @@ export function createWakes(): Wakes {
     connect(send) {
       peers.set(send, null)
       return {
-        receive: (name, ids) => publish(name, { ids, rows: [] }, send),
+        receive: (name, ids, rows) => publish(name, { ids, rows }, send),
         limitTo: (names) => void peers.set(send, new Set(names)),
         disconnect: () => void peers.delete(send),
       }

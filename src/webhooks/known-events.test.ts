@@ -17,7 +17,7 @@ it('knows that a queue waits from the announcement of an event until it is delet
   expect([known.isWaiting(queue), known.has('2')]).toEqual([false, false])
 })
 
-it('knows events of other threads by their ids only', () => {
+it('knows events by their ids only if nothing else was announced', () => {
   const known = createKnownEvents(10)
   known.announce(['1'], [])
   known.accept()

@@ -3,7 +3,7 @@ import { planPortions } from './plan-portions.ts'
 
 /** The events that commits have announced and that the router has not routed yet. */
 export interface KnownEvents {
-  /** Adds events for the next round. The queue is known of those in `events` only. */
+  /** Adds events for the next round. The queue is known of those in `events` only; a search must follow for others. */
   announce(ids: Iterable<string>, events: readonly AnnouncedEvent[]): void
   /** True if events wait for the next round. */
   hasAnnounced(): boolean
@@ -17,7 +17,7 @@ export interface KnownEvents {
   /** Returns the ids for a round: all, or about `limit`, and of each queue the oldest. */
   idsOfRound(round: { readonly limit: number; readonly turn: number }): string[]
   delete(ids: Iterable<string>): void
-  /** True if an earlier event of the queue may wait to be routed. Events of other threads don't count. */
+  /** True if an earlier event of the queue may wait to be routed. */
   isWaiting(queue: string): boolean
   has(id: string): boolean
   /** A search that begins now will find all events that were dropped so far. */

@@ -1,3 +1,4 @@
+import { wakeMessage } from '../../../src/app/gateway-messages.ts'
 import { openContext } from '../../../src/app/open-context.ts'
 import { monotonicMs } from '../../../src/platform/clock.ts'
 import { createLog } from '../../../src/platform/log.ts'
@@ -36,7 +37,7 @@ async function open(given: ConnectMessage): Promise<Gateway> {
   const org = await seedOrg(ctx, sizesOf(given))
   const fleet = createFleet(ctx, [org])
   await fleet.connect(org.sites.flatMap((site) => site.devices))
-  const peer = ctx.wakes.connect((name, ids) => send({ kind: 'wake', name, ids }))
+  const peer = ctx.wakes.connect((...wake) => send(wakeMessage(...wake)))
   await flushStatistics(pool)
   send({ kind: 'connected', orgId: org.scope.orgId, connectMs: performance.now() - startMs })
   const cpu = process.cpuUsage()
@@ -65,7 +66,7 @@ async function open(given: ConnectMessage): Promise<Gateway> {
   }
   return {
     async receive(message) {
-      if (message.kind === 'wake') peer.receive(message.name, message.ids)
+      if (message.kind === 'wake') peer.receive(message.name, message.ids, message.rows)
       else if (message.kind === 'time') clock.follow(message.reading)
       else if (message.kind === 'answer') answer()
       else if (message.kind === 'report') await report()

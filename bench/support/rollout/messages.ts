@@ -1,14 +1,7 @@
 import type pg from 'pg'
+import type { WakeMessage } from '../../../src/app/gateway-messages.ts'
 import type { TimeReading } from '../../../src/platform/service-clock.ts'
-import type { WakeName } from '../../../src/platform/wakes.ts'
 import type { Needs } from '../loop-watch.ts'
-
-/** A wake that another process passes on. */
-export interface WakeMessage {
-  readonly kind: 'wake'
-  readonly name: WakeName
-  readonly ids: readonly string[]
-}
 
 /** Creates an organization with these devices, and connects them. */
 export interface ConnectMessage {

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { wakeMessage } from '../../../src/app/gateway-messages.ts'
 import type { OpenContext } from '../../../src/app/open-context.ts'
 import type { ConnectMessage, DevicesReport, FromDevices, ToDevices } from './messages.ts'
 
@@ -25,12 +26,12 @@ export async function startDevices(
 ): Promise<DevicesProcess> {
   const child = fork(program, { execArgv: process.execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const send = (message: ToDevices): void => void child.send(message)
-  const wakes = ctx.wakes.connect((name, ids) => send({ kind: 'wake', name, ids }))
+  const wakes = ctx.wakes.connect((...wake) => send(wakeMessage(...wake)))
   const timer = setInterval(() => send({ kind: 'time', reading: readTime() }), READ_TIME_MS)
   const connected = Promise.withResolvers<Extract<FromDevices, { readonly kind: 'connected' }>>()
   const reported = Promise.withResolvers<DevicesReport>()
   child.on('message', (message: FromDevices) => {
-    if (message.kind === 'wake') wakes.receive(message.name, message.ids)
+    if (message.kind === 'wake') wakes.receive(message.name, message.ids, message.rows)
     else if (message.kind === 'connected') connected.resolve(message)
     else reported.resolve(message)
   })
