@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createKnownEvents } from './known-events.ts'
 
@@ -65,6 +66,35 @@ it('takes the oldest events of each queue for a round that is too small for all'
   expect(known.idsOfRound({ limit: 200, turn: 0 })).toEqual([...ids.slice(0, 100), 'b0'])
   known.delete(ids.slice(0, 400))
   expect(known.idsOfRound({ limit: 200, turn: 1 }).toSorted()).toEqual([...ids.slice(400), 'b0'])
+})
+
+it('keeps the order of events that are announced in another one', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.nat(999), { minLength: 2 }),
+      fc.array(fc.nat(3)),
+      fc.nat(20),
+      (numbers, gaps, gone) => {
+        const known = createKnownEvents(1000)
+        const ids = numbers.map((number) => String(number).padStart(3, '0'))
+        const left = new Set<string>()
+        const parts = gaps.map((gap, index) => ids.slice(index * 3, index * 3 + gap))
+        for (const part of [...parts, ids]) {
+          known.announce(
+            part,
+            part.map((id) => event(id)),
+          )
+          known.accept()
+          for (const id of part) left.add(id)
+          if (left.size < 2) continue
+          expect(known.idsOfRound({ limit: 1, turn: 0 })).toEqual([...left].toSorted().slice(0, 100))
+          const done = [...left].slice(0, gone)
+          known.delete(done)
+          for (const id of done) left.delete(id)
+        }
+      },
+    ),
+  )
 })
 
 it('keeps a limited number of events while a round takes long', () => {

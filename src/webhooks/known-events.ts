@@ -104,9 +104,9 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
         if (queue === undefined) continue
         count(queue, -1)
         known.delete(id)
-        const ids = knownOf.get(queue)
-        ids?.delete(id)
-        if (ids?.size === 0) knownOf.delete(queue)
+        const ofQueue = knownOf.get(queue)
+        ofQueue?.delete(id)
+        if (ofQueue?.size === 0) knownOf.delete(queue)
       }
     },
     isWaiting: (queue) => counts.has(queue) || covered.has(queue) || uncovered.has(queue),
@@ -130,26 +130,33 @@ interface OrderedIds {
   first(count: number): string[]
 }
 
-/** Most ids come in order, because transactions mostly commit in the order of their events. */
+/** Most ids come in order, because transactions mostly commit in the order of their events. Only the others are sorted. */
 function createOrderedIds(): OrderedIds {
-  let ids = new Set<string>()
-  let lastId = ''
-  let isSorted = true
+  const inOrder = new Set<string>()
+  let late = new Set<string>()
+  let [lastId, lastLateId] = ['', '']
+  let isLateSorted = true
   return {
     get size() {
-      return ids.size
+      return inOrder.size + late.size
     },
     add(id) {
-      isSorted &&= id > lastId
-      if (id > lastId) lastId = id
-      ids.add(id)
+      if (id > lastId) {
+        inOrder.add(id)
+        lastId = id
+        return
+      }
+      late.add(id)
+      isLateSorted &&= id > lastLateId
+      if (id > lastLateId) lastLateId = id
     },
-    delete: (id) => void ids.delete(id),
+    delete(id) {
+      if (!inOrder.delete(id)) late.delete(id)
+    },
     first(count) {
-      if (count >= ids.size) return [...ids]
-      if (!isSorted) ids = new Set([...ids].toSorted())
-      isSorted = true
-      return [...ids.values().take(count)]
+      if (!isLateSorted) late = new Set([...late].toSorted())
+      isLateSorted = true
+      return [...inOrder.values().take(count), ...late.values().take(count)].toSorted().slice(0, count)
     },
   }
 }
