@@ -22,6 +22,11 @@ interface Killed {
   close(): Promise<void>
 }
 
+/** A statement that the driver gets as an object learns of its end by calls instead of a promise. */
+function isSubmittable(argument: unknown): argument is { handleError(error: Error): void } {
+  return argument instanceof pg.Query
+}
+
 /** A context with connections of its own, which all break before a given statement, like those of a process that is killed. */
 function killedBefore(statement: number): Killed {
   const { ctx, connection } = harness
@@ -38,7 +43,11 @@ function killedBefore(statement: number): Killed {
         if (!isDead()) return query(...args)
         for (const each of clients) each.end().catch(() => {})
         clients.clear()
-        return Promise.reject(new Error('killed'))
+        const error = new Error('killed')
+        const [statement] = args
+        if (!isSubmittable(statement)) return Promise.reject(error)
+        process.nextTick(() => statement.handleError(error))
+        return statement
       },
     })
   })
