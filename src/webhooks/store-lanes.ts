@@ -105,7 +105,12 @@ export async function reopenLane(
   { orgId, webhookId }: LaneKey,
   { now, keepUntil }: { readonly now: Date; readonly keepUntil: Date | null },
 ): Promise<boolean> {
-  await lockLanes(tx, [{ orgId, webhookId }])
+  const isShut = sql`(l.open_until > ${now} or l.failing_since is not null)`
+  // A lane that is open is not locked, because that would delay its results.
+  const { rows: shut } = await sql`
+    select from webhook_lane l where l.org_id = ${orgId} and l.webhook_id = ${webhookId} and ${isShut} for update
+  `.execute(tx)
+  if (shut.length === 0) return false
   const openUntil = keepUntil === null ? sql`null` : sql`least(l.open_until, ${keepUntil}::timestamptz)`
   // The lane is written once; see writeMixed().
   const { numAffectedRows } = await sql`
@@ -114,7 +119,7 @@ export async function reopenLane(
       epoch = l.epoch + 1, next_at = ${nextAt(openUntil)}
     from webhook w
     where w.org_id = ${orgId} and w.id = ${webhookId} and l.org_id = w.org_id and l.webhook_id = w.id
-      and (l.open_until > ${now} or l.failing_since is not null)
+      and ${isShut}
   `.execute(tx)
   return numAffectedRows !== undefined && numAffectedRows > 0n
 }

@@ -2,10 +2,12 @@ import type { ServerResponse } from 'node:http'
 import { beforeEach, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
 import { addMs } from '../../src/platform/clock.ts'
+import { inTx } from '../../src/platform/db.ts'
 import { defaultCaps } from '../../src/webhooks/admission.ts'
 import { BREAKER_FAILURES } from '../../src/webhooks/decide-lane.ts'
 import { deleteWebhook } from '../../src/webhooks/delete-webhook.ts'
 import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
+import { lockLanes } from '../../src/webhooks/store-lanes.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { countBrokenLanes } from './broken-lanes.ts'
@@ -109,6 +111,18 @@ it('is sent at once while the breaker is open and its probe hangs, and closes th
   await drained()
   expect(await lane(id)).toMatchObject(closed)
   expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('does not wait for a lane that needs no repair', async () => {
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  await ping(id)
+  await inTx(harness.ctx, async (tx) => {
+    await lockLanes(tx, [{ orgId: harness.scope.orgId, webhookId: id }])
+    await harness.start()
+    await waitUntil('the record', async () => (await recordedPings()).length === 1)
+  })
+  expect(await recordedPings()).toMatchObject([{ status: 'success' }])
+  expect(await pings()).toEqual([])
 })
 
 it('is sent at once while other organizations use every slot', async () => {
