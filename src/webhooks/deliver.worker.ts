@@ -46,7 +46,7 @@ export interface DirectDelivery {
   lease(): DirectLease | null
   /** The time that the lanes which are served now have used. */
   vtimeFloor(): number
-  /** Accepts lanes that routeMessages has returned, with the new messages. */
+  /** Accepts lanes that routeMessages has returned, and all new messages. */
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
   /**
    * Starts a message that is not in the database yet, if its lane is held and can start it at once.
@@ -97,7 +97,8 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     })
     for (const lane of claimed.lanes) {
       vtimeFloor = Math.max(vtimeFloor, lane.vtime)
-      lanes.hold(lane)
+      // What a round of the router with an unknown outcome has routed meanwhile is not among its messages.
+      lanes.hold(mayHaveStray ? { ...lane, hasAll: false } : lane)
     }
     return claimed
   }
@@ -150,15 +151,13 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
   return {
     lease() {
       isLeasing = !stopping && !isReleasing && flusher.hasRoom()
-      if (isLeasing) return { runId, until: addMs(ctx.clock.now(), LEASE_MS) }
-      // Messages that have to be claimed come before those that are routed later.
-      lanes.close(lanes.ids())
-      return null
+      return isLeasing ? { runId, until: addMs(ctx.clock.now(), LEASE_MS) } : null
     },
     vtimeFloor: () => vtimeFloor,
     take(direct, messages) {
+      if (isLeasing) lanes.take(direct, messages)
+      else lanes.miss(messages)
       isLeasing = false
-      lanes.take(direct, messages)
       if (mayHaveStray) ctx.wakes.wake('deliveries')
     },
     startNow: (lane, message, onEnd) => !stopping && lanes.startNow(lane, message, onEnd),

@@ -14,6 +14,8 @@ export interface HeldLanes {
   hold(lane: ClaimedLane): void
   /** Sends new messages of lanes: some have just been leased for them, others are already open. */
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
+  /** New messages have to be claimed: their lanes send none that is routed later before them. */
+  miss(messages: readonly LaneKey[]): void
   /** As DirectDelivery.startNow(). */
   startNow(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
   ids(): string[]
@@ -96,6 +98,13 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
           missed.add(lane.webhookId)
           ctx.wakes.wake('deliveries')
         }
+      }
+    },
+    miss(messages) {
+      for (const { webhookId } of messages) {
+        const held = lanes.get(webhookId)
+        if (held === undefined) missed.add(webhookId)
+        else held.close()
       }
     },
     startNow: ({ webhookId }, message, onEnd) => lanes.get(webhookId)?.startNow(message, onEnd) ?? false,
