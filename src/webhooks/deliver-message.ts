@@ -58,7 +58,7 @@ export async function deliverMessage(
           reduceHeaders(recordedHeaders(receiver, request), { messageId: message.id, createdAt: at }),
         ),
         headersReduced: true,
-        ...payloadOf(message, at),
+        ...recordPayload(message, at),
         ...answerOf(result),
         remoteAddress: result.remoteAddress,
       },
@@ -67,7 +67,7 @@ export async function deliverMessage(
 }
 
 /** Returns the payload, or where an earlier attempt has recorded it. */
-function payloadOf(
+function recordPayload(
   { body, payload }: DueMessage,
   at: Date,
 ): Pick<DeliveryRecord['exchange'], 'reqPayload' | 'payloadId' | 'payloadAt' | 'payloadBytes'> {

@@ -31,8 +31,8 @@ export interface AttemptOutcome {
   readonly attempt: Attempt
   /** True if the message keeps its position although it is retried later, because the lane waits for it. */
   readonly keepsPlace?: boolean
-  /** The body of a message that is not in the database: it has the id of an event that waits in the outbox. */
-  readonly unrouted?: Buffer | null
+  /** The body of a message that is not in the database but has the id of an event in the outbox; null for any other. */
+  readonly unrouted: Buffer | null
 }
 
 /** The memory of an entry in addition to its texts. */
@@ -85,7 +85,7 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
 }
 
 function isUnrouted(outcome: AttemptOutcome): outcome is AttemptOutcome & { readonly unrouted: Buffer } {
-  return outcome.unrouted !== undefined && outcome.unrouted !== null
+  return outcome.unrouted !== null
 }
 
 function unroutedIdsOf(entries: readonly FlushEntry[]): string[] {

@@ -82,11 +82,11 @@ it('removes delivered messages from the counts and releases the lane, together o
   const [first, second] = lane.messages
   if (first === undefined || second === undefined) throw new Error('no messages')
   const flusher = createFlusher(harness.ctx, counters)
-  await flusher.add({ lane, outcome: { attempt: delivered(lane, first.id) } })
+  await flusher.add({ lane, outcome: { attempt: delivered(lane, first.id), unrouted: null } })
   expect(await laneRow()).toMatchObject({ pending: 2, leaseUntil: expect.any(Date) })
   const release = { failures: 3, openUntil: null, failingSince: null, slotSeconds: 1 }
   await Promise.all([
-    flusher.add({ lane, outcome: { attempt: delivered(lane, second.id) } }),
+    flusher.add({ lane, outcome: { attempt: delivered(lane, second.id), unrouted: null } }),
     flusher.add({ lane, outcome: { release } }),
   ])
   expect(await laneRow()).toEqual({ pending: 1, leaseUntil: null, nextAt: clock.now(), failures: 3 })
@@ -100,7 +100,7 @@ it('does not wait for a transaction that has locked the webhook and is about to 
   await inTx(harness.ctx, async (tx) => {
     await tx.selectFrom('webhook').select('id').forUpdate().execute()
     await Promise.all([
-      flusher.add({ lane, outcome: { attempt: delivered(lane, message.id) } }),
+      flusher.add({ lane, outcome: { attempt: delivered(lane, message.id), unrouted: null } }),
       flusher.add({ lane, outcome: { release: { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 } } }),
     ])
   })
@@ -115,7 +115,7 @@ it('writes thousands of results that have waited for a stalled database, in boun
   await inTx(harness.ctx, async (tx) => {
     await sql`lock table webhook_delivery in share mode`.execute(tx)
     const results = Array.from({ length: count }, () => delivered(lane, uuidv7()))
-    written = Promise.all(results.map((attempt) => flusher.add({ lane, outcome: { attempt } })))
+    written = Promise.all(results.map((attempt) => flusher.add({ lane, outcome: { attempt, unrouted: null } })))
     await untilWaiting(harness, 1)
     expect(flusher.hasRoom()).toBe(false)
   })
@@ -137,7 +137,7 @@ it('has no room while large results wait, even if they are few', async () => {
   await inTx(harness.ctx, async (tx) => {
     await sql`lock table webhook_delivery in share mode`.execute(tx)
     const results = Array.from({ length: 20 }, () => delivered(lane, uuidv7(), payload))
-    written = Promise.all(results.map((attempt) => flusher.add({ lane, outcome: { attempt } })))
+    written = Promise.all(results.map((attempt) => flusher.add({ lane, outcome: { attempt, unrouted: null } })))
     await untilWaiting(harness, 1)
     expect(flusher.hasRoom()).toBe(false)
   })
@@ -151,9 +151,12 @@ it('drops the one result that the database refuses, and keeps its lane leased', 
   await sql`alter table webhook_body add check (req_payload <> 'refused')`.execute(harness.ctx.db)
   const release = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 }
   const settled = await Promise.allSettled([
-    flusher.add({ lane: bad, outcome: { attempt: delivered(bad, bad.messages[0]?.id ?? '', 'refused') } }),
+    flusher.add({
+      lane: bad,
+      outcome: { attempt: delivered(bad, bad.messages[0]?.id ?? '', 'refused'), unrouted: null },
+    }),
     flusher.add({ lane: bad, outcome: { release } }),
-    flusher.add({ lane: good, outcome: { attempt: delivered(good, good.messages[0]?.id ?? '') } }),
+    flusher.add({ lane: good, outcome: { attempt: delivered(good, good.messages[0]?.id ?? ''), unrouted: null } }),
     flusher.add({ lane: good, outcome: { release } }),
   ])
   expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled'])
@@ -182,7 +185,7 @@ it('retries while the database is unavailable, until it is stopped', async () =>
   const lane = await claimed(2)
   const [first, second] = lane.messages
   const flusher = createFlusher(harness.ctx, counters)
-  const push = (id = '') => flusher.add({ lane, outcome: { attempt: delivered(lane, id) } })
+  const push = (id = '') => flusher.add({ lane, outcome: { attempt: delivered(lane, id), unrouted: null } })
   const whileLocked = (work: () => Promise<void>) =>
     inTx(harness.ctx, async (tx) => {
       await sql`lock table webhook_delivery in share mode`.execute(tx)
