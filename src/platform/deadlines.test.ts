@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { once } from 'node:events'
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { type Deadlines, createDeadlines } from './deadlines.ts'
 
 let deadlines: Deadlines
@@ -61,12 +63,20 @@ it('expires one that is added later and ends earlier', () => {
   expect(expired).toEqual(['short'])
 })
 
-it('lets what has arrived until the end of the turn cancel a time-out', () => {
-  let cancel = (): void => {}
-  // As the event loop does, which reads sockets between timers and the end of its turn.
-  setTimeout(() => setImmediate(() => cancel()), 1000)
-  cancel = add('answered', 1000)
-  add('unanswered', 1000)
-  vi.advanceTimersByTime(1020)
-  expect(expired).toEqual(['unanswered'])
+it('lets an answer that arrived while the process was blocked cancel a time-out', async () => {
+  vi.useRealTimers()
+  const real = createDeadlines()
+  const server = createServer()
+  onTestFinished(() => void server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [peer]: Socket[] = await once(server, 'connection')
+  const cancel = real.add(40, () => expired.push('answered'))
+  const unanswered = new Promise<void>((resolve) => void real.add(40, resolve))
+  client.once('data', cancel)
+  peer?.end('answer')
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+  await unanswered
+  client.destroy()
+  expect(expired).toEqual([])
 })
