@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import type { Clock } from '../platform/clock.ts'
 import { type Db, type Tx, anyOf } from '../platform/db.ts'
 import { type RowOf, columnsOf, insertRows, rowsAs, updateRows } from '../platform/rows.ts'
 import type { PayloadPlace } from './payload-place.ts'
@@ -41,7 +42,7 @@ export interface DueMessage {
 }
 
 export interface LaneClaim {
-  readonly now: Date
+  readonly clock: Clock
   /** The run of the server that makes the claim. */
   readonly runId: string
   readonly leaseUntil: Date
@@ -76,14 +77,15 @@ const MAX_LANE_BYTES = 512 * 1024
  * then the least served.
  */
 export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
-  const { now, runId, leaseUntil, limit, maxBytes } = claim
+  const { clock, runId, leaseUntil, limit, maxBytes } = claim
   const due = await lockDueLanes(tx, claim)
   const admitted = admitLanes(due, claim)
   await delayFollowers(
     tx,
     admitted.filter(({ keyed }) => keyed),
   )
-  const messages = await listDueMessages(tx, admitted, { now, maxBytes })
+  // What was committed before the locks is due by now; otherwise later messages, which are not claimed, would overtake it.
+  const messages = await listDueMessages(tx, admitted, { now: clock.now(), maxBytes })
   // A lane without due messages is claimed as well, so that its release corrects the time when it is due.
   const keys = admitted.filter(({ webhookId }) => messages.get(webhookId)?.messages.length !== 0)
   const { rows: lanes } = await sql<LaneKey & LaneHealth & { epoch: string; vtime: number } & LaneWebhook>`
@@ -117,7 +119,8 @@ const none: LaneMessages = { messages: [], hasAll: false }
  * an organization has already leased count as its first turns.
  */
 async function lockDueLanes(tx: Tx, claim: LaneClaim): Promise<DueLane[]> {
-  const { now, limit, held, busyOrgIds, onlyWebhookIds, exceptWebhookIds } = claim
+  const { clock, limit, held, busyOrgIds, onlyWebhookIds, exceptWebhookIds } = claim
+  const now = clock.now()
   const { rows } = await sql<DueLane>`
     with due as (
       select d.org_id, d.webhook_id,
@@ -152,7 +155,7 @@ function admitLanes(due: readonly DueLane[], { lanesOf }: LaneClaim): DueLane[] 
 async function listDueMessages(
   tx: Tx,
   lanes: readonly LaneKey[],
-  { now, maxBytes }: Pick<LaneClaim, 'now' | 'maxBytes'>,
+  { now, maxBytes }: Pick<LaneClaim, 'maxBytes'> & { readonly now: Date },
 ): Promise<Map<string, LaneMessages>> {
   if (lanes.length === 0) return new Map()
   const { rows } = await sql<FoundMessage & { webhookId: string }>`

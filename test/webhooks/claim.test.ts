@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
+import { addMs } from '../../src/platform/clock.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { replaceWebhookKey } from '../../src/webhooks/replace-signing-key.ts'
 import { type Claimed, type LaneClaim, claimLanes } from '../../src/webhooks/store-deliver.ts'
@@ -42,7 +43,7 @@ async function addLaneOf(scope: OrgScope, ...sizes: readonly number[]): Promise<
 
 const now = clock.now()
 const all: LaneClaim = {
-  now,
+  clock,
   runId: uuidv7(),
   leaseUntil: new Date(now.getTime() + 60_000),
   limit: 32,
@@ -57,6 +58,18 @@ const all: LaneClaim = {
 const claim = (limits: Partial<LaneClaim> = {}) => inTx(harness.ctx, (tx) => claimLanes(tx, { ...all, ...limits }))
 
 const sizesOf = ({ lanes }: Claimed) => lanes.map(({ messages }) => messages.map(({ body }) => body.length))
+
+it('claims what becomes due until the lanes are locked, because later messages are sent without a claim', async () => {
+  await addLane(1, 2)
+  await harness.ctx.db
+    .updateTable('webhookMessage')
+    .set({ dueAt: addMs(now, 5) })
+    .where(sql`octet_length(body)`, '=', 2)
+    .execute()
+  let calls = 0
+  const passing = { now: () => addMs(now, 10 * calls++) }
+  expect(sizesOf(await claim({ clock: passing }))).toEqual([[1, 2]])
+})
 
 it('claims at most the requested number of bytes, and leaves the other lanes to the next claim', async () => {
   for (let lane = 0; lane < 10; lane += 1) await addLane(1_000_000)

@@ -37,7 +37,7 @@ async function claimed(messages: number): Promise<ClaimedLane> {
     onlyWebhookIds: null,
     exceptWebhookIds: [],
   }
-  const claim = { now, runId: uuidv7(), leaseUntil: new Date(now.getTime() + 60e3), ...limits }
+  const claim = { clock, runId: uuidv7(), leaseUntil: new Date(now.getTime() + 60e3), ...limits }
   const [lane] = (await inTx(harness.ctx, (tx) => claimLanes(tx, claim))).lanes
   if (lane?.messages.length !== messages) throw new Error('not claimed')
   return lane
