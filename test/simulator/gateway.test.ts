@@ -113,7 +113,8 @@ async function upgrade(mac: string, imageId: string, version: string): Promise<C
   const read = await queueUpgrade(mac, imageId, version)
   return waitUntil('the command ends', async () => {
     const row = await read()
-    return row.state !== 'queued' && row.state !== 'sent' ? row : null
+    // A device that is soon back may have its new connection recorded before its answer.
+    return ['queued', 'sent', 'unknown'].includes(row.state) ? null : row
   })
 }
 
