@@ -75,9 +75,15 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
     nowMs: options.monotonicMs,
     onVacancy: () => ctx.wakes.wake('deliveries'),
   })
-  const flusher = createFlusher(ctx, options.counters, options.maxUnwritten)
-  const lanes = createHeldLanes(ctx, { ...options, flusher, admission, onHold: () => aging.start() })
   let mayHaveStray = false
+  const flusher = createFlusher(ctx, options.counters, {
+    maxUnwritten: options.maxUnwritten,
+    onLeasesLeft() {
+      mayHaveStray = true
+      ctx.wakes.wake('deliveries')
+    },
+  })
+  const lanes = createHeldLanes(ctx, { ...options, flusher, admission, onHold: () => aging.start() })
   /** True while leases are given to lanes that this process does not know yet: they are not stray. */
   let isLeasing = false
   let isReleasing = false

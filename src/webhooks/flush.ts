@@ -13,11 +13,23 @@ const batch: PartLimits = { count: 500, bytes: 4 * 1024 * 1024 }
 /** Limits for results that wait or are being written. Requests in flight when a limit is reached still add theirs. */
 export const defaultMaxUnwritten: PartLimits = { count: 2000, bytes: 16 * 1024 * 1024 }
 
-export function createFlusher(ctx: Context, counters: WebhookCounters, maxUnwritten = defaultMaxUnwritten): Flusher {
+interface FlusherOptions {
+  readonly maxUnwritten?: PartLimits
+  /** Called when results are written, but leases of their lanes could not be ended: nobody holds these lanes any more. */
+  readonly onLeasesLeft?: () => void
+}
+
+export function createFlusher(
+  ctx: Context,
+  counters: WebhookCounters,
+  { maxUnwritten = defaultMaxUnwritten, onLeasesLeft }: FlusherOptions = {},
+): Flusher {
   return createGatherer<FlushEntry>({
     name: 'delivery results',
     log: ctx.log,
-    write: (entries) => writeEntries(ctx, entries),
+    async write(entries) {
+      if (!(await writeEntries(ctx, entries))) onLeasesLeft?.()
+    },
     batch,
     bytesOf,
     room: maxUnwritten,

@@ -54,8 +54,9 @@ export interface ResultWriter extends Transactional {
 /**
  * Writes results in one transaction. Messages that need no further attempt are deleted even if another process has the
  * lane by now, because they must not be sent again. Only the holder of the lane may do anything else.
+ * @returns False if leases that should have ended are left.
  */
-export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEntry[]): Promise<void> {
+export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEntry[]): Promise<boolean> {
   const records = entries.flatMap(({ outcome }) => ('attempt' in outcome ? [outcome.attempt.record] : []))
   const releases = entries.flatMap(({ lane: { orgId, webhookId, epoch }, outcome }) =>
     'attempt' in outcome ? [] : [{ ...outcome.release, orgId, webhookId, epoch }],
@@ -69,18 +70,17 @@ export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEnt
     if (!isUniqueViolation(error) || error.table?.startsWith('webhook_delivery') !== true) throw error
     return releases
   })
-  if (left.length === 0) return
+  if (left.length === 0) return true
   try {
     await inTx(ctx, async (tx) => {
       await lockLanes(tx, left)
       await endLeases(tx, left)
     })
+    return true
   } catch (error) {
-    // The results are written, and must not be written again. The leases end by themselves.
-    ctx.log.warn(
-      { err: error, lanes: left.length },
-      'lanes could not be released, they are taken up again when their leases end',
-    )
+    // The results are written, and must not be written again.
+    ctx.log.warn({ err: error, lanes: left.length }, 'lanes could not be released; trying again')
+    return false
   }
 }
 

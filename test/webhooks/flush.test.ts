@@ -172,6 +172,20 @@ it('drops the one result that the database refuses, and keeps its lane leased', 
   expect(counters.read().results_refused).toBe(1)
 })
 
+it('reports leases that could not be ended, although the results are written', async () => {
+  const lane = await claimed(2)
+  let left = 0
+  const flusher = createFlusher(harness.ctx, counters, { onLeasesLeft: () => void (left += 1) })
+  await sql`alter table webhook_lane add check (lease_until is not null) not valid`.execute(harness.ctx.db)
+  const release = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 }
+  await Promise.all([
+    flusher.add({ lane, outcome: { attempt: delivered(lane, lane.messages[0]?.id ?? ''), unrouted: null } }),
+    flusher.add({ lane, outcome: { release } }),
+  ])
+  expect(left).toBe(1)
+  expect(await laneRow()).toMatchObject({ pending: 1 })
+})
+
 /** Ends the connections that wait for a lock, as a stopping database ends all connections. */
 async function endWaitingConnections(): Promise<void> {
   await untilWaiting(harness, 1)
