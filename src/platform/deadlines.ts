@@ -22,7 +22,7 @@ export function createDeadlines(): Deadlines {
     if (timer !== null) clearTimeout(timer)
     timerTick = tick
     // The connection of a request keeps the process alive; the timer need not.
-    timer = setTimeout(expireSoon, tick * TICK_MS - performance.now()).unref()
+    timer = setTimeout(expireSoon, Math.max(0, tick * TICK_MS - performance.now())).unref()
   }
 
   /** Timers run before sockets are read, so the end of this turn of the event loop decides what is late. */
