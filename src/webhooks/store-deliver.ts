@@ -61,6 +61,7 @@ export interface LaneClaim {
 }
 
 const heldColumns = columnsOf('webhookLane', { orgId: 'uuid' }, { lanes: 'integer' })
+const claimColumns = columnsOf('webhookLane', { orgId: 'uuid', webhookId: 'uuid' }, { firstDueAt: 'timestamptz' })
 
 export interface Claimed {
   readonly lanes: readonly ClaimedLane[]
@@ -87,15 +88,18 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   // What was committed before the locks is due by now; otherwise later messages, which are not claimed, would overtake it.
   const messages = await listDueMessages(tx, admitted, { now: clock.now(), maxBytes })
   // A lane without due messages is claimed as well, so that its release corrects the time when it is due.
-  const keys = admitted.filter(({ webhookId }) => messages.get(webhookId)?.messages.length !== 0)
+  const claims = admitted
+    .filter(({ webhookId }) => messages.get(webhookId)?.messages.length !== 0)
+    .map((lane) => Object.assign(lane, { firstDueAt: messages.get(lane.webhookId)?.firstDueAt ?? null }))
   const { rows: lanes } = await sql<LaneKey & LaneHealth & { epoch: string; vtime: number } & LaneWebhook>`
-    update webhook_lane l set lease_until = ${leaseUntil}, leased_by = ${runId}, epoch = l.epoch + 1
-    from webhook w, ${rowsAs('k', laneKeyColumns, keys)}
+    update webhook_lane l
+    set lease_until = ${leaseUntil}, leased_by = ${runId}, epoch = l.epoch + 1, due_from = coalesce(k.first_due_at, l.due_from)
+    from webhook w, ${rowsAs('k', claimColumns, claims)}
     where l.org_id = k.org_id and l.webhook_id = k.webhook_id and w.org_id = k.org_id and w.id = k.webhook_id
     returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since, w.site_id, w.doc, w.secrets, w.xmin::text as version
   `.execute(tx)
   return {
-    hasMore: due.length === limit || keys.length < due.length,
+    hasMore: due.length === limit || claims.length < due.length,
     lanes: lanes.map(({ siteId, doc, secrets, version, ...lane }) => {
       const { messages: ofLane, hasAll } = messages.get(lane.webhookId) ?? none
       // An open breaker admits a single message.
@@ -105,14 +109,17 @@ export async function claimLanes(tx: Tx, claim: LaneClaim): Promise<Claimed> {
   }
 }
 
-type LaneMessages = Pick<ClaimedLane, 'messages' | 'hasAll'>
+interface LaneMessages extends Pick<ClaimedLane, 'messages' | 'hasAll'> {
+  /** When the first due message is due, even if it does not fit; null if there is none. */
+  readonly firstDueAt: Date | null
+}
 
 interface DueLane extends LaneKey {
   /** True if messages wait for former ones of their key. */
   readonly keyed: boolean
 }
 
-const none: LaneMessages = { messages: [], hasAll: false }
+const none: LaneMessages = { messages: [], hasAll: false, firstDueAt: null }
 
 /**
  * Organizations take turns, so that one with a thousand lanes delays one with a single lane by one lane. The lanes that
@@ -159,13 +166,13 @@ async function listDueMessages(
 ): Promise<Map<string, LaneMessages>> {
   if (lanes.length === 0) return new Map()
   const { rows } = await sql<FoundMessage & { webhookId: string }>`
-    select webhook_id, id, topic, attempt, order_key, payload_id, payload_at,
+    select webhook_id, id, topic, attempt, order_key, due_at, payload_id, payload_at,
       case when fits and (bytes_all <= ${maxBytes} or place = 1) then body end as body
     from (
       select m.*, sum(case when m.fits then octet_length(m.body) else 0 end) over each_rank as bytes_all,
         row_number() over each_rank as place
       from (
-        select k.lane, l.webhook_id, d.id, d.topic, d.attempt, d.order_key, d.payload_id, d.payload_at, d.body, d.rank, d.fits
+        select k.lane, l.webhook_id, d.id, d.topic, d.attempt, d.order_key, d.due_at, d.payload_id, d.payload_at, d.body, d.rank, d.fits
         from ${rowsAs('k', laneKeyColumns, lanes, 'lane')}
           join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
           join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
@@ -173,7 +180,7 @@ async function listDueMessages(
             select m.*, row_number() over earlier as rank,
               row_number() over earlier = 1 or sum(octet_length(m.body)) over earlier <= ${MAX_LANE_BYTES} as fits
             from webhook_message m
-            where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.due_at <= ${now}
+            where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.due_at >= l.due_from and m.due_at <= ${now}
               and w.enabled and (l.open_until is null or l.open_until <= ${now})
             window earlier as (order by m.due_at, m.id)
             order by m.due_at, m.id
@@ -187,14 +194,15 @@ async function listDueMessages(
 
 /** The body is null if it does not fit. */
 type FoundMessage = Omit<DueMessage, 'body' | 'payload'> &
-  Pick<Selectable<WebhookMessageTable>, 'payloadId' | 'payloadAt'> & { readonly body: Buffer | null }
+  Pick<Selectable<WebhookMessageTable>, 'dueAt' | 'payloadId' | 'payloadAt'> & { readonly body: Buffer | null }
 
 function laneMessages(due: readonly FoundMessage[]): LaneMessages {
   const messages = due.flatMap(({ id, topic, attempt, orderKey, body, payloadId, payloadAt }) => {
     const payload = payloadId === null || payloadAt === null ? null : { deliveryId: payloadId, at: payloadAt }
     return body === null ? [] : [{ id, topic, attempt, orderKey, body, payload }]
   })
-  return { messages, hasAll: messages.length === due.length && due.length < MAX_MESSAGES }
+  const hasAll = messages.length === due.length && due.length < MAX_MESSAGES
+  return { messages, hasAll, firstDueAt: due[0]?.dueAt ?? null }
 }
 
 /** Finds when the next unleased lane is due; null when there is none. */

@@ -4,7 +4,7 @@ import type { Db, Tx } from '../platform/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../platform/rows.ts'
 import { deviceKeyOf } from './device-key.ts'
 import type { DeliveredMessage } from './plan-delivered.ts'
-import type { LaneKey } from './store-lanes.ts'
+import { type LaneKey, dueFromWith } from './store-lanes.ts'
 import type { ReplayFilter } from './store-parked.ts'
 import { payloadBytes, payloadOf } from './store-payloads.ts'
 import { scheduledColumns, selectWebhooks } from './store.ts'
@@ -40,7 +40,7 @@ const deliveredColumns = columnsOf('webhookDelivery', {}, { deliveryId: 'uuid', 
 export interface Requeue {
   readonly delivered: readonly DeliveredMessage[]
   readonly at: Date
-  /** When a message is due, by its place in `delivered`. */
+  /** When a message is due, by its place in `delivered`. A later one is not due earlier. */
   readonly dueAt: (place: number) => Date
   /** True if the messages of the lane have keys. */
   readonly byDevice: boolean
@@ -93,7 +93,8 @@ export async function requeueDelivered(
   const tail = sql<{ id: string }>`on conflict do nothing returning id`
   const added = await insertRows(tx, scheduledColumns, messages, { tail })
   await sql`
-    update webhook_lane set pending = pending + ${added.length} where org_id = ${orgId} and webhook_id = ${webhookId}
+    update webhook_lane l set pending = l.pending + ${added.length}, due_from = ${dueFromWith(sql`${dueAt(0)}::timestamptz`)}
+    where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
   `.execute(tx)
   return added.length
 }

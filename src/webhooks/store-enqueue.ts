@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../platform/db.ts'
 import { rowsAs } from '../platform/rows.ts'
-import { countPerLane, laneChangeColumns } from './store-lanes.ts'
+import { countPerLane, dueFromWith, laneChangeColumns } from './store-lanes.ts'
 import { type NewMessage, messageColumns } from './store.ts'
 
 /**
@@ -21,7 +21,7 @@ export async function enqueueMessages(tx: Tx, messages: readonly NewMessage[], a
       order by l.org_id, l.webhook_id for update of l
     )
     update webhook_lane l
-    set pending = l.pending + k.messages,
+    set pending = l.pending + k.messages, due_from = ${dueFromWith(sql`${at}::timestamptz`)},
       next_at = case when l.pulled then l.next_at else least(l.next_at, greatest(l.open_until, ${at}::timestamptz)) end
     from locked k where l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)

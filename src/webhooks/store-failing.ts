@@ -16,7 +16,8 @@ export async function listFailingWebhooks(reader: Reader, before: Date): Promise
     join webhook on webhook.org_id = lane.org_id and webhook.id = lane.webhook_id
     where lane.failures > 0 and lane.pending > 0 and webhook.enabled and exists (
       select from webhook_message message
-      where message.org_id = lane.org_id and message.webhook_id = lane.webhook_id and message.created_at < ${before})
+      where message.org_id = lane.org_id and message.webhook_id = lane.webhook_id and message.due_at >= lane.due_from
+        and message.created_at < ${before})
     order by 1, 2
   `.execute(reader)
   return rows

@@ -39,7 +39,8 @@ export async function findActivity(
     select l.pending, l.overflowed::float8 as overflowed, l.overflowed_at, l.failures, l.open_until, l.next_at, recent.*,
       (select min(m.created_at) from (
         select created_at from webhook_message
-        where org_id = ${orgId} and webhook_id = ${webhookId} order by due_at, id limit ${MAX_ATTEMPTS}) m) as oldest_pending_at,
+        where org_id = ${orgId} and webhook_id = ${webhookId} and due_at >= l.due_from
+        order by due_at, id limit ${MAX_ATTEMPTS}) m) as oldest_pending_at,
       (select count(*)::int from (
         select from webhook_parked_message where org_id = ${orgId} and webhook_id = ${webhookId} limit ${MAX_PARKED}) p) as parked,
       (select error from webhook_delivery

@@ -24,8 +24,9 @@ const heldColumns = columnsOf('webhookLane', { ...keyTypes, epoch: 'bigint' })
 const releaseColumns = columnsOf(
   'webhookLane',
   { ...keyTypes, failures: 'integer', openUntil: 'timestamptz', failingSince: 'timestamptz' },
-  { slotSeconds: 'float8', messages: 'integer' },
+  { slotSeconds: 'float8', messages: 'integer', addedFrom: 'timestamptz' },
 )
+const resultColumns = columnsOf('webhookLane', keyTypes, { messages: 'integer', addedFrom: 'timestamptz' })
 
 /** Names the lanes as rows of `rowsAs`. */
 export const laneKeyColumns = columnsOf('webhookLane', keyTypes)
@@ -55,26 +56,42 @@ export function countPerLane(messages: readonly LaneKey[]): LaneChange[] {
 }
 
 /**
+ * The value of `due_from` of lane `l` when messages are added of which none is due before `from`; null adds none. Whatever adds
+ * messages must write it.
+ */
+export function dueFromWith(from: RawBuilder<unknown>): RawBuilder<Date> {
+  return sql`case when l.pending > 0 then least(l.due_from, ${from}) else coalesce(${from}, l.due_from) end`
+}
+
+/**
  * The time when lane `l` of webhook `w` has a message to send, while the webhook is enabled and the breaker (`openUntil`)
- * allows it. Null means never, as for a lane that is pulled.
+ * allows it. Null means never, as for a lane that is pulled. No message of the lane may be due before `dueFrom`.
  *
  * The lane must have been locked by an earlier statement: one that has to wait for the lock does not see the messages that
  * were added meanwhile, and the lane would not become due for them.
  */
-function nextAt(openUntil: RawBuilder<unknown>): RawBuilder<Date | null> {
+function nextAt(
+  openUntil: RawBuilder<unknown>,
+  dueFrom: RawBuilder<unknown> = sql`l.due_from`,
+): RawBuilder<Date | null> {
   return sql`case when w.enabled and not l.pulled then (
     select greatest(min(m.due_at), ${openUntil}) from webhook_message m
-    where m.org_id = l.org_id and m.webhook_id = l.webhook_id
+    where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.due_at >= ${dueFrom}
     having min(m.due_at) is not null) end`
 }
+
+/** As nextAt(), for a lane whose first message `m.first_due_at` is known; null if it has none. */
+const nextAtOfFirst = sql`case when w.enabled and not l.pulled and m.first_due_at is not null
+  then greatest(m.first_due_at, l.open_until) end`
 
 /** Recomputes from its messages how many a lane has and when it is due. The lane must be locked. */
 export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
   await sql`
     update webhook_lane l
-    set next_at = ${nextAt(sql`l.open_until`)},
-        pending = (select count(*) from webhook_message m where m.org_id = l.org_id and m.webhook_id = l.webhook_id)
-    from webhook w, ${rowsAs('k', laneKeyColumns, keys)}
+    set next_at = ${nextAtOfFirst}, due_from = coalesce(m.first_due_at, l.due_from), pending = m.messages
+    from webhook w, ${rowsAs('k', laneKeyColumns, keys)} cross join lateral (
+      select count(*) as messages, min(due_at) as first_due_at from webhook_message
+      where org_id = k.org_id and webhook_id = k.webhook_id) m
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }
@@ -142,11 +159,17 @@ export interface LaneRelease extends LaneKey {
   readonly slotSeconds: number
 }
 
+/** The messages that a result has deleted from a lane, less those that it has added. */
+export interface LaneResult extends LaneChange {
+  /** No added message is due before this; null if none was added. */
+  readonly addedFrom: Date | null
+}
+
 /** Subtracts deleted messages from the counts of their lanes, which must be locked. */
-export async function subtractFromLanes(tx: Tx, changes: readonly LaneChange[]): Promise<void> {
+export async function subtractFromLanes(tx: Tx, results: readonly LaneResult[]): Promise<void> {
   await sql`
-    update webhook_lane l set pending = l.pending - k.messages
-    from ${rowsAs('k', laneChangeColumns, changes)}
+    update webhook_lane l set pending = l.pending - k.messages, due_from = ${dueFromWith(sql`k.added_from`)}
+    from ${rowsAs('k', resultColumns, results)}
     where l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
 }
@@ -155,12 +178,12 @@ export async function subtractFromLanes(tx: Tx, changes: readonly LaneChange[]):
  * Releases leased lanes and subtracts deleted messages from their counts. The lanes must be locked and still
  * leased by the caller.
  */
-export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & LaneChange)[]): Promise<void> {
+export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & LaneResult)[]): Promise<void> {
   await sql`
     update webhook_lane l
     set lease_until = null, leased_by = null, failures = k.failures, open_until = k.open_until, failing_since = k.failing_since, vtime = l.vtime + k.slot_seconds,
-        pending = l.pending - k.messages,
-        next_at = case when l.pending > k.messages then ${nextAt(sql`k.open_until`)} end
+        pending = l.pending - k.messages, due_from = ${dueFromWith(sql`k.added_from`)},
+        next_at = case when l.pending > k.messages then ${nextAt(sql`k.open_until`, dueFromWith(sql`k.added_from`))} end
     from webhook w, ${rowsAs('k', releaseColumns, releases)}
     where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
   `.execute(tx)
@@ -235,13 +258,13 @@ export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<nu
 }
 
 /**
- * Lists lanes without a lease whose count is wrong or whose due time is missing or too late. It locks nothing, so
- * recount them.
+ * Lists lanes without a lease whose count is wrong, whose due time is missing or too late, or of whose messages one is due
+ * before claims look for it. It locks nothing, so recount them.
  */
 export async function listDoubtfulLanes(reader: Reader, now: Date, only: LaneKey | null = null): Promise<LaneKey[]> {
   const { rows } = await sql<LaneKey>`
     with counted as materialized (
-      select org_id, webhook_id, count(*) as messages from webhook_message
+      select org_id, webhook_id, count(*) as messages, min(due_at) as first_due_at from webhook_message
       where ${only?.orgId ?? null}::uuid is null or (org_id, webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid)
       group by org_id, webhook_id
     )
@@ -251,8 +274,8 @@ export async function listDoubtfulLanes(reader: Reader, now: Date, only: LaneKey
     where (l.pending <> 0 or m.messages is not null) and (l.lease_until is null or l.lease_until <= ${now})
       and (${only?.orgId ?? null}::uuid is null or (l.org_id, l.webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid))
       and (
-        l.pending <> coalesce(m.messages, 0)
-        or coalesce(l.next_at, 'infinity') > ${nextAt(sql`l.open_until`)})
+        l.pending <> coalesce(m.messages, 0) or m.first_due_at < l.due_from
+        or coalesce(l.next_at, 'infinity') > ${nextAtOfFirst})
     order by l.org_id, l.webhook_id
   `.execute(reader)
   return rows

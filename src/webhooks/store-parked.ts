@@ -5,7 +5,7 @@ import { smallRows } from '../http/store-bounds.ts'
 import { pageOf } from '../http/store-pages.ts'
 import type { Db, Tx } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
-import type { LaneKey } from './store-lanes.ts'
+import { type LaneKey, dueFromWith } from './store-lanes.ts'
 import { selectWebhooks } from './store.ts'
 import type { WebhookParkedMessageTable } from './tables.ts'
 
@@ -138,7 +138,7 @@ export async function requeueParkedMessages(
     ), counted as (
       select count(*)::int as count from queued
     ), changed as (
-      update webhook_lane l set pending = l.pending + counted.count
+      update webhook_lane l set pending = l.pending + counted.count, due_from = ${dueFromWith(sql`${at}::timestamptz`)}
       from counted where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
     )
     select count from counted

@@ -5,7 +5,7 @@ import { type RowOf, columnsOf, rowsAs } from '../platform/rows.ts'
 import { statement } from '../platform/statement.ts'
 import type { LaneHealth } from './decide-lane.ts'
 import type { LaneWebhook } from './store-deliver.ts'
-import { type LaneKey, countPerLane } from './store-lanes.ts'
+import { type LaneKey, countPerLane, dueFromWith } from './store-lanes.ts'
 import type { NewMessage } from './store.ts'
 
 /** Leases lanes that are idle, so that their new messages can be sent without a claim. */
@@ -104,6 +104,7 @@ const route = statement<RouteValues, RoutedRow>((param) => {
     ), changed as (
       update webhook_lane l
       set pending = l.pending + k.accepted,
+        due_from = ${dueFromWith(sql`${param('at')}::timestamptz`)},
         overflowed = l.overflowed + k.messages + k.dropped - k.accepted,
         overflowed_at = case when k.messages + k.dropped > k.accepted then ${param('at')}::timestamptz else l.overflowed_at end,
         vtime = case when l.pending > 0 then l.vtime else greatest(l.vtime, ${param('vtimeFloor')}::float8) end,

@@ -54,6 +54,8 @@ export interface WebhookLaneTable {
   orgId: string
   webhookId: string
   pending: Generated<number>
+  /** No waiting message is due before this; without waiting messages it means nothing. */
+  dueFrom: Generated<Date>
   nextAt: Date | null
   leaseUntil: Date | null
   leasedBy: string | null

@@ -122,12 +122,14 @@ async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): P
   const deleted = subtractAdded(await writeAttempts(tx, attempts), countPerLane(added))
   // Each lane is written once: at a second write PostgreSQL would check the webhook's row again, and wait for a
   // transaction that has locked the webhook and waits for this lane.
-  const messagesOf = new Map(deleted.map(({ webhookId, messages }) => [webhookId, messages]))
+  const addedFrom = firstDueOf(added)
+  const results = deleted.map((lane) => Object.assign(lane, { addedFrom: addedFrom.get(lane.webhookId) ?? null }))
+  const resultOf = new Map(results.map((result) => [result.webhookId, result]))
   const leaving = releases
     .filter(isHeld)
-    .map((lane) => Object.assign(lane, { messages: messagesOf.get(lane.webhookId) ?? 0 }))
+    .map((lane) => Object.assign(lane, resultOf.get(lane.webhookId) ?? { messages: 0, addedFrom: null }))
   const released = new Set(leaving.map(({ webhookId }) => webhookId))
-  const kept = deleted.filter(({ webhookId }) => !released.has(webhookId))
+  const kept = results.filter(({ webhookId }) => !released.has(webhookId))
   if (kept.length > 0) await subtractFromLanes(tx, kept)
   if (leaving.length > 0) await releaseLanes(tx, leaving)
   const unscheduled = added.filter(
@@ -158,6 +160,16 @@ function subtractAdded(deleted: readonly LaneChange[], added: readonly LaneChang
   })
   const others = [...rest.values()].map((lane) => Object.assign(lane, { messages: -lane.messages }))
   return [...both, ...others]
+}
+
+/** Returns when the first of the messages of each webhook is due. */
+function firstDueOf(messages: readonly ScheduledMessage[]): Map<string, Date> {
+  const first = new Map<string, Date>()
+  for (const { webhookId, dueAt } of messages) {
+    const known = first.get(webhookId)
+    if (known === undefined || dueAt < known) first.set(webhookId, dueAt)
+  }
+  return first
 }
 
 interface HeldAttempt extends AttemptOutcome {
