@@ -1,3 +1,5 @@
+import { UUID } from 'uuidv7'
+
 /** A search by time waits no longer than this for a round that takes all known events. */
 const MAX_DELAY_MS = 10_000
 
@@ -26,4 +28,18 @@ export function isSearchDue(
 ): boolean {
   if (mustSearch || (searchAt !== null && searchAt <= now)) return true
   return nowMs >= (known < eventsPerRound ? nextSearchMs : nextSearchMs + MAX_DELAY_MS)
+}
+
+/** An event that is committed later than this after its id was made may have to wait for a search of the whole outbox. */
+const LATE_COMMIT_MS = 5000
+
+/**
+ * Decides from which id the next search begins, so that it does not read the events that are gone: the lowest id that a pass
+ * of all queues has found. Meanwhile events with lower ids may have been committed, but ids begin with the time.
+ * @param beganMs When the pass began, by the clock of the ids.
+ * @param firstId Null if the pass has found no event.
+ */
+export function decideFloor(beganMs: number, firstId: string | null): string {
+  const floor = UUID.fromFieldsV7(beganMs - LATE_COMMIT_MS, 0, 0, 0).toString()
+  return firstId !== null && firstId < floor ? firstId : floor
 }

@@ -5,7 +5,7 @@ import { inTx, isPassingError } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import type { WebhookCounters } from './counters.ts'
 import { MAX_EVENTS, decideRoundSize } from './decide-round-size.ts'
-import { isSearchDue } from './decide-search.ts'
+import { decideFloor, isSearchDue } from './decide-search.ts'
 import type { DirectDelivery } from './deliver.worker.ts'
 import { type WebhookLimits, defaultWebhookLimits } from './limits.ts'
 import { createOrgRoom } from './org-room.ts'
@@ -13,7 +13,7 @@ import { type KnownEvents, createKnownEvents } from './known-events.ts'
 import { type Round, type RoundResult, routeFound } from './route-round.ts'
 import { type SendNow, createSendNow } from './send-now.ts'
 import { setAsideAndReport } from './set-aside-events.ts'
-import { type QueueKey, findQueues, findQueuesOf, firstKey } from './store-route.ts'
+import { type FoundQueues, type QueueKey, findQueues, findQueuesOf, firstKey, lowestId } from './store-route.ts'
 
 const INTERVAL_MS = 500
 /** Every commit of an event wakes the router; wake-ups within this time share a round. */
@@ -46,8 +46,10 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
     known,
     sendNow,
     isReady: false,
-    pass: firstPass,
+    pass: null,
     mustSearch: true,
+    mustSearchAll: true,
+    fromId: lowestId,
     hasUnknown: false,
     searchAt: null,
     nextSearchMs: 0,
@@ -83,13 +85,17 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
 /** A pass of a search covers all queues, one page per round. */
 interface Pass {
   readonly after: QueueKey
+  /** The lowest id that it searches for. */
+  readonly fromId: string
+  /** Compared with the times in ids. */
+  readonly beganMs: number
+  /** The lowest id in the pages so far; null if they had no event. */
+  readonly firstId: string | null
   /** True when a page of this pass still had events to route after its round. */
   readonly hasMore: boolean
   /** When the next queue in the pages so far will be ripe, or an event was locked. */
   readonly nextAt: Date | null
 }
-
-const firstPass: Pass = { after: firstKey, hasMore: false, nextAt: null }
 
 /** The router's knowledge about the outbox. */
 interface Knowledge {
@@ -98,9 +104,14 @@ interface Knowledge {
   readonly sendNow: SendNow
   /** True once everything that was in the outbox at the start is routed. */
   isReady: boolean
-  pass: Pass
+  /** Null between two passes. */
+  pass: Pass | null
   /** True when the outbox may have events that are ripe and not known, so that known ones must not overtake them. */
   mustSearch: boolean
+  /** True when these may be older than `fromId`. */
+  mustSearchAll: boolean
+  /** The lowest id of an event that waits and is not known, as far as the last pass can tell. */
+  fromId: string
   /** True if an event may have been committed since the last round began, and nobody knows its id. */
   hasUnknown: boolean
   /** When a queue will be ripe. */
@@ -146,13 +157,16 @@ function createRouter(
 
   return async () => {
     knowledge.known.accept()
-    if (knowledge.known.hasDropped() || knowledge.hasUnknown) knowledge.mustSearch = true
+    if (knowledge.known.hasDropped() || knowledge.hasUnknown) {
+      knowledge.mustSearch = true
+      knowledge.mustSearchAll = true
+    }
     knowledge.hasUnknown = false
     // Shares and messages are filled, so a search finds somewhat more than it plans.
     let maxEvents = 2 * MAX_EVENTS
     for (;;) {
       // The rounds of a pass have different queues. If each was a turn, the queues of a page would get only every second one.
-      if (knowledge.pass === firstPass) turn += 1
+      if (knowledge.pass === null) turn += 1
       const round: Round = { now: ctx.clock.now(), maxEvents, turn, direct, room, maxPending, routing: [] }
       try {
         const mustSearch = isSearchDue({ ...knowledge, known: knowledge.known.size() }, round.now, performance.now())
@@ -189,13 +203,15 @@ interface Routed {
 }
 
 async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {
-  const { pass, known, sendNow, eventsPerRound: events } = knowledge
+  const { known, sendNow, eventsPerRound: events } = knowledge
   const { now } = round
   knowledge.mustSearch = true
-  if (pass === firstPass) known.beginSearch()
+  const pass = knowledge.pass ?? beginPass(knowledge)
+  knowledge.pass = pass
   const beganMs = performance.now()
   const exceptIds = sendNow.ids()
-  const search = { after: pass.after, limit: MAX_QUEUES, now, events, turn: round.turn, exceptIds }
+  const { after, fromId } = pass
+  const search = { after, fromId, limit: MAX_QUEUES, now, events, turn: round.turn, exceptIds }
   const found = await findQueues(ctx.db, search)
   const tookMs = performance.now() - beganMs
   const result = await routeFound(ctx, round, sendNow.excludeSending(found.waiting))
@@ -209,17 +225,37 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   const hasMore = pass.hasMore || !result.complete || found.hasMore
   const unripe = found.queues.filter(({ ripeAt }) => ripeAt > now)
   const nextAt = earliest([pass.nextAt, result.againAt, ...unripe.map(({ ripeAt }) => ripeAt)])
+  const firstId = lowestOf(pass, found)
   const last = found.queues.length < MAX_QUEUES ? undefined : found.queues.at(-1)
-  knowledge.pass = last === undefined ? firstPass : { after: last, hasMore, nextAt }
+  knowledge.pass = last === undefined ? null : { ...pass, after: last, firstId, hasMore, nextAt }
   if (last !== undefined) return { result, doneIds, next: true }
-  knowledge.mustSearch = hasMore || result.againAt !== null || known.hasDropped()
+  knowledge.fromId = decideFloor(pass.beganMs, firstId)
+  knowledge.mustSearch = hasMore || result.againAt !== null || known.hasDropped() || knowledge.mustSearchAll
   known.endSearch(!knowledge.mustSearch)
   knowledge.isReady ||= !knowledge.mustSearch && !knowledge.hasUnknown
   knowledge.searchAt = nextAt
-  knowledge.nextSearchMs = performance.now() + Math.max(INTERVAL_MS, SEARCH_PAUSE_FACTOR * tookMs)
+  if (fromId === lowestId)
+    knowledge.nextSearchMs = performance.now() + Math.max(INTERVAL_MS, SEARCH_PAUSE_FACTOR * tookMs)
   const done = new Set(doneIds)
   const isLeft = known.ids().some((id) => !done.has(id))
-  return { result, doneIds, next: hasMore || (isLeft && result.againAt === null) ? true : nextAt }
+  const mustGoOn = hasMore || knowledge.mustSearchAll
+  return { result, doneIds, next: mustGoOn || (isLeft && result.againAt === null) ? true : nextAt }
+}
+
+/** Only a pass from the lowest id finds events of other processes that were committed late. */
+function beginPass(knowledge: Knowledge): Pass {
+  const isWhole = knowledge.mustSearchAll || performance.now() >= knowledge.nextSearchMs
+  knowledge.mustSearchAll = false
+  knowledge.known.beginSearch()
+  const fromId = isWhole ? lowestId : knowledge.fromId
+  return { after: firstKey, fromId, beganMs: Date.now(), firstId: null, hasMore: false, nextAt: null }
+}
+
+function lowestOf({ firstId }: Pass, { queues }: FoundQueues): string | null {
+  return queues.reduce(
+    (lowest, { firstId: id }) => (lowest === null || (id !== null && id < lowest) ? id : lowest),
+    firstId,
+  )
 }
 
 async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {

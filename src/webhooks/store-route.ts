@@ -12,6 +12,8 @@ export interface OutboxQueue {
   readonly topic: string
   /** When the queue may be routed: events of a lingering topic wait for others, to share messages with them. */
   readonly ripeAt: Date
+  /** The id of its first event; null if a search did not find the queue. */
+  readonly firstId: string | null
 }
 
 /** A position in the order of queues. */
@@ -23,8 +25,13 @@ export const firstKey: QueueKey = { orgId: '00000000-0000-0000-0000-000000000000
 const lingers = columnsOf('webhookOutbox', { topic: 'text' }, { ms: 'integer' })
 const lingerRows = Object.entries(topics).map(([topic, { lingerMs: ms }]) => ({ topic, ms }))
 
+/** An id before all events. */
+export const lowestId = '00000000-0000-0000-0000-000000000000'
+
 export interface QueueSearch {
   readonly after: QueueKey
+  /** Events with lower ids are left out, so that the search does not read those that are gone; see decideFloor(). */
+  readonly fromId: string
   readonly limit: number
   readonly now: Date
   /**
@@ -74,48 +81,51 @@ type FoundRow = OutboxQueue &
     readonly byDevice: boolean
   }
 
-/** Finds queues after `after`. A queue costs one index look-up, however long it is. */
-export async function findQueues(reader: Reader, search: QueueSearch): Promise<FoundQueues> {
-  const { after, limit, now, events, turn, exceptIds } = search
-  const { rows } = await sql<FoundRow>`
+const search = statement<QueueSearch, FoundRow>(
+  (param) => sql`
     with recursive queue as (
-      (select org_id, topic, created_at from webhook_outbox
-        where set_aside_at is null and (org_id, topic) > (${after.orgId}::uuid, ${after.topic}::text)
+      (select org_id, topic, id, created_at from webhook_outbox
+        where set_aside_at is null and id >= ${param('fromId')}::uuid and (org_id, topic) > (${param('after').map(({ orgId }) => orgId)}::uuid, ${param('after').map(({ topic }) => topic)}::text)
         order by org_id, topic, id limit 1)
       union all
       select next.* from queue cross join lateral (
-        select o.org_id, o.topic, o.created_at from webhook_outbox o
-        where o.set_aside_at is null and (o.org_id, o.topic) > (queue.org_id, queue.topic)
+        select o.org_id, o.topic, o.id, o.created_at from webhook_outbox o
+        where o.set_aside_at is null and o.id >= ${param('fromId')}::uuid and (o.org_id, o.topic) > (queue.org_id, queue.topic)
         order by o.org_id, o.topic, o.id limit 1) next
     ), present as materialized (
-      select q.org_id, q.topic, q.created_at + coalesce(k.ms, 0) * interval '1 ms' as ripe_at, row_number() over () as place
-      from (select * from queue limit ${limit}) q left join ${rowsAs('k', lingers, lingerRows)} on k.topic = q.topic
+      select q.org_id, q.topic, q.id as first_id, q.created_at + coalesce(k.ms, 0) * interval '1 ms' as ripe_at, row_number() over () as place
+      from (select * from queue limit ${param('limit')}) q left join ${rowsAs('k', lingers, lingerRows)} on k.topic = q.topic
     ), share as materialized (
-      select ceil(${events}::float8 / greatest(count(*), 1))::int as events from present where ripe_at <= ${now}
+      select ceil(${param('events')}::float8 / greatest(count(*), 1))::int as events from present where ripe_at <= ${param('now')}
     ), filling as materialized (
       select q.place, row_number() over () - 1 as number, count(*) over () as queues,
         greatest(count(*) over () * share.events / ${MAX_MESSAGE_EVENTS}::int, 1) as filled
       from present q cross join share
-      where q.ripe_at <= ${now} and share.events < ${MAX_MESSAGE_EVENTS} and exists (
+      where q.ripe_at <= ${param('now')} and share.events < ${MAX_MESSAGE_EVENTS} and exists (
         select from webhook_outbox o where o.set_aside_at is null and o.org_id = q.org_id and o.topic = q.topic
+          and o.id >= q.first_id
         order by o.id offset share.events limit 1
       ) and exists (
         select from webhook w where w.org_id = q.org_id and w.enabled and q.topic = any(w.topics)
           and w.doc -> 'single_event_per_message' is distinct from 'true')
     ), found as materialized (
-      select q.*, case when q.ripe_at > ${now} then null when f.place is null then share.events
-        when (f.number + f.queues - ${turn}::bigint * f.filled % f.queues) % f.queues < f.filled then ${MAX_MESSAGE_EVENTS}
+      select q.*, case when q.ripe_at > ${param('now')} then null when f.place is null then share.events
+        when (f.number + f.queues - ${param('turn')}::bigint * f.filled % f.queues) % f.queues < f.filled then ${MAX_MESSAGE_EVENTS}
         else 0 end as taken
       from present q cross join share left join filling f on f.place = q.place
     ), event as (
       select q.place, e.* from found q cross join lateral (
         select o.id, o.site_id, o.bytes, o.routed_to, o.webhook_id, o.event from webhook_outbox o
-        where q.ripe_at <= ${now} and o.set_aside_at is null and o.org_id = q.org_id and o.topic = q.topic
-          and o.id <> all(${exceptIds}::uuid[])
+        where q.ripe_at <= ${param('now')} and o.set_aside_at is null and o.org_id = q.org_id and o.topic = q.topic
+          and o.id >= q.first_id and o.id <> all(${param('exceptIds')}::uuid[])
         order by o.id limit q.taken) e
-    ) ${selectFound(now)}
-  `.execute(reader)
-  return foundOf(rows)
+    ) ${selectFound(param('now'))}
+  `,
+)
+
+/** Finds queues after `after`. A queue costs one index look-up, however long it is. */
+export async function findQueues(reader: Reader, of: QueueSearch): Promise<FoundQueues> {
+  return foundOf(await search(reader, of))
 }
 
 interface KnownIds {
@@ -127,7 +137,7 @@ const selectKnown = statement<KnownIds, FoundRow>(
   (param) => sql`
     with known as materialized (select * from webhook_outbox where id = any(${param('ids')}::uuid[]) and set_aside_at is null),
     found as materialized (
-      select q.*, row_number() over () as place, null::int as taken from (
+      select q.*, row_number() over () as place, null::int as taken, null::uuid as first_id from (
         select o.org_id, o.topic, min(o.created_at) + coalesce(min(k.ms), 0) * interval '1 ms' as ripe_at
         from known o left join ${rowsAs('k', lingers, lingerRows)} on k.topic = o.topic
         group by o.org_id, o.topic order by o.org_id, o.topic) q
@@ -144,15 +154,15 @@ export async function findQueuesOf(reader: Reader, known: KnownIds): Promise<Fou
 }
 
 /** Selects each queue of `found` with the events of it in `event`, and after them its subscribers. */
-function selectFound(now: Date | Param<KnownIds, Date>): RawBuilder<FoundRow> {
+function selectFound<V>(now: Param<V, Date>): RawBuilder<FoundRow> {
   return sql`
-    select q.place, q.org_id, q.topic, q.ripe_at, q.taken, e.id, e.site_id, e.bytes, e.routed_to, e.webhook_id,
+    select q.place, q.org_id, q.topic, q.ripe_at, q.first_id, q.taken, e.id, e.site_id, e.bytes, e.routed_to, e.webhook_id,
       case when e.bytes <= ${SHORT_BYTES} then e.event::text end as json,
       false as is_subscriber, null::boolean as single_event, null::text as filter,
       null::boolean as by_device
     from found q left join event e on e.place = q.place
     union all
-    select q.place, q.org_id, q.topic, q.ripe_at, q.taken, w.id, w.site_id, null, null, null, null,
+    select q.place, q.org_id, q.topic, q.ripe_at, null, q.taken, w.id, w.site_id, null, null, null, null,
       true, coalesce(w.doc -> 'single_event_per_message' = 'true', false), w.doc ->> 'filter',
       coalesce(w.doc ->> 'order' = 'device', false)
     from found q join webhook w on w.org_id = q.org_id and w.enabled and q.topic = any(w.topics)

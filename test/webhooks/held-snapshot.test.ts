@@ -1,11 +1,14 @@
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
+import { deleteEvents } from '../../src/events/store-outbox.ts'
+import { insertOutbox } from '../../src/events/store.ts'
 import { addMs } from '../../src/platform/clock.ts'
 import { type Tx, inTx } from '../../src/platform/db.ts'
 import { type LaneClaim, claimLanes, deleteMessages } from '../../src/webhooks/store-deliver.ts'
 import { enqueueMessages } from '../../src/webhooks/store-enqueue.ts'
 import { endLeases, lockLanes, rescheduleLane, subtractFromLanes } from '../../src/webhooks/store-lanes.ts'
+import { findQueues, firstKey, lowestId } from '../../src/webhooks/store-route.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { countBrokenLanes } from './broken-lanes.ts'
@@ -127,6 +130,43 @@ it('a lane that never becomes empty is claimed from the first message of the las
     })
     expect(read).toBeLessThan(FEW)
     expect(await countBrokenLanes(harness)).toBe(0)
+  })
+})
+
+it('searches of the outbox begin with the first event that the last search has found', async () => {
+  const { ctx, scope } = harness
+  const { orgId } = scope
+  await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+  const addEvents = async (count: number): Promise<string[]> => {
+    const event = { id: '', timestamp: 0, org_id: orgId, message: '', admin_id: null, admin_name: '', src_ip: '' }
+    const audit = { ...event, user_agent: null }
+    const events = Array.from({ length: count }, () => ({
+      orgId,
+      siteId: null,
+      topic: 'audits' as const,
+      event: audit,
+    }))
+    await inTx(ctx, (tx) => insertOutbox(tx, events, clock.now()))
+    const rows = await ctx.db.selectFrom('webhookOutbox').select('id').orderBy('id').execute()
+    return rows.map(({ id }) => id)
+  }
+  await whileRetained(async () => {
+    const gone = await addEvents(GONE)
+    await inTx(ctx, (tx) => deleteEvents(tx, gone))
+    const [first = ''] = await addEvents(5)
+    const search = { after: firstKey, limit: 200, now: clock.now(), events: 1000, turn: 1, exceptIds: [] }
+    const found: number[] = []
+    const read = (fromId: string) =>
+      entriesRead('webhook_outbox_queue', async (tx) => {
+        const { queues, waiting } = await findQueues(tx, { ...search, fromId })
+        expect(queues).toMatchObject([{ orgId, firstId: first }])
+        found.push(waiting.flatMap(({ events }) => events).length)
+      })
+    const whole = await read(lowestId)
+    // It reads what is gone only once, to find the first event of the queue.
+    expect(whole).toBeLessThan(1.5 * GONE)
+    expect(await read(first)).toBeLessThan(FEW)
+    expect(found).toEqual([5, 5])
   })
 })
 

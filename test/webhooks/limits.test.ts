@@ -6,7 +6,7 @@ import { createOrgRoom } from '../../src/webhooks/org-room.ts'
 import { replayMessages } from '../../src/webhooks/replay-messages.ts'
 import { routeFound } from '../../src/webhooks/route-round.ts'
 import { findActivity } from '../../src/webhooks/store-health.ts'
-import { findQueues, firstKey } from '../../src/webhooks/store-route.ts'
+import { findQueues, firstKey, lowestId } from '../../src/webhooks/store-route.ts'
 import { sweepLanes } from '../../src/webhooks/tasks.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -141,7 +141,7 @@ it('an event that every filter rejects is done after one look-up', async () => {
   await harness.audit('this')
   const now = clock.now()
   const found = await findQueues(harness.ctx.db, {
-    ...{ after: firstKey, limit: 10, now, events: 10, turn: 1, exceptIds: [] },
+    ...{ after: firstKey, fromId: lowestId, limit: 10, now, events: 10, turn: 1, exceptIds: [] },
   })
   const room = createOrgRoom(10)
   const round = { now, maxEvents: 10, turn: 1, direct: null, room, maxPending: 10, routing: [] }

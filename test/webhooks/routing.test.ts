@@ -7,7 +7,7 @@ import type { TopicEvents } from '../../src/events/topics.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { MAX_EVENT_BYTES } from '../../src/webhooks/plan-round.ts'
 import { startRouteWorker } from '../../src/webhooks/route.worker.ts'
-import { findQueues, firstKey } from '../../src/webhooks/store-route.ts'
+import { findQueues, firstKey, lowestId } from '../../src/webhooks/store-route.ts'
 import { lockWebhookAndLane } from '../../src/webhooks/store.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -234,7 +234,7 @@ it('fills the messages of webhooks that gather events when many of them have a b
     `.execute(db)
   await fill(scopes, backlog)
   await fill([few], 3)
-  const search = { after: firstKey, limit: 200, now: clock.now(), events: 1000, exceptIds: [] }
+  const search = { after: firstKey, fromId: lowestId, limit: 200, now: clock.now(), events: 1000, exceptIds: [] }
   const served = new Map<string, number>()
   for (let turn = 1; turn <= queues / 10; turn += 1) {
     const { waiting, hasMore } = await findQueues(db, { ...search, turn })
