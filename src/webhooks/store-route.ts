@@ -4,7 +4,7 @@ import type { Reader } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import { type Param, statement } from '../platform/statement.ts'
 import { MAX_MESSAGE_EVENTS } from './plan-messages.ts'
-import type { WaitingEvent, WaitingQueue } from './plan-round.ts'
+import type { Subscriber, WaitingEvent, WaitingQueue } from './plan-round.ts'
 
 /** The waiting events of one organization and topic. */
 export interface OutboxQueue {
@@ -68,18 +68,21 @@ export interface FoundQueues {
 /** The longest event whose text comes with it. It bounds the texts of a round. */
 const SHORT_BYTES = 4096
 
-type FoundRow = OutboxQueue &
-  Omit<FoundEvent, 'id'> & {
-    /** The id of the event or the subscriber; null in the row of a queue that is not ripe. */
-    readonly id: string | null
-    readonly place: string
-    /** The greatest number of events of the queue that are found; null if unlimited, and for a queue that is not ripe. */
-    readonly taken: number | null
-    readonly isSubscriber: boolean
-    readonly singleEvent: boolean
-    readonly filter: string | null
-    readonly byDevice: boolean
-  }
+interface QueueRow extends OutboxQueue {
+  readonly id: null
+  /** The greatest number of events of the queue that are found; null if unlimited, and for a queue that is not ripe. */
+  readonly taken: number | null
+}
+
+/** Organization and topic are in the row of the queue. */
+type OfQueue<T> = Omit<T, 'orgId' | 'topic'>
+
+interface SubscriberRow extends OfQueue<Subscriber> {
+  readonly bytes: null
+}
+
+/** The row of a queue comes before its events and subscribers, both in the order of their ids. */
+type FoundRow = { readonly place: string } & (QueueRow | OfQueue<FoundEvent> | SubscriberRow)
 
 const search = statement<QueueSearch, FoundRow>(
   (param) => sql`
@@ -153,38 +156,45 @@ export async function findQueuesOf(reader: Reader, known: KnownIds): Promise<Fou
   return foundOf(await selectKnown(reader, known))
 }
 
-/** Selects each queue of `found` with the events of it in `event`, and after them its subscribers. */
+/**
+ * Selects each queue of `found`, the events of it in `event`, and its subscribers. The rows of events, which are many, repeat
+ * nothing of their queue: its decoding would take longer than that of the rest.
+ */
 function selectFound<V>(now: Param<V, Date>): RawBuilder<FoundRow> {
   return sql`
-    select q.place, q.org_id, q.topic, q.ripe_at, q.first_id, q.taken, e.id, e.site_id, e.bytes, e.routed_to, e.webhook_id,
-      case when e.bytes <= ${SHORT_BYTES} then e.event::text end as json,
-      false as is_subscriber, null::boolean as single_event, null::text as filter,
-      null::boolean as by_device
-    from found q left join event e on e.place = q.place
+    select q.place, q.org_id, q.topic, q.ripe_at, q.first_id, q.taken,
+      null::uuid as id, null::uuid as site_id, null::integer as bytes, null::uuid as routed_to, null::uuid as webhook_id,
+      null::text as json, null::boolean as single_event, null::text as filter, null::boolean as by_device
+    from found q
     union all
-    select q.place, q.org_id, q.topic, q.ripe_at, null, q.taken, w.id, w.site_id, null, null, null, null,
-      true, coalesce(w.doc -> 'single_event_per_message' = 'true', false), w.doc ->> 'filter',
+    select e.place, null, null, null, null, null, e.id, e.site_id, e.bytes, e.routed_to, e.webhook_id,
+      case when e.bytes <= ${SHORT_BYTES} then e.event::text end, null, null, null
+    from event e
+    union all
+    select q.place, null, null, null, null, null, w.id, w.site_id, null, null, null, null,
+      coalesce(w.doc -> 'single_event_per_message' = 'true', false), w.doc ->> 'filter',
       coalesce(w.doc ->> 'order' = 'device', false)
     from found q join webhook w on w.org_id = q.org_id and w.enabled and q.topic = any(w.topics)
     where q.ripe_at <= ${now} and q.taken is distinct from 0
-    order by place, is_subscriber, id
+    order by place, id nulls first
   `
 }
 
 function foundOf(rows: readonly FoundRow[]): FoundQueues {
-  const byQueue = [...Map.groupBy(rows, ({ place }) => place).values()]
-  const found = byQueue.map((ofQueue) => {
-    const named = ofQueue.filter((row): row is FoundRow & { id: string } => row.id !== null)
-    return {
-      taken: ofQueue[0]?.taken ?? null,
-      events: named.filter(({ isSubscriber }) => !isSubscriber),
-      subscribers: named.filter(({ isSubscriber }) => isSubscriber),
+  const found: { readonly queue: QueueRow; readonly events: FoundEvent[]; readonly subscribers: Subscriber[] }[] = []
+  for (const row of rows) {
+    const last = found.at(-1)
+    if (row.id === null) found.push({ queue: row, events: [], subscribers: [] })
+    else if (last !== undefined) {
+      const { orgId, topic } = last.queue
+      if (row.bytes === null) last.subscribers.push(Object.assign(row, { orgId }))
+      else last.events.push(Object.assign(row, { orgId, topic }))
     }
-  })
+  }
   return {
-    queues: byQueue.flatMap(([first]) => (first === undefined ? [] : [first])),
+    queues: found.map(({ queue }) => queue),
     waiting: found.filter(({ events }) => events.length > 0),
-    hasMore: found.some(({ taken, events }) => taken !== null && events.length >= taken),
+    hasMore: found.some(({ queue: { taken }, events }) => taken !== null && events.length >= taken),
   }
 }
 
