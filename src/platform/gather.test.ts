@@ -90,6 +90,30 @@ describe('when a batch is written', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  test('waits for more after a write as well, unless there are enough or somebody asks for a flush', async () => {
+    const ends: (() => void)[] = []
+    const write = vi.fn(async (_items: readonly number[]) => new Promise<void>((resolve) => ends.push(resolve)))
+    const { gatherer, addAll } = start({ write, wait: { ms: 20, count: 3 } })
+    const endWrite = async (): Promise<void> => {
+      ends.shift()?.()
+      await run()
+    }
+    void addAll([1, 2, 3])
+    void gatherer.add(4)
+    await endWrite()
+    expect(write.mock.calls).toEqual([[[1, 2, 3]]])
+    await run(20)
+    void addAll([5, 6, 7])
+    await endWrite()
+    void gatherer.add(8)
+    void gatherer.flush()
+    void gatherer.add(9)
+    await endWrite()
+    expect(write.mock.calls.slice(1)).toEqual([[[4]], [[5, 6, 7]], [[8, 9]]])
+    await endWrite()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   test('limits a batch in items and bytes; an item that is too large goes alone', async () => {
     const { tries, addAll } = start({ batch: { count: 3, bytes: 10 }, bytesOf: (item) => item })
     void addAll([1, 1, 1, 1, 9, 50, 2])

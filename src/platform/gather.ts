@@ -35,9 +35,9 @@ export interface GatherOptions<T> {
   /** The number of items that may wait or be written before `hasRoom` is false. Default: no limit. */
   readonly room?: PartLimits
   /**
-   * How long the first item of a batch waits for more: until `count` items wait, but at most this long. Default: a turn
-   * of the event loop, which reads the input that has already arrived. Items that arrive during a write join the next
-   * one.
+   * How long the first item of a batch waits for more: until `count` items wait, but at most this long, or, for one that
+   * arrives during a write, this long after it. Default: a turn of the event loop, which reads the input that has already
+   * arrived; items that arrive during a write join the next one.
    */
   readonly wait?: { readonly ms: number; readonly count: number }
   /** Items with an equal key never share a batch. Keys are compared as those of a Map. */
@@ -75,24 +75,38 @@ export function createGatherer<T>(options: GatherOptions<T>): Gatherer<T> {
   const unwritten = { count: 0, bytes: 0 }
   let running: Promise<void> | null = null
   let timer: NodeJS.Timeout | null = null
+  /** How many of the waiting items are to be written without waiting for more. */
+  let hurried = 0
   /** Items settle in their order, so all are settled when the newest one is. */
   let newest: Promise<void> = Promise.resolve()
 
+  /** True if items are to be written now. */
+  function isDue(): boolean {
+    return waiting.length > 0 && (wait === null || hurried > 0 || waiting.length >= wait.count)
+  }
+
   async function drain(): Promise<void> {
     if (wait === null) await new Promise((resolve) => setImmediate(resolve))
-    while (waiting.length > 0) {
+    while (isDue()) {
       const batch = waiting.splice(0, batchLength(waiting, options))
+      hurried = Math.max(hurried - batch.length, 0)
       if (options.keepsLast === true) for (const { item } of batch) lastByKey.delete(options.keyOf?.(item))
       await settle(batch)
       unwritten.count -= batch.length
       for (const { bytes } of batch) unwritten.bytes -= bytes
     }
     running = null
+    if (waiting.length > 0) startTimer()
+  }
+
+  function startTimer(): void {
+    if (wait !== null) timer ??= setTimeout(() => void flush(), wait.ms)
   }
 
   function flush(): Promise<void> {
     if (timer !== null) clearTimeout(timer)
     timer = null
+    hurried = waiting.length
     if (waiting.length > 0) running ??= drain()
     return newest.catch(() => {})
   }
@@ -120,7 +134,7 @@ export function createGatherer<T>(options: GatherOptions<T>): Gatherer<T> {
       }
       const { promise } = enqueue(item, bytes)
       if (wait === null || waiting.length >= wait.count) void flush()
-      else if (running === null) timer ??= setTimeout(() => void flush(), wait.ms)
+      else if (running === null) startTimer()
       return promise
     },
     hasRoom: () => unwritten.count < room.count && unwritten.bytes < room.bytes,
