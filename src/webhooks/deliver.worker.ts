@@ -8,12 +8,12 @@ import { type Caps, type Vacancy, createAdmission } from './admission.ts'
 import type { WebhookCounters } from './counters.ts'
 import type { DeliverOptions } from './receiver.ts'
 import { createFlusher } from './flush.ts'
-import type { EndOfUnrouted } from './held-lane.ts'
 import { createHeldLanes } from './held-lanes.ts'
 import { type Claimed, type DueMessage, claimLanes, findNextDue } from './store-deliver.ts'
 import type { DirectLane, DirectLease } from './store-routed.ts'
 import { type LaneKey, releaseStrayLeases } from './store-lanes.ts'
 import type { NewMessage } from './store.ts'
+import type { EndOfUnrouted } from './waiting-messages.ts'
 
 export interface DeliverWorkerOptions extends DeliverOptions {
   /** Identifies this run of the server in its leases. */
@@ -49,10 +49,10 @@ export interface DirectDelivery {
   /** Accepts lanes that routeMessages has returned, and all new messages. */
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
   /**
-   * Starts a message that is not in the database yet, if its lane is held and can start it at once.
-   * @param onEnd Called once, if it has started.
+   * Accepts a message that is not in the database, if its lane is held and has room. It is sent after those that wait.
+   * @param onEnd Called once, if it is accepted, perhaps before this function returns.
    */
-  startNow(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
+  accept(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
   /**
    * Repairs what a transaction may have left whose outcome is unknown: leases without a holder, and messages of open
    * lanes that are not in memory.
@@ -166,7 +166,7 @@ export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions):
       isLeasing = false
       if (mayHaveStray) ctx.wakes.wake('deliveries')
     },
-    startNow: (lane, message, onEnd) => !stopping && lanes.startNow(lane, message, onEnd),
+    accept: (lane, message, onEnd) => !stopping && lanes.accept(lane, message, onEnd),
     releaseStray() {
       isLeasing = false
       mayHaveStray = true

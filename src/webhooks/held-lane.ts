@@ -6,16 +6,10 @@ import { type Attempt, deliverMessage } from './deliver-message.ts'
 import { orderOf, rateLimitOf } from './delivery-options.ts'
 import { disableGoneWebhook } from './disable-webhook.ts'
 import type { Flusher } from './flush.ts'
-import { createMessageOrder } from './message-order.ts'
 import { type DeliverOptions, receiverOf } from './receiver.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
 import type { HeldLaneKey, KnownLane } from './store-lanes.ts'
-
-/**
- * Receives the end of a message that was started before it was in the database: its result is written, or the message has
- * to be routed.
- */
-export type EndOfUnrouted = (end: 'written' | 'returned') => void
+import { type EndOfUnrouted, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
 
 /** A lane that this process has leased. Its messages are in memory and in the database. */
 export interface HeldLane {
@@ -25,8 +19,11 @@ export interface HeldLane {
    * message that it refuses, the lane accepts none, and ends soon. Refused messages stay due in the database.
    */
   push(messages: readonly DueMessage[]): void
-  /** Starts a message that is not routed. @returns False if the lane does not start it at once; then `onEnd` is not called. */
-  startNow(message: DueMessage, onEnd: EndOfUnrouted): boolean
+  /**
+   * Accepts a message that is not routed, to be sent after those that wait. @returns False if it has to be routed; then
+   * `onEnd` is not called.
+   */
+  accept(message: DueMessage, onEnd: EndOfUnrouted): boolean
   /** Starts no further message, because the webhook has changed or may have a message that only a claim finds. */
   close(): void
   /**
@@ -57,8 +54,6 @@ const IDLE_AFTER_FAILURE_MS = 500
 const MAX_UNDECIDED = 32
 /** A lane whose next message has to wait longer is released. */
 const MAX_PACING_MS = 250
-/** Limits the messages that wait in memory; others stay in the database. */
-const MAX_WAITING = 64
 
 interface HoldOptions extends DeliverOptions {
   readonly flusher: Flusher
@@ -77,11 +72,10 @@ export function holdLane(
   const receiver = receiverOf(ctx, lane)
   const openedMs = performance.now()
   let confirmedMs = openedMs
-  const waiting = [...lane.messages]
   const ended = Promise.withResolvers<boolean>()
   let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil, failingSince: lane.failingSince }
   const order = orderOf(lane.webhook.doc)
-  const queue = createMessageOrder(order)
+  const waiting = createWaitingMessages(turn, { order, first: lane.messages })
   let width = FIRST_WIDTH
   let inFlight = 0
   let unwritten = 0
@@ -92,24 +86,12 @@ export function holdLane(
   /** False when the database has messages that may be due and are not in memory. */
   let hasAll = lane.hasAll && order !== 'device'
   // Messages that can't start before the lane is released would occupy memory that others need.
-  if (limit !== null && waiting.length > messagesWithin(limit, START_WITHIN_MS)) {
-    const count = messagesWithin(limit, START_WITHIN_MS)
-    dropWaiting((_, place) => place >= count)
-  }
+  if (limit !== null && !waiting.keepFirst(messagesWithin(limit, START_WITHIN_MS))) hasAll = false
   let closing = false
   let releasing = false
   let gone = false
   let hasFailedMessage = false
   let failure: { readonly error: unknown } | null = null
-
-  /** Leaves messages to a later turn. */
-  function dropWaiting(isDropped: (message: DueMessage, place: number) => boolean): void {
-    const dropped = new Set(waiting.filter(isDropped))
-    if (dropped.size === 0) return
-    for (const { body } of dropped) turn.subtract(body.length)
-    waiting.splice(0, waiting.length, ...waiting.filter((message) => !dropped.has(message)))
-    hasAll = false
-  }
 
   function fail(error: unknown): void {
     failure ??= { error }
@@ -145,16 +127,15 @@ export function holdLane(
     gone ||= attempt.verdict.kind === 'gone'
     health = decideHealth(health, { succeeded: isDelivered, askedMs: attempt.askedMs }, ctx.clock.now())
     const retryAt = attempt.record.nextAttempt
-    queue.end(message, retryAt === null)
     // The whole lane waits for the message.
     if (order === 'webhook' && retryAt !== null) health = { ...health, openUntil: latest(health.openUntil, retryAt) }
-    dropWaiting((other) => queue.mustWait(other))
+    if (!waiting.end(message, retryAt === null)) hasAll = false
     closing ||= gone || health.openUntil !== null
     // Last, because `onEnd` must be called once, even if the above fails.
     add(attempt, message, onEnd)
   }
 
-  async function send(message: DueMessage, slot: Slot, onEnd: EndOfUnrouted | null = null): Promise<void> {
+  async function send({ message, onEnd }: WaitingMessage, slot: Slot): Promise<void> {
     const startedMs = performance.now()
     inFlight += 1
     try {
@@ -180,9 +161,8 @@ export function holdLane(
 
   /** @returns False if the lane may start nothing now. */
   function startNext(): boolean {
-    const next = queue.indexOfNext(waiting)
-    const message = waiting[next]
-    if (message === undefined || closing || inFlight >= width || !isInTime()) return false
+    const next = waiting.next()
+    if (next === undefined || closing || inFlight >= width || !isInTime()) return false
     if (inFlight + unwritten >= MAX_UNDECIDED) {
       void flusher.flush()
       return false
@@ -193,33 +173,34 @@ export function holdLane(
       closing = isLate || inFlight === 0
       return false
     }
-    waiting.splice(next, 1)
-    queue.start(message)
+    waiting.start(next)
     if (limit !== null) pace = decideStart(limit, pace, ctx.clock.now()) ?? pace
-    void send(message, slot)
+    void send(next, slot)
     return true
   }
 
   const isSimple = order === null && limit === null && (lane.webhook.doc['filter'] ?? null) === null
   const isSingle = lane.webhook.doc['single_event_per_message'] === true
 
-  /** A lane that gathers events gathers those that come while it is busy. */
-  function mayStartNow(): boolean {
-    if (!isSimple || !hasAll || closing || waiting.length > 0 || inFlight >= (isSingle ? width : 1)) return false
-    if (inFlight + unwritten >= MAX_UNDECIDED) return false
+  /** True for a lane that gathers events while it is busy. */
+  const isGathering = (): boolean => !isSingle && (inFlight + waiting.count() > 0 || unwritten >= MAX_UNDECIDED)
+
+  function mayAccept(): boolean {
+    if (!isSimple || !hasAll || closing || isGathering()) return false
     return performance.now() - confirmedMs < START_WITHIN_MS && flusher.hasRoom()
   }
 
   function proceed(): void {
     while (startNext());
+    if (closing) waiting.returnUnrouted()
     if (inFlight > 0) return
-    if (waiting.length === 0) idleSinceMs = performance.now()
-    if (!hasAll && waiting.length === 0) closing = true
+    if (waiting.count() === 0) idleSinceMs = performance.now()
+    if (!hasAll && waiting.count() === 0) closing = true
     if (closing && !releasing) void release()
   }
 
   /** True when the lane has messages that may be due soon. */
-  const isLeft = (): boolean => !hasAll || hasFailedMessage || waiting.length > 0
+  const isLeft = (): boolean => !hasAll || hasFailedMessage || waiting.count() > 0
 
   async function release(): Promise<void> {
     releasing = true
@@ -248,19 +229,13 @@ export function holdLane(
     ended: ended.promise,
     push(messages) {
       for (const message of messages) {
-        hasAll &&= !closing && waiting.length < MAX_WAITING && turn.add(message.body.length)
-        if (hasAll) waiting.push(message)
+        hasAll &&= !closing && waiting.add(message)
       }
       proceed()
     },
-    startNow(message, onEnd) {
-      const slot = mayStartNow() ? turn.start() : null
-      if (slot === null) return false
-      if (!turn.add(message.body.length)) {
-        slot.end()
-        return false
-      }
-      void send(message, slot, onEnd)
+    accept(message, onEnd) {
+      if (!mayAccept() || !waiting.add(message, onEnd)) return false
+      proceed()
       return true
     },
     close() {
@@ -281,7 +256,7 @@ export function holdLane(
     age() {
       const now = performance.now()
       const idleMs = hasFailedMessage ? IDLE_AFTER_FAILURE_MS : IDLE_MS
-      const isIdle = waiting.length === 0 && inFlight === 0 && unwritten === 0 && now - idleSinceMs >= idleMs
+      const isIdle = waiting.count() === 0 && inFlight === 0 && unwritten === 0 && now - idleSinceMs >= idleMs
       if (!isIdle && now - confirmedMs < START_WITHIN_MS) {
         if (limit !== null) proceed()
         return

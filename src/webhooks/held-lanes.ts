@@ -2,11 +2,12 @@ import type { Context } from '../platform/context.ts'
 import type { Admission } from './admission.ts'
 import type { DeliverOptions } from './receiver.ts'
 import type { Flusher } from './flush.ts'
-import { type EndOfUnrouted, type HeldLane, holdLane } from './held-lane.ts'
+import { type HeldLane, holdLane } from './held-lane.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
 import { type HeldLaneKey, type LaneKey, listUnchanged } from './store-lanes.ts'
 import type { DirectLane } from './store-routed.ts'
 import type { NewMessage } from './store.ts'
+import type { EndOfUnrouted } from './waiting-messages.ts'
 
 /** The lanes that this process has leased, by the ids of their webhooks. */
 export interface HeldLanes {
@@ -16,8 +17,8 @@ export interface HeldLanes {
   take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
   /** New messages have to be claimed: their lanes send none that is routed later before them. */
   miss(messages: readonly LaneKey[]): void
-  /** As DirectDelivery.startNow(). */
-  startNow(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
+  /** As DirectDelivery.accept(). */
+  accept(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
   ids(): string[]
   keys(): HeldLaneKey[]
   /** Makes the lanes of these webhooks start no further message. */
@@ -107,7 +108,7 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
         else held.close()
       }
     },
-    startNow: ({ webhookId }, message, onEnd) => lanes.get(webhookId)?.startNow(message, onEnd) ?? false,
+    accept: ({ webhookId }, message, onEnd) => lanes.get(webhookId)?.accept(message, onEnd) ?? false,
     ids: () => [...lanes.keys()],
     keys: () => [...lanes.values()].map(({ key }) => key),
     close(ids) {

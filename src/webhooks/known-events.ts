@@ -19,6 +19,12 @@ export interface KnownEvents {
   delete(ids: Iterable<string>): void
   /** True if an earlier event of the queue may wait to be routed. */
   isWaiting(queue: string): boolean
+  /** The same without the events that wait for the next round. */
+  isRouting(queue: string): boolean
+  /** The events that wait for the next round, with their queues, in the order of their commits. */
+  announced(): Iterable<readonly [id: string, queue: string | null]>
+  /** Removes an event that waits for the next round. May be called for each one that `announced` yields. */
+  withdraw(id: string): void
   has(id: string): boolean
   /** A search that begins now will find all events that were dropped so far. */
   beginSearch(): void
@@ -110,6 +116,12 @@ export function createKnownEvents(maxEvents: number): KnownEvents {
       }
     },
     isWaiting: (queue) => counts.has(queue) || covered.has(queue) || uncovered.has(queue),
+    isRouting: (queue) => knownOf.has(queue) || covered.has(queue) || uncovered.has(queue),
+    announced: () => announced,
+    withdraw(id) {
+      count(announced.get(id), -1)
+      announced.delete(id)
+    },
     has: (id) => known.has(id) || announced.has(id),
     beginSearch() {
       for (const queue of uncovered) covered.add(queue)

@@ -156,6 +156,7 @@ function createRouter(
   }
 
   return async () => {
+    knowledge.sendNow.beginRound()
     knowledge.known.accept()
     if (knowledge.known.hasDropped() || knowledge.hasUnknown) {
       knowledge.mustSearch = true
@@ -179,6 +180,7 @@ function createRouter(
         // Not before: an event that is sent now must not overtake these.
         knowledge.known.delete(doneIds)
         knowledge.sendNow.forget(doneIds)
+        knowledge.sendNow.endRound()
         return next
       } catch (error) {
         direct?.releaseStray()

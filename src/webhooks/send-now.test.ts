@@ -1,22 +1,25 @@
 import { beforeEach, expect, it } from 'vitest'
-import type { EndOfUnrouted } from './held-lane.ts'
 import { type AnnouncedEvent, type KnownEvents, createKnownEvents } from './known-events.ts'
 import { type SendNow, createSendNow } from './send-now.ts'
 import type { FoundEvent } from './store-route.ts'
+import type { EndOfUnrouted } from './waiting-messages.ts'
 
 const started = new Map<string, EndOfUnrouted>()
 const returned: AnnouncedEvent[] = []
 let isReady = true
+let accepts: (id: string, onEnd: EndOfUnrouted) => boolean
 let known: KnownEvents
 let sendNow: SendNow
 beforeEach(() => {
   started.clear()
   returned.splice(0)
   isReady = true
+  accepts = () => true
   known = createKnownEvents(1000)
   sendNow = createSendNow({
     direct: {
-      startNow(_lane, { id }, onEnd) {
+      accept(_lane, { id }, onEnd) {
+        if (!accepts(id, onEnd)) return false
         started.set(id, onEnd)
         return true
       },
@@ -77,6 +80,71 @@ it('knows an event that comes back as one that may have been sent, until it is r
   ])
   sendNow.forget(['1'])
   expect(sentTo(found('1'))).toEqual([['1', null]])
+})
+
+it('knows an event that a lane returns without a request as one that was not sent', () => {
+  sendNow.start(['1'], [event('1')])
+  started.get('1')?.('unsent')
+  expect([returned, sendNow.ids(), sentTo(found('1'))]).toEqual([[{ ...place, id: '1' }], [], [['1', null]]])
+})
+
+it('routes an event that a lane returns while it accepts it', () => {
+  accepts = (_id, onEnd) => {
+    onEnd('unsent')
+    return true
+  }
+  expect([sendNow.start(['1'], [event('1')]), sendNow.ids()]).toEqual([['1'], []])
+  expect(returned).toEqual([{ ...place, id: '1' }])
+})
+
+/** Announces events as the router does. */
+function announce(...events: readonly ReturnType<typeof event>[]): void {
+  for (const one of events) known.announce(sendNow.start([one.id], [one]), [one])
+}
+
+function beginRound(): void {
+  sendNow.beginRound()
+  known.accept()
+}
+
+it('passes events on that were announced during a round which has routed everything before them', () => {
+  announce(event('1', null))
+  beginRound()
+  const other = { ...event('5'), orgId: 'b' }
+  announce(event('2'), event('3'), event('4', null), other, event('6'))
+  expect([...started.keys()]).toEqual(['5'])
+  known.delete(['1'])
+  sendNow.endRound()
+  // Everything behind an event that has to be routed waits as well.
+  expect([...started.keys()]).toEqual(['5', '2', '3'])
+  beginRound()
+  expect(known.ids()).toEqual(['4', '6'])
+})
+
+it('passes no event on while the round has left earlier ones of its queue, or a lane has refused one', () => {
+  announce(event('1', null), event('2', null))
+  beginRound()
+  announce(event('3'))
+  known.delete(['1'])
+  sendNow.endRound()
+  beginRound()
+  announce(event('4'), event('5'))
+  known.delete(['2', '3'])
+  accepts = (id) => id !== '4'
+  sendNow.endRound()
+  expect([...started.keys()]).toEqual([])
+  beginRound()
+  expect(known.ids()).toEqual(['4', '5'])
+})
+
+it('passes no event on that the round has found, because that has routed it', () => {
+  announce(event('1', null))
+  beginRound()
+  announce(event('2'))
+  sentTo(found('1', null), found('2'))
+  known.delete(['1', '2'])
+  sendNow.endRound()
+  expect(started.size).toBe(0)
 })
 
 it('takes the first events of each webhook as sent by a former run, until everything of the start is routed', () => {

@@ -9,12 +9,19 @@ import type { FoundEvent, FoundQueue } from './store-route.ts'
 /** Sends events as soon as they are committed, before they are routed, and knows which may have been sent. */
 export interface SendNow {
   /**
-   * Starts to send the event of a commit, if it has only one and that can be sent at once.
+   * Passes the event of a commit to its lane, if the commit has only one and the lane accepts it.
    * @param ids The events of one commit.
    * @returns The ids of the events that have to be routed.
    */
   start(ids: Iterable<string>, rows: readonly WokenRow[]): string[]
-  /** The events that are being sent, or whose results are not yet written. */
+  /** Must be called when a round of the router begins: it routes the events that were announced before. */
+  beginRound(): void
+  /**
+   * Passes events to their lanes that were announced during the round, if it has routed everything before them. Must be
+   * called at the end of the round.
+   */
+  endRound(): void
+  /** The events that lanes have: they wait there, are being sent, or their results are not yet written. */
   ids(): string[]
   /** Omits the events that are being sent from what was found. The others will not be sent before they are routed. */
   excludeSending(found: readonly FoundQueue[]): WaitingQueue[]
@@ -24,7 +31,7 @@ export interface SendNow {
 
 interface SendNowOptions {
   /** Null if every event has to be routed. */
-  readonly direct: Pick<DirectDelivery, 'startNow'> | null
+  readonly direct: Pick<DirectDelivery, 'accept'> | null
   readonly known: KnownEvents
   /** False while the outbox may have earlier events. */
   readonly isReady: () => boolean
@@ -43,9 +50,14 @@ const MAX_FOUND = 10_000
  */
 const MAX_OF_FORMER_RUN = 64
 
+/** Limits the events that are kept in memory until the end of a round, and their length. */
+const MAX_LATER = 1000
+const MAX_LATER_LENGTH = 4096
+
 /**
- * An event for a single webhook is sent without being routed, if this process has the lane and would send it at once. Its
- * row in the outbox stays until the result is written: after a crash it is routed, and the message has its id again.
+ * An event for a single webhook is sent without being routed, if this process has the lane and nothing before it waits for the
+ * router. Its row in the outbox stays until the result is written: after a crash it is routed, and the message has its id
+ * again.
  */
 export function createSendNow({ direct, known, isReady, onReturn }: SendNowOptions): SendNow {
   const sending = new Set<string>()
@@ -54,21 +66,24 @@ export function createSendNow({ direct, known, isReady, onReturn }: SendNowOptio
   /** The events that a former run may have sent, by their webhooks: how many there are, and the last one. */
   const ofFormerRun = new Map<string, { count: number; lastId: string }>()
   let isFormerRunRouted = false
+  /** Events that were announced during the running round, and that it has not found. */
+  const later = new Map<string, QueuedEvent>()
 
-  function startOne(event: QueuedEvent): boolean {
-    const { id, orgId, topic, webhookId, json } = event
+  function startOne({ id, orgId, topic, webhookId, json }: QueuedEvent): boolean {
     if (direct === null || webhookId === null || json === null || json.length > MAX_EVENT_BYTES) return false
-    if (!isReady() || known.isWaiting(queueOf(event))) return false
+    if (!isReady()) return false
     const body = messageBody(topic, [{ json }])
     const message = { id, topic, body, attempt: 0, orderKey: null, payload: null }
-    const isStarted = direct.startNow({ orgId, webhookId }, message, (end) => {
+    sending.add(id)
+    const isAccepted = direct.accept({ orgId, webhookId }, message, (end) => {
       sending.delete(id)
       if (end === 'written') return
-      returned.add(id)
+      if (end === 'returned') returned.add(id)
       onReturn({ id, orgId, topic })
     })
-    if (isStarted) sending.add(id)
-    return isStarted
+    if (!isAccepted) sending.delete(id)
+    // The lane may have returned it already.
+    return sending.has(id)
   }
 
   function mayBeOfFormerRun(id: string, webhookId: string): boolean {
@@ -95,7 +110,22 @@ export function createSendNow({ direct, known, isReady, onReturn }: SendNowOptio
       const [event] = rows
       // The events of a commit keep their order because all of them are routed.
       if (isFound || all.length !== 1 || event === undefined || !isQueuedEvent(event)) return all
-      return startOne(event) ? [] : all
+      const isWaiting = known.isWaiting(queueOf(event))
+      if (!isWaiting && startOne(event)) return []
+      if (isWaiting && later.size < MAX_LATER && (event.json?.length ?? Infinity) <= MAX_LATER_LENGTH)
+        later.set(event.id, event)
+      return all
+    },
+    beginRound: () => later.clear(),
+    endRound() {
+      if (later.size === 0) return
+      const blocked = new Set<string | null>()
+      for (const [id, queue] of known.announced()) {
+        const event = later.get(id)
+        const isFirst = queue !== null && !blocked.has(queue) && !known.isRouting(queue)
+        if (event !== undefined && isFirst && startOne(event)) known.withdraw(id)
+        else blocked.add(queue)
+      }
     },
     ids: () => [...sending],
     excludeSending(queues) {
@@ -106,7 +136,10 @@ export function createSendNow({ direct, known, isReady, onReturn }: SendNowOptio
         subscribers,
       }))
       for (const { events } of left)
-        for (const { id, webhookId } of events) if (webhookId !== null && !known.has(id)) found.add(id)
+        for (const { id, webhookId } of events) {
+          later.delete(id)
+          if (webhookId !== null && !known.has(id)) found.add(id)
+        }
       for (const id of found) {
         if (found.size <= MAX_FOUND) break
         found.delete(id)

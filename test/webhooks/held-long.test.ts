@@ -28,7 +28,7 @@ it('tries a message again when it is due, although the lane is held for later ev
   const { epoch } = await lane()
   clock.advance(10_000)
   const arrivals = () => receiver.received.filter(({ events }) => events[0]?.['message'] === 'fails').length
-  // An event at each look keeps the lane busy. It would be held for 30 s.
+  // An event at each look keeps the lane busy, which would otherwise be held all the time.
   await waitUntil(
     'the second attempt',
     async () => {

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { beforeEach, expect, it } from 'vitest'
 import { appendAudit } from '../../src/events/append.ts'
 import { inTx } from '../../src/platform/db.ts'
+import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { countBrokenLanes } from './broken-lanes.ts'
@@ -52,6 +53,48 @@ it('sends an event of a held lane with its own id and writes no message', async 
   const records = await harness.ctx.db.selectFrom('webhookDelivery').select(['messageId', 'attempt']).execute()
   expect(records).toContainEqual({ messageId: event?.id, attempt: 1 })
   expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('keeps events that a held lane can not start at once, and sends them without routing them', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  const names = Array.from({ length: 12 }, (_, index) => `m${index}`)
+  for (const name of names) await harness.audit(name)
+  await receiver.waitFor(3)
+  const ids = (await harness.ctx.db.selectFrom('webhookOutbox').select('id').orderBy('id').execute()).map(
+    ({ id }) => id,
+  )
+  expect([ids.length, await messages(), receiver.received.length]).toEqual([12, [], 3])
+  receiver.answer(status(200))
+  for (const response of held) response.writeHead(200).end()
+  await receiver.waitFor(13)
+  await written()
+  expect(new Set(receiver.received.slice(1).map(idOf))).toEqual(new Set(ids))
+  expect(new Set(textsOf(receiver).flat())).toEqual(new Set(['first', ...names]))
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('routes the events that wait in a lane when its webhook changes', async () => {
+  const other = await startReceiver()
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  const names = Array.from({ length: 6 }, (_, index) => `m${index}`)
+  for (const name of names) await harness.audit(name)
+  await receiver.waitFor(3)
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { url: other.url }, outbound: harness.outbound })
+  for (const response of held) response.writeHead(200).end()
+  // The last one reports the change.
+  await other.waitFor(5)
+  await written()
+  expect(textsOf(receiver).flat().toSorted()).toEqual(['first', 'm0', 'm1'])
+  expect(textsOf(other).flat().slice(0, 4)).toEqual(names.slice(2))
+  await other.kill()
 })
 
 it('makes a message of an event whose first attempt has failed, with the same id and body', async () => {
