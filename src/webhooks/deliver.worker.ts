@@ -8,7 +8,7 @@ import { type Caps, type Vacancy, createAdmission } from './admission.ts'
 import type { WebhookCounters } from './counters.ts'
 import type { DeliverOptions } from './receiver.ts'
 import { createFlusher } from './flush.ts'
-import { createHeldLanes } from './held-lanes.ts'
+import { LEASE_MS, createHeldLanes } from './held-lanes.ts'
 import { type Claimed, type DueMessage, claimLanes, findNextDue } from './store-deliver.ts'
 import type { DirectLane, DirectLease } from './store-routed.ts'
 import { type LaneKey, releaseStrayLeases } from './store-lanes.ts'
@@ -30,8 +30,6 @@ const INTERVAL_MS = 1000
 const MIN_GAP_MS = 2
 const MAX_LANES_PER_CLAIM = 32
 const MAX_BYTES_PER_CLAIM = 4 * 1024 * 1024
-/** Must exceed the longest turn of a lane: its start window, one request and the write of its results. */
-const LEASE_MS = 60_000
 /** The pause before lanes are checked again that are due but whose organization has used up its share. */
 const BUSY_PAUSE_MS = 100
 /** At a stop, requests in flight have this long to end; one that is aborted is sent again after the next start. */

@@ -31,8 +31,11 @@ export interface HeldLane {
    * ago, or is to be released.
    */
   stateToConfirm(afterMs: number): KnownLane | null
-  /** Lets the lane go on as if it had been leased at this time, on the clock of `performance.now()`. */
-  confirm(atMs: number): void
+  /**
+   * Lets the lane go on as if it had been leased at this time, on the clock of `performance.now()`.
+   * @param extended The state for which the lease was extended; null if it was not.
+   */
+  confirm(atMs: number, extended: KnownLane | null): void
   /** Closes the lane if it has been idle or open for long enough. Must be called often. */
   age(): void
   /** Resolves when the lane is released: with true when messages are left that may be due. Rejects if it could not be. */
@@ -46,6 +49,8 @@ const START_WITHIN_MS = 3000
  * take longer: nobody claims the lane then, because this process leaves out the lanes that it has, and no other one runs.
  */
 const MAX_HELD_MS = 30_000
+/** The lease of a lane in steady use is extended from this time on. */
+const EXTEND_AFTER_MS = 10_000
 /** How long an idle lane waits for another message, which then needs no claim. */
 const IDLE_MS = 1000
 /** The same for a lane with a message that will be tried again, which only a claim finds. */
@@ -69,9 +74,9 @@ export function holdLane(
   { flusher, ...options }: HoldOptions,
   { lane, turn }: { readonly lane: ClaimedLane; readonly turn: Turn },
 ): HeldLane {
-  const receiver = receiverOf(ctx, lane)
-  const openedMs = performance.now()
-  let confirmedMs = openedMs
+  let receiver = receiverOf(ctx, lane)
+  let leasedMs = performance.now()
+  let confirmedMs = leasedMs
   const ended = Promise.withResolvers<boolean>()
   let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil, failingSince: lane.failingSince }
   const order = orderOf(lane.webhook.doc)
@@ -80,7 +85,7 @@ export function holdLane(
   let inFlight = 0
   let unwritten = 0
   let slotMs = 0
-  let idleSinceMs = openedMs
+  let idleSinceMs = leasedMs
   const limit = rateLimitOf(lane.webhook.doc)
   let pace = firstPace(lane.openUntil)
   /** False when the database has messages that may be due and are not in memory. */
@@ -246,12 +251,18 @@ export function holdLane(
     stateToConfirm(afterMs) {
       const now = performance.now()
       if (!isSimple || closing || !hasAll || hasFailedMessage || health.failures > 0) return null
-      if (now - confirmedMs < afterMs || now - openedMs > MAX_HELD_MS) return null
+      if (now - confirmedMs < afterMs || now - leasedMs > MAX_HELD_MS) return null
       const { orgId, webhookId, epoch, webhook } = lane
-      return { orgId, webhookId, epoch, version: webhook.version }
+      const extend = now - leasedMs > EXTEND_AFTER_MS
+      return { orgId, webhookId, epoch, version: webhook.version, extend, slotSeconds: slotMs / 1000 }
     },
-    confirm(atMs) {
+    confirm(atMs, extended) {
       confirmedMs = atMs
+      if (extended === null) return
+      leasedMs = atMs
+      slotMs -= extended.slotSeconds * 1000
+      // A replaced secret may have ended.
+      receiver = receiverOf(ctx, lane)
     },
     age() {
       const now = performance.now()

@@ -1,10 +1,11 @@
+import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import type { Admission } from './admission.ts'
 import type { DeliverOptions } from './receiver.ts'
 import type { Flusher } from './flush.ts'
 import { type HeldLane, holdLane } from './held-lane.ts'
 import type { ClaimedLane, DueMessage } from './store-deliver.ts'
-import { type HeldLaneKey, type LaneKey, listUnchanged } from './store-lanes.ts'
+import { type HeldLaneKey, type LaneKey, confirmLanes } from './store-lanes.ts'
 import type { DirectLane } from './store-routed.ts'
 import type { NewMessage } from './store.ts'
 import type { EndOfUnrouted } from './waiting-messages.ts'
@@ -40,6 +41,8 @@ interface HoldOptions extends DeliverOptions {
   readonly onHold: () => void
 }
 
+/** Must exceed the longest turn of a lane: the time for which it is held, one request and the write of its results. */
+export const LEASE_MS = 60_000
 /** From this time on it is confirmed that the webhook of a lane has not changed. */
 const CONFIRM_AFTER_MS = 2000
 /** The same if others are confirmed, so that all take one statement. */
@@ -127,13 +130,14 @@ export function createHeldLanes(ctx: Context, { admission, onHold, ...options }:
       isConfirming = true
       const atMs = performance.now()
       try {
-        const keys = unconfirmed.map(({ known }) => known)
-        const unchanged = new Set(
-          (await listUnchanged(ctx.db, keys, ctx.clock.now())).map(({ webhookId }) => webhookId),
-        )
-        for (const { lane, known } of unconfirmed)
-          if (unchanged.has(known.webhookId)) lane.confirm(atMs)
-          else lane.close()
+        const now = ctx.clock.now()
+        const of = { lanes: unconfirmed.map(({ known }) => known), now, leaseUntil: addMs(now, LEASE_MS) }
+        const confirmed = new Map((await confirmLanes(ctx.db, of)).map((lane) => [lane.webhookId, lane.isExtended]))
+        for (const { lane, known } of unconfirmed) {
+          const isExtended = confirmed.get(known.webhookId)
+          if (isExtended === undefined) lane.close()
+          else lane.confirm(atMs, isExtended ? known : null)
+        }
       } catch (error) {
         // They are released soon, and leased again.
         ctx.log.warn({ err: error, lanes: unconfirmed.length }, 'lanes could not be confirmed')

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Reader, Tx } from '../platform/db.ts'
+import type { Db, Reader, Tx } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'
 import { statement } from '../platform/statement.ts'
 
@@ -203,26 +203,56 @@ export async function endLeases(tx: Tx, lanes: readonly HeldLaneKey[]): Promise<
 /** A held lane with the state of its webhook that the holder knows. */
 export interface KnownLane extends HeldLaneKey {
   readonly version: string
+  /** True to extend the lease. */
+  readonly extend: boolean
+  /** The total time of its requests since the lease began, or was extended. */
+  readonly slotSeconds: number
 }
 
-const knownColumns = columnsOf('webhookLane', { ...keyTypes, epoch: 'bigint' }, { version: 'text' })
+const knownColumns = columnsOf(
+  'webhookLane',
+  { ...keyTypes, epoch: 'bigint' },
+  { version: 'text', extend: 'boolean', slotSeconds: 'float8' },
+)
 
-const selectUnchanged = statement<{ readonly lanes: readonly KnownLane[]; readonly now: Date }, LaneKey>(
+interface Confirmation {
+  readonly lanes: readonly KnownLane[]
+  readonly now: Date
+  /** The end of a lease that is extended. */
+  readonly leaseUntil: Date
+}
+
+export interface ConfirmedLane extends LaneKey {
+  /** False also if another transaction had locked the lane. */
+  readonly isExtended: boolean
+}
+
+const confirm = statement<Confirmation, ConfirmedLane>(
   (param) => sql`
-    select l.org_id, l.webhook_id
-    from ${rowsAs('k', knownColumns, param('lanes'))}
-      join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id and l.epoch = k.epoch
-      join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled and w.xmin::text = k.version
-    where l.lease_until > ${param('now')} and (l.next_at is null or l.next_at > ${param('now')})
+    with unchanged as materialized (
+      select k.* from ${rowsAs('k', knownColumns, param('lanes'))}
+        join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id and l.epoch = k.epoch
+        join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled and w.xmin::text = k.version
+      where l.lease_until > ${param('now')} and (l.next_at is null or l.next_at > ${param('now')})
+    ), locked as materialized (
+      select u.* from unchanged u
+        join webhook_lane l on l.org_id = u.org_id and l.webhook_id = u.webhook_id and l.epoch = u.epoch
+      where u.extend and l.lease_until > ${param('now')} for update of l skip locked
+    ), extended as (
+      update webhook_lane l set lease_until = ${param('leaseUntil')}, vtime = l.vtime + k.slot_seconds
+      from locked k where l.org_id = k.org_id and l.webhook_id = k.webhook_id
+      returning l.webhook_id
+    )
+    select org_id, webhook_id, webhook_id in (select webhook_id from extended) as is_extended from unchanged
   `,
 )
 
 /**
  * Lists those lanes that are still leased in these epochs, whose webhooks have not changed, and that have no message due
- * that only a claim finds, such as a retry.
+ * that only a claim finds, such as a retry. It extends leases, and waits for no lock.
  */
-export function listUnchanged(reader: Reader, lanes: readonly KnownLane[], now: Date): Promise<LaneKey[]> {
-  return selectUnchanged(reader, { lanes, now })
+export function confirmLanes(db: Db, confirmation: Confirmation): Promise<ConfirmedLane[]> {
+  return confirm(db, confirmation)
 }
 
 /** Leases without a user: those of other runs, or those of this run for lanes that it does not have in the same epoch. */

@@ -1,8 +1,15 @@
+import { sql } from 'kysely'
 import { beforeEach, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { inTx } from '../../src/platform/db.ts'
 import { enqueueMessages } from '../../src/webhooks/store-enqueue.ts'
-import { releaseStrayLeases, reopenLane, rescheduleLane } from '../../src/webhooks/store-lanes.ts'
+import {
+  confirmLanes,
+  lockLanes,
+  releaseStrayLeases,
+  reopenLane,
+  rescheduleLane,
+} from '../../src/webhooks/store-lanes.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { untilWaiting } from '../support/until-waiting.ts'
 import { countBrokenLanes } from './broken-lanes.ts'
@@ -59,4 +66,35 @@ it('ends the lease of a lane that this process has in an earlier epoch only', as
   expect(await release('7')).toBe(0)
   // The holder of an earlier epoch has not learned yet that it has lost the lane.
   expect(await release('6')).toBe(1)
+})
+
+it('extends the lease of a lane that its holder confirms, unless it is locked or its webhook has changed', async () => {
+  const { ctx } = harness
+  const minutes = (count: number): Date => new Date(clock.now().getTime() + count * 60_000)
+  await ctx.db
+    .updateTable('webhookLane')
+    .set({ leaseUntil: minutes(1), leasedBy: runId, epoch: '7' })
+    .execute()
+  const version = async (): Promise<string> => {
+    const { rows } = await sql<{ version: string }>`select xmin::text as version from webhook`.execute(ctx.db)
+    return rows[0]?.version ?? ''
+  }
+  const known = { ...key(), epoch: '7', version: await version(), extend: true, slotSeconds: 2 }
+  const confirm = (lane: typeof known, until: number) =>
+    confirmLanes(ctx.db, { lanes: [lane], now: clock.now(), leaseUntil: minutes(until) })
+  const lane = () => ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()
+  expect(await confirm(known, 2)).toEqual([{ ...key(), isExtended: true }])
+  expect(await lane()).toMatchObject({ leaseUntil: minutes(2), epoch: '7', vtime: 2 })
+  expect(await confirm({ ...known, extend: false }, 3)).toEqual([{ ...key(), isExtended: false }])
+  await inTx(ctx, async (tx) => {
+    await lockLanes(tx, [key()])
+    expect(await confirm(known, 3)).toEqual([{ ...key(), isExtended: false }])
+  })
+  await ctx.db
+    .updateTable('webhook')
+    .set({ modifiedAt: minutes(0) })
+    .execute()
+  expect(await confirm(known, 3)).toEqual([])
+  expect(await confirm({ ...known, version: await version(), epoch: '6' }, 3)).toEqual([])
+  expect(await lane()).toMatchObject({ leaseUntil: minutes(2), vtime: 2 })
 })
