@@ -182,7 +182,7 @@ async function advanceEach(
 
 /**
  * Runs one round of site upgrades of one organization, in one transaction. Claims that are no longer valid change
- * nothing.
+ * nothing: where all those of an organization upgrade are invalid, none of its phases opens.
  */
 export async function advanceSiteUpgrades(
   ctx: Context,
@@ -200,7 +200,6 @@ export async function advanceSiteUpgrades(
     absentSinceMs: at.nowMs - options.offlineDeadlineMs,
     now: at.now,
   }
-  const { targetsPerRound } = options
   const left = new Map<string, UnfinishedRead | null>()
   const committed = await inTxByKeys(ctx, async (tx) => {
     const orgUpgrades = await lockOrgUpgrades(
@@ -209,7 +208,7 @@ export async function advanceSiteUpgrades(
       claims.map(({ orgUpgradeId }) => orgUpgradeId),
     )
     const startedMs = performance.now()
-    const reading = { orgUpgrades, targetsPerRound, unfinished }
+    const reading = { orgUpgrades, targetsPerRound: options.targetsPerRound, unfinished }
     const locked = await lockSiteUpgrades(tx, scope, { claims, changes, ...reading, ...limits })
     const lookMs = performance.now() - startedMs
     // Of a large phase, each part of the round takes some dozens of milliseconds.
@@ -217,6 +216,7 @@ export async function advanceSiteUpgrades(
     const decide = (siteUpgrades: readonly LockedSiteUpgrade[]): OrgRound<LockedSiteUpgrade>[] => {
       const byUpgrade = Map.groupBy(siteUpgrades, ({ orgUpgradeId }) => orgUpgradeId)
       return orgUpgrades
+        .filter(({ id }) => byUpgrade.has(id))
         .map((org) => decideOrgUpgrade(org, byUpgrade.get(org.id) ?? [], at))
         .map((round) => limitRound(round, { nowMs: at.nowMs, lookMs: mayRest ? lookMs : 0, left }))
     }
