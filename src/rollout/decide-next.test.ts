@@ -1,17 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  type Fate,
-  type World,
-  countStates,
-  createWorld,
-  fates,
-  live,
-  resume,
-  round,
-  run,
-  start,
-} from '../../test/support/rollout-world.ts'
+import { countStates, round } from '../../test/support/rollout-world/round.ts'
+import { resume, run } from '../../test/support/rollout-world/run.ts'
+import { type Fate, fates, live, start } from '../../test/support/rollout-world/simulated.ts'
+import { type World, createWorld } from '../../test/support/rollout-world/world.ts'
 import { exceedsPercentage } from './decide-stop.ts'
 import { isTerminal } from './rollout.ts'
 

@@ -6,15 +6,9 @@
 // decide-target-lost.test.ts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  type Fate,
-  type Interventions,
-  type World,
-  createWorld,
-  fates,
-  run,
-  serviceMs,
-} from '../../test/support/rollout-world.ts'
+import { type Interventions, run } from '../../test/support/rollout-world/run.ts'
+import { type Fate, fates, serviceMs } from '../../test/support/rollout-world/simulated.ts'
+import { type World, createWorld } from '../../test/support/rollout-world/world.ts'
 import { findOpening } from '../orgs/windows/windows.ts'
 import { awaitsImage } from './decide-downloads.ts'
 import { exceedsPercentage } from './decide-stop.ts'
