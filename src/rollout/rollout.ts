@@ -1,15 +1,11 @@
 import type { DeviceType } from '../events/device-type.ts'
 import type { TargetCounts, TargetState } from './tables.ts'
 
+export type { DownloadPlan, GateWait, OrgPhasePlan, PhaseGate, PhaseScope, UpgradePart, UpgradePlan } from './plan.ts'
 export type {
-  DownloadPlan,
-  GateWait,
   OrgDownloads,
-  OrgPhasePlan,
   PhaseApproval,
-  PhaseGate,
   PhaseOf,
-  PhaseScope,
   SiteDownloads,
   TargetCounts,
   TargetState,
@@ -17,8 +13,6 @@ export type {
   UpgradeHop,
   UpgradeKind,
   UpgradeNote,
-  UpgradePart,
-  UpgradePlan,
   UpgradeStatus,
 } from './tables.ts'
 
