@@ -89,6 +89,14 @@ async function addSilent(gateway: RunningGateway): Promise<string> {
   return id
 }
 
+/** Expects that nothing is known of the command once a silent switch is known to upgrade nothing. */
+async function expectUnproven(gateway: RunningGateway, id: string): Promise<void> {
+  const silent = await addSilent(gateway)
+  harness.advance(SILENT_MS)
+  await untilIdle(silent)
+  expect(await outcomeOf(id)).toEqual(lost)
+}
+
 describe('a switch that is back', () => {
   const status = (operation: string) => ({
     data: { event: [1_795_000_000, { type: 'firmware_upgrade_status', payload: { operation } }] },
@@ -122,20 +130,14 @@ describe('a switch that is back', () => {
     const { device, id } = await comeBack(gateway, 'switch')
     device.send('event', { data: { event: [1_700_000_000, { type: 'device.reboot', payload: {} }] } })
     await reportUptime(device)
-    const silent = await addSilent(gateway)
-    harness.advance(SILENT_MS)
-    await untilIdle(silent)
-    expect(await outcomeOf(id)).toEqual(lost)
+    await expectUnproven(gateway, id)
   })
 
   test('is believed only once its uptime shows whether it has booted', async () => {
     const gateway = await startPatient()
     const { device, id } = await comeBack(gateway, 'switch')
     await device.untilTelemetryCall()
-    const silent = await addSilent(gateway)
-    harness.advance(SILENT_MS)
-    await untilIdle(silent)
-    expect(await outcomeOf(id)).toEqual(lost)
+    await expectUnproven(gateway, id)
     await reportUptime(device, 100_180)
     expect(await untilIdle(id, () => harness.advance(60_000))).toEqual(idle)
   })
@@ -169,10 +171,7 @@ describe('an access point that is back', () => {
     await reportUptime(device)
     const { id: questionId } = await device.nextCall()
     device.reply(questionId, { error: 1, result: '' })
-    const silent = await addSilent(gateway)
-    harness.advance(SILENT_MS)
-    await untilIdle(silent)
-    expect(await outcomeOf(id)).toEqual(lost)
+    await expectUnproven(gateway, id)
     expect(device.calls).toEqual([])
   })
 
@@ -184,10 +183,7 @@ describe('an access point that is back', () => {
     await harness.claim(mac, 'ap')
     const other = await connect(gateway.port, { mac, platform: 'ap' })
     await reportUptime(other)
-    const silent = await addSilent(gateway)
-    harness.advance(SILENT_MS)
-    await untilIdle(silent)
-    expect(await outcomeOf(id)).toEqual(lost)
+    await expectUnproven(gateway, id)
     expect([...device.calls, ...other.calls]).toEqual([])
   })
 })

@@ -5,7 +5,7 @@ import { inTx } from '../../src/platform/db.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
-import { NEW, OLD } from '../support/fleet.ts'
+import { NEW, OLD, type SeededDevice } from '../support/fleet.ts'
 import { useRollout } from './harness.ts'
 
 const rollout = useRollout()
@@ -14,6 +14,29 @@ async function detailOf(id: string, mac: string) {
   const { ctx, org } = rollout
   const { timeline, ...detail } = presentUpgradeTargetDetail(await getUpgradeTarget(ctx.db, org.scope, { id, mac }))
   return { ...detail, lines: timeline.map(({ kind, what, cause }) => `${kind} ${what}: ${cause}`), timeline }
+}
+
+async function seedOne(): Promise<SeededDevice> {
+  const [device] = await rollout.seed([1])
+  if (device === undefined) throw new Error('no device')
+  return device
+}
+
+/** The upgrade of a device that has failed a minute ago, and how its timeline was then. */
+async function failOne() {
+  const device = await seedOne()
+  const { id } = await rollout.create()
+  await rollout.play(() => 'refuses_content')
+  const failed = await detailOf(id, device.mac)
+  expect(failed.status).toBe('failed')
+  rollout.clock.advance(60_000)
+  return { device, id, failed }
+}
+
+async function loseConnectionForAMinute(device: SeededDevice): Promise<void> {
+  await rollout.fleet.disconnect([device])
+  rollout.clock.advance(60_000)
+  await rollout.fleet.connect([device], OLD, 'socket')
 }
 
 it('the timeline of a device says what happened, when and why, and for how long the device was down', async () => {
@@ -70,22 +93,12 @@ it('the timeline of a device says what happened, when and why, and for how long 
 })
 
 it('the timeline ends before a later upgrade of the device begins, and not with the end of its target', async () => {
-  const { clock } = rollout
-  const [device] = await rollout.seed([1])
-  if (device === undefined) throw new Error('no device')
-  const { id } = await rollout.create()
-  await rollout.play(() => 'refuses_content')
-  const failed = await detailOf(id, device.mac)
-  expect(failed.status).toBe('failed')
-  clock.advance(60_000)
-  await rollout.fleet.disconnect([device])
-  clock.advance(60_000)
-  await rollout.fleet.connect([device], OLD, 'socket')
+  const { device, id, failed } = await failOne()
+  await loseConnectionForAMinute(device)
   const before = await detailOf(id, device.mac)
-  expect(before.lines.slice(0, failed.lines.length)).toEqual(failed.lines)
-  expect(before.lines.slice(failed.lines.length)).toEqual(['event AP_DISCONNECTED: ', 'event AP_CONNECTED: '])
+  expect(before.lines).toEqual([...failed.lines, 'event AP_DISCONNECTED: ', 'event AP_CONNECTED: '])
 
-  clock.advance(60_000)
+  rollout.clock.advance(60_000)
   const { id: laterId } = await rollout.create()
   await rollout.play()
   expect(await detailOf(id, device.mac)).toEqual(before)
@@ -96,18 +109,10 @@ it('the timeline ends before a later upgrade of the device begins, and not with 
 
 it('the timeline goes on while a later upgrade of the device is only planned', async () => {
   const { clock } = rollout
-  const [device] = await rollout.seed([1])
-  if (device === undefined) throw new Error('no device')
-  const { id } = await rollout.create()
-  await rollout.play(() => 'refuses_content')
-  const failed = await detailOf(id, device.mac)
-  expect(failed.status).toBe('failed')
-  clock.advance(60_000)
+  const { device, id, failed } = await failOne()
   const { id: laterId } = await rollout.create({ start_time: clock.now().getTime() / 1000 + 1800 })
   clock.advance(60_000)
-  await rollout.fleet.disconnect([device])
-  clock.advance(60_000)
-  await rollout.fleet.connect([device], OLD, 'socket')
+  await loseConnectionForAMinute(device)
   const planned = await detailOf(id, device.mac)
   expect(planned.lines).toEqual([...failed.lines, 'event AP_DISCONNECTED: ', 'event AP_CONNECTED: '])
 
@@ -118,27 +123,11 @@ it('the timeline goes on while a later upgrade of the device is only planned', a
 })
 
 it('the timeline ends when a person restores the backup version', async () => {
-  const { clock } = rollout
-  const [device] = await rollout.seed([1])
-  if (device === undefined) throw new Error('no device')
-  const { id } = await rollout.create()
-  await rollout.play(() => 'refuses_content')
-  const failed = await detailOf(id, device.mac)
-  clock.advance(60_000)
-  await inTx(rollout.ctx, (tx) =>
-    appendDeviceEvents(
-      tx,
-      rollout.org.scope,
-      [
-        {
-          device: { ...device, name: null, siteId: null, siteName: null },
-          what: 'UPGRADE_BY_USER',
-          text: RESTORE_TEXT,
-        },
-      ],
-      clock.now(),
-    ),
-  )
+  const { device, id, failed } = await failOne()
+  const { ctx, clock, org } = rollout
+  const ordered = { what: 'UPGRADE_BY_USER', text: RESTORE_TEXT } as const
+  const event = { device: { ...device, name: null, siteId: null, siteName: null }, ...ordered }
+  await inTx(ctx, (tx) => appendDeviceEvents(tx, org.scope, [event], clock.now()))
   clock.advance(60_000)
   await rollout.fleet.disconnect([device])
   expect(await detailOf(id, device.mac)).toEqual(failed)
@@ -146,8 +135,7 @@ it('the timeline ends when a person restores the backup version', async () => {
 
 it('the timeline of a device that was taken over ends with that', async () => {
   const { clock } = rollout
-  const [device] = await rollout.seed([1])
-  if (device === undefined) throw new Error('no device')
+  const device = await seedOne()
   clock.advance(1000)
   const { id } = await rollout.create({ start_time: clock.now().getTime() / 1000 + 600 })
   clock.advance(1000)

@@ -44,20 +44,30 @@ async function tryAgain(count: number, afterMs: number): Promise<void> {
   await attempted(count)
 }
 
-it.each([
-  ['any order', {}],
-  ['the order of the webhook', { order: 'webhook' }],
-  ['the order of devices', { order: 'device' }],
-])('records the payload of a message once for all attempts of a day, with %s', async (_what, order) => {
-  const { id } = await harness.addWebhook({ url: receiver.url, ...single, ...order })
+/**
+ * Sends a message that the receiver takes at the fourth attempt. The last one follows the first by three minutes.
+ * @param more Further options of the webhook.
+ * @returns The id of the webhook.
+ */
+async function deliverAtFourthAttempt(message: string, more: object = {}): Promise<string> {
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single, ...more })
   receiver.answer(status(500))
   await harness.start()
-  await harness.audit('failing')
+  await harness.audit(message)
   await attempted(1)
   await tryAgain(2, 6000)
   await tryAgain(3, 40_000)
   receiver.answer(status(200))
   await tryAgain(4, 150_000)
+  return id
+}
+
+it.each([
+  ['any order', {}],
+  ['the order of the webhook', { order: 'webhook' }],
+  ['the order of devices', { order: 'device' }],
+])('records the payload of a message once for all attempts of a day, with %s', async (_what, order) => {
+  const id = await deliverAtFourthAttempt('failing', order)
   expect(await payloadsOf('failing')).toBe(1)
   const recorded = await harness.recorded(id)
   expect(recorded.map((one) => one.req_payload)).toEqual(receiver.received.map(({ raw }) => raw.toString()))
@@ -99,15 +109,7 @@ it('refers to the record of an event that was sent before it was routed', async 
 
 it('records the payload again on another day, so that each record shows it for seven days', async () => {
   clock.advance(DAY_MS / 2 - 10_000)
-  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
-  receiver.answer(status(500))
-  await harness.start()
-  await harness.audit('before midnight')
-  await attempted(1)
-  await tryAgain(2, 6000)
-  await tryAgain(3, 40_000)
-  receiver.answer(status(200))
-  await tryAgain(4, 150_000)
+  const id = await deliverAtFourthAttempt('before midnight')
   expect(await payloadsOf('before midnight')).toBe(2)
   const before = await harness.recorded(id)
   expect(new Set(before.map((one) => one.req_payload)).size).toBe(1)
