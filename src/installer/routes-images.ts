@@ -1,15 +1,14 @@
 import { type ImagePlace, deleteDeviceImage, upsertDeviceImage } from '../devices/images/upsert-device-image.ts'
 import { getDeviceImageBytes } from '../devices/images/store.ts'
-import { DeviceImageForm } from '../devices/images/wire.ts'
-import { readForm } from '../http/forms.ts'
 import { type Operation, operation } from '../http/operation.ts'
+import { PhotoForm, receivePhoto } from '../http/photo-forms.ts'
 import { Empty, storageErrors } from '../http/schemas.ts'
 import { installer } from '../orgs/installers/at.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
 import type { Context } from '../platform/context.ts'
 import type { Tx } from '../platform/db.ts'
 import { notFound } from '../platform/errors.ts'
-import { type ImageFiles, discardImage, receiveImage } from '../platform/images/image-files.ts'
+import type { ImageFiles } from '../platform/images/image-files.ts'
 import { findInstallerDevice, lockInstallerDevice } from './store.ts'
 import { deviceImageParams, imageNumberOf, macOf } from './wire.ts'
 
@@ -27,7 +26,7 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
       tag,
       at,
       params: deviceImageParams,
-      body: DeviceImageForm,
+      body: PhotoForm,
       reply: Empty,
       errors: storageErrors,
       run: async (ctx, { scope: installer, params, request }) => {
@@ -35,14 +34,7 @@ export function installerImageOperations(files: ImageFiles): Operation[] {
         const place = await getImagePlace(ctx, installer, { files, params })
         const { scope } = installer
         const replacedBytes = await getDeviceImageBytes(ctx.db, scope, place)
-        const { file: received } = await readForm(request, {
-          file: 'file',
-          texts: ['json'],
-          maxBytes: files.maxBytes,
-          take: ({ body, type: declaredType }) =>
-            receiveImage(files, { orgId: scope.orgId, replacedBytes, body, declaredType }),
-          discard: discardImage,
-        })
+        const received = await receivePhoto(request, files, { orgId: scope.orgId, replacedBytes })
         await upsertDeviceImage(ctx, scope, { ...place, received })
         return {}
       },

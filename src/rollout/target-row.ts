@@ -19,29 +19,8 @@ export interface LockedTarget extends TargetNow {
 }
 
 /** A target as the database answers it. */
-export interface TargetRow {
-  readonly upgradeId: string
-  readonly mac: string
-  readonly name: string | null
-  readonly deviceId: string
-  readonly phase: number
-  readonly downloadPhase: number | null
-  readonly rank: number | null
-  readonly state: TargetNow['state']
-  readonly enteredMs: number
-  readonly fromVersion: string | null
-  readonly targetVersion: string
+export interface TargetRow extends Omit<LockedTarget, 'reported' | 'device' | 'command' | 'download' | 'health'> {
   readonly reported: readonly string[] | null
-  readonly imageId: string
-  readonly path: TargetNow['path']
-  readonly force: boolean
-  readonly attempt: number
-  readonly failedAttempts: number
-  readonly lostAttempts: number
-  readonly retryAtMs: number | null
-  readonly fetched: boolean
-  readonly staged: boolean
-  readonly bootCount: number | null
   readonly type: DeviceType | null
   /** The connection state that the interface shows. */
   readonly up: boolean

@@ -1,14 +1,14 @@
 import { site } from '../../http/at.ts'
-import { readForm } from '../../http/forms.ts'
 import { type Operation, operation } from '../../http/operation.ts'
+import { PhotoForm, receivePhoto } from '../../http/photo-forms.ts'
 import { Empty, Uuid, storageErrors } from '../../http/schemas.ts'
 import type { Tx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import { type ImageFiles, discardImage, receiveImage } from '../../platform/images/image-files.ts'
+import type { ImageFiles } from '../../platform/images/image-files.ts'
 import { findDevice, lockDevice } from '../store.ts'
 import { deleteDeviceImage, upsertDeviceImage } from './upsert-device-image.ts'
 import { getDeviceImageBytes } from './store.ts'
-import { DeviceImageForm, ImageNumber } from './wire.ts'
+import { ImageNumber } from './wire.ts'
 
 /** Older clients use the first path, newer ones the second. */
 const spellings = [
@@ -35,20 +35,13 @@ export function deviceImageOperations(files: ImageFiles): Operation[] {
         id: `add${noun}`,
         summary: `Upload a photograph of a device${which}`,
         method: 'POST',
-        body: DeviceImageForm,
+        body: PhotoForm,
         errors: storageErrors,
         run: async (ctx, { scope, params: { device_id: deviceId, image_number: number }, request }) => {
           // An unknown device is refused before megabytes are read.
           if ((await findDevice(ctx.db, scope, deviceId)) === undefined) throw notFound(deviceId)
           const replacedBytes = await getDeviceImageBytes(ctx.db, scope, { deviceId, number })
-          const { file: received } = await readForm(request, {
-            file: 'file',
-            texts: ['json'],
-            maxBytes: files.maxBytes,
-            take: ({ body, type: declaredType }) =>
-              receiveImage(files, { orgId: scope.orgId, replacedBytes, body, declaredType }),
-            discard: discardImage,
-          })
+          const received = await receivePhoto(request, files, { orgId: scope.orgId, replacedBytes })
           const lock = (tx: Tx) => lockDevice(tx, scope, deviceId)
           await upsertDeviceImage(ctx, scope, { files, deviceId, lock, number, received })
         },

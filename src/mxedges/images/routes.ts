@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { org } from '../../http/at.ts'
-import { readForm } from '../../http/forms.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { Binary, Empty, Uuid, storageErrors } from '../../http/schemas.ts'
-import { type ImageFiles, discardImage, receiveImage } from '../../platform/images/image-files.ts'
+import { PhotoForm, receivePhoto } from '../../http/photo-forms.ts'
+import { Empty, Uuid, storageErrors } from '../../http/schemas.ts'
+import type { ImageFiles } from '../../platform/images/image-files.ts'
 import { getMxedge } from '../store.ts'
 import { deleteImage, upsertImage } from './upsert-image.ts'
 import { getImageBytes } from './store.ts'
@@ -11,18 +11,6 @@ import { getImageBytes } from './store.ts'
 const tag = 'Orgs MxEdges'
 const at = org('/mxedges/:mxedge_id/image/:image_number', { needs: 'write' })
 const params = { mxedge_id: Uuid, image_number: Type.Integer({ minimum: 1, maximum: 3 }) }
-
-/** For the document only: see readForm(). */
-const ImageForm = {
-  content: {
-    'multipart/form-data': {
-      schema: Type.Object({
-        file: Binary,
-        json: Type.Optional(Type.String({ description: 'nothing in it has a meaning' })),
-      }),
-    },
-  },
-}
 
 /** Pictures of edge appliances. Source: contract, Orgs MxEdges. */
 export function mxedgeImageOperations(files: ImageFiles): Operation[] {
@@ -34,7 +22,7 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
       tag,
       at,
       params,
-      body: ImageForm,
+      body: PhotoForm,
       reply: Empty,
       errors: storageErrors,
       run: async (ctx, { scope, params, request }) => {
@@ -42,14 +30,7 @@ export function mxedgeImageOperations(files: ImageFiles): Operation[] {
         const { id } = await getMxedge(ctx.db, scope, params.mxedge_id)
         const number = params.image_number
         const replacedBytes = await getImageBytes(ctx.db, scope, { mxedgeId: id, number })
-        const { file: received } = await readForm(request, {
-          file: 'file',
-          texts: ['json'],
-          maxBytes: files.maxBytes,
-          take: ({ body, type: declaredType }) =>
-            receiveImage(files, { orgId: scope.orgId, replacedBytes, body, declaredType }),
-          discard: discardImage,
-        })
+        const received = await receivePhoto(request, files, { orgId: scope.orgId, replacedBytes })
         await upsertImage(ctx, scope, { files, mxedgeId: id, number, received })
         return {}
       },
