@@ -29,6 +29,7 @@ import { guardConnections } from './guard-connections.ts'
 import { takeJson } from './json.ts'
 import type { Requester } from './lanes.ts'
 import { assertStays, noteCheck, noteOperation } from './request-end.ts'
+import { endQueuedResponses } from './queued-responses.ts'
 import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
@@ -108,9 +109,11 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     clientErrorHandler: replyToBrokenRequest,
     serverFactory: (handler) =>
       guardConnections(
-        tls === null
-          ? createServer({ ...timeouts, ...parsing }, handler)
-          : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, handler),
+        endQueuedResponses(
+          tls === null
+            ? createServer({ ...timeouts, ...parsing }, handler)
+            : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, handler),
+        ),
         gate,
       )
         .setTimeout(SILENCE_MS)

@@ -116,3 +116,19 @@ it('counts clients that have left until their checks and operations have ended, 
   // No operation begins for a client that has left.
   await inWork(0)
 })
+
+it('counts no request of a connection that is closed, though its client sent many before it had an answer', async () => {
+  const { port, call, release } = await startSlowServer()
+  const busy = randomUUID()
+  const answersQuick = (status: number) =>
+    waitUntil(`an answer ${status}`, async () => (await call(busy, '/quick')).status === status)
+  await answersQuick(200)
+  for (let times = 0; times < 2; times += 1) {
+    const client = connect(port, '127.0.0.1')
+    client.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${busy}\r\n\r\n`.repeat(40))
+    await answersQuick(429)
+    await once(client.destroy(), 'close')
+    release()
+  }
+  await answersQuick(200)
+})
