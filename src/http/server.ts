@@ -30,6 +30,7 @@ import { takeJson } from './json.ts'
 import type { Requester } from './lanes.ts'
 import { assertStays, noteCheck, noteOperation } from './request-end.ts'
 import { endQueuedResponses } from './queued-responses.ts'
+import { kindOfRequest } from './request-kind.ts'
 import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
@@ -208,7 +209,7 @@ export async function serveApi(
         const { authorization } = request.headers
         const credentials = authorization === undefined ? (sessionId ?? '') : canonicalAuthorization(authorization)
         const hasTurn = isUpload(request.raw) || takesTurns(request.raw)
-        const exchange = { request: request.raw, response: reply.raw, route: request.routeOptions.url ?? '' }
+        const exchange = { request: request.raw, response: reply.raw, kind: kindOfRequest(request) }
         const takePlaces = async (account: string): Promise<void> => {
           const who = whoIs(request, account)
           let resume = (): void => undefined
@@ -262,11 +263,12 @@ export async function serveApi(
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-function whoIs({ method, ip, raw, routeOptions }: FastifyRequest, account: string | undefined): Requester {
+function whoIs(request: FastifyRequest, account: string | undefined): Requester {
+  const { method, ip, raw } = request
   return {
     account,
     network: networkOf(ip),
-    operation: `${method} ${routeOptions.url ?? ''}`,
+    operation: kindOfRequest(request),
     kind: isUpload(raw) ? 'upload' : SAFE.has(method) ? 'read' : 'change',
     // A body of undeclared length costs only what this thread spends on it.
     bodyBytes: raw.headers['transfer-encoding'] === undefined ? bodyBytesOf(raw) : 0,

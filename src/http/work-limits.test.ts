@@ -15,12 +15,12 @@ function setUp() {
       const request = new IncomingMessage(new Socket())
       request.method = 'GET'
       const response = new ServerResponse(request)
-      const entered = limits.enter('account', { request, response, route: '/things' }, () => undefined)
+      const entered = limits.enter('account', { request, response, kind: 'GET /things' }, () => undefined)
       void entered.then(() => begun.push(name))
       await setImmediate()
-      return async (statusCode: number) => {
+      return async (statusCode: number, bytes = 100) => {
         response.statusCode = statusCode
-        limits.weighAnswer(response, 100)
+        limits.weighAnswer(response, bytes)
         response.emit('close')
         await setImmediate()
         await setImmediate()
@@ -47,4 +47,23 @@ it('lets no request wait for a series of refused ones', async () => {
   pass(1000)
   await answerFirst(404)
   expect(begun).toEqual(['first', 'second', 'third', 'fourth'])
+})
+
+it('expects answers as large as the largest of the last ten minutes', async () => {
+  const { begun, pass, enter } = setUp()
+  const answer = async (name: string, bytes: number): Promise<void> => (await enter(name))(200, bytes)
+  await answer('large', 3_000_000)
+  await answer('small', 100)
+  begun.length = 0
+  const answerFirst = await enter('first')
+  const answerSecond = await enter('second')
+  expect(begun).toEqual(['first'])
+  await answerFirst(200)
+  expect(begun).toEqual(['first', 'second'])
+  await answerSecond(200)
+  pass(10 * 60_000)
+  await answer('later', 100)
+  begun.length = 0
+  for (const name of ['third', 'fourth', 'fifth']) await enter(name)
+  expect(begun).toEqual(['third', 'fourth', 'fifth'])
 })

@@ -23,6 +23,8 @@ const CHANGE_BYTES = MAX_BYTES_AT_ONCE / 4
 const FIRST_MS = 200
 /** The number of answers whose sizes are remembered; the oldest are dropped. */
 const MAX_KNOWN = 10_000
+/** The largest answer of this time is what the next one is expected to be: sizes may alternate. */
+const REMEMBERED_MS = 10 * 60_000
 
 /** The current requests of one account. */
 interface Work {
@@ -49,9 +51,15 @@ interface First {
   isSlow: boolean
 }
 
+/** The largest recent answer to requests of a kind. */
+interface Answer {
+  readonly bytes: number
+  readonly atMs: number
+}
+
 interface Entry {
   readonly work: Work
-  /** The account and the operation. */
+  /** The account and what it asks for. */
   readonly kind: string
   readonly bodyBytes: number
   /** Its share of `bytesAtOnce`. */
@@ -77,8 +85,8 @@ export interface WorkLimits {
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** The operation, whose answers are expected to be similar. */
-  readonly route: string
+  /** Answers to requests of one kind are expected to be similar. */
+  readonly kind: string
 }
 
 interface WorkLimitsOptions {
@@ -93,14 +101,14 @@ interface WorkLimitsOptions {
 export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS, now }: WorkLimitsOptions): WorkLimits {
   const accounts = new Map<string, Work>()
   const entries = new WeakMap<ServerResponse, Entry>()
-  const answerBytes = new Map<string, number>()
+  const answers = new Map<string, Answer>()
   const firsts = new Map<string, First>()
 
   /** Ten requests of an unknown kind may be ten of the most expensive, so they wait for a moment until one is known. */
   async function awaitFirst(entry: Entry, response: ServerResponse, onWait: () => void): Promise<void> {
     const untilMs = now() + firstMs
     for (;;) {
-      if (answerBytes.has(entry.kind)) return
+      if (answers.has(entry.kind)) return
       const first = firsts.get(entry.kind)
       if (first === undefined) return beFirst(entry)
       // Each one may be refused, and the next one is the first again.
@@ -132,10 +140,12 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS, now }
   }
 
   function learn(kind: string, bytes: number): void {
-    const [oldest] = answerBytes.keys()
-    if (answerBytes.size >= MAX_KNOWN && oldest !== undefined) answerBytes.delete(oldest)
-    answerBytes.delete(kind)
-    answerBytes.set(kind, bytes)
+    const before = answers.get(kind)
+    const [oldest] = answers.keys()
+    if (answers.size >= MAX_KNOWN && oldest !== undefined) answers.delete(oldest)
+    answers.delete(kind)
+    const isLess = before !== undefined && bytes < before.bytes && now() - before.atMs < REMEMBERED_MS
+    answers.set(kind, isLess ? before : { bytes, atMs: now() })
   }
 
   function assertRoom(work: Work, bodyBytes: number): void {
@@ -146,7 +156,7 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS, now }
   }
 
   return {
-    async enter(account, { request, response, route }, onWait) {
+    async enter(account, { request, response, kind }, onWait) {
       assertStays(response)
       const work = accounts.get(account) ?? { requests: 0, bodyBytes: 0, bytesAtOnce: 0, waiting: new Set() }
       const bodyBytes = bodyBytesOf(request)
@@ -162,7 +172,7 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS, now }
         hold(entry, 0)
         if (work.requests === 0) accounts.delete(account)
       }
-      const entry: Entry = { work, kind: `${account} ${request.method} ${route}`, bodyBytes, held: 0, leave }
+      const entry: Entry = { work, kind: `${account} ${kind}`, bodyBytes, held: 0, leave }
       entries.set(response, entry)
       const stay = onceOver(response, leave)
       const isLong = isUpload(request)
@@ -174,7 +184,8 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS, now }
       }
       await awaitFirst(entry, response, wait)
       if (isLong) return
-      const all = bodyBytes + (answerBytes.get(entry.kind) ?? UNKNOWN_ANSWER_BYTES)
+      const expectedBytes = answers.get(entry.kind)?.bytes ?? UNKNOWN_ANSWER_BYTES
+      const all = bodyBytes + expectedBytes
       const bytes = isSafe(request) ? all : Math.max(all, CHANGE_BYTES)
       if (bytes <= SMALL_BYTES) return
       if (work.waiting.size === 0 && fits(work, bytes)) {

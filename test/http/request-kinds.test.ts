@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { startSlowServer } from './slow-server.ts'
+
+it('begins one page of a thousand rows of an account until its size is known, though a page of one row was small', async () => {
+  const { call, received, inWork, release, releaseUntil } = await startSlowServer()
+  const account = randomUUID()
+  expect((await releaseUntil(call(account, '/slow?limit=1'))).status).toBe(200)
+  const pages = Array.from({ length: 5 }, () => call(account, '/slow?limit=1000'))
+  await received(6)
+  await inWork(1)
+  expect((await call(account, '/quick')).status).toBe(200)
+  await inWork(1)
+  release()
+  await inWork(4)
+  const answers = await releaseUntil(Promise.all(pages))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
+
+it('begins one change of an account with a large body until its cost is known, though a small one was cheap', async () => {
+  const { call, received, inWork, release, releaseUntil } = await startSlowServer()
+  const account = randomUUID()
+  expect((await releaseUntil(call(account, '/slow', '{}'))).status).toBe(200)
+  const body = JSON.stringify({ text: 'x'.repeat(100 * 1024) })
+  const changes = Array.from({ length: 4 }, () => call(account, '/slow', body))
+  await received(5)
+  await inWork(1)
+  expect((await call(account, '/quick')).status).toBe(200)
+  await inWork(1)
+  release()
+  await inWork(3)
+  const answers = await releaseUntil(Promise.all(changes))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
