@@ -161,8 +161,9 @@ interface ApiCallers {
   readonly sessionCookie: () => string
   /** Requests of one account that are in work at a time; default 100. */
   readonly requestsPerAccount?: number
-  /** See createWorkLimits(). */
+  /** See createWorkLimits(), like the next one. */
   readonly firstMs?: number
+  readonly maxUnreadBytes?: number
   /** The longest time for which a request counts as in work for its account; default 100 ms. */
   readonly turnMs?: number
   /** Monotonic milliseconds. */
@@ -179,9 +180,15 @@ export async function serveApi(
   options: ApiCallers,
   plugins: readonly FastifyPluginAsync[],
 ): Promise<void> {
-  const { authenticate, sessionCookie, requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT, firstMs } = options
+  const {
+    authenticate,
+    sessionCookie,
+    requestsPerAccount = MAX_REQUESTS_PER_ACCOUNT,
+    firstMs,
+    maxUnreadBytes,
+  } = options
   const { turnMs = TURN_MS, now = () => performance.now(), cpuMs = threadCpuMs, busyMs = loopBusyMs } = options
-  const workLimits = createWorkLimits({ requestsPerAccount, firstMs, now })
+  const workLimits = createWorkLimits({ requestsPerAccount, firstMs, maxUnreadBytes, now })
   const turns = createFairTurns({ maxInWork: requestsPerAccount, now, cpuMs, busyMs, turnMs })
   const accounts = createAccountMemory()
   await http.register(

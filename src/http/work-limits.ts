@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tooManyRequests } from '../platform/errors.ts'
 import { MAX_JSON_BYTES } from './body-limits.ts'
 import { assertStays, hasLeft, onceOver } from './request-end.ts'
+import { createUnreadAnswers } from './unread-answers.ts'
 
 /** The default of `requestsPerAccount`: programs send a few dozen requests at a time. */
 export const MAX_REQUESTS_PER_ACCOUNT = 100
@@ -25,6 +26,8 @@ const FIRST_MS = 200
 const MAX_KNOWN = 10_000
 /** The largest answer of this time is what the next one is expected to be: sizes may alternate. */
 const REMEMBERED_MS = 10 * 60_000
+/** Answers of all accounts that have not been read. One account has about 4 MiB, which is one page of a list. */
+const MAX_UNREAD_BYTES = 128 * 1024 * 1024
 
 /** The current requests of one account. */
 interface Work {
@@ -58,6 +61,7 @@ interface Answer {
 }
 
 interface Entry {
+  readonly account: string
   readonly work: Work
   /** The account and what it asks for. */
   readonly kind: string
@@ -73,7 +77,8 @@ export interface WorkLimits {
    * Counts the request for the account until it is over, see onceOver(). It waits for its
    * turn if it is large or changes something, and if it is not the first one of its kind, for the answer to that one.
    * @param onWait Called if it has to wait for other requests of its account.
-   * @throws AppError rate_limited for a request beyond the limit of the account, and if the client has left.
+   * @throws AppError rate_limited for a request beyond the limit of the account, for a large one of an account that has
+   *   more unread answers than others while there are too many, and if the client has left.
    */
   enter(account: string, exchange: Exchange, onWait: () => void): Promise<void>
   /** Counts the request no longer, because it belongs to another account. */
@@ -93,15 +98,23 @@ interface WorkLimitsOptions {
   readonly requestsPerAccount: number
   /** How long requests of an operation wait for the first one of their account at most. Default: 200 ms. */
   readonly firstMs?: number | undefined
+  /** The bytes of unread answers of all accounts. Default: 128 MiB. */
+  readonly maxUnreadBytes?: number | undefined
   /** Monotonic milliseconds. */
   readonly now: () => number
 }
 
 /** Bounds the work in progress of one account, with all its sessions and tokens together. */
-export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS, now }: WorkLimitsOptions): WorkLimits {
+export function createWorkLimits({
+  requestsPerAccount,
+  firstMs = FIRST_MS,
+  maxUnreadBytes = MAX_UNREAD_BYTES,
+  now,
+}: WorkLimitsOptions): WorkLimits {
   const accounts = new Map<string, Work>()
   const entries = new WeakMap<ServerResponse, Entry>()
   const answers = new Map<string, Answer>()
+  const unread = createUnreadAnswers(maxUnreadBytes)
   const firsts = new Map<string, First>()
 
   /** Ten requests of an unknown kind may be ten of the most expensive, so they wait for a moment until one is known. */
@@ -172,7 +185,7 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS, now }
         hold(entry, 0)
         if (work.requests === 0) accounts.delete(account)
       }
-      const entry: Entry = { work, kind: `${account} ${kind}`, bodyBytes, held: 0, leave }
+      const entry: Entry = { account, work, kind: `${account} ${kind}`, bodyBytes, held: 0, leave }
       entries.set(response, entry)
       const stay = onceOver(response, leave)
       const isLong = isUpload(request)
@@ -185,6 +198,7 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS, now }
       await awaitFirst(entry, response, wait)
       if (isLong) return
       const expectedBytes = answers.get(entry.kind)?.bytes ?? UNKNOWN_ANSWER_BYTES
+      if (expectedBytes > SMALL_BYTES) unread.assertRoom(account, expectedBytes)
       const all = bodyBytes + expectedBytes
       const bytes = isSafe(request) ? all : Math.max(all, CHANGE_BYTES)
       if (bytes <= SMALL_BYTES) return
@@ -208,6 +222,7 @@ export function createWorkLimits({ requestsPerAccount, firstMs = FIRST_MS, now }
       if (response.statusCode < 400) learn(entry.kind, bytes)
       // What it has cost is known when its answer has been sent.
       setImmediate(settleFirst, entry)
+      if (bytes > SMALL_BYTES) unread.add(entry.account, response, bytes)
       const all = entry.bodyBytes + bytes
       hold(entry, all > SMALL_BYTES ? all : 0)
     },

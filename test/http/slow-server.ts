@@ -17,7 +17,12 @@ const discard = async (): Promise<void> => undefined
  * Starts a server whose callers name their account as their token; `/slow` answers when `release` is called. No time
  * passes by itself.
  */
-export async function startSlowServer({ turnMs = 2 ** 31 - 1, firstMs = 2 ** 31 - 1, bodyMs = 2 ** 31 - 1 } = {}) {
+export async function startSlowServer({
+  turnMs = 2 ** 31 - 1,
+  firstMs = 2 ** 31 - 1,
+  bodyMs = 2 ** 31 - 1,
+  maxUnreadBytes = 2 ** 31 - 1,
+} = {}) {
   let cpuMs = 0
   const waiting: (() => void)[] = []
   const slow = () => new Promise((resolve) => waiting.push(() => resolve({})))
@@ -40,7 +45,14 @@ export async function startSlowServer({ turnMs = 2 ** 31 - 1, firstMs = 2 ** 31 
     return personOf(authorization.split(/\s+/)[1] ?? '')
   }
   const clocks = { now: () => 0, cpuMs: () => cpuMs, busyMs: () => 0 }
-  const options = { sessionCookie: () => 'sessionid', requestsPerAccount: 40, turnMs, firstMs, ...clocks }
+  const options = {
+    sessionCookie: () => 'sessionid',
+    requestsPerAccount: 40,
+    turnMs,
+    firstMs,
+    maxUnreadBytes,
+    ...clocks,
+  }
   http.addHook('onRequest', (_request, _reply, done) => {
     received += 1
     done()
@@ -50,6 +62,7 @@ export async function startSlowServer({ turnMs = 2 ** 31 - 1, firstMs = 2 ** 31 
       api.get('/slow', slow)
       api.post('/slow', { schema: { body: Type.Object({}) } }, slow)
       api.get('/quick', () => ({}))
+      api.get('/huge', () => ({ text: 'x'.repeat(16 * 1024 * 1024) }))
       api.get('/download', () => {
         const stream = new PassThrough()
         stream.write('a beginning')
