@@ -53,7 +53,7 @@ import { serveOperations } from '../http/serve-operations.ts'
 import { serveOpenApi } from '../http/openapi/serve-openapi.ts'
 import { serveConsole } from '../http/console/serve-console.ts'
 import { imageRoutes } from '../http/routes-images.ts'
-import { createHttpServer, serveApi } from '../http/server.ts'
+import { type ServedApi, createHttpServer, serveApi } from '../http/server.ts'
 import { serveStream } from '../http/stream/serve-stream.ts'
 import { installerDeviceOperations } from '../installer/routes-devices.ts'
 import { installerImageOperations } from '../installer/routes-images.ts'
@@ -97,6 +97,7 @@ export interface BuiltHttp {
   readonly http: FastifyInstance
   /** All operations that it serves under /api/v1. */
   readonly operations: readonly Operation[]
+  readonly charge: ServedApi['charge']
 }
 
 /** Builds the HTTP server with every route. */
@@ -122,7 +123,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
     sessionCookie: () => sessionCookieOf(ctx),
     ...(parts.requestsPerAccount !== undefined && { requestsPerAccount: parts.requestsPerAccount }),
   }
-  await serveApi(http, callers, [serveOperations(ctx, operations)])
+  const { charge } = await serveApi(http, callers, [serveOperations(ctx, operations)])
   serveStream(ctx, http, {
     authenticate,
     parts: [deviceStream, mxedgeStream, alarmStream, upgradeStream, mxedgeUpgradeStream],
@@ -141,7 +142,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
   await http.register(invitePageRoutes)
   await http.register(operatorRoutes(ctx, parts), { prefix: '/operator/v1' })
   if (parts.console !== null) serveConsole(http, parts.console)
-  return { http, operations }
+  return { http, operations, charge }
 }
 
 /** Parts that all ways to log in share. */

@@ -135,7 +135,7 @@ async function startParts(
   }
   const callHomeHost = config.netconfHost ?? gatewayNameOf(config)
   let edgePort = config.edgePort
-  const { http } = await buildHttp(ctx, {
+  const { http, charge } = await buildHttp(ctx, {
     accounts: {
       passwords: createPasswords(),
       tokenUses,
@@ -187,6 +187,7 @@ async function startParts(
     supportFiles,
     watched: { storage, certificates: certificatesOf(tls) },
     outbound,
+    charge,
     mailer,
     gatewayTls: tls.gateway,
     edgeTls: tls.edge,

@@ -47,6 +47,8 @@ export interface WorkerParts {
   readonly imageFiles: ImageFiles
   readonly supportFiles: SupportFiles
   readonly outbound: OutboundHttp
+  /** See ServedApi. */
+  readonly charge: (account: string, databaseMs: number) => void
   readonly mailer: Mailer
   readonly watched: WatchedParts
   readonly gatewayTls: GatewayTls
@@ -83,7 +85,11 @@ export async function startWorkers(ctx: Context, parts: WorkerParts): Promise<Wo
   })
   closing.add('jobs', () => jobs.stop())
   closing.add('wish for thumbnails', wishForThumbnails(ctx, jobs))
-  const webhooks = await startWebhookWorkers(ctx, { outbound: parts.outbound, limits: config.webhookLimits })
+  const webhooks = await startWebhookWorkers(ctx, {
+    outbound: parts.outbound,
+    limits: config.webhookLimits,
+    charge: parts.charge,
+  })
   closing.add('webhooks', () => webhooks.stop())
   const rollouts = startRollouts(ctx, { ...defaultRolloutOptions, soakMs: config.rolloutSoakMs })
   closing.add('rollouts', () => rollouts.stop())

@@ -68,6 +68,11 @@ export interface AccountUse {
   begin(account: string, demand: Demand): number
   /** Replaces the expected cost by the real one. @returns That cost. */
   end(account: string, ended: Ended): number
+  /**
+   * Adds work that earlier requests of the account have caused in the database, unless it has left.
+   * @returns Its cost.
+   */
+  charge(account: string, databaseMs: number): number
   /** Returns the cost that is expected of a request. */
   expectedMs(account: string, demand: Demand): number
   /** True if no other account has sent a request lately. */
@@ -200,6 +205,14 @@ export function createAccountUse({ now, obtainable, costOf }: AccountUseOptions)
       use.usedMs = Math.max(use.usedMs + realMs - expected, 0)
       if (isComplete) use.averageMs += (threadMs - use.averageMs) * LATEST
       return realMs
+    },
+    charge(account, databaseMs) {
+      if (!seenAtMs.has(account)) return 0
+      const use = find(account)
+      const ms = databaseMs * obtainable()
+      use.usedMs += ms
+      uses.set(account, use)
+      return ms
     },
     expectedMs,
     isAlone(account) {

@@ -337,3 +337,26 @@ it('sets no timer to a time before now if a request costs less than expected', a
   expect(times).toContain(0)
   expect(Math.min(...times)).toBe(0)
 })
+
+it('counts what earlier requests of an account have caused in the database, and lets it pause for that', async () => {
+  const { turns, begun, enter, spend, becomeHeavy, work } = setUp()
+  await spend('other', 30)
+  await becomeHeavy('heavy')
+  const { close } = await enter('first', requester('heavy'))
+  work(25)
+  turns.charge('heavy', 100)
+  close()
+  await enter('second', requester('heavy'))
+  await vi.advanceTimersByTimeAsync(495)
+  expect(begun).toEqual(['first'])
+  await vi.advanceTimersByTimeAsync(10)
+  expect(begun).toEqual(['first', 'second'])
+})
+
+it('takes an account for heavy whose requests cost little and cause much', async () => {
+  const { turns, enter } = setUp()
+  for (const account of ['other', 'busy']) await enter(account, requester(account))
+  expect(turns.isHeavy('busy')).toBe(false)
+  turns.charge('busy', 800)
+  expect(['busy', 'other'].map((account) => turns.isHeavy(account))).toEqual([true, false])
+})

@@ -59,6 +59,8 @@ export interface FairTurns {
    * @returns A function to call when it waits no longer.
    */
   countWaiting(who: Requester): () => void
+  /** Counts work that earlier requests of the account have caused in the database; see AccountUse. */
+  charge(account: string, databaseMs: number): void
   /** True if the account uses so much that others go first. */
   isHeavy(account: string): boolean
   /**
@@ -277,6 +279,11 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
         countWaiting(lane.group, demand, -1)
         removeIdle(lane)
       }
+    },
+    charge(account, databaseMs) {
+      const ms = use.charge(account, databaseMs)
+      const group = groups.get(account)
+      if (group !== undefined && isHeavy(group)) pause(group, pauseFor(ms))
     },
     isHeavy(account) {
       const group = groups.get(account)

@@ -174,12 +174,20 @@ interface ApiCallers {
   readonly busyMs?: () => number
 }
 
+export interface ServedApi {
+  /**
+   * Counts work that earlier requests of an account have caused: milliseconds of the database on a machine without other
+   * work. If it is much, later requests of the account have to wait.
+   */
+  readonly charge: (account: string, databaseMs: number) => void
+}
+
 /** Adds the routes of the interface under /api/v1. Each requires credentials unless its config is `public`. */
 export async function serveApi(
   http: FastifyInstance,
   options: ApiCallers,
   plugins: readonly FastifyPluginAsync[],
-): Promise<void> {
+): Promise<ServedApi> {
   const {
     authenticate,
     sessionCookie,
@@ -266,6 +274,7 @@ export async function serveApi(
     },
     { prefix: '/api/v1' },
   )
+  return { charge: (account, databaseMs) => turns.charge(account, databaseMs) }
 }
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])

@@ -4,6 +4,7 @@ import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx, inUnflushedTx } from '../platform/db.ts'
 import type { DirectDelivery } from './deliver.worker.ts'
+import { countCaused } from './count-caused.ts'
 import { createEventFilter } from './event-filter.ts'
 import { type RoutedEvent, planMessages } from './plan-messages.ts'
 import { MAX_EVENT_BYTES, type RoundPlan, type RoundStep, type WaitingQueue, planRound } from './plan-round.ts'
@@ -16,6 +17,8 @@ import { type DirectLane, routeMessages } from './store-routed.ts'
 
 /** Limits the bytes that one round reads from the outbox, and those that it writes as messages. */
 const MAX_BYTES = 4 * 1024 * 1024
+/** What the database needs for a message until it is ready to be sent. */
+const MESSAGE_MS = 0.1
 /** When to look again for the events of an organization of which something is locked. */
 const LOCKED_PAUSE_MS = 20
 
@@ -28,6 +31,7 @@ export interface Round {
   readonly room: OrgRoom
   /** The number of messages that may wait for a webhook. */
   readonly maxPending: number
+  readonly charge: (account: string, databaseMs: number) => void
   /** Ids of the events that are being routed; they remain known when the round fails. */
   routing: readonly string[]
 }
@@ -79,8 +83,9 @@ async function removeUnroutable(
 }
 
 async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Round): Promise<RoundResult> {
-  const { now, direct, room, maxPending } = round
-  const planned = planMessages(await readTexts(ctx, steps), uuidv7)
+  const { now, direct, room, maxPending, charge } = round
+  const events = await readTexts(ctx, steps)
+  const planned = planMessages(events, uuidv7)
   const rooms = await room.find(ctx.db, countPerOrg(planned))
   const admitted = admitMessages(planned, (orgId) => rooms.get(orgId) ?? 0)
   const lease = direct?.lease() ?? null
@@ -93,6 +98,7 @@ async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Roun
   const options = { at: now, lease, vtimeFloor: direct?.vtimeFloor() ?? 0, maxPending }
   const { direct: lanes, ...written } = await routeMessages(ctx.db, { steps: rows, ...admitted }, options)
   room.subtract(countPerOrg(written.inserted))
+  for (const [account, messages] of countCaused(events)) charge(account, messages * MESSAGE_MS)
   if (written.toClaim) ctx.wakes.wake('deliveries')
   const isRouted = ({ orgId }: { readonly orgId: string }): boolean => !written.busyOrgIds.has(orgId)
   const gone = rows.filter((step) => isRouted(step) && step.routedTo === null).map(({ id }) => id)

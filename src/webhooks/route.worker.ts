@@ -28,6 +28,8 @@ export interface RouterOptions {
   /** Sends the routed messages directly; null if all messages have to be claimed. */
   readonly direct?: DirectDelivery | null
   readonly limits?: WebhookLimits
+  /** See WebhookWorkerOptions. */
+  readonly charge?: (account: string, databaseMs: number) => void
 }
 
 export function startRouteWorker(ctx: Context, counters: WebhookCounters, options: RouterOptions = {}): Poller {
@@ -136,7 +138,12 @@ interface Knowledge {
 function createRouter(
   ctx: Context,
   counters: WebhookCounters,
-  { direct = null, limits = defaultWebhookLimits, knowledge }: RouterOptions & { readonly knowledge: Knowledge },
+  {
+    direct = null,
+    limits = defaultWebhookLimits,
+    charge = () => undefined,
+    knowledge,
+  }: RouterOptions & { readonly knowledge: Knowledge },
 ): () => Promise<boolean | Date | null> {
   const room = createOrgRoom(limits.pendingPerOrg)
   const maxPending = limits.pendingPerWebhook
@@ -168,7 +175,7 @@ function createRouter(
     for (;;) {
       // The rounds of a pass have different queues. If each was a turn, the queues of a page would get only every second one.
       if (knowledge.pass === null) turn += 1
-      const round: Round = { now: ctx.clock.now(), maxEvents, turn, direct, room, maxPending, routing: [] }
+      const round: Round = { now: ctx.clock.now(), maxEvents, turn, direct, room, maxPending, charge, routing: [] }
       try {
         const mustSearch = isSearchDue({ ...knowledge, known: knowledge.known.size() }, round.now, performance.now())
         if (!mustSearch && knowledge.known.size() === 0) return knowledge.searchAt

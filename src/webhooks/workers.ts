@@ -30,6 +30,8 @@ export interface WebhookWorkerOptions {
   /** Limits for results that wait for the database. */
   readonly maxUnwritten?: PartLimits
   readonly limits?: WebhookLimits
+  /** Counts the milliseconds that the database needs for the messages of an account's changes. */
+  readonly charge?: (account: string, databaseMs: number) => void
 }
 
 const defaults = {
@@ -54,7 +56,8 @@ export async function startWebhookWorkers(
   const tokens = createAccessTokens(ctx.clock, options.outbound)
   const pinger = startPingWorker(ctx, { ...defaults, ...options, tokens })
   const deliverer = startDeliverWorker(ctx, { ...defaults, ...options, tokens, runId, counters })
-  const router = startRouteWorker(ctx, counters, { limits: options.limits ?? defaultWebhookLimits, direct: deliverer })
+  const { limits = defaultWebhookLimits, charge } = options
+  const router = startRouteWorker(ctx, counters, { limits, direct: deliverer, ...(charge && { charge }) })
   return {
     async stop() {
       await router.stop()

@@ -144,7 +144,16 @@ it('an event that every filter rejects is done after one look-up', async () => {
     ...{ after: firstKey, fromId: lowestId, limit: 10, now, events: 10, turn: 1, exceptIds: [] },
   })
   const room = createOrgRoom(10)
-  const round = { now, maxEvents: 10, turn: 1, direct: null, room, maxPending: 10, routing: [] }
+  const round = {
+    now,
+    maxEvents: 10,
+    turn: 1,
+    direct: null,
+    room,
+    maxPending: 10,
+    charge: () => undefined,
+    routing: [],
+  }
   const waiting = found.waiting.map(({ events, subscribers }) => ({
     subscribers,
     events: events.map((event) => Object.assign(event, { sentTo: null })),

@@ -252,3 +252,14 @@ it('fills the messages of webhooks that gather events when many of them have a b
   const counts = rows.map(({ counts }) => counts.join(' '))
   expect(counts.toSorted()).toEqual(['3', ...Array.from({ length: queues }, () => '50 100 100')].toSorted())
 }, 60_000)
+
+it('reports what the database needs for many messages to the account that caused them', async () => {
+  for (let index = 0; index < 10; index += 1) await harness.addWebhook({ url, topics: ['audits'] })
+  const other = await harness.addOrg()
+  await harness.addWebhook({ url, topics: ['audits'] }, null, other)
+  const charged: [account: string, databaseMs: number][] = []
+  await harness.start({ charge: (...charge) => void charged.push(charge) })
+  for (const of of [harness.scope, other]) await addEvent(of, 'short')
+  await waitUntil('all are routed', async () => (await outbox()).length === 0)
+  expect(charged).toEqual([[harness.scope.orgId, 1]])
+})

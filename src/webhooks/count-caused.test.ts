@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import { countCaused } from './count-caused.ts'
+import type { Subscriber } from './plan-round.ts'
+
+const hearersOf = (count: number): Subscriber[] =>
+  Array.from({ length: count }, (_, index) => ({
+    orgId: 'org',
+    id: String(index),
+    siteId: null,
+    singleEvent: true,
+    filter: null,
+    byDevice: false,
+  }))
+
+const eventOf = (adminId: string | null, hearers: number, topic = 'audits') => ({
+  orgId: 'org',
+  topic,
+  json: JSON.stringify({ admin_id: adminId }),
+  hearers: hearersOf(hearers),
+})
+
+it('adds up the messages of the changes of each account', () => {
+  const counts = countCaused([eventOf('one', 100), eventOf('other', 50), eventOf('one', 10), eventOf(null, 20)])
+  expect([...counts]).toEqual([
+    ['one', 110],
+    ['other', 50],
+    ['org', 20],
+  ])
+})
+
+it('counts neither a few messages nor events that nobody has caused', () => {
+  expect([...countCaused([eventOf('one', 7), eventOf('one', 100, 'device-events')])]).toEqual([])
+})
