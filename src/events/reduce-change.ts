@@ -1,5 +1,5 @@
 import type { Document } from '../platform/document.ts'
-import { isDeepStrictEqual } from 'node:util'
+import { isSameJson } from '../platform/same-json.ts'
 
 /** A change: the documents before and after it; only one of them for a creation or a deletion. */
 export interface Change {
@@ -25,7 +25,7 @@ const MAX_NAME_CHARACTERS = 200
  */
 export function reduceChange({ before, after }: Change): Change {
   const differs = (name: string): boolean =>
-    before === undefined || after === undefined || IDENTITY.has(name) || !isDeepStrictEqual(before[name], after[name])
+    before === undefined || after === undefined || IDENTITY.has(name) || !isSameJson(before[name], after[name])
   return {
     ...(before && { before: shorten(before, differs) }),
     ...(after && { after: shorten(after, differs) }),

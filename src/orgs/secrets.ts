@@ -16,6 +16,8 @@ export function presentSecrets(document: Document, reveal: Reveal): Document {
  * @param written Its values remain if the document has the same values in the same place.
  */
 export function omitSecrets(document: Document, written: Document = {}): Record<string, unknown> {
+  // Most documents have none, and a large one takes long to copy.
+  if (!hasSecrets(document)) return { ...document }
   return Object.fromEntries(
     Object.entries(document)
       .filter(([name, value]) => !isSecret(name, value) || isDeepStrictEqual(value, written[name]))
@@ -25,9 +27,11 @@ export function omitSecrets(document: Document, written: Document = {}): Record<
 
 /** True if omitSecrets() would change the document. */
 export function hasSecrets(document: Document): boolean {
-  return Object.entries(document).some(
-    ([name, value]) => isSecret(name, value) || hasLogin(name, value) || isOpen(value),
-  )
+  for (const name in document) {
+    const value = document[name]
+    if (isSecret(name, value) || hasLogin(name, value) || isOpen(value)) return true
+  }
+  return false
 }
 
 function hasLogin(name: string, value: unknown): boolean {
