@@ -31,6 +31,18 @@ describe('mergeDocument', () => {
     expect(mergeDocument(former, { name: 'x', '-k1': '' })).toEqual({ ...former, name: 'x' })
   })
 
+  it('limits its secrets and addresses, unless there were as many before', () => {
+    const hooks = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ url: `https://example.net/${index}` }))
+    expect(mergeDocument({}, { hooks: hooks(1000) })).toEqual({ hooks: hooks(1000) })
+    expect(() => mergeDocument({ hooks: hooks(1000) }, { password: 'x' })).toThrow(
+      'at most 1000 secrets and addresses; this has 1001',
+    )
+    expect(() => mergeDocument({}, { psks: hooks(1001), urls: hooks(1001) })).toThrow('this has 1002')
+    const former = { hooks: hooks(1001) }
+    expect(mergeDocument(former, { name: 'x' })).toEqual({ ...former, name: 'x' })
+  })
+
   it('lets one that is too long be changed, and become shorter', () => {
     const long = 'x'.repeat(600_000)
     expect(mergeDocument({ a: long }, { b: 1 })).toEqual({ a: long, b: 1 })

@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError, invalidField } from '../platform/errors.ts'
 import { isObject } from '../platform/is-object.ts'
+import { isSealed } from '../platform/sealing/secret-names.ts'
 
 /** The maximum size of a document as JSON, unless its kind needs more. */
 export const MAX_DOCUMENT_BYTES = 128 * 1024
 /** The maximum number of keys of one object in a document. */
 const MAX_KEYS = 1000
+/** The maximum number of its secrets and addresses. Each is encrypted by itself, which takes some microseconds. */
+const MAX_SEALED = 1000
 /** The maximum before that limit existed: larger documents stay editable up to here. */
 const FORMER_MAX_BYTES = 1024 * 1024
 
@@ -14,7 +17,8 @@ const FORMER_MAX_BYTES = 1024 * 1024
  * the others; `"-field": ""` unsets a field, on creation as on update.
  * @param maxBytes Of the document as JSON.
  * @returns A new document; the arguments are unchanged.
- * @throws AppError too_large; invalid for an object with too many keys, unless the document already has one as large.
+ * @throws AppError too_large; invalid for an object with too many keys or too many secrets, unless the document already has
+ *   as many.
  */
 export function mergeDocument(
   before: Readonly<Record<string, unknown>>,
@@ -27,9 +31,11 @@ export function mergeDocument(
     else merged[key] = value
   }
   assertSize(bytesOf(merged), before, maxBytes)
-  const keys = mostKeysOf(merged)
-  if (keys > MAX_KEYS && keys > mostKeysOf(before))
+  const { keys, sealed } = contentsOf(merged)
+  if (keys > MAX_KEYS && keys > contentsOf(before).keys)
     throw new AppError('invalid', `An object of a document may have at most ${MAX_KEYS} keys; one of these has ${keys}`)
+  if (sealed > MAX_SEALED && sealed > contentsOf(before).sealed)
+    throw new AppError('invalid', `A document may have at most ${MAX_SEALED} secrets and addresses; this has ${sealed}`)
   return merged
 }
 
@@ -88,10 +94,28 @@ export function omitFields(
   return Object.fromEntries(Object.entries(document).filter(([key]) => !names.includes(key)))
 }
 
-/** The number of keys of the largest object in a document, at any depth. */
-function mostKeysOf(value: unknown): number {
-  if (Array.isArray(value)) return value.reduce((most: number, item) => Math.max(most, mostKeysOf(item)), 0)
-  if (!isObject(value)) return 0
-  const members = Object.values(value)
-  return members.reduce((most: number, member) => Math.max(most, mostKeysOf(member)), members.length)
+interface Contents {
+  /** The number of keys of the largest object, at any depth. */
+  keys: number
+  /** The number of secrets and addresses. */
+  sealed: number
+}
+
+function contentsOf(document: Readonly<Record<string, unknown>>): Contents {
+  const contents = { keys: 0, sealed: 0 }
+  countIn(document, contents)
+  return contents
+}
+
+function countIn(value: unknown, contents: Contents): void {
+  if (Array.isArray(value)) for (const item of value) countIn(item, contents)
+  if (!isObject(value)) return
+  let keys = 0
+  for (const name in value) {
+    const member = value[name]
+    keys += 1
+    if (isSealed(name, member)) contents.sealed += 1
+    else if (typeof member === 'object') countIn(member, contents)
+  }
+  contents.keys = Math.max(contents.keys, keys)
 }

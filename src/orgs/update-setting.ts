@@ -3,6 +3,7 @@ import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { Document } from '../platform/document.ts'
+import { nextTurn } from '../platform/next-turn.ts'
 import { omitSecrets } from './secrets.ts'
 import { mergeSetting } from './setting.ts'
 import { lockOrg } from './store.ts'
@@ -15,13 +16,13 @@ export async function updateSetting(ctx: Context, scope: OrgScope, body: Documen
     // The settings have no row at first, so the organization's row is locked in its place.
     await lockOrg(tx, scope)
     const before = (await findSetting(tx, scope))?.doc ?? {}
-    const setting = await upsertSetting(tx, scope, { doc: mergeSetting(before, body), at })
-    await appendAudit(tx, scope, {
-      message: 'Update Org Settings',
-      before: omitSecrets(before),
-      after: omitSecrets(setting.doc),
-      at,
-    })
+    const doc = mergeSetting(before, body)
+    // Settings may have a hundred thousand values, and each of these steps takes milliseconds for them.
+    await nextTurn()
+    const setting = await upsertSetting(tx, scope, { doc, at })
+    const shown = { before: omitSecrets(before), after: omitSecrets(doc) }
+    await nextTurn()
+    await appendAudit(tx, scope, { message: 'Update Org Settings', ...shown, at })
     return setting
   })
 }

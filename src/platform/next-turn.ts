@@ -23,6 +23,28 @@ export async function inTurns<T>(steps: Steps<T>): Promise<T> {
   }
 }
 
+/** A computation for an answer shares the thread with many answers, each of which needs several turns. */
+const SHORT_TURN_MS = 2
+
+/**
+ * Does the same for a computation that mostly takes much less than a turn: then it is done when this returns.
+ * @returns A promise if it is not.
+ */
+export function startTurns(steps: Steps<void>): Promise<void> | undefined {
+  return isDoneWithin(SHORT_TURN_MS, steps) ? undefined : continueTurns(steps)
+}
+
+async function continueTurns(steps: Steps<void>): Promise<void> {
+  do await nextTurn()
+  while (!isDoneWithin(SHORT_TURN_MS, steps))
+}
+
+function isDoneWithin(ms: number, steps: Steps<void>): boolean {
+  const since = performance.now()
+  while (steps.next().done !== true) if (performance.now() - since >= ms) return false
+  return true
+}
+
 /** Runs a computation without a pause. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {

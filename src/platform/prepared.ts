@@ -109,8 +109,10 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
       if (name === undefined && text.endsWith(WITH_DATA) && Buffer.isBuffer(data)) return copy(client, text, data)
       const result = await execute(client, statement)
       // Several statements in one text have a result each.
-      if (Array.isArray(result)) for (const { rows } of result) documents.openRows(rows)
-      else documents.openRows(result.rows)
+      for (const { rows } of Array.isArray(result) ? result : [result]) {
+        const opened = documents.openRows(rows)
+        if (opened !== undefined) await opened
+      }
       return result
     }
     const send = async (text: string, parameters: unknown[]): Promise<pg.QueryResult> =>

@@ -82,6 +82,18 @@ const bodies: Attack = {
   },
 }
 
+const structures: Attack = {
+  what: 'writes settings of 100,000 objects, and of 30,000 secrets, as many at a time as it may',
+  async run(run) {
+    const objects = JSON.stringify({ note: Array.from({ length: 100_000 }, () => ({ b: 1 })) })
+    const secrets = JSON.stringify({ note: Array.from({ length: 30_000 }, (_, index) => ({ psk: `s${index}` })) })
+    const path = `/orgs/${run.tenant.orgId}/setting`
+    await inLanes(BODY_LANES, run, (lane, round) =>
+      strikeAsTenant(run, { method: 'PUT', path, body: (lane + round) % 2 === 0 ? objects : secrets }),
+    )
+  },
+}
+
 /** Webhooks that the next run uses, by their organization. */
 const auditWebhooks = new Map<string, readonly string[]>()
 
@@ -159,4 +171,4 @@ const disk: Attack = {
 }
 
 /** Work that tenants can cause within their permissions. */
-export const workAttacks = { pages, unread, settings, bodies, audits, pictures, disk }
+export const workAttacks = { pages, unread, settings, bodies, structures, audits, pictures, disk }

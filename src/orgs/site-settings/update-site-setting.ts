@@ -3,6 +3,7 @@ import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
 import { inTx } from '../../platform/db.ts'
 import type { Document } from '../../platform/document.ts'
+import { nextTurn } from '../../platform/next-turn.ts'
 import { omitSecrets } from '../secrets.ts'
 import { mergeSetting } from '../setting.ts'
 import type { SiteSetting } from '../store-setting.ts'
@@ -16,14 +17,13 @@ export async function updateSiteSetting(ctx: Context, scope: SiteScope, body: Do
     // The settings have no row at first, so the site's row is locked in its place.
     const site = await lockSite(tx, scope)
     const before = (await findSiteSetting(tx, scope))?.doc ?? {}
-    const setting = await upsertSiteSetting(tx, scope, { doc: mergeSetting(before, body), at })
-    await appendAudit(tx, scope, {
-      message: `Update Site Settings "${site.name}"`,
-      siteId: site.id,
-      before: omitSecrets(before),
-      after: omitSecrets(setting.doc),
-      at,
-    })
+    const doc = mergeSetting(before, body)
+    // As in updateSetting().
+    await nextTurn()
+    const setting = await upsertSiteSetting(tx, scope, { doc, at })
+    const shown = { before: omitSecrets(before), after: omitSecrets(doc) }
+    await nextTurn()
+    await appendAudit(tx, scope, { message: `Update Site Settings "${site.name}"`, siteId: site.id, ...shown, at })
     return setting
   })
 }

@@ -1,11 +1,14 @@
 import { inheritLongIntegers, parseExactJson } from '../exact-json.ts'
 import { isObject } from '../is-object.ts'
+import { type Steps, startTurns } from '../next-turn.ts'
 import type { Secrets } from '../secrets.ts'
 import { DocumentText } from './document-column.ts'
 import { isSealed } from './secret-names.ts'
 
 /** The prefix of a sealed value. A client's text with this prefix is itself sealed, so no client can forge one. */
 const MARK = 'sealed:'
+/** Values between two chances to pause: each takes some microseconds. */
+const VALUES_AT_ONCE = 50
 
 /** Seals the secrets of documents on their way into the database, and opens them on their way out. */
 export interface DocumentCodec {
@@ -13,22 +16,54 @@ export interface DocumentCodec {
   encodeParameters(values: readonly unknown[]): unknown[]
   /**
    * Opens the secrets in the column `doc` of the rows, in place.
+   * @returns A promise if they are so many that others get their turn in between; otherwise they are open already.
    * @throws Error for a value that was not sealed with this key for a field of its name.
    */
-  openRows(rows: readonly unknown[]): void
+  openRows(rows: readonly unknown[]): Promise<void> | undefined
+}
+
+/** A sealed value in a document. */
+interface Place {
+  readonly holder: Record<string, unknown>
+  readonly name: string
+  readonly sealed: string
 }
 
 export function createDocumentCodec(secrets: Pick<Secrets, 'seal' | 'open'>): DocumentCodec {
   /** The name is part of the seal, so that a secret can't be moved to a field that answers show to everybody. */
   const aadOf = (name: string): string => `document ${name}`
 
-  function seal(name: string, value: unknown): unknown {
-    if (!isSealed(name, value)) return value
-    return MARK + secrets.seal(JSON.stringify(value), aadOf(name)).toString('base64url')
+  const seal = (name: string, value: unknown): string =>
+    MARK + secrets.seal(JSON.stringify(value), aadOf(name)).toString('base64url')
+
+  /** Returns the value itself unless it contains secrets: a copy of a large document takes longer than its encoding. */
+  function sealIn(value: unknown): unknown {
+    if (Array.isArray(value)) return sealInItems(value)
+    if (!isObject(value)) return value
+    let copy: Record<string, unknown> | undefined
+    for (const name in value) {
+      const member = value[name]
+      const written = member !== undefined && isSealed(name, member) ? seal(name, member) : sealIn(member)
+      if (written === member) continue
+      copy ??= { ...value }
+      Object.defineProperty(copy, name, { value: written, enumerable: true })
+    }
+    return copy ?? value
+  }
+
+  function sealInItems(items: readonly unknown[]): readonly unknown[] {
+    let copy: unknown[] | undefined
+    for (let index = 0; index < items.length; index += 1) {
+      const written = sealIn(items[index])
+      if (written === items[index]) continue
+      copy ??= [...items]
+      copy[index] = written
+    }
+    return copy ?? items
   }
 
   function encode(value: unknown): unknown {
-    return value instanceof DocumentText ? JSON.stringify(value.document, seal) : value
+    return value instanceof DocumentText ? JSON.stringify(sealIn(value.document)) : value
   }
 
   function open(name: string, sealed: string): unknown {
@@ -39,16 +74,28 @@ export function createDocumentCodec(secrets: Pick<Secrets, 'seal' | 'open'>): Do
     }
   }
 
-  /** @param document The document with the value: it records whether integers need care. */
-  function openIn(value: unknown, document: object): void {
-    if (Array.isArray(value)) for (const item of value) openIn(item, document)
+  function findPlaces(value: unknown, places: Place[]): void {
+    if (Array.isArray(value)) for (const item of value) findPlaces(item, places)
     if (!isObject(value)) return
-    for (const [name, member] of Object.entries(value)) {
-      if (typeof member !== 'string') openIn(member, document)
-      else if (member.startsWith(MARK) && isSealed(name, member)) {
-        value[name] = open(name, member)
-        inheritLongIntegers(document, value[name])
+    for (const name in value) {
+      const member = value[name]
+      if (typeof member !== 'string') findPlaces(member, places)
+      else if (member.startsWith(MARK) && isSealed(name, member)) places.push({ holder: value, name, sealed: member })
+    }
+  }
+
+  function* openAll(rows: readonly unknown[]): Steps<void> {
+    for (const row of rows) {
+      if (!isObject(row) || !isObject(row['doc'])) continue
+      const places: Place[] = []
+      findPlaces(row['doc'], places)
+      for (const [index, { holder, name, sealed }] of places.entries()) {
+        holder[name] = open(name, sealed)
+        // The document records whether integers need care.
+        inheritLongIntegers(row['doc'], holder[name])
+        if (index % VALUES_AT_ONCE === 0) yield
       }
+      yield
     }
   }
 
@@ -56,8 +103,7 @@ export function createDocumentCodec(secrets: Pick<Secrets, 'seal' | 'open'>): Do
     encodeParameters: (values) => values.map((value) => (Array.isArray(value) ? value.map(encode) : encode(value))),
     openRows(rows) {
       const [first] = rows
-      if (!isObject(first) || !('doc' in first)) return
-      for (const row of rows) if (isObject(row) && isObject(row['doc'])) openIn(row['doc'], row['doc'])
+      return isObject(first) && 'doc' in first ? startTurns(openAll(rows)) : undefined
     },
   }
 }
