@@ -36,11 +36,13 @@ export async function upsertSetting(
   { doc, at }: { readonly doc: Record<string, unknown>; readonly at: Date },
 ): Promise<Setting> {
   const written = { doc: documentText(doc), modifiedAt: at }
-  const policy = accessPolicyOf(doc)
+  const accessPolicy = accessPolicyOf(doc)
+  const policy = accessPolicy === null ? null : json(accessPolicy)
   await tx
     .updateTable('org')
-    .set({ accessPolicy: policy === null ? null : json(policy) })
+    .set({ accessPolicy: policy })
     .where('id', '=', scope.orgId)
+    .where(sql<boolean>`access_policy is distinct from ${policy}::jsonb`)
     .execute()
   const row = await tx
     .insertInto('orgSetting')

@@ -36,6 +36,7 @@ const siteStatement = (lock: RawBuilder<unknown>) =>
   )
 const findSite = siteStatement(sql``)
 const findAndLockSite = siteStatement(sql`for update`)
+const findAndLockSiteAlone = siteStatement(sql`for no key update`)
 
 export async function getSite(reader: Reader, scope: SiteScope): Promise<Site> {
   const [site] = await findSite(reader, scope)
@@ -46,6 +47,13 @@ export async function getSite(reader: Reader, scope: SiteScope): Promise<Site> {
 /** Returns the site, locked against other changes until `tx` ends. */
 export async function lockSite(tx: Tx, scope: SiteScope): Promise<Site> {
   const [site] = await findAndLockSite(tx, scope)
+  if (site === undefined) throw notFound(scope.siteId)
+  return site
+}
+
+/** Does the same for a change of the site's own row: others may add devices to it meanwhile; see lockOrgAlone(). */
+export async function lockSiteAlone(tx: Tx, scope: SiteScope): Promise<Site> {
+  const [site] = await findAndLockSiteAlone(tx, scope)
   if (site === undefined) throw notFound(scope.siteId)
   return site
 }

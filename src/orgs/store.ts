@@ -48,6 +48,16 @@ export async function lockOrg(tx: Tx, scope: InOrg): Promise<Org> {
 }
 
 /**
+ * Does the same for a change of the organization's own row: others may add objects to it meanwhile, and devices of it connect
+ * together with those of other organizations.
+ */
+export async function lockOrgAlone(tx: Tx, scope: InOrg): Promise<Org> {
+  const org = await tx.selectFrom('org').selectAll().where('id', '=', scope.orgId).forNoKeyUpdate().executeTakeFirst()
+  if (org === undefined) throw notFound(scope.orgId)
+  return org
+}
+
+/**
  * Serializes transactions that add objects with a limit or a unique name in the organization. Call it before locking
  * anything in the organization; other changes are not blocked.
  */

@@ -6,7 +6,7 @@ import type { Document } from '../platform/document.ts'
 import { nextTurn } from '../platform/next-turn.ts'
 import { omitSecrets } from './secrets.ts'
 import { mergeSetting } from './setting.ts'
-import { lockOrg } from './store.ts'
+import { lockOrgAlone } from './store.ts'
 import { type Setting, findSetting, upsertSetting } from './store-setting.ts'
 
 /** Replaces the top-level fields that `body` names; see mergeDocument(). */
@@ -14,7 +14,7 @@ export async function updateSetting(ctx: Context, scope: OrgScope, body: Documen
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     // The settings have no row at first, so the organization's row is locked in its place.
-    await lockOrg(tx, scope)
+    await lockOrgAlone(tx, scope)
     const before = (await findSetting(tx, scope))?.doc ?? {}
     const doc = mergeSetting(before, body)
     // Settings may have a hundred thousand values, and each of these steps takes milliseconds for them.

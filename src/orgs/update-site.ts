@@ -6,7 +6,7 @@ import { auditDocument } from './create-site.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Document } from '../platform/document.ts'
 import { listChangedGroups, mergeSite } from './org.ts'
-import { type Site, lockSite, updateSite as writeSite } from './store-sites.ts'
+import { type Site, lockSiteAlone, updateSite as writeSite } from './store-sites.ts'
 
 export interface SiteUpdate {
   readonly body: Document
@@ -21,7 +21,7 @@ export interface SiteUpdate {
 export async function updateSite(ctx: Context, scope: SiteScope, { body, mayRegroup }: SiteUpdate): Promise<Site> {
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
-    const before = await lockSite(tx, scope)
+    const before = await lockSiteAlone(tx, scope)
     const content = mergeSite(before, body)
     if (!mayRegroup && listChangedGroups(before, content).length > 0)
       throw new AppError('forbidden', "Writers of single sites can't change their sitegroup_ids")

@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemScope } from '../../src/access/scope.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import type { SessionKey } from '../../src/devices/sessions/store.ts'
+import { lockOrgAlone } from '../../src/orgs/store.ts'
 import { type Tx, inTx } from '../../src/platform/db.ts'
 import { closeCodes } from '../../src/gateway/close-codes.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -111,6 +113,17 @@ test('the end of a session is recorded, and its device reconnects, while another
   await ended
   expect(await harness.status(locked)).toMatchObject({ connected: false })
   expect(await harness.status(other)).toMatchObject({ connected: true })
+})
+
+test('a device connects while the settings of its organization are being changed', async () => {
+  const mac = await claimed()
+  const { port } = await harness.start()
+  const device = await openDevice(port, harness.ca, { mac })
+  await inTx(harness.ctx, async (tx) => {
+    await lockOrgAlone(tx, systemScope('operator', harness.orgId))
+    device.hello()
+    await harness.untilConnected(mac)
+  })
 })
 
 test('a stop does not wait for the end of a locked session', async () => {

@@ -7,7 +7,7 @@ import { nextTurn } from '../../platform/next-turn.ts'
 import { omitSecrets } from '../secrets.ts'
 import { mergeSetting } from '../setting.ts'
 import type { SiteSetting } from '../store-setting.ts'
-import { lockSite } from '../store-sites.ts'
+import { lockSiteAlone } from '../store-sites.ts'
 import { findSiteSetting, upsertSiteSetting } from './store.ts'
 
 /** Replaces the top-level fields that `body` names; see mergeDocument(). */
@@ -15,7 +15,7 @@ export async function updateSiteSetting(ctx: Context, scope: SiteScope, body: Do
   const at = ctx.clock.now()
   return inTx(ctx, async (tx) => {
     // The settings have no row at first, so the site's row is locked in its place.
-    const site = await lockSite(tx, scope)
+    const site = await lockSiteAlone(tx, scope)
     const before = (await findSiteSetting(tx, scope))?.doc ?? {}
     const doc = mergeSetting(before, body)
     // As in updateSetting().
