@@ -33,6 +33,8 @@ export interface Operation {
   }
   /** Schemas of the errors that are declared one by one, by status. */
   readonly errors: Readonly<Record<number, TSchema>>
+  /** See operation(). */
+  readonly locksOnlyItsRecord: boolean
   /** The record that it updates; null if it updates none that has read-only fields. */
   readonly updates: { readonly name: RecordName; readonly isReadHere: boolean } | null
   /**
@@ -131,6 +133,11 @@ export function operation<
     readonly otherReplies?: Readonly<Record<string, TSchema>>
     /** Headers of that answer, which `run` sets. */
     readonly headers?: TProperties
+    /**
+     * True for a change whose locks delay no device and no change of another record: it may run at a low priority. Its
+     * transaction must not query outside of it.
+     */
+    readonly locksOnlyItsRecord?: boolean
     readonly run: (ctx: Context, call: Call<L, P, Q, B>) => MaybePromise<Result<R>>
   },
 ): Operation[] {
@@ -164,6 +171,7 @@ interface Declared {
   readonly mediaType?: string
   readonly otherReplies?: Readonly<Record<string, TSchema>>
   readonly headers?: TProperties
+  readonly locksOnlyItsRecord?: boolean
   // oxlint-disable-next-line typescript/no-explicit-any -- `operation` has checked that the parts belong together.
   readonly run: (ctx: Context, call: any) => unknown
   // oxlint-disable-next-line typescript/no-explicit-any -- As `run`.
@@ -172,7 +180,7 @@ interface Declared {
 
 function operationAt(place: At<unknown, unknown>, declared: Declared): Operation {
   const { id, summary, tag, method, params, query, body, errors = {}, run } = declared
-  const { reply, mediaType = 'application/json', otherReplies, headers, record } = declared
+  const { reply, mediaType = 'application/json', otherReplies, headers, record, locksOnlyItsRecord = false } = declared
   const name = nameOf(reply)
   const updates = isRecordName(name) && (method === 'PUT' || record) ? { name, isReadHere: record !== undefined } : null
   const path = paramsOf(place, params ?? {})
@@ -193,6 +201,7 @@ function operationAt(place: At<unknown, unknown>, declared: Declared): Operation
     reply: { content: { [mediaType]: reply, ...otherReplies }, ...(headers !== undefined && { headers }) },
     errors,
     updates,
+    locksOnlyItsRecord,
     run: async (ctx, request, answer, read) => {
       const { query, body, url } = request
       const params = request.params as Readonly<Record<string, string>> // as the schema has checked them

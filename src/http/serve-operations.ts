@@ -40,7 +40,7 @@ export function serveOperations(ctx: Context, operations: readonly Operation[]):
 
 interface Contexts {
   readonly ctx: Context
-  /** For reads of accounts that use more than their share. */
+  /** For reads, and some changes, of accounts that use more than their share. */
   readonly heavy: Lender<Context>
 }
 
@@ -53,13 +53,14 @@ interface Serving {
 
 /** @throws Error for an operation that updates a record without a read operation. */
 function answering({ ctx, heavy }: Contexts, operation: Operation, { read, sending }: Serving): Answering {
-  const { id, method, updates, run, reply: declared } = operation
+  const { id, method, updates, locksOnlyItsRecord, run, reply: declared } = operation
   if (updates !== null && !updates.isReadHere && read === undefined)
     throw new Error(`${id} updates a ${updates.name} that nothing reads`)
   const [mediaType = 'application/json'] = Object.keys(declared.content)
   return async (request, reply) => {
-    // A change may lock rows for which others wait, so it keeps the usual priority.
-    const lent = method === 'GET' && request.isHeavy ? heavy.claim(accountOf(request.caller.principal)) : undefined
+    // Most changes lock rows for which others may wait, so they keep the usual priority.
+    const mayYield = method === 'GET' || locksOnlyItsRecord
+    const lent = mayYield && request.isHeavy ? heavy.claim(accountOf(request.caller.principal)) : undefined
     const result = await run(lent?.value ?? ctx, request, reply, read).finally(lent?.release)
     if (mediaType !== 'application/json') void reply.type(`${mediaType}; charset=utf-8`)
     if (result instanceof EncodedJson) return sendJson(reply, result.text)

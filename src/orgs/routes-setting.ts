@@ -30,6 +30,7 @@ export const orgSettingOperations: Operation[] = [
     at: org('/setting', { needs: 'admin' }),
     body: SettingBody,
     reply: SettingReply,
+    locksOnlyItsRecord: true,
     run: async (ctx, { scope, caller, body }) =>
       present(ctx, caller, { scope, setting: await updateSetting(ctx, scope, body), written: body }),
   }),

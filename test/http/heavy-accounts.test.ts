@@ -16,7 +16,7 @@ import { createTestContext } from '../support/server.ts'
 interface Work {
   /** Null: a stranger. */
   readonly account: string | null
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'POST' | 'PUT'
   /** Milliseconds of the main thread. */
   readonly ms?: number
 }
@@ -39,9 +39,9 @@ async function startServer() {
     reply: Type.Object({ process: Type.Integer() }),
     run,
   }
-  const operations = (['GET', 'POST'] as const).flatMap((method) =>
+  const operations = (['GET', 'POST', 'PUT'] as const).flatMap((method) =>
     [self('/work'), nobody('/public')].flatMap((at) =>
-      operation({ ...declared, id: `${method} ${at.path}`, method, at }),
+      operation({ ...declared, id: `${method} ${at.path}`, method, at, locksOnlyItsRecord: method === 'PUT' }),
     ),
   )
   const callers = {
@@ -95,13 +95,14 @@ async function startServer() {
   }
 }
 
-it('reads for heavy accounts on a connection of their own, and does all else on the usual ones', async () => {
+it('reads for heavy accounts on a connection of their own, as changes that lock only their record, and does all else on the usual ones', async () => {
   const { work, becomeHeavy } = await startServer()
   const [heavy, light] = [randomUUID(), randomUUID()]
   const usual = new Set([await work({ account: light }), ...(await becomeHeavy(heavy))])
   const own = await work({ account: heavy })
   expect(usual).not.toContain(own)
   expect(await work({ account: heavy })).toBe(own)
+  expect(await work({ account: heavy, method: 'PUT' })).toBe(own)
   expect(usual).toContain(await work({ account: heavy, method: 'POST' }))
   expect(usual).toContain(await work({ account: light }))
 })
@@ -109,7 +110,7 @@ it('reads for heavy accounts on a connection of their own, and does all else on 
 it('serves strangers on the usual connections, however many they are', async () => {
   const { work, becomeHeavy } = await startServer()
   const usual = new Set([await work({ account: randomUUID() }), ...(await becomeHeavy(null))])
-  for (const method of ['GET', 'POST'] as const) expect(usual).toContain(await work({ account: null, method }))
+  for (const method of ['GET', 'POST', 'PUT'] as const) expect(usual).toContain(await work({ account: null, method }))
 })
 
 it('lets no heavy account wait for the connection of another one, or for its own', async () => {

@@ -31,6 +31,7 @@ export const siteSettingOperations: Operation[] = [
     method: 'PUT',
     at: site('/setting', { needs: 'write' }),
     body: SiteSettingBody,
+    locksOnlyItsRecord: true,
     run: async (ctx, { scope, caller, body }) => {
       await updateSiteSetting(ctx, scope, body)
       return presentOwn(ctx, caller, scope, body)
