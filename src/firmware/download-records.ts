@@ -33,6 +33,9 @@ export interface DownloadRecords {
 /** Small, so that the first devices of a phase do not wait for the last. */
 const batch = { count: 200, bytes: Infinity }
 
+/** The distance of the transactions while many devices begin or end. */
+const spacing = { ms: 50, arrivalsPerS: 80 }
+
 /** How soon a download is recorded again whose row another transaction is changing. */
 const LOCKED_PAUSE_MS = { first: 20, longest: 500 }
 
@@ -47,6 +50,7 @@ export function createDownloadRecords(ctx: Context): DownloadRecords {
     name: 'starts of downloads',
     log: ctx.log,
     batch,
+    spacing,
     keyOf: ({ commandId }) => commandId,
     answer: (tickets) => inTxByKeys(ctx, (tx) => startDownloads(tx, tickets, now())),
   })
@@ -54,6 +58,7 @@ export function createDownloadRecords(ctx: Context): DownloadRecords {
     name: 'progress of downloads',
     log: ctx.log,
     batch,
+    spacing,
     keyOf: ({ commandId }) => commandId,
     answer: (progress) => inTxByKeys(ctx, (tx) => touchDownloads(tx, progress, now())),
   })

@@ -2,12 +2,14 @@ import type { CommandOutcome } from '../devices/commands/command.ts'
 import type { AdvancedCommand } from '../devices/commands/store.ts'
 import type { FinishedCommand } from '../devices/commands/store-ended.ts'
 import type { Context } from '../platform/context.ts'
+import { countKeys } from '../platform/count-keys.ts'
 import { startPoller } from '../platform/poller.ts'
 import type { CommandRows, RowOfCommand } from './command-rows.ts'
 import type { Decode, Link, LinkEvent, LinkProgress } from './device-link.ts'
 import type { Outcome, UpgradeStep } from './driver.ts'
 import { gatherFacts } from './facts.ts'
 import { createLateReplies } from './late-replies.ts'
+import { spacing } from './limits.ts'
 import type { LinkRegistry } from './link-registry.ts'
 
 export interface DispatcherOptions<L extends Link, C extends RowOfCommand, S> {
@@ -39,6 +41,8 @@ export interface Dispatcher<L extends Link, S> {
   onClosed(link: L): void
   /** Resolves when the outcomes that devices have reported so far are written. Never rejects. */
   flushOutcomes(): Promise<void>
+  /** True while an outcome of the device is not written. */
+  hasOutcome(deviceId: string): boolean
   /** Resolves when no more commands are sent. Replies of devices are still handled. */
   stopSending(): Promise<void>
   /** Stops sending; resolves when all pending writes are done. */
@@ -75,6 +79,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   })
   const outcomes = gatherFacts<FinishedCommand>(ctx, {
     name: 'outcomes of commands',
+    spacing,
     async write(items) {
       // A command that has ended accepts no progress any more, so the device's earlier reports are written first.
       await progress.flush()
@@ -89,6 +94,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
     idOf: ({ orgId, id: commandId }) => ({ orgId, commandId }),
   })
   const lateReplies = createLateReplies(ctx, rows, batchSize)
+  const unwritten = countKeys()
 
   function release(command: C, reboots = false): void {
     // When a late reply ends an older command, the device may already have a newer one in flight.
@@ -102,7 +108,8 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
 
   function end(command: C, outcome: CommandOutcome): void {
     release(command, outcome.kind === 'done' && rows.isReboot?.(command) === true)
-    void outcomes.add({ orgId: command.orgId, id: command.id, callId: command.callId, outcome })
+    const { orgId, id, deviceId, callId } = command
+    unwritten.during(deviceId, outcomes.add({ orgId, id, callId, outcome }))
   }
 
   function send(command: C): void {
@@ -193,6 +200,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
       for (const each of [...all, rebooting]) if (each.get(link.deviceId)?.link === link) each.delete(link.deviceId)
     },
     flushOutcomes: async () => void (await Promise.all([outcomes.flush(), progress.flush()])),
+    hasOutcome: (deviceId) => unwritten.has(deviceId),
     stopSending: () => sender.stop(),
     async stop() {
       await Promise.all([sender.stop(), lateReplies.idle()])

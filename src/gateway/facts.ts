@@ -1,7 +1,7 @@
 import type { Context } from '../platform/context.ts'
 import { type GatherOptions, type Gatherer, createGatherer } from '../platform/gather.ts'
 
-export interface FactsOptions<T> extends Pick<GatherOptions<T>, 'name' | 'write' | 'bytesOf'> {
+export interface FactsOptions<T> extends Pick<GatherOptions<T>, 'name' | 'write' | 'bytesOf' | 'spacing'> {
   /** Identifies a fact in the log. */
   readonly idOf: (fact: T) => object
 }

@@ -1,9 +1,11 @@
 import type { SessionKey } from '../devices/sessions/store.ts'
 import type { Context } from '../platform/context.ts'
+import { countKeys } from '../platform/count-keys.ts'
 import type { CommandRows, RowOfCommand } from './command-rows.ts'
 import { type Link, NO_EPOCH } from './device-link.ts'
 import { type Dispatcher, startDispatcher } from './dispatcher.ts'
 import { gatherFacts } from './facts.ts'
+import { spacing } from './limits.ts'
 import { type LinkRegistry, createLinkRegistry } from './link-registry.ts'
 import type { LinkSide } from './protocol.ts'
 import { watchReplacements } from './replacements.ts'
@@ -60,6 +62,7 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
   const dispatcher = startDispatcher(ctx, { ...options, rows: commands, links })
   const disconnects = gatherFacts<SessionKey>(ctx, {
     name: 'ends of sessions',
+    spacing,
     async write(keys) {
       // A device replies before its connection closes. Without the reply, its command would be lost with the session.
       await dispatcher.flushOutcomes()
@@ -67,10 +70,17 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
     },
     idOf: ({ deviceId, epoch }) => ({ deviceId, epoch }),
   })
+  const ending = countKeys()
   let areEndsIgnored = false
 
   function recordEnd({ deviceId, epoch }: L): void {
-    if (epoch !== NO_EPOCH && !areEndsIgnored) void disconnects.add({ deviceId, epoch })
+    if (epoch !== NO_EPOCH && !areEndsIgnored) ending.during(deviceId, disconnects.add({ deviceId, epoch }))
+  }
+
+  /** Otherwise the next connection of the device might be recorded before the end of its last one. */
+  function hurryEnds({ deviceId }: L): void {
+    if (dispatcher.hasOutcome(deviceId)) void dispatcher.flushOutcomes()
+    if (ending.has(deviceId)) void disconnects.flush()
   }
 
   return {
@@ -78,6 +88,7 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
     dispatcher,
     host: {
       async connect(link, facts) {
+        hurryEnds(link)
         const result = await sessions.open(link, facts)
         if (result.kind === 'replaced') link.close('replaced')
         if (result.kind !== 'opened') return result.kind

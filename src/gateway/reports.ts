@@ -1,6 +1,7 @@
 import { type SessionReport, recordReports } from '../devices/stats/record-report.ts'
 import type { Context } from '../platform/context.ts'
 import { createGatherer } from '../platform/gather.ts'
+import { spacing } from './limits.ts'
 
 /** Unwritten reports of one device; beyond them the device must wait, so that it can't fill our memory. */
 const MAX_UNWRITTEN = 32
@@ -26,6 +27,7 @@ export function createReports(ctx: Context, batchSize: number): Reports {
     name: 'reports of devices',
     log: ctx.log,
     batch: { count: batchSize, bytes: BATCH_BYTES },
+    spacing,
     // All other parts of a report have small limits.
     bytesOf: ({ telemetry }) => (telemetry === null ? 0 : JSON.stringify(telemetry).length),
     room: { count: Infinity, bytes: ROOM_BYTES },
@@ -51,7 +53,10 @@ export function createReports(ctx: Context, batchSize: number): Reports {
       const count = (unwritten.get(report.deviceId) ?? 0) + 1
       unwritten.set(report.deviceId, count)
       const written = write(report)
-      return count < MAX_UNWRITTEN && reports.hasRoom() ? undefined : written
+      if (count < MAX_UNWRITTEN && reports.hasRoom()) return undefined
+      // The device waits for this write, so the write must not wait for reports of others.
+      void reports.flush()
+      return written
     },
     idle: () => reports.flush(),
   }

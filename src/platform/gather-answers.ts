@@ -8,7 +8,7 @@ export interface AnsweringGatherer<T, R> {
   idle(): Promise<void>
 }
 
-export interface AnswerOptions<K, T, R> extends Pick<GatherOptions<T>, 'name' | 'log' | 'batch'> {
+export interface AnswerOptions<K, T, R> extends Pick<GatherOptions<T>, 'name' | 'log' | 'batch' | 'spacing'> {
   readonly keyOf: (item: T) => K
   /** Returns the answer to each item by its key, because the rows of a SQL statement have no order. */
   readonly answer: (items: readonly T[]) => Promise<ReadonlyMap<K, R>>

@@ -114,6 +114,70 @@ describe('when a batch is written', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  test('spaces the batches of a stream until one is full, and writes a lone item at once', async () => {
+    const { gatherer, tries, addAll } = start({
+      batch: { count: 5, bytes: Infinity },
+      spacing: { ms: 100, arrivalsPerS: 10 },
+    })
+    void addAll([1, 2])
+    await run()
+    expect(tries).toEqual([[1, 2]])
+    void addAll([3])
+    await run(60)
+    void addAll([4])
+    await run(39)
+    expect(tries).toHaveLength(1)
+    await run(2)
+    expect(tries.at(-1)).toEqual([3, 4])
+    void addAll([5, 6, 7, 8, 9])
+    await run()
+    expect(tries.at(-1)).toEqual([5, 6, 7, 8, 9])
+    void addAll([10])
+    await run()
+    expect(tries).toHaveLength(3)
+    void gatherer.flush()
+    await run()
+    expect(tries.at(-1)).toEqual([10])
+    expect(vi.getTimerCount()).toBe(0)
+    await run(2000)
+    void addAll([11])
+    await run()
+    expect(tries.at(-1)).toEqual([11])
+  })
+
+  test('spaces items that arrive during a write by the start of that write', async () => {
+    const ends: (() => void)[] = []
+    const write = vi.fn(async (_items: readonly number[]) => new Promise<void>((resolve) => ends.push(resolve)))
+    const { gatherer, addAll } = start({ write, spacing: { ms: 100, arrivalsPerS: 10 } })
+    void addAll([1, 2])
+    await run(30)
+    void gatherer.add(3)
+    await run(30)
+    ends.shift()?.()
+    await run(39)
+    expect(write.mock.calls).toEqual([[[1, 2]]])
+    await run(2)
+    expect(write.mock.calls).toEqual([[[1, 2]], [[3]]])
+    ends.shift()?.()
+    await gatherer.stop()
+  })
+
+  test('does not space what a stop or a flush waits for', async () => {
+    const { gatherer, tries, addAll } = start({ spacing: { ms: 100, arrivalsPerS: 10 } })
+    void addAll([1, 2])
+    await run()
+    void addAll([3, 4])
+    await run()
+    expect(tries).toHaveLength(1)
+    const stopped = gatherer.stop()
+    await run()
+    await stopped
+    void addAll([5])
+    await run()
+    expect(tries).toEqual([[1, 2], [3, 4], [5]])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   test('limits a batch in items and bytes; an item that is too large goes alone', async () => {
     const { tries, addAll } = start({ batch: { count: 3, bytes: 10 }, bytesOf: (item) => item })
     void addAll([1, 1, 1, 1, 9, 50, 2])

@@ -1,6 +1,7 @@
 import { isPassingError } from './db.ts'
 import type { Logger } from './log.ts'
 import { pause } from './pause.ts'
+import { Spacing, type SpacingLimits } from './spacing.ts'
 import type { PartLimits } from './split.ts'
 
 /** Gathers items in memory for a moment and writes them together, in the order of their arrival, one batch at a time. */
@@ -40,6 +41,8 @@ export interface GatherOptions<T> {
    * arrived; items that arrive during a write join the next one.
    */
   readonly wait?: { readonly ms: number; readonly count: number }
+  /** While many items arrive, batches that are not full keep this distance. Excludes `wait`. */
+  readonly spacing?: SpacingLimits
   /** Items with an equal key never share a batch. Keys are compared as those of a Map. */
   readonly keyOf?: (item: T) => unknown
   /** An item replaces the one of its key that waits, and both count as written with it. Requires `keyOf`. */
@@ -68,6 +71,7 @@ interface Waiting<T> extends PromiseWithResolvers<void> {
 
 export function createGatherer<T>(options: GatherOptions<T>): Gatherer<T> {
   const { room = withoutLimit, wait = null, bytesOf = () => 0 } = options
+  const spacing = options.spacing === undefined ? null : new Spacing(options.spacing)
   const stopping = new AbortController()
   const settle = createSettler(options, stopping.signal)
   const waiting: Waiting<T>[] = []
@@ -80,14 +84,22 @@ export function createGatherer<T>(options: GatherOptions<T>): Gatherer<T> {
   /** Items settle in their order, so all are settled when the newest one is. */
   let newest: Promise<void> = Promise.resolve()
 
+  /** How long the waiting items wait for more, unless they are hurried. */
+  function waitMs(): number {
+    if (wait !== null) return waiting.length >= wait.count ? 0 : wait.ms
+    if (spacing === null || stopping.signal.aborted || waiting.length >= options.batch.count) return 0
+    return Math.floor(spacing.pauseMs(performance.now()))
+  }
+
   /** True if items are to be written now. */
   function isDue(): boolean {
-    return waiting.length > 0 && (wait === null || hurried > 0 || waiting.length >= wait.count)
+    return waiting.length > 0 && (hurried > 0 || waitMs() === 0)
   }
 
   async function drain(): Promise<void> {
     if (wait === null) await new Promise((resolve) => setImmediate(resolve))
     while (isDue()) {
+      spacing?.start(performance.now())
       const batch = waiting.splice(0, batchLength(waiting, options))
       hurried = Math.max(hurried - batch.length, 0)
       if (options.keepsLast === true) for (const { item } of batch) lastByKey.delete(options.keyOf?.(item))
@@ -100,7 +112,7 @@ export function createGatherer<T>(options: GatherOptions<T>): Gatherer<T> {
   }
 
   function startTimer(): void {
-    if (wait !== null) timer ??= setTimeout(() => void flush(), wait.ms)
+    timer ??= setTimeout(() => void flush(), waitMs())
   }
 
   function flush(): Promise<void> {
@@ -133,7 +145,8 @@ export function createGatherer<T>(options: GatherOptions<T>): Gatherer<T> {
         return last.promise
       }
       const { promise } = enqueue(item, bytes)
-      if (wait === null || waiting.length >= wait.count) void flush()
+      spacing?.add(performance.now())
+      if (waitMs() === 0) void flush()
       else if (running === null) startTimer()
       return promise
     },

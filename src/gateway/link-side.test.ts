@@ -1,0 +1,107 @@
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { systemClock } from '../platform/clock.ts'
+import type { Context } from '../platform/context.ts'
+import { createWakes } from '../platform/wakes.ts'
+import type { RowOfCommand } from './command-rows.ts'
+import { type Link, NO_EPOCH } from './device-link.ts'
+import { startSide } from './link-side.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** So many that their ends are spaced. */
+const MANY = 100
+
+class TestLink implements Link {
+  readonly deviceId: string
+  epoch: string = NO_EPOCH
+  isClosed = false
+
+  constructor(deviceId: string) {
+    this.deviceId = deviceId
+  }
+  close(): void {
+    this.isClosed = true
+  }
+}
+
+/** A side whose rows are in memory, with what was written of ended commands and sessions. */
+function start() {
+  const written: string[] = []
+  let queued: RowOfCommand[] = []
+  const parts = { log: pino({ level: 'silent' }), wakes: createWakes(), clock: systemClock }
+  const side = startSide<TestLink, null, RowOfCommand, null>(parts as unknown as Context, {
+    name: 'test',
+    sessions: {
+      open: async () => ({ kind: 'opened', epoch: '1' }),
+      close: async (keys) => void written.push(...keys.map(({ deviceId }) => `session of ${deviceId}`)),
+      stop: async () => undefined,
+    },
+    commands: {
+      wake: 'commands',
+      claim: async () => queued.splice(0),
+      finish: async (finished) => void written.push(...finished.map(({ id }) => `command of ${id}`)),
+      requeue: async () => undefined,
+      listUnanswered: async () => [],
+      send: () => ({ kind: 'sent', timeoutMs: 60_000 }),
+      sentOf: () => null,
+    },
+    tickMs: 1000,
+    batchSize: 200,
+    now: () => performance.now(),
+  })
+  async function connect(deviceId: string): Promise<TestLink> {
+    const link = new TestLink(deviceId)
+    await side.host.connect(link, null)
+    return link
+  }
+  return {
+    side,
+    written,
+    connect,
+    /** Sends a command to each device, whose id the command has too. */
+    command: async (links: readonly TestLink[]) => {
+      queued = links.map(({ deviceId, epoch }) => ({ orgId: 'org', id: deviceId, deviceId, epoch, callId: 1 }))
+      side.dispatcher.kick()
+      await vi.advanceTimersByTimeAsync(1)
+    },
+    reply: (link: TestLink) => side.host.onReply(link, 1, () => ({ kind: 'done', text: null })),
+    end: (link: TestLink) => {
+      link.close()
+      side.host.onClosed(link)
+    },
+  }
+}
+
+test('writes what has ended for a device at once when the device is back, and spaces it otherwise', async () => {
+  const { side, written, connect, command, reply, end } = start()
+  const links = await Promise.all(Array.from({ length: MANY }, (_, index) => connect(`d${index}`)))
+  const [first, second, third] = await Promise.all([connect('first'), connect('second'), connect('third')])
+  await command([...links, first, second, third])
+  for (const link of links) await reply(link)
+  for (const link of links) end(link)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(written).toHaveLength(2 * MANY)
+  written.length = 0
+  await reply(first)
+  end(second)
+  await vi.advanceTimersByTimeAsync(5)
+  expect(written).toEqual([])
+  await connect('first')
+  await vi.advanceTimersByTimeAsync(1)
+  expect(written).toEqual(['command of first'])
+  await connect('second')
+  await vi.advanceTimersByTimeAsync(1)
+  expect(written).toEqual(['command of first', 'session of second'])
+  await reply(third)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(written).not.toContain('command of third')
+  await vi.advanceTimersByTimeAsync(51)
+  expect(written).toContain('command of third')
+  await side.stop()
+})
