@@ -51,7 +51,12 @@ interface World {
  * previous one is complete, without the time in which its devices are watched.
  */
 export async function upgradeOverWire({ devices, imageBytes }: WireOptions): Promise<Figures> {
-  const signalbox = await startSignalbox({ imports: [watchThreads], env: { SIGNALBOX_ROLLOUT_SOAK_S: '0' } })
+  const env = {
+    SIGNALBOX_ROLLOUT_SOAK_S: '0',
+    // All devices have the same address, and half of them download at the same time.
+    SIGNALBOX_HTTP_CONNECTIONS_PER_NETWORK: String(2000 + 2 * devices),
+  }
+  const signalbox = await startSignalbox({ imports: [watchThreads], env })
   const database = await openServerDatabase(signalbox.dataDir)
   const fleet = createFleetProcess(signalbox.dataDir, signalbox, pace, NICENESS)
   try {
