@@ -52,7 +52,7 @@ export function onceOver(response: ServerResponse, end: (outcome: Outcome) => vo
 
 /** @throws AppError rate_limited if the client has left: nobody counts what begins after that. */
 export function assertStays(response: ServerResponse): void {
-  if (response.closed || response.destroyed) throw hasLeft()
+  if (response.closed) throw hasLeft()
 }
 
 export function hasLeft(): AppError {

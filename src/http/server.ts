@@ -29,7 +29,6 @@ import { guardConnections } from './guard-connections.ts'
 import { takeJson } from './json.ts'
 import type { Requester } from './lanes.ts'
 import { assertStays, noteCheck, noteOperation } from './request-end.ts'
-import { endQueuedResponses } from './queued-responses.ts'
 import { kindOfRequest } from './request-kind.ts'
 import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
@@ -110,11 +109,9 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     clientErrorHandler: replyToBrokenRequest,
     serverFactory: (handler) =>
       guardConnections(
-        endQueuedResponses(
-          tls === null
-            ? createServer({ ...timeouts, ...parsing }, handler)
-            : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, handler),
-        ),
+        tls === null
+          ? createServer({ ...timeouts, ...parsing }, handler)
+          : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, handler),
         gate,
       )
         .setTimeout(SILENCE_MS)

@@ -47,10 +47,7 @@ export async function lockOrg(tx: Tx, scope: InOrg): Promise<Org> {
   return org
 }
 
-/**
- * Does the same for a change of the organization's own row: others may add objects to it meanwhile, and devices of it connect
- * together with those of other organizations.
- */
+/** Does the same for a change of the organization's own row: others may add objects to it meanwhile. */
 export async function lockOrgAlone(tx: Tx, scope: InOrg): Promise<Org> {
   const org = await tx.selectFrom('org').selectAll().where('id', '=', scope.orgId).forNoKeyUpdate().executeTakeFirst()
   if (org === undefined) throw notFound(scope.orgId)

@@ -115,12 +115,12 @@ test('the end of a session is recorded, and its device reconnects, while another
   expect(await harness.status(other)).toMatchObject({ connected: true })
 })
 
-test('a device connects while the settings of its organization are being changed', async () => {
-  const mac = await claimed()
+test('a device is claimed and connects while the settings of its organization are being changed', async () => {
   const { port } = await harness.start()
-  const device = await openDevice(port, harness.ca, { mac })
   await inTx(harness.ctx, async (tx) => {
     await lockOrgAlone(tx, systemScope('operator', harness.orgId))
+    const mac = await claimed()
+    const device = await openDevice(port, harness.ca, { mac })
     device.hello()
     await harness.untilConnected(mac)
   })
