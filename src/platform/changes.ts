@@ -21,18 +21,36 @@ export type ChangeKind =
 export interface Change {
   readonly kind: ChangeKind
   readonly orgId: string
-  readonly id: string
+  /** Null: more objects of the organization have changed than are named. */
+  readonly id: string | null
 }
 
+/**
+ * The number of changes of one kind that are named together. Watchers of more read everything again, which takes less than
+ * that many reads.
+ */
+export const MAX_NAMED = 20_000
+
+/** By transaction: the number of changes of each kind. */
+const counts = new WeakMap<object, Map<ChangeKind, number>>()
+
 /** Notifies watchers of changes once `tx` has committed. It is a hint: they read the rows. */
-export function noteChanges(tx: object, kind: ChangeKind, objects: readonly Omit<Change, 'kind'>[]): void {
+export function noteChanges(
+  tx: object,
+  kind: ChangeKind,
+  objects: readonly { readonly orgId: string; readonly id: string }[],
+): void {
   if (objects.length === 0) return
-  const hints = objects.map(({ orgId, id }) => `${kind} ${orgId} ${id}`)
+  const known = counts.get(tx) ?? new Map<ChangeKind, number>()
+  counts.set(tx, known)
+  const count = (known.get(kind) ?? 0) + objects.length
+  known.set(kind, count)
+  const hints = objects.map(({ orgId, id }) => (count > MAX_NAMED ? `${kind} ${orgId}` : `${kind} ${orgId} ${id}`))
   wakeAfterCommit(tx, 'changes', hints)
 }
 
 /** Parses the payload of the wake `changes`. */
 export function parseChange(hint: string): Change {
-  const [kind, orgId = '', id = ''] = hint.split(' ')
+  const [kind, orgId = '', id = null] = hint.split(' ')
   return { kind: kind as ChangeKind, orgId, id }
 }

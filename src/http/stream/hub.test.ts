@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { noteChanges } from '../../platform/changes.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { createLog } from '../../platform/log.ts'
-import { createWakes } from '../../platform/wakes.ts'
+import { createWakes, publishWakes, runCollectingWakes } from '../../platform/wakes.ts'
 import { createHub, type Listener } from './hub.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -32,7 +33,7 @@ function setUp() {
     onMissed: () => heard.push('missed'),
   }
   const change = (id: string, orgId = ours, kind = 'device'): void => wakes.wake('changes', [`${kind} ${orgId} ${id}`])
-  return { hub, reads, heard, listener, change, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) }
+  return { hub, reads, heard, listener, change, wakes, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) }
 }
 
 it('reads nothing for channels that nobody hears, however many changes there are', async () => {
@@ -88,5 +89,37 @@ it('tells listeners to read again where more changes wait than are kept', async 
   expect(heard).toEqual(['missed'])
   await pass(1000)
   expect(reads).toEqual([])
+  await hub.stop()
+})
+
+it('tells listeners to read again after a commit that changes more than it names', async () => {
+  const { hub, reads, heard, listener, change, pass, wakes } = setUp()
+  hub.subscribe(channel, listener, null)
+  change('1')
+  const { wakes: collected } = await runCollectingWakes(async (collect) => {
+    const tx = {}
+    collect(tx)
+    const objects = Array.from({ length: 1000 }, (_, index) => ({ orgId: ours, id: String(index) }))
+    for (let part = 0; part < 21; part += 1) noteChanges(tx, 'device', objects)
+  })
+  publishWakes(wakes, collected)
+  expect(heard).toEqual(['missed'])
+  await pass(1000)
+  expect(reads).toEqual([])
+  await hub.stop()
+})
+
+it('names each of fewer changes', async () => {
+  const { hub, reads, listener, pass, wakes } = setUp()
+  hub.subscribe(channel, listener, null)
+  const { wakes: collected } = await runCollectingWakes(async (collect) => {
+    const tx = {}
+    collect(tx)
+    noteChanges(tx, 'device', [{ orgId: ours, id: '1' }])
+    noteChanges(tx, 'device', [{ orgId: ours, id: '2' }])
+  })
+  publishWakes(wakes, collected)
+  await pass(1000)
+  expect(reads).toEqual([['1', '2']])
   await hub.stop()
 })

@@ -1,5 +1,5 @@
 import { systemScope } from '../../access/scope.ts'
-import { type ChangeKind, parseChange } from '../../platform/changes.ts'
+import { type ChangeKind, MAX_NAMED, parseChange } from '../../platform/changes.ts'
 import type { Context } from '../../platform/context.ts'
 import type { ChangeSource, Told } from './channel.ts'
 import { type History, type Message, createHistory } from './history.ts'
@@ -8,11 +8,6 @@ import { type History, type Message, createHistory } from './history.ts'
 const GATHER_MS = 100
 /** The number of changes per read. */
 const BATCH = 500
-/**
- * The maximum number of waiting changes of one kind in an organization; beyond that watchers are notified to read
- * again.
- */
-const MAX_WAITING = 20_000
 /** How long a channel without a listener keeps its messages, for clients that reconnect. */
 const KEEP_MS = 60_000
 
@@ -92,8 +87,9 @@ export function createHub(ctx: Context, sources: readonly ChangeSource[]): Hub {
       const key = keyOf(kind, orgId)
       if (!heard.has(key)) continue
       const ids = waiting.get(key) ?? new Set()
-      waiting.set(key, ids.add(id))
-      if (ids.size > MAX_WAITING) {
+      if (id !== null) ids.add(id)
+      if (id !== null && ids.size <= MAX_NAMED) waiting.set(key, ids)
+      else {
         waiting.delete(key)
         tellMissed(kind, orgId)
       }
