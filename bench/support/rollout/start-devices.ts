@@ -47,6 +47,8 @@ export async function startDevices(
   reported.promise.catch(() => undefined)
   send({ kind: 'connect', time: readTime(), ...given })
   const { orgId, connectMs } = await connected.promise
+  // As the thread of the gateway, which hears no more of the changes that clients make.
+  wakes.limitTo(['commands'])
   return {
     orgId,
     connectMs,
