@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
+import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
-import { type CommandToSend, claimQueuedCommands } from '../../src/devices/commands/store.ts'
+import { type CommandToSend, claimQueuedCommands, insertCommands } from '../../src/devices/commands/store.ts'
 import { finishCommands, markCommandsLost } from '../../src/devices/commands/store-ended.ts'
-import { type Tx, inTxByKeys } from '../../src/platform/db.ts'
+import { type Tx, inTxByKeys, keepingPlans } from '../../src/platform/db.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { updateTargets } from '../../src/rollout/store-apply.ts'
 import { findPortionEnds, targetQuery } from '../../src/rollout/store-targets.ts'
@@ -151,6 +152,22 @@ async function claimCommands({ ctx }: TestContext, { scope }: Upgrade, limit: nu
   })
 }
 
+/** Queues the commands of the upgrade once more. @returns How many rows of commands and devices that read. */
+async function queueAgain({ ctx }: TestContext, { scope }: Upgrade) {
+  const known = await ctx.db.selectFrom('deviceCommand').selectAll().where('orgId', '=', scope.orgId).execute()
+  const params = { image_id: '', version: '' }
+  const commands = known.map((row) => Object.assign({}, row, { id: uuidv7(), kind: 'upgrade' as const, params }))
+  return inTxByKeys(ctx, async (tx) => {
+    const count = async () => [await rowsRead(tx, 'device_command'), await rowsRead(tx, 'device')] as const
+    const [ofCommands, ofDevices] = await count()
+    await insertCommands(tx, scope, commands)
+    const again = commands.map((command) => Object.assign({}, command, { id: uuidv7(), attempt: 2 }))
+    await insertCommands(tx, scope, again)
+    const [commandsRead, devicesRead] = await count()
+    return { known: known.length, commands: commandsRead - ofCommands, devices: devicesRead - ofDevices }
+  })
+}
+
 /** Ends commands by `end`. @returns How many rows of commands that read. */
 async function endCommands({ ctx }: TestContext, end: (tx: Tx) => Promise<unknown>): Promise<number> {
   return inTxByKeys(ctx, async (tx) => {
@@ -194,6 +211,7 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
       const before = await settingsOf()
       const rows = siteUpgrades.map((siteUpgrade) => Object.assign({}, siteUpgrade, { after: null }))
       await findPortionEnds(tx, scope, rows, PORTION)
+      await keepingPlans(tx, () => sql`select`.execute(tx))
       expect(await settingsOf()).toEqual(before)
     })
   })
@@ -206,6 +224,16 @@ describe('a large upgrade on a database that PostgreSQL has not analyzed, or whe
     expect(await moveTargets(test, scope, DEVICES / 20)).toBe(DEVICES / 20)
     await addTargets(test, TARGETS / DEVICES)
     expect(await moveTargets(test, scope, DEVICES)).toBe(DEVICES)
+  })
+
+  it('has its commands queued by their keys, each with one look-up of its device', { timeout: 60_000 }, async () => {
+    const queue = async (upgrade: Upgrade) => {
+      const { known, commands, devices } = await queueAgain(test, upgrade)
+      expect([known, commands, devices]).toEqual([DEVICES, DEVICES, DEVICES])
+    }
+    await queue(await commandAll(test, DEVICES))
+    await analyzeAlmostEmpty()
+    await queue(await commandAll(test, DEVICES))
   })
 
   it('has each of its commands found by its key', { timeout: 60_000 }, async () => {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
-import type { Db, Reader, Tx } from '../../platform/db.ts'
+import { type Db, type Reader, type Tx, keepingPlans } from '../../platform/db.ts'
 import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
 import { statement } from '../../platform/statement.ts'
 import type { CommandProgress, DeviceCapabilities } from '../tables.ts'
@@ -51,7 +51,10 @@ export async function insertCommands(tx: Tx, scope: InOrg, commands: readonly Ne
   if (commands.length === 0) return
   const every = { orgId: scope.orgId }
   const areOfUpgrades = commands.some(({ siteUpgradeId }) => siteUpgradeId !== null)
-  await insertRows(tx, newColumns, commands, areOfUpgrades ? { every, tail: unlessQueued } : { every })
+  if (areOfUpgrades)
+    // Each refers to its device.
+    await keepingPlans(tx, () => insertRows(tx, newColumns, commands, { every, tail: unlessQueued }))
+  else await insertRows(tx, newColumns, commands, { every })
   wakeAfterCommit(tx, 'commands')
 }
 
