@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { splitRows } from './split.ts'
+import { splitRows, splitRowsLazily } from './split.ts'
 
 test.each([
   [0, []],
@@ -12,4 +12,5 @@ test.each([
   const parts = splitRows(rows)
   expect(parts.map(({ length }) => length)).toEqual(sizes)
   expect(parts.flat()).toEqual(rows)
+  expect([...splitRowsLazily(new Set(rows))]).toEqual(parts)
 })

@@ -16,6 +16,18 @@ export function splitRows<T>(rows: readonly T[], perPart = ROWS_PER_STATEMENT): 
   return Array.from({ length: count }, (_, part) => rows.slice(part * perPart, (part + 1) * perPart))
 }
 
+/** Splits rows as splitRows() does, but makes each part only when it is needed. */
+export function* splitRowsLazily<T>(rows: Iterable<T>, perPart = ROWS_PER_STATEMENT): Generator<readonly T[]> {
+  let part: T[] = []
+  for (const row of rows) {
+    part.push(row)
+    if (part.length < perPart) continue
+    yield part
+    part = []
+  }
+  if (part.length > 0) yield part
+}
+
 /** Splits a list into parts within the limits, in order. An item that exceeds them becomes a separate part. */
 export function splitByBytes<T>(items: readonly T[], sizeOf: (item: T) => number, limits: PartLimits): T[][] {
   const parts: T[][] = []

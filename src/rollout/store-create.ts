@@ -5,6 +5,7 @@ import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
 import { readInPortions } from '../platform/portions.ts'
 import { copyRows } from '../platform/copy-rows.ts'
 import { columnsOf, insertRows } from '../platform/rows.ts'
+import { splitRowsLazily } from '../platform/split.ts'
 import { findRefusal, findUpgradeRefusal, noCapabilities } from '../devices/commands/capabilities.ts'
 import type { CommandKind, DeviceCapabilities, VcMember } from '../devices/tables.ts'
 import type { DeviceType } from '../events/device-type.ts'
@@ -181,7 +182,8 @@ export interface NewTarget {
 export interface NewUpgrade {
   readonly org: NewOrgUpgrade
   readonly sites: readonly NewSiteUpgrade[]
-  readonly targets: readonly NewTarget[]
+  /** Each loop over them may make them anew: together they would be much of the memory that a large plan takes. */
+  readonly targets: Iterable<NewTarget>
 }
 
 const siteColumns = columnsOf('siteUpgrade', {
@@ -224,7 +226,7 @@ const targetColumns = columnsOf('upgradeTarget', {
   timeline: 'text',
 })
 
-/** Inserts a whole plan with three statements, for any number of sites and devices. */
+/** Inserts a whole plan. */
 export async function insertUpgrade(tx: Tx, scope: InOrg, { org, sites, targets }: NewUpgrade): Promise<void> {
   const { orgId, actor } = scope
   await tx
@@ -243,7 +245,8 @@ export async function insertUpgrade(tx: Tx, scope: InOrg, { org, sites, targets 
     })
     .execute()
   await insertSiteUpgrades(tx, scope, sites, { orgUpgradeId: org.id, createdAt: org.createdAt })
-  await insertTargets(tx, scope, targets, { enteredAt: org.createdAt, timeline: '' })
+  const every = { enteredAt: org.createdAt, timeline: '' }
+  for (const part of splitRowsLazily(targets)) await insertTargets(tx, scope, part, every)
 }
 
 /** @param every The values that the site upgrades share. */

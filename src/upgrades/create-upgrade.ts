@@ -7,14 +7,13 @@ import { splitRows } from '../platform/split.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
 import { appendUpgradeChange, appendUpgradeEvents, wantsDeviceEvents } from '../rollout/append-events.ts'
 import { type NewUpgrade, insertUpgrade } from '../rollout/store-create.ts'
-import { finalVersionOf } from '../rollout/hops.ts'
 import { type TakenTarget, takeoverReason } from '../rollout/plan-takeover.ts'
 import { lockTakeable, updateTakenOver } from '../rollout/store-takeover.ts'
 import { assignDevices, takeDevices } from '../devices/commands/store-upgrades.ts'
 import type { UpgradeRequest } from './org-upgrade.ts'
 import type { Planned } from './planning/plan-targets.ts'
 import { planUpgradeInSteps } from './planning/plan-upgrade.ts'
-import { type PreparedUpgrade, prepareUpgrade } from './prepare-upgrade.ts'
+import { type PreparedUpgrade, createAssignments, listUpgraded, prepareUpgrade } from './prepare-upgrade.ts'
 import { usePlan } from './previews/use-plan.ts'
 
 /** An audit record names no more devices. */
@@ -35,11 +34,11 @@ export async function createUpgrade(
   request: UpgradeRequest,
 ): Promise<CreatedUpgrade> {
   const prepared = await prepareUpgrade(ctx, tx, scope, request)
-  const { claimed, taken } = await claimDevices(tx, scope, { request, prepared })
-  const fresh = await inTurns(planUpgradeInSteps(request, { ...prepared, claimed, taken }))
+  const claim = await claimDevices(tx, scope, { request, prepared })
+  const fresh = await inTurns(planUpgradeInSteps(request, { ...prepared, ...claim }))
   const upgrade = request.planId === null ? fresh : await usePlan(tx, scope, fresh)
   await insertUpgrade(tx, scope, upgrade)
-  await appendCreation(tx, scope, upgrade, prepared)
+  await appendCreation(tx, scope, upgrade, { ...prepared, ...claim })
   return { ...upgrade, plans: prepared.plans }
 }
 
@@ -55,22 +54,21 @@ async function claimDevices(
   scope: InOrg,
   { request, prepared }: { readonly request: UpgradeRequest; readonly prepared: PreparedUpgrade },
 ): Promise<Claim> {
-  const { id, wanted, now, nowMs } = prepared
-  const ids = wanted.map(({ deviceId }) => deviceId)
+  const { id, plans, now, nowMs } = prepared
+  const assignmentsOf = createAssignments(prepared)
   // The upgrades are locked before the devices, as by a retry.
-  const taken = request.supersede ? await lockTakeable(tx, scope, ids) : []
-  const claimed = await assignDevices(tx, scope, wanted, now)
+  const taken = request.supersede ? await lockTakeable(tx, scope, listUpgraded(plans)) : []
+  const claimed = new Set<string>()
+  // The parts are in the order in which devices are locked.
+  for (const part of splitRows(plans))
+    for (const deviceId of await assignDevices(tx, scope, assignmentsOf(part), now)) claimed.add(deviceId)
   if (taken.length === 0) return { claimed, taken }
   const takenIds = new Set(taken.map(({ deviceId }) => deviceId))
-  await takeDevices(
-    tx,
-    scope,
-    wanted.filter(({ deviceId }) => takenIds.has(deviceId)),
-    now,
-  )
+  await takeDevices(tx, scope, assignmentsOf(plans.filter(({ device }) => takenIds.has(device.id))), now)
   await updateTakenOver(tx, scope, taken, { by: id, now, nowMs })
   await appendTakeover(tx, scope, taken, prepared)
-  return { claimed: new Set([...claimed, ...takenIds]), taken }
+  for (const deviceId of takenIds) claimed.add(deviceId)
+  return { claimed, taken }
 }
 
 /** Appends the events of the upgrades that lose devices. */
@@ -109,8 +107,8 @@ export interface CreatedUpgrade extends NewUpgrade {
 async function appendCreation(
   tx: Tx,
   scope: SitesScope,
-  { org, sites: parts, targets }: NewUpgrade,
-  { candidates, sites, now }: PreparedUpgrade,
+  { org, sites: parts }: NewUpgrade,
+  { plans, claimed, sites, now }: PreparedUpgrade & Claim,
 ): Promise<void> {
   const siteId = siteIdOf(scope)
   const created = {
@@ -129,16 +127,14 @@ async function appendCreation(
     await appendUpgradeEvents(tx, scope, [ended], now)
   }
   const names = new Map(sites.map(({ id, name }) => [id, name]))
-  const devices = new Map(candidates.map((device) => [device.id, device]))
-  const planned = targets.filter(({ state }) => state === 'planned')
-  const starts = new Map(parts.map(({ id, startAt }) => [id, startAt]))
-  for (const part of splitRows(planned)) {
-    const deviceEvents = part.flatMap(({ deviceId, ...target }): DeviceEventInput[] => {
-      const device = devices.get(deviceId)
-      if (device === undefined) return []
+  const starts = new Map(parts.map(({ siteId: id, startAt }) => [id, startAt]))
+  for (const part of splitRows(plans)) {
+    const deviceEvents = part.flatMap((plan): DeviceEventInput[] => {
+      const { device } = plan
+      if (plan.kind !== 'upgrade' || !claimed.has(device.id)) return []
       const event = { device: { ...device, siteName: names.get(device.siteId) ?? null }, auditId }
-      const created: DeviceEventInput = { ...event, what: 'UPGRADE_BY_USER', text: `to ${finalVersionOf(target)}` }
-      const startAt = starts.get(target.upgradeId) ?? now
+      const created: DeviceEventInput = { ...event, what: 'UPGRADE_BY_USER', text: `to ${plan.entry.version}` }
+      const startAt = starts.get(device.siteId) ?? now
       if (startAt <= now) return [created]
       return [created, { ...event, what: 'UPGRADE_PENDING', text: `until ${startAt.toISOString()}` }]
     })

@@ -26,22 +26,20 @@ import {
   refuseUnknownSites,
 } from './planning/plan-org-upgrade.ts'
 import { planTimes } from './planning/plan-times.ts'
-import { listImages } from './planning/plan-hops.ts'
+import { listDistinctImages, listImages } from './planning/plan-hops.ts'
 import { refuseP2p } from './planning/plan-p2p.ts'
 import { refuseHealth } from './planning/plan-health.ts'
 import { refuseRollback } from './planning/plan-rollbacks.ts'
 import { refuseSnapshot } from './planning/plan-snapshots.ts'
 import { addWindows, limitToWindows } from './planning/plan-windows.ts'
 import type { Planned } from './planning/plan-targets.ts'
-import type { SiteUpgradeOf, UpgradeInputs } from './planning/plan-upgrade.ts'
+import type { UpgradeInputs } from './planning/plan-upgrade.ts'
 import { listKnownModels, shareUpgradeSites } from './store.ts'
 
-/** All that planUpgrade() needs, except the devices that other upgrades have. */
+/** All that planUpgrade() needs, except the devices that other upgrades have. Its plans are in the order of their ids. */
 export interface PreparedUpgrade extends Omit<UpgradeInputs, 'claimed'> {
   readonly sites: readonly UpgradeSite[]
   readonly candidates: readonly Candidate[]
-  /** The devices that would be upgraded, also those that another upgrade has. */
-  readonly wanted: readonly AssignedDevice[]
 }
 
 /**
@@ -81,8 +79,6 @@ export async function prepareUpgrade(
   const cabled = await listCabled(tx, scope, plans)
   await nextTurn()
   const siteUpgrades = sites.map((site) => ({ site, upgradeId: uuidv7() }))
-  const wanted = listWanted(plans, { orgUpgradeId: id, siteUpgrades })
-  await nextTurn()
   return {
     id,
     sites,
@@ -93,7 +89,6 @@ export async function prepareUpgrade(
     reporting,
     radio,
     cabled,
-    wanted,
     now,
     nowMs: ctx.serviceClock.nowMs(),
   }
@@ -119,8 +114,7 @@ function listReportingDevices(
   scope: InOrg,
   { request, plans }: { readonly request: UpgradeRequest; readonly plans: readonly Planned[] },
 ): Promise<ReadonlySet<string>> | ReadonlySet<string> {
-  const ids = plans.flatMap(({ kind, device }) => (kind === 'upgrade' ? [device.id] : []))
-  return request.health ? listReporting(tx, scope, ids) : new Set()
+  return request.health ? listReporting(tx, scope, listUpgraded(plans)) : new Set()
 }
 
 async function listRadio(
@@ -129,8 +123,7 @@ async function listRadio(
   { request, plans, now }: { readonly request: UpgradeRequest; readonly plans: readonly Planned[]; readonly now: Date },
 ): Promise<RadioFactsByMac> {
   if (request.phasing.onlyType !== 'ap') return new Map()
-  const ids = plans.flatMap(({ kind, device }) => (kind === 'upgrade' ? [device.id] : []))
-  return listRadioFacts(tx, scope, { deviceIds: ids, now })
+  return listRadioFacts(tx, scope, { deviceIds: listUpgraded(plans), now })
 }
 
 /** Sites with only access points need none. */
@@ -139,21 +132,28 @@ async function listCabled(tx: Tx, scope: InOrg, plans: readonly Planned[]): Prom
   return listCabledDevices(tx, scope, [...new Set(others.map(({ device }) => device.siteId))])
 }
 
-function listWanted(
-  plans: readonly Planned[],
-  { orgUpgradeId, siteUpgrades }: { readonly orgUpgradeId: string; readonly siteUpgrades: readonly SiteUpgradeOf[] },
-): AssignedDevice[] {
+/** Lists the devices that would be upgraded, also those that another upgrade has. */
+export function listUpgraded(plans: readonly Planned[]): string[] {
+  return plans.flatMap(({ kind, device }) => (kind === 'upgrade' ? [device.id] : []))
+}
+
+/** Returns a function that lists how devices would be assigned to the upgrade, also those that another one has. */
+export function createAssignments({
+  id: orgUpgradeId,
+  siteUpgrades,
+}: Pick<PreparedUpgrade, 'id' | 'siteUpgrades'>): (plans: readonly Planned[]) => AssignedDevice[] {
   const upgradeIds = new Map(siteUpgrades.map(({ site, upgradeId }) => [site.id, upgradeId]))
-  return plans.flatMap((plan) => {
-    const upgradeId = upgradeIds.get(plan.device.siteId)
-    if (plan.kind !== 'upgrade' || upgradeId === undefined) return []
-    return [{ deviceId: plan.device.id, upgradeId, orgUpgradeId, ...splitImages(listImages(plan)) }]
-  })
+  return (plans) =>
+    plans.flatMap((plan) => {
+      const upgradeId = upgradeIds.get(plan.device.siteId)
+      if (plan.kind !== 'upgrade' || upgradeId === undefined) return []
+      return [{ deviceId: plan.device.id, upgradeId, orgUpgradeId, ...splitImages(listImages(plan)) }]
+    })
 }
 
 /** An image that is being deleted concurrently counts as missing. */
 async function shareImages(tx: Tx, scope: InOrg, plans: readonly Planned[]): Promise<void> {
-  const imageIds = [...new Set(plans.flatMap((plan) => (plan.kind === 'upgrade' ? listImages(plan) : [])))]
+  const imageIds = listDistinctImages(plans)
   const held = await lockImages(tx, scope, imageIds)
   if (held.length < imageIds.length)
     throw new AppError('conflict', 'A firmware image of this upgrade has just been deleted')

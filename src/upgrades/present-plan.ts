@@ -5,7 +5,7 @@ import type { PhasingPlan } from './planning/plan-downloads.ts'
 import type { LaterSites } from './planning/plan-later-sites.ts'
 import type { SiteTimes } from './planning/plan-times.ts'
 import { type P2pBatches, planP2p } from './planning/plan-p2p.ts'
-import type { PhasePlan } from './planning/plan-phases.ts'
+import { type PhasePlan, countPlaced, sizesOf } from './planning/plan-phases.ts'
 import type { TargetFacts } from './strategies/strategy.ts'
 import type { Ranks } from './uplinks/plan-ranks.ts'
 
@@ -35,22 +35,23 @@ export function presentPlan(request: UpgradeRequest, sitePlan: PlanParts): Upgra
   const { phases, times, scopes, ranks, maxFailurePercentage } = sitePlan
   const downloads = presentDownloads(request, sitePlan)
   const p2p = planSiteP2p(request, sitePlan)
+  const has = (isOne: (target: Phased) => boolean): boolean => phases.phases.some((targets) => targets.some(isOne))
   return {
     strategy,
     phase_scope: scopes.phasing.scope,
-    phases: phases.sizes.length,
-    phase_sizes: scopes.phasing.scope === 'org' || phases.gates !== null ? phases.sizes : null,
+    phases: phases.phases.length,
+    phase_sizes: scopes.phasing.scope === 'org' || phases.gates !== null ? sizesOf(phases) : null,
     gates: phases.gates,
     max_failure_percentage: maxFailurePercentage,
-    stages: phases.targets.some(({ target }) => canStage(target)),
+    stages: has(canStage),
     ...(downloads !== null && { downloads }),
-    ...(phases.targets.some(({ target }) => ranks.has(target.mac)) && { ranked: true as const }),
+    ...(ranks.size > 0 && has(({ mac }) => ranks.has(mac)) && { ranked: true as const }),
     ...(p2p !== null && p2p.maxDownloads !== null && { max_downloads: p2p.maxDownloads }),
     ...(only !== null && { only: only.part }),
     ...(snapshot && { snapshot }),
     ...(rollback && { rollback }),
     ...(health && { health }),
-    planned: phases.targets.length,
+    planned: countPlaced(phases),
     timezone: times.timezone,
     ...(times.windows.length > 0 && { windows: times.windows }),
   }
@@ -59,7 +60,8 @@ export function presentPlan(request: UpgradeRequest, sitePlan: PlanParts): Upgra
 /** Null if peer-to-peer downloads are not requested. */
 export function planSiteP2p({ p2p }: UpgradeRequest, { phases }: Pick<PlanParts, 'phases'>): P2pBatches | null {
   if (p2p?.isEnabled !== true) return null
-  return planP2p(p2p, phases.targets.filter(({ target }) => target.type === 'ap').length)
+  const accessPoints = phases.phases.map((targets) => targets.filter(({ type }) => type === 'ap'))
+  return planP2p(p2p, countPlaced({ phases: accessPoints }))
 }
 
 /** Null if no device of the site is in a phase of the downloads, nor may join one. */
@@ -68,8 +70,9 @@ function presentDownloads(
   { downloads, scopes }: Pick<PlanParts, 'downloads' | 'scopes'>,
 ): DownloadPlan | null {
   if (downloads === null || scopes.downloads === null) return null
-  if (downloads.targets.length === 0 && request.includeNew === null) return null
-  const { sizes, gates } = downloads
-  const plan = { strategy: request.downloads?.strategy ?? '', scope: scopes.downloads.scope, phase_sizes: sizes, gates }
+  if (countPlaced(downloads) === 0 && request.includeNew === null) return null
+  const { gates } = downloads
+  const { scope } = scopes.downloads
+  const plan = { strategy: request.downloads?.strategy ?? '', scope, phase_sizes: sizesOf(downloads), gates }
   return scopes.onlyTwoSteps ? plan : { ...plan, one_step: true }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { planPhasing } from './planning/plan-downloads.ts'
+import { planAtOnce } from './planning/plan-phases.ts'
 import type { Planned } from './planning/plan-targets.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
 import type { OrgUpgradeBody } from './wire.ts'
@@ -30,7 +31,7 @@ describe('downloads have phases of their own', () => {
   ] as const)('with %j', (body, phases) => {
     const { downloads } = planOf(body as OrgUpgradeBody)
     const targets = apart.map((plan) => plan.device)
-    expect(downloads?.plan(targets, { upgradeId: 'u' })).toHaveLength(phases)
+    expect(downloads && planAtOnce(downloads, targets, { upgradeId: 'u' })).toHaveLength(phases)
   })
 
   test.each([{}, { strategy: 'canary' }, { strategy: 'serial' }, { reboot_at: 2_000_000_000 }] as const)(

@@ -1,5 +1,6 @@
 import { Value } from 'typebox/value'
 import { expect, test } from 'vitest'
+import { planAtOnce } from './planning/plan-phases.ts'
 import type { TargetFacts } from './strategies/strategy.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
 import { OrgUpgradeBody } from './wire.ts'
@@ -28,9 +29,7 @@ function phasingOf(body: Readonly<Record<string, unknown>>) {
   return parseOrgUpgrade(Value.Decode(OrgUpgradeBody, whole)).phasing
 }
 const planOf = (canary_groups: readonly object[]) =>
-  phasingOf({ canary_groups })
-    .plan(devices, facts)
-    .map((phase) => phase.map(({ mac }) => mac).toSorted())
+  planAtOnce(phasingOf({ canary_groups }), devices, facts).map((phase) => phase.map(({ mac }) => mac).toSorted())
 
 test.each([
   [

@@ -5,8 +5,8 @@ import { Value } from 'typebox/value'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { planPhasing } from './planning/plan-downloads.ts'
-import { planOrder } from './planning/plan-order.ts'
-import { planPhases } from './planning/plan-phases.ts'
+import { planOrderInSteps } from './planning/plan-order.ts'
+import { placesOf, planAtOnce, planPhases } from './planning/plan-phases.ts'
 import { parseOrgUpgrade } from './wire-parse.ts'
 import { orgUpgradeBodyOf } from './wire.ts'
 import { strategies } from './strategies/index.ts'
@@ -26,8 +26,8 @@ const pilot: Strategy<'test_pilot', typeof pilotFields> = {
       joins: 'last_phase',
       percents: null,
       notes: [],
-      plan(targets, { upgradeId }) {
-        const bySite = Map.groupBy(planOrder(upgradeId, targets), ({ siteId }) => siteId)
+      *planInSteps(targets, { upgradeId }) {
+        const bySite = Map.groupBy(yield* planOrderInSteps(upgradeId, targets), ({ siteId }) => siteId)
         const sites = [...bySite].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, some]) => some)
         return [sites.flatMap((some) => some.slice(0, pilots)), sites.flatMap((some) => some.slice(pilots))]
       },
@@ -75,7 +75,7 @@ describe.each(Object.entries(registry))('the strategy %s', (name, strategy) => {
   test('puts every target into exactly one phase', () => {
     fc.assert(
       fc.property(fleet, (targets) => {
-        const placed = phasing.plan(targets, facts).flat()
+        const placed = planAtOnce(phasing, targets, facts).flat()
         expect(placed).toHaveLength(targets.length)
         expect(new Set(placed)).toEqual(new Set(targets))
       }),
@@ -85,9 +85,9 @@ describe.each(Object.entries(registry))('the strategy %s', (name, strategy) => {
   test('plans by the facts alone, not by the order in which the targets come', () => {
     fc.assert(
       fc.property(fleet, (targets) => {
-        const plan = phasing.plan(targets, facts)
-        expect(phasing.plan(targets, facts)).toEqual(plan)
-        expect(phasing.plan(targets.toReversed(), facts)).toEqual(plan)
+        const plan = planAtOnce(phasing, targets, facts)
+        expect(planAtOnce(phasing, targets, facts)).toEqual(plan)
+        expect(planAtOnce(phasing, targets.toReversed(), facts)).toEqual(plan)
       }),
     )
   })
@@ -95,7 +95,7 @@ describe.each(Object.entries(registry))('the strategy %s', (name, strategy) => {
   test('has a gate, or none, after every phase', () => {
     fc.assert(
       fc.property(fleet, (targets) => {
-        for (const index of phasing.plan(targets, facts).keys()) {
+        for (const index of planAtOnce(phasing, targets, facts).keys()) {
           const gate = phasing.gate(index + 1)
           if (gate === null) continue
           const { max_failures: limit, max_failure_percentage: percent, min_upgraded: atLeast } = gate
@@ -117,17 +117,18 @@ describe.each(Object.entries(registry))('the strategy %s', (name, strategy) => {
         expect(org === null).toBe(phasing.scope === 'site')
         for (const site of sites) {
           const plan = plans.get(site.upgradeId)
-          expect(new Set(plan?.targets.map((placed) => placed.target))).toEqual(new Set(site.targets))
-          expect(plan?.targets.map(({ ordinal }) => ordinal)).toEqual(site.targets.map((_, index) => index + 1))
-          const phases = plan?.targets.map(({ phase }) => phase) ?? []
+          const placed = plan === undefined ? [] : [...placesOf(plan)]
+          expect(new Set(placed.map(({ target }) => target))).toEqual(new Set(site.targets))
+          expect(placed.map(({ ordinal }) => ordinal)).toEqual(site.targets.map((_, index) => index + 1))
+          const phases = placed.map(({ phase }) => phase)
           expect(phases).toEqual(phases.toSorted((a, b) => a - b))
-          expect(plan?.sizes).toEqual(
-            plan?.sizes.map((_, index) => phases.filter((phase) => phase === index + 1).length),
+          expect(plan?.phases.map(({ length }) => length)).toEqual(
+            plan?.phases.map((_, index) => phases.filter((phase) => phase === index + 1).length),
           )
           if (org !== null) expect(plan?.gates).toBeNull()
         }
         const sums = org?.phase_sizes.map((_, index) =>
-          [...plans.values()].reduce((sum, { sizes }) => sum + (sizes[index] ?? 0), 0),
+          [...plans.values()].reduce((sum, site) => sum + (site.phases[index]?.length ?? 0), 0),
         )
         if (sites.length > 0) expect(sums).toEqual(org?.phase_sizes)
       }),
@@ -149,7 +150,8 @@ test.each([
   const targets = Array.from({ length: 3 }, (_, index) => ({ mac: `${index}`, siteId: 's', type: 'ap' as const }))
   const facts = { model: 'AP-1', role: null, memberVersions: [], fromVersion: '1.0', connected: true }
   const { phasing, downloads, notes } = planPhasing(request, [])
-  const phases = phasing.plan(
+  const phases = planAtOnce(
+    phasing,
     targets.map((one) => Object.assign(one, facts)),
     { upgradeId: 'u' },
   )
@@ -179,9 +181,7 @@ describe('the phases of', () => {
       connected: true,
     }))
   const sizesOf = (body: Readonly<Record<string, unknown>>, count: number) =>
-    parse(body)
-      .plan(targets(count), { upgradeId: 'u' })
-      .map(({ length }) => length)
+    planAtOnce(parse(body), targets(count), { upgradeId: 'u' }).map(({ length }) => length)
 
   test.each([
     [0, [0, 0, 0, 0]],
@@ -206,7 +206,7 @@ describe('the phases of', () => {
     expect(sizesOf({ ...body, canary_sites: [2, 5] }, 9)).toEqual([6, 3, 0])
     fc.assert(
       fc.property(fleet, (some) => {
-        const phases = parse(body).plan(some, { upgradeId: 'u' })
+        const phases = planAtOnce(parse(body), some, { upgradeId: 'u' })
         const sites = phases.map((phase) => new Set(phase.map(({ siteId }) => siteId)))
         const all = new Set(some.map(({ siteId }) => siteId)).size
         expect(sites.map(({ size }) => size)).toEqual([Math.min(1, all), all > 1 ? 1 : 0, Math.max(0, all - 2)])

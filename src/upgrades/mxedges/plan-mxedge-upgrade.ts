@@ -1,5 +1,6 @@
 import type { Candidate } from '../../mxedges/upgrades/candidate.ts'
 import type { MxedgeStep, MxedgeUpgradeNote, MxedgeUpgradePlan } from '../../mxedges/upgrades/upgrade.ts'
+import { planAtOnce } from '../planning/plan-phases.ts'
 import type { TargetFacts } from '../strategies/strategy.ts'
 import type { PlannedSteps } from './plan-steps.ts'
 import type { MxedgeUpgradeRequest } from './request.ts'
@@ -39,7 +40,7 @@ export function planMxedgeUpgrade(
   upgradeId: string,
 ): MxedgePlan {
   const chosen = planned.filter(({ steps }) => steps.length > 0)
-  const phases = phasing.plan(chosen.map(factsOf), { upgradeId }).map(intoWaves)
+  const phases = planAtOnce(phasing, chosen.map(factsOf), { upgradeId }).map(intoWaves)
   const gates = phases.map((_, index) => phasing.gate(index + 1))
   const ordered = phases.flatMap((targets, index) =>
     targets.map((target) => Object.assign(target, { phase: index + 1 })),

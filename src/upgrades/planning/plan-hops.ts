@@ -89,6 +89,19 @@ export function listImages({ entry, via = [] }: Planned): string[] {
   return [...via, entry].map(({ imageId }) => imageId)
 }
 
+/** Returns the images that devices get, each once. A fleet has many devices and few images. */
+export function listDistinctImages(plans: readonly ({ readonly kind: string } & Partial<Planned>)[]): string[] {
+  const entries = new Set<Planned['entry']>()
+  for (const { kind, entry, via = none } of plans) {
+    if (kind !== 'upgrade' || entry === undefined) continue
+    for (const hop of via) entries.add(hop)
+    entries.add(entry)
+  }
+  return [...new Set([...entries].map(({ imageId }) => imageId))]
+}
+
+const none: readonly CatalogEntry[] = []
+
 /** Notes in the record of a site how many of its devices need more than one reboot. */
 export function noteHops(plans: readonly ({ readonly kind: string } & Partial<Planned>)[]): UpgradeNote[] {
   const ways = plans.flatMap(({ kind, entry, via = [] }) =>

@@ -1,3 +1,5 @@
+import { type Steps, atOnce } from '../../platform/next-turn.ts'
+
 export interface Orderable {
   /** Twelve lower-case hex digits; for an edge appliance, which may have none, its id. */
   readonly mac: string
@@ -13,27 +15,40 @@ export interface Orderable {
  *
  * @param upgradeId Id of the upgrade whose phases they are cut into: the same id and targets give the same order.
  */
-export function planOrder<T extends Orderable>(upgradeId: string, targets: readonly T[]): T[] {
-  const byRank = inRandomOrder(upgradeId, targets)
-  return [
-    ...takeTurns(byRank.filter(({ connected }) => connected)),
-    ...takeTurns(byRank.filter(({ connected }) => !connected)),
-  ]
+export function* planOrderInSteps<T extends Orderable>(upgradeId: string, targets: readonly T[]): Steps<T[]> {
+  const byRank = yield* inRandomOrder(upgradeId, targets)
+  yield
+  const online = byRank.filter(({ connected }) => connected)
+  const others = byRank.filter(({ connected }) => !connected)
+  yield
+  return [...(yield* takeTurns(online)), ...(yield* takeTurns(others))]
 }
 
+/** Does the same as planOrderInSteps() without a pause. */
+export function planOrder<T extends Orderable>(upgradeId: string, targets: readonly T[]): T[] {
+  return atOnce(planOrderInSteps(upgradeId, targets))
+}
+
+const TARGETS_PER_STEP = 5000
+
 /**
- * Sorts numbers instead of targets, because a fleet is sorted at once while requests of clients wait. A number is the
- * upper part of a hash, and the place of its target among `targets`.
+ * Sorts numbers instead of targets, because requests of clients wait for the sort. A number is the upper part of a hash,
+ * and the place of its target among `targets`.
  */
-function inRandomOrder<T extends Orderable>(upgradeId: string, targets: readonly T[]): T[] {
+function* inRandomOrder<T extends Orderable>(upgradeId: string, targets: readonly T[]): Steps<T[]> {
   const places = 2 ** Math.ceil(Math.log2(Math.max(2, targets.length)))
   const ranks = createRanks(upgradeId, places)
   const keys = new Float64Array(targets.length)
-  for (const [place, { mac }] of targets.entries()) keys[place] = ranks(mac) * places + place
+  for (const [place, { mac }] of targets.entries()) {
+    keys[place] = ranks(mac) * places + place
+    if (place % TARGETS_PER_STEP === 0) yield
+  }
   keys.sort()
+  yield
   const ordered: T[] = []
   let before = -1
   for (const key of keys) {
+    if (ordered.length % TARGETS_PER_STEP === 0) yield
     const rank = Math.floor(key / places)
     const target = targets[key - rank * places]
     if (target === undefined) continue
@@ -80,10 +95,11 @@ function createRanks(upgradeId: string, places: number): (mac: string) => number
 }
 
 /** The first of each kind, then the second of each, and so on; kinds in the order of their first. */
-function takeTurns<T extends Orderable>(targets: readonly T[]): T[] {
+function* takeTurns<T extends Orderable>(targets: readonly T[]): Steps<readonly T[]> {
   const kinds: T[][] = []
   const byModel = new Map<string, Map<string | null, T[]>>()
-  for (const target of targets) {
+  for (const [index, target] of targets.entries()) {
+    if (index % TARGETS_PER_STEP === 0) yield
     const byVersion = byModel.get(target.model) ?? new Map<string | null, T[]>()
     byModel.set(target.model, byVersion)
     const kind = byVersion.get(target.fromVersion)
@@ -93,8 +109,15 @@ function takeTurns<T extends Orderable>(targets: readonly T[]): T[] {
       kinds.push(first)
     } else kind.push(target)
   }
-  if (kinds.length < 2) return [...targets]
+  if (kinds.length < 2) return targets
   const turns: T[][] = []
-  for (const kind of kinds) for (const [turn, target] of kind.entries()) (turns[turn] ??= []).push(target)
+  for (const kind of kinds) {
+    for (const [turn, target] of kind.entries()) {
+      if (turn % TARGETS_PER_STEP === 0) yield
+      const others = turns[turn]
+      if (others === undefined) turns[turn] = [target]
+      else others.push(target)
+    }
+  }
   return turns.flat()
 }

@@ -153,7 +153,7 @@ describe('devices', () => {
 })
 
 test('the record names the version, all of them, or what was asked for', () => {
-  expect(summarizeVersions(['2.0', '2.0'], [latest])).toBe('2.0')
-  expect(summarizeVersions(['2.0', '1.0'], [latest])).toBe('1.0, 2.0')
-  expect(summarizeVersions([], [latest])).toBe('latest')
+  expect(summarizeVersions(new Set(['2.0']), [latest])).toBe('2.0')
+  expect(summarizeVersions(new Set(['2.0', '1.0']), [latest])).toBe('1.0, 2.0')
+  expect(summarizeVersions(new Set(), [latest])).toBe('latest')
 })

@@ -218,8 +218,7 @@ function runs({ fromVersion, memberVersions }: UpgradeDevice, version: NamedVers
 }
 
 /** One text for the record: the version if there is only one, else the requested versions. */
-export function summarizeVersions(targets: readonly string[], requested: readonly RequestedVersion[]): string {
-  const versions = new Set(targets)
+export function summarizeVersions(versions: ReadonlySet<string>, requested: readonly RequestedVersion[]): string {
   const [only] = versions
   if (only !== undefined && versions.size === 1) return only
   if (versions.size > 1) return [...versions].toSorted().join(', ')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type SiteTargets, planPhases } from './plan-phases.ts'
+import { type PhasePlan, type SiteTargets, placesOf, planAtOnce, planPhases, sizesOf } from './plan-phases.ts'
 import { strategies } from '../strategies/index.ts'
 import type { TargetFacts } from '../strategies/strategy.ts'
 
@@ -23,6 +23,8 @@ const sites = fc.array(fc.array(kind, { maxLength: 12 }), { maxLength: 20 }).map
     }),
   }))
 })
+
+const placedIn = (plan: PhasePlan<TargetFacts> | undefined) => (plan === undefined ? [] : [...placesOf(plan)])
 
 const uniform = (siteCount: number, devices: number) =>
   Array.from({ length: siteCount }, (_, site) => ({
@@ -53,17 +55,20 @@ describe('canary phases of the whole upgrade', () => {
         const { org, bySite } = planPhases(list, options)
         const sizes = org?.phase_sizes
         const all = list.flatMap(({ targets }) => targets)
-        expect(sizes).toEqual(options.phasing.plan(all, options).map(({ length }) => length))
+        expect(sizes).toEqual(planAtOnce(options.phasing, all, options).map(({ length }) => length))
         for (const { upgradeId, targets } of list) {
           const plan = bySite.get(upgradeId)
-          expect(new Set(plan?.targets.map(({ target }) => target))).toEqual(new Set(targets))
-          expect(plan?.targets.map(({ ordinal }) => ordinal)).toEqual(targets.map((_, index) => index + 1))
-          const phases = plan?.targets.map(({ phase }) => phase) ?? []
+          const placed = placedIn(plan)
+          expect(new Set(placed.map(({ target }) => target))).toEqual(new Set(targets))
+          expect(placed.map(({ ordinal }) => ordinal)).toEqual(targets.map((_, index) => index + 1))
+          const phases = placed.map(({ phase }) => phase)
           expect(phases).toEqual(phases.toSorted((a, b) => a - b))
-          expect(plan?.sizes).toEqual(sizes?.map((_, index) => phases.filter((phase) => phase === index + 1).length))
+          expect(plan && sizesOf(plan)).toEqual(
+            sizes?.map((_, index) => phases.filter((phase) => phase === index + 1).length),
+          )
         }
         const sum = sizes?.map((_, index) =>
-          [...bySite.values()].reduce((sofar, site) => sofar + (site.sizes[index] ?? 0), 0),
+          [...bySite.values()].reduce((sofar, site) => sofar + (site.phases[index]?.length ?? 0), 0),
         )
         expect(sum).toEqual(sizes)
       }),
@@ -74,7 +79,7 @@ describe('canary phases of the whole upgrade', () => {
     const phasesOf = (list: readonly SiteTargets<TargetFacts>[], upgradeId = 'org') => {
       const { bySite } = planPhases(list, { ...options, upgradeId })
       const all = [...bySite.values()].flatMap((site) =>
-        site.targets.map(({ target, phase }) => [target.mac, phase] as const),
+        placedIn(site).map(({ target, phase }) => [target.mac, phase] as const),
       )
       return Object.fromEntries(all)
     }
@@ -101,9 +106,7 @@ describe('canary phases of the whole upgrade', () => {
         connected: site < 20,
       })),
     }))
-    const first = [...planPhases(list, options).bySite.values()].flatMap(({ targets }) =>
-      targets.flatMap(({ target, phase }) => (phase === 1 ? [target] : [])),
-    )
+    const first = [...planPhases(list, options).bySite.values()].flatMap(({ phases }) => phases[0] ?? [])
     expect(first).toHaveLength(2)
     expect(first.every(({ connected }) => connected)).toBe(true)
     expect(new Set(first.map(({ model }) => model))).toEqual(new Set(['AP-1', 'AP-9']))
@@ -111,8 +114,8 @@ describe('canary phases of the whole upgrade', () => {
 
   test('of one site are those of the site alone', () => {
     const [only] = uniform(1, 101)
-    const placed = planPhases(uniform(1, 101), options).bySite.get('site-0')?.targets ?? []
-    const alone = options.phasing.plan(only?.targets ?? [], options)
+    const placed = placedIn(planPhases(uniform(1, 101), options).bySite.get('site-0'))
+    const alone = planAtOnce(options.phasing, only?.targets ?? [], options)
     expect(placed.map(({ target }) => target)).toEqual(alone.flat())
     expect(alone.map((_, index) => placed.filter(({ phase }) => phase === index + 1).length)).toEqual([2, 9, 40, 50])
   })
@@ -124,8 +127,11 @@ test('phases of each site are planned site by site, each with the gates of its o
   expect(org).toBeNull()
   for (const site of uniform(3, 20)) {
     const plan = bySite.get(site.upgradeId)
-    expect(plan).toMatchObject({ sizes: [10, 10], gates: [phasing.gate(1), phasing.gate(2)] })
-    expect(plan?.targets.map(({ target }) => target)).toEqual(phasing.plan(site.targets, { upgradeId: 'org' }).flat())
+    expect(plan && sizesOf(plan)).toEqual([10, 10])
+    expect(plan?.gates).toEqual([phasing.gate(1), phasing.gate(2)])
+    expect(placedIn(plan).map(({ target }) => target)).toEqual(
+      planAtOnce(phasing, site.targets, { upgradeId: 'org' }).flat(),
+    )
   }
 })
 

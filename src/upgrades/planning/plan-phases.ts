@@ -19,10 +19,8 @@ export interface PlacedTarget<T> {
 
 /** The phases of a site upgrade. */
 export interface PhasePlan<T> {
-  /** The number of targets of each phase, including empty ones. */
-  readonly sizes: readonly number[]
-  /** In the order of their upgrades. */
-  readonly targets: readonly PlacedTarget<T>[]
+  /** The targets of each phase, including empty ones, in the order of their upgrades. See placesOf(). */
+  readonly phases: readonly (readonly T[])[]
   /** By phase; null: there are no gates between the phases, or they are those of the whole upgrade. */
   readonly gates: OrgPhasePlan['gates']
 }
@@ -48,15 +46,15 @@ export function* planPhasesInSteps<T extends TargetFacts>(
   const bySite = new Map<string, PhasePlan<T>>()
   if (phasing.scope === 'site') {
     for (const { upgradeId, targets } of sites) {
-      const phases = phasing.plan(targets, facts)
-      bySite.set(upgradeId, { ...place(phases), gates: gatesOf(phasing, phases.length) })
+      const phases = yield* phasing.planInSteps(targets, facts)
+      bySite.set(upgradeId, { phases, gates: gatesOf(phasing, phases.length) })
       yield
     }
     return { org: null, bySite }
   }
   const all = sites.flatMap(({ targets }) => targets)
   yield
-  const phases = phasing.plan(all, facts)
+  const phases = yield* phasing.planInSteps(all, facts)
   yield
   const parts: Map<string, T[]>[] = []
   for (const targets of phases) {
@@ -66,10 +64,10 @@ export function* planPhasesInSteps<T extends TargetFacts>(
   for (const { upgradeId, targets } of sites) {
     const siteId = targets[0]?.siteId ?? ''
     const mine = parts.map((part) => part.get(siteId) ?? [])
-    bySite.set(upgradeId, { ...place(mine), gates: null })
+    bySite.set(upgradeId, { phases: mine, gates: null })
     yield
   }
-  const sizes = phases.map(({ length }) => length)
+  const sizes = sizesOf({ phases })
   return { org: { phase_sizes: sizes, gates: gatesOf(phasing, sizes.length) }, bySite }
 }
 
@@ -81,22 +79,46 @@ export function planPhases<T extends TargetFacts>(
   return atOnce(planPhasesInSteps(sites, facts))
 }
 
+/** Puts each target into a phase, as Phasing.planInSteps() does, without a pause. */
+export function planAtOnce<T extends TargetFacts>(
+  phasing: Pick<Phasing, 'planInSteps'>,
+  targets: readonly T[],
+  facts: PlanFacts,
+): readonly (readonly T[])[] {
+  return atOnce(phasing.planInSteps(targets, facts))
+}
+
 /** The phases of a site that has no target yet, of an upgrade with the phases `org` of all sites. */
 export function emptyPhases<T extends TargetFacts>(
   org: OrgPhasePlan | null,
   { phasing, ...facts }: PlanFacts & { readonly phasing: Phasing },
 ): PhasePlan<T> {
-  if (org !== null) return { ...place(org.phase_sizes.map(() => [])), gates: null }
-  const phases = phasing.plan<T>([], facts)
-  return { ...place(phases), gates: gatesOf(phasing, phases.length) }
+  if (org !== null) return { phases: org.phase_sizes.map(() => []), gates: null }
+  const phases = planAtOnce<T>(phasing, [], facts)
+  return { phases, gates: gatesOf(phasing, phases.length) }
 }
 
-function place<T>(phases: readonly (readonly T[])[]): Omit<PhasePlan<T>, 'gates'> {
-  const inOrder = phases.flatMap((targets, index) => targets.map((target) => ({ target, phase: index + 1 })))
-  return {
-    sizes: phases.map(({ length }) => length),
-    targets: inOrder.map(({ target, phase }, index) => ({ target, phase, ordinal: index + 1 })),
+type Phases<T> = Pick<PhasePlan<T>, 'phases'>
+
+/** Places each target, one after the other in the order of their upgrades. */
+export function* placesOf<T>({ phases }: Phases<T>): Generator<PlacedTarget<T>> {
+  let ordinal = 0
+  for (const [index, targets] of phases.entries()) {
+    for (const target of targets) {
+      ordinal += 1
+      yield { target, phase: index + 1, ordinal }
+    }
   }
+}
+
+/** Returns the number of targets of each phase. */
+export function sizesOf({ phases }: Phases<unknown>): number[] {
+  return phases.map(({ length }) => length)
+}
+
+/** Returns the number of targets. */
+export function countPlaced({ phases }: Phases<unknown>): number {
+  return phases.reduce((sum, { length }) => sum + length, 0)
 }
 
 /** Null if no phase has a gate: a serial upgrade has as many phases as devices. */

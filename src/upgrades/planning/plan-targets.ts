@@ -2,51 +2,43 @@ import { identifyVersion } from '../../firmware/version-identity.ts'
 import type { Candidate, NewTarget } from '../../rollout/store-create.ts'
 import { bindTarget } from './plan-hops.ts'
 import type { DevicePlan } from './plan-org-upgrade.ts'
-import type { PhasePlan } from './plan-phases.ts'
+import { type PhasePlan, placesOf } from './plan-phases.ts'
 import type { Ranks } from '../uplinks/plan-ranks.ts'
 
 export type Planned = DevicePlan<Candidate>
 
 export type Upgradable = Extract<Planned, { readonly kind: 'upgrade' | 'skip' }>
 
-/** A device with its firmware, in the form that the planning of phases needs. */
-export type Selected = Upgradable & Candidate
-
 /** The part of a site's plan that places its devices. */
 export interface PlannedSite {
   /** The id of the site upgrade. */
   readonly upgradeId: string
   readonly plans: readonly Planned[]
-  readonly phases: PhasePlan<Selected>
+  readonly phases: PhasePlan<Candidate>
   /** The phases of the downloads; null: devices download in the phases of their reboots. */
-  readonly downloads: PhasePlan<Selected> | null
+  readonly downloads: PhasePlan<Candidate> | null
   readonly ranks: Ranks
 }
 
-/** Returns the targets of a site in the form to be written, and those that are skipped. */
-export function planTargets({ upgradeId, plans, phases, downloads, ranks }: PlannedSite, staged: boolean): NewTarget[] {
-  const downloadPhases = new Map(downloads?.targets.map(({ target, phase }) => [target, phase]))
-  const skipped = plans.flatMap((plan) =>
-    plan.kind === 'skip'
-      ? [
-          {
-            ...newTarget(upgradeId, plan),
-            phase: 0,
-            downloadPhase: null,
-            rank: null,
-            ordinal: 0,
-            staged: false,
-            state: 'skipped' as const,
-          },
-        ]
-      : [],
-  )
-  const planned = phases.targets.map(({ target, phase, ordinal }) => {
+/** The plans of the devices that are upgraded. */
+export type PlansOf = ReadonlyMap<Candidate, Upgradable>
+
+/** Makes the targets of a site in the form to be written, one after the other, and then those that are skipped. */
+export function* planTargets(
+  { upgradeId, plans, phases, downloads, ranks }: PlannedSite,
+  { plansOf, staged }: { readonly plansOf: PlansOf; readonly staged: boolean },
+): Generator<NewTarget> {
+  const downloadPhases = new Map<Candidate, number>()
+  if (downloads !== null) for (const { target, phase } of placesOf(downloads)) downloadPhases.set(target, phase)
+  for (const { target, phase, ordinal } of placesOf(phases)) {
+    const plan = plansOf.get(target)
+    if (plan === undefined) throw new Error(`The device ${target.mac} is in a phase and not in the plan`)
     const place = { phase, downloadPhase: downloadPhases.get(target) ?? null, ordinal }
     const rank = ranks.get(target.mac) ?? null
-    return { ...newTarget(upgradeId, target), ...place, rank, staged, state: 'planned' as const }
-  })
-  return [...planned, ...skipped]
+    yield { ...newTarget(upgradeId, plan), ...place, rank, staged, state: 'planned' }
+  }
+  const none = { phase: 0, downloadPhase: null, rank: null, ordinal: 0, staged: false }
+  for (const plan of plans) if (plan.kind === 'skip') yield { ...newTarget(upgradeId, plan), ...none, state: 'skipped' }
 }
 
 function newTarget(

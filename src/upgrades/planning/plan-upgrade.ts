@@ -1,4 +1,3 @@
-import { finalVersionOf } from '../../rollout/hops.ts'
 import { canStage } from '../../rollout/decide-order.ts'
 import { type Steps, atOnce } from '../../platform/next-turn.ts'
 import { type UpgradeNote, noCounts } from '../../rollout/rollout.ts'
@@ -6,9 +5,9 @@ import { noteRanks, planSiteRanksInSteps } from '../uplinks/plan-site-ranks.ts'
 import type { CabledDevice, Ranks } from '../uplinks/plan-ranks.ts'
 import type { RadioFactsByMac } from '../radio/radio.ts'
 import type { PlanFacts } from '../strategies/strategy.ts'
-import { type SiteTargets, type UpgradePhases, emptyPhases, planPhasesInSteps } from './plan-phases.ts'
+import { type SiteTargets, type UpgradePhases, countPlaced, emptyPhases, planPhasesInSteps } from './plan-phases.ts'
 import { type TakenTarget, noteTaken } from '../../rollout/plan-takeover.ts'
-import type { NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
+import type { Candidate, NewOrgUpgrade, NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { type PhasingPlan, planPhasing } from './plan-downloads.ts'
 import { noteP2p, noteUnusedP2p } from './plan-p2p.ts'
 import { planLaterSites, planSiteP2p, presentPlan } from '../present-plan.ts'
@@ -20,7 +19,7 @@ import { noteRollbacks } from './plan-rollbacks.ts'
 import { noteSnapshots } from './plan-snapshots.ts'
 import { INCLUDE_MS, type UpgradeRequest, type UpgradeSite } from '../org-upgrade.ts'
 import type { Phasing } from '../strategies/strategy.ts'
-import { type Planned, type PlannedSite, type Selected, planTargets } from './plan-targets.ts'
+import { type Planned, type PlannedSite, type PlansOf, type Upgradable, planTargets } from './plan-targets.ts'
 import { noteNothingSelected, summarizeVersions } from './plan-org-upgrade.ts'
 import type { SiteTimes } from './plan-times.ts'
 
@@ -55,9 +54,8 @@ export interface UpgradeInputs {
 /** Plans the whole upgrade, in the form to be written. The same request and inputs give the same plan. */
 export function* planUpgradeInSteps(request: UpgradeRequest, inputs: UpgradeInputs): Steps<NewUpgrade> {
   const { id, siteUpgrades, plans, radio } = inputs
-  const plansBySite = Map.groupBy(plans, ({ device }) => device.siteId)
-  yield
-  const selected = yield* selectClaimedInSteps(plansBySite, inputs)
+  const chosen = yield* chooseInSteps(inputs)
+  const { selected } = chosen
   const { notes, ...scopes } = planPhasing(request, plans)
   yield
   const { phasing, downloads, onlyTwoSteps } = scopes
@@ -72,28 +70,28 @@ export function* planUpgradeInSteps(request: UpgradeRequest, inputs: UpgradeInpu
   yield
   const loads = downloads === null ? null : yield* planPhasesInSteps(apart, { phasing: downloads, ...facts })
   const limit = phasing.maxFailurePercentage ?? downloads?.maxFailurePercentage ?? null
-  const planned = { plansBySite, reboots, loads, scopes, facts, maxFailurePercentage: limit }
+  const planned = { ...chosen, reboots, loads, scopes, facts, maxFailurePercentage: limit }
   const { sites, targets } = yield* planSitesInSteps(request, inputs, planned)
   const all = { phasePlan: reboots.org, downloadPlan: loads?.org ?? null, maxFailurePercentage: limit }
   const empty = {
-    phases: emptyPhases<Selected>(reboots.org, { phasing, ...facts }),
-    downloads: downloads && emptyPhases<Selected>(loads?.org ?? null, { phasing: downloads, ...facts }),
+    phases: emptyPhases<Candidate>(reboots.org, { phasing, ...facts }),
+    downloads: downloads && emptyPhases<Candidate>(loads?.org ?? null, { phasing: downloads, ...facts }),
   }
   const org = planOrg(request, {
     ...inputs,
     ...all,
     phasing,
-    targets,
+    versions: chosen.versions,
+    planned: sites.reduce((sum, { counts }) => sum + counts.planned, 0),
     laterSites: planLaterSites(request, { ...empty, scopes, maxFailurePercentage: limit }),
     notes: [...phasing.notes, ...notes, ...(request.p2p === null ? [] : noteUnusedP2p(request.p2p))],
   })
   return { org, sites, targets }
 }
 
-interface PlannedPhases {
-  readonly plansBySite: ReadonlyMap<string, readonly Planned[]>
-  readonly reboots: UpgradePhases<Selected>
-  readonly loads: UpgradePhases<Selected> | null
+interface PlannedPhases extends Chosen {
+  readonly reboots: UpgradePhases<Candidate>
+  readonly loads: UpgradePhases<Candidate> | null
   readonly scopes: Omit<PhasingPlan, 'notes'>
   readonly facts: PlanFacts & { readonly ranks: Ranks }
   readonly maxFailurePercentage: number | null
@@ -102,10 +100,10 @@ interface PlannedPhases {
 function* planSitesInSteps(
   request: UpgradeRequest,
   { siteUpgrades, times, claimed, reporting, nowMs }: UpgradeInputs,
-  { plansBySite, reboots, loads, scopes, facts, maxFailurePercentage }: PlannedPhases,
+  { plansBySite, plansOf, reboots, loads, scopes, facts, maxFailurePercentage }: PlannedPhases,
 ): Steps<Pick<NewUpgrade, 'sites' | 'targets'>> {
   const sites: NewSiteUpgrade[] = []
-  const targets: NewTarget[] = []
+  const planned: PlannedSite[] = []
   const all = { claimed, reporting, scopes, ranks: facts.ranks, nowMs, maxFailurePercentage }
   for (const { site, upgradeId } of siteUpgrades) {
     const phases = reboots.bySite.get(upgradeId)
@@ -113,12 +111,19 @@ function* planSitesInSteps(
     if (phases === undefined || siteTimes === undefined) continue
     const downloads = loads?.bySite.get(upgradeId) ?? null
     const mine = { upgradeId, site, times: siteTimes, plans: plansBySite.get(site.id) ?? [], phases, downloads }
-    sites.push(planSite(request, { ...all, ...mine }, facts))
-    yield
-    for (const target of planTargets({ ...all, ...mine }, request.only?.part === 'activate')) targets.push(target)
+    sites.push(yield* planSiteInSteps(request, { ...all, ...mine }, facts))
+    planned.push({ ...mine, ranks: facts.ranks })
     yield
   }
-  return { sites, targets }
+  const staged = request.only?.part === 'activate'
+  return { sites, targets: { [Symbol.iterator]: () => planAllTargets(planned, { plansOf, staged }) } }
+}
+
+function* planAllTargets(
+  sites: readonly PlannedSite[],
+  how: { readonly plansOf: PlansOf; readonly staged: boolean },
+): Generator<NewTarget> {
+  for (const site of sites) yield* planTargets(site, how)
 }
 
 /** Does the same as planUpgradeInSteps() without a pause. */
@@ -126,27 +131,43 @@ export function planUpgrade(request: UpgradeRequest, inputs: UpgradeInputs): New
   return atOnce(planUpgradeInSteps(request, inputs))
 }
 
-function* selectClaimedInSteps(
-  plansBySite: ReadonlyMap<string, readonly Planned[]>,
-  { siteUpgrades, claimed }: UpgradeInputs,
-): Steps<SiteTargets<Selected>[]> {
-  const selected: SiteTargets<Selected>[] = []
-  for (const { site, upgradeId } of siteUpgrades) {
-    selected.push({ upgradeId, targets: selectClaimed(plansBySite.get(site.id) ?? [], claimed) })
-    yield
-  }
-  return selected
+interface Chosen {
+  /** By site. */
+  readonly plansBySite: ReadonlyMap<string, readonly Planned[]>
+  /** The devices that are upgraded. */
+  readonly selected: readonly SiteTargets<Candidate>[]
+  readonly plansOf: PlansOf
+  /** The versions that devices get, or run already. */
+  readonly versions: ReadonlySet<string>
 }
 
-function selectClaimed(plans: readonly Planned[], claimed: ReadonlySet<string>): Selected[] {
-  return plans.flatMap((plan) =>
-    plan.kind === 'upgrade' && claimed.has(plan.device.id) ? [{ ...plan, ...plan.device }] : [],
-  )
+const PLANS_PER_STEP = 2000
+
+/** Chooses the devices that no other upgrade has. Devices are not copied: together they are most of what planning holds. */
+function* chooseInSteps({ siteUpgrades, plans, claimed }: UpgradeInputs): Steps<Chosen> {
+  const plansBySite = new Map<string, Planned[]>(siteUpgrades.map(({ site }) => [site.id, []]))
+  const bySite = new Map<string, Candidate[]>(siteUpgrades.map(({ site }) => [site.id, []]))
+  const plansOf = new Map<Candidate, Upgradable>()
+  const versions = new Set<string>()
+  for (const [index, plan] of plans.entries()) {
+    if (index % PLANS_PER_STEP === 0) yield
+    const { device } = plan
+    plansBySite.get(device.siteId)?.push(plan)
+    if (plan.kind === 'leave_out' || (plan.kind === 'upgrade' && !claimed.has(device.id))) continue
+    versions.add(plan.entry.version)
+    if (plan.kind !== 'upgrade') continue
+    plansOf.set(device, plan)
+    bySite.get(device.siteId)?.push(device)
+  }
+  const selected = siteUpgrades.map(({ site, upgradeId }) => ({ upgradeId, targets: bySite.get(site.id) ?? [] }))
+  return { plansBySite, selected, plansOf, versions }
 }
 
 interface OrgInputs
-  extends UpgradeInputs, Pick<NewOrgUpgrade, 'phasePlan' | 'downloadPlan' | 'maxFailurePercentage' | 'notes'> {
-  readonly targets: readonly NewTarget[]
+  extends
+    UpgradeInputs,
+    Pick<NewOrgUpgrade, 'phasePlan' | 'downloadPlan' | 'maxFailurePercentage' | 'notes' | 'planned'>,
+    Pick<Chosen, 'versions'> {
   /** The phasing of the reboots. */
   readonly phasing: Phasing
   readonly laterSites: LaterSites | null
@@ -161,7 +182,8 @@ function planOrg(
     phasePlan,
     downloadPlan,
     maxFailurePercentage,
-    targets,
+    versions: found,
+    planned,
     notes,
     now,
     nowMs,
@@ -176,11 +198,11 @@ function planOrg(
     kind,
     request: document,
     strategy,
-    targetVersion: summarizeVersions(targets.map(finalVersionOf), versions),
+    targetVersion: summarizeVersions(found, versions),
     force: versions.some(({ force }) => force),
     enableP2p: p2p?.isEnabled ?? false,
     maxFailurePercentage,
-    planned: targets.filter(({ state }) => state === 'planned').length,
+    planned,
     phasePlan,
     downloadPlan,
     notes: [...noteNothingSelected(siteUpgrades.length, plans.length), ...notes, ...noteTaken(taken)],
@@ -202,27 +224,29 @@ interface LimitedSitePlan extends SitePlan {
   readonly maxFailurePercentage: number | null
 }
 
-function planSite(request: UpgradeRequest, sitePlan: LimitedSitePlan, facts: PlanFacts): NewSiteUpgrade {
+function* planSiteInSteps(request: UpgradeRequest, sitePlan: LimitedSitePlan, facts: PlanFacts): Steps<NewSiteUpgrade> {
   const { upgradeId, site, times, plans, phases, nowMs } = sitePlan
-  const planned = phases.targets.length
+  const planned = countPlaced(phases)
   const skipped = plans.filter(({ kind }) => kind === 'skip').length
   const p2p = planSiteP2p(request, sitePlan)
+  yield
+  const plan = presentPlan(request, sitePlan)
+  yield
+  const notes = noteSite(request, sitePlan)
+  yield
   return {
     id: upgradeId,
     siteId: site.id,
     status: planned === 0 ? 'completed' : 'queued',
     startAt: times.startAt,
     rebootAt: times.rebootAt,
-    plan: presentPlan(request, sitePlan),
+    plan,
     counts: { ...noCounts, planned, skipped },
     total: planned + skipped,
     notes: [
-      ...noteSite(request, sitePlan),
+      ...notes,
       ...noteStrategy(sitePlan, facts),
-      ...noteRanks(
-        phases.targets.map(({ target }) => target),
-        sitePlan.ranks,
-      ),
+      ...(sitePlan.ranks.size === 0 ? [] : noteRanks(phases.phases.flat(), sitePlan.ranks)),
       ...(p2p === null ? [] : noteP2p(p2p)),
     ],
     // The engine visits it immediately, and waits for the start by itself.
@@ -249,6 +273,5 @@ function noteBusy({ supersede }: UpgradeRequest): string {
 }
 
 function noteStrategy({ phases, scopes: { phasing } }: SitePlan, facts: PlanFacts): readonly UpgradeNote[] {
-  const targets = phases.targets.map(({ target }) => target)
-  return targets.length === 0 ? [] : (phasing.noteSite?.(targets, facts) ?? [])
+  return countPlaced(phases) === 0 ? [] : (phasing.noteSite?.(phases.phases.flat(), facts) ?? [])
 }

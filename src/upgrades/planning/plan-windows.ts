@@ -50,6 +50,7 @@ export function limitToWindows<D extends UpgradeDevice & { readonly siteId: stri
   // A download only has to begin within a window.
   if (only?.part === 'stage') return plans
   const lengths = new Map([...times].map(([siteId, { windows }]) => [siteId, lengthOf(windows)]))
+  if ([...lengths.values()].every((lengthMs) => lengthMs === Infinity)) return plans
   return plans.map((plan): DevicePlan<D> => {
     if (plan.kind !== 'upgrade') return plan
     const { device } = plan

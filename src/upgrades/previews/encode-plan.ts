@@ -20,7 +20,7 @@ export function encodePlan({ org, sites, targets }: NewUpgrade): StoredPlan {
     sites: sites.map(({ siteId, startAt, rebootAt, plan, notes }) => {
       return { site_id: siteId, start_at: startAt.toISOString(), reboot_at: rebootAt.toISOString(), plan, notes }
     }),
-    targets: targets.map((target) => {
+    targets: Array.from(targets, (target) => {
       const { mac, upgradeId, phase, ordinal, downloadPhase, rank } = target
       const place = [mac, siteIndexes.get(upgradeId) ?? 0, indexOfKind(target), phase, ordinal] as const
       return downloadPhase === null && rank === null ? place : ([...place, downloadPhase, rank] as const)
@@ -42,12 +42,9 @@ export function kindOf({ model, imageId, fromVersion, targetVersion, path, state
  *   between the two.
  */
 export function decodePlan(stored: StoredPlan, fresh: NewUpgrade): NewUpgrade {
-  const places = new Map(
-    stored.targets.map(([mac, , , phase, ordinal, downloadPhase = null, rank = null]) => [
-      mac,
-      { phase, ordinal, downloadPhase, rank },
-    ]),
-  )
+  const places = new Map<string, Place>()
+  for (const [mac, , , phase, ordinal, downloadPhase = null, rank = null] of stored.targets)
+    places.set(mac, { phase, ordinal, downloadPhase, rank })
   const sites = new Map(stored.sites.map((site) => [site.site_id, site]))
   return {
     org: { ...fresh.org, phasePlan: stored.phase_plan, downloadPlan: stored.download_plan },
@@ -55,6 +52,12 @@ export function decodePlan(stored: StoredPlan, fresh: NewUpgrade): NewUpgrade {
       const known = sites.get(site.siteId)
       return known === undefined ? site : Object.assign({}, site, { plan: known.plan, notes: known.notes })
     }),
-    targets: fresh.targets.map((target) => Object.assign({}, target, places.get(target.mac))),
+    targets: { [Symbol.iterator]: () => placeAll(fresh.targets, places) },
   }
+}
+
+type Place = Pick<NewTarget, 'phase' | 'ordinal' | 'downloadPhase' | 'rank'>
+
+function* placeAll(targets: Iterable<NewTarget>, places: ReadonlyMap<string, Place>): Generator<NewTarget> {
+  for (const target of targets) yield Object.assign({}, target, places.get(target.mac))
 }

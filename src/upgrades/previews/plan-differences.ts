@@ -30,20 +30,25 @@ function compareTargets({ sites, kinds, targets }: StoredPlan, fresh: NewUpgrade
   )
   const siteIds = new Map(fresh.sites.map(({ id, siteId }) => [id, siteId]))
   const reasons = new Map(fresh.sites.flatMap(({ notes }) => notes.map(({ mac, reason }) => [mac, reason] as const)))
-  const now = new Set(fresh.targets.map(({ mac }) => mac))
-  const gone = [...before.keys()].filter((mac) => !now.has(mac))
-  const difference = (mac: string, reason: string): PlanDifference => ({ mac, siteId: null, reason })
-  return [
-    ...fresh.targets.flatMap((target) => {
-      const known = before.get(target.mac)
-      if (known === undefined) return [difference(target.mac, 'is not in the plan')]
-      const siteId = siteIds.get(target.upgradeId)
-      if (siteId !== known.siteId) return [difference(target.mac, `is at the site ${siteId}, not at ${known.siteId}`)]
-      const reason = compareKinds(known.kind, target)
-      return reason === null ? [] : [difference(target.mac, reason)]
-    }),
-    ...gone.map((mac) => difference(mac, `can't be upgraded any more: ${reasons.get(mac) ?? 'it is not selected'}`)),
-  ]
+  const differences: PlanDifference[] = []
+  const gone = new Set(before.keys())
+  for (const target of fresh.targets) {
+    const { mac } = target
+    gone.delete(mac)
+    const reason = compareTarget(before.get(mac), target, siteIds.get(target.upgradeId))
+    if (reason !== null) differences.push({ mac, siteId: null, reason })
+  }
+  for (const mac of gone) {
+    const reason = `can't be upgraded any more: ${reasons.get(mac) ?? 'it is not selected'}`
+    differences.push({ mac, siteId: null, reason })
+  }
+  return differences
+}
+
+function compareTarget(known: StoredTarget | undefined, target: NewTarget, siteId: string | undefined): string | null {
+  if (known === undefined) return 'is not in the plan'
+  if (siteId !== known.siteId) return `is at the site ${siteId}, not at ${known.siteId}`
+  return compareKinds(known.kind, target)
 }
 
 function compareKinds(before: StoredKind, target: NewTarget): string | null {

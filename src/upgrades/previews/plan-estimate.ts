@@ -62,7 +62,7 @@ type Part = 'download' | 'restart' | 'both'
 export function planEstimate({ org, sites, targets }: NewUpgrade, devices: readonly TimedDevice[]): Estimate {
   const byMac = new Map(devices.map((device) => [device.mac, device]))
   const bySite = new Map(sites.map((site) => [site.id, site]))
-  const planned = targets.flatMap((target): Timed[] => {
+  const planned = Array.from(targets).flatMap((target): Timed[] => {
     const [device, site] = [byMac.get(target.mac), bySite.get(target.upgradeId)]
     return target.state !== 'planned' || device === undefined || site === undefined ? [] : [{ target, device, site }]
   })

@@ -14,16 +14,17 @@ export interface PreviewFacts {
 
 /** Describes an upgrade that is not started. */
 export function planPreview(upgrade: NewUpgrade, { devices, phasing }: PreviewFacts): UpgradePreview {
-  const { org, sites, targets } = upgrade
-  const estimate = planEstimate(upgrade, devices)
-  const phases = planPreviewPhases(upgrade, {
+  const { org, sites } = upgrade
+  const targets = [...upgrade.targets]
+  const estimate = planEstimate({ org, sites, targets }, devices)
+  const phases = planPreviewPhases(sites, targets, {
     phaseOf: ({ phase }) => phase,
     percents: phasing.phasing.percents,
     count: sites.reduce((most, { plan }) => Math.max(most, plan.phases), 0),
     gates: org.phasePlan?.gates ?? sites[0]?.plan.gates ?? null,
     beginsAbout: estimate.beginsAbout,
   })
-  const downloads = planPreviewPhases(upgrade, {
+  const downloads = planPreviewPhases(sites, targets, {
     phaseOf: ({ downloadPhase }) => downloadPhase,
     percents: phasing.downloads?.percents ?? null,
     count: sites.reduce((most, { plan }) => Math.max(most, plan.downloads?.phase_sizes.length ?? 0), 0),
@@ -75,7 +76,8 @@ interface PhaseKind extends Pick<Estimate, 'beginsAbout'> {
 }
 
 function planPreviewPhases(
-  { sites, targets }: NewUpgrade,
+  sites: NewUpgrade['sites'],
+  targets: readonly NewTarget[],
   { phaseOf, percents, count, gates, beginsAbout }: PhaseKind,
 ): PreviewPhase[] {
   const bySite = new Map(sites.map((site) => [site.id, site]))

@@ -8,7 +8,7 @@ import { inUpgradeTx } from '../in-upgrade-tx.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { planPhasing } from '../planning/plan-downloads.ts'
 import { planUpgradeInSteps } from '../planning/plan-upgrade.ts'
-import { prepareUpgrade } from '../prepare-upgrade.ts'
+import { listUpgraded, prepareUpgrade } from '../prepare-upgrade.ts'
 import { encodePlan } from './encode-plan.ts'
 import { planPreview } from './plan-preview.ts'
 import type { UpgradePreview } from './preview.ts'
@@ -41,7 +41,7 @@ async function insertPlan(
   { request, origin, body }: PreviewOrigin & { readonly request: UpgradeRequest },
 ): Promise<UpgradePreview> {
   const prepared = await prepareUpgrade(ctx, tx, scope, request)
-  const wanted = prepared.wanted.map(({ deviceId }) => deviceId)
+  const wanted = listUpgraded(prepared.plans)
   const busy = await listActiveDevices(tx, scope, wanted)
   const taken = request.supersede ? await listTakeable(tx, scope, wanted) : []
   const takeable = new Set(taken.map(({ deviceId }) => deviceId))

@@ -129,6 +129,21 @@ describe('a preview', () => {
     )
   })
 
+  test('has targets that add up to the totals of the sites, and are the same in each loop', () => {
+    fc.assert(
+      fc.property(given, bodies, (devices, body) => {
+        const fresh = plan(devices, body, 'a')
+        for (const { org, sites, targets } of [fresh, decodePlan(encodePlan(fresh), fresh)]) {
+          const all = [...targets]
+          expect([...targets]).toEqual(all)
+          expect(new Set(all.map(({ deviceId }) => deviceId)).size).toBe(all.length)
+          for (const { id, total } of sites) expect(all.filter(({ upgradeId }) => upgradeId === id)).toHaveLength(total)
+          expect(all.filter(({ state }) => state === 'planned')).toHaveLength(org.planned)
+        }
+      }),
+    )
+  })
+
   test('is the same for the same id and inputs', () => {
     fc.assert(
       fc.property(given, bodies, (devices, body) => {

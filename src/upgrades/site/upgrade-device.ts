@@ -46,7 +46,7 @@ async function upgradeLone(
   const [siteUpgrade] = created.sites
   const [plan] = created.plans
   if (siteUpgrade === undefined || plan === undefined) throw notFound(deviceId)
-  if (plan.kind === 'upgrade' && created.targets.length === 0) throw await refuseBusy(tx, scope, deviceId)
+  if (plan.kind === 'upgrade' && created.org.planned === 0) throw await refuseBusy(tx, scope, deviceId)
   return { status: statusOf(created, ctx.clock.now()), at: created.org.createdAt, upgradeId: siteUpgrade.id }
 }
 

@@ -1,5 +1,5 @@
 import { invalidField } from '../../platform/errors.ts'
-import { planOrder } from '../planning/plan-order.ts'
+import { planOrderInSteps } from '../planning/plan-order.ts'
 import { limitFields } from './limit-fields.ts'
 import type { Strategy } from './strategy.ts'
 
@@ -19,7 +19,9 @@ export const bigBang: Strategy<'big_bang', typeof fields> = {
       joins: 'last_phase',
       percents: null,
       notes: [],
-      plan: (targets, { upgradeId }) => [planOrder(upgradeId, targets)],
+      *planInSteps(targets, { upgradeId }) {
+        return [yield* planOrderInSteps(upgradeId, targets)]
+      },
       gate: () => null,
     }
   },

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
-import { planOrder } from '../planning/plan-order.ts'
+import { planOrderInSteps } from '../planning/plan-order.ts'
 import { canaryGroupsField, checkCanaryGroups, cutByGroups, parseGroups, refuseEmptyGroups } from './canary-groups.ts'
 import { DEFAULT_PERCENTS, canarySitesField, checkCanarySites, cutBySites } from './canary-sites.ts'
 import { gateField, parseGates } from './gate-fields.ts'
@@ -55,8 +55,8 @@ export const canary: Strategy<'canary', typeof fields> = {
       joins: 'last_phase',
       percents: parts === null ? percents : null,
       notes: [],
-      plan(targets, facts) {
-        const ordered = planOrder(facts.upgradeId, targets)
+      *planInSteps(targets, facts) {
+        const ordered = yield* planOrderInSteps(facts.upgradeId, targets)
         if (groups !== null) return cutByGroups(ordered, groups, facts)
         return sites === undefined ? cut(ordered, percents) : cutBySites(ordered, sites)
       },

@@ -61,7 +61,10 @@ export const rrm: Strategy<'rrm', typeof fields> = {
       joins: 'own_phase',
       percents: null,
       notes: limits.length > 0 ? [{ reason }] : [],
-      plan: (targets, { radio = nothing }) => planBatches(targets, { ...options, radio }),
+      *planInSteps(targets, { radio = nothing }) {
+        yield
+        return planBatches(targets, { ...options, radio })
+      },
       noteSite(targets, { radio = nothing }) {
         const { scan, map, lldp, none } = countSources(targets, radio)
         const known = `${scan} by scans, of ${map} by the map, of ${lldp} by LLDP, and of ${none} not at all`

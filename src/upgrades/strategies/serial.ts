@@ -1,4 +1,4 @@
-import { planOrder } from '../planning/plan-order.ts'
+import { planOrderInSteps } from '../planning/plan-order.ts'
 import { DEFAULT_MAX_FAILURE_PERCENTAGE, limitFields, successField, successGate } from './limit-fields.ts'
 import type { Strategy, TargetFacts } from './strategy.ts'
 
@@ -22,9 +22,10 @@ export const serial: Strategy<'serial', typeof fields> = {
       joins: 'own_phase',
       percents: null,
       notes: limits.length > 0 ? [{ reason }] : [],
-      plan(targets, { upgradeId, ranks }) {
+      *planInSteps(targets, { upgradeId, ranks }) {
         const rankOf = ({ mac }: TargetFacts): number => ranks?.get(mac) ?? 0
-        const ordered = planOrder(upgradeId, targets).toSorted((a, b) => rankOf(a) - rankOf(b))
+        const random = yield* planOrderInSteps(upgradeId, targets)
+        const ordered = random.toSorted((a, b) => rankOf(a) - rankOf(b))
         return ordered.map((target) => [target])
       },
       gate: () => successGate(share),

@@ -2,6 +2,7 @@ import type { Static, TObject, TProperties } from 'typebox'
 import type { DeviceType } from '../../events/device-type.ts'
 import type { PhaseGate, PhaseScope, UpgradeNote } from '../../rollout/rollout.ts'
 import type { RadioFactsByMac } from '../radio/radio.ts'
+import type { Steps } from '../../platform/next-turn.ts'
 import type { Orderable } from '../planning/plan-order.ts'
 import type { PhaseKind } from './gate-fields.ts'
 
@@ -50,7 +51,7 @@ export interface Phasing {
    * Puts each target into one phase. The result depends only on the facts, not on the order of `targets`.
    * @returns The targets by phase, in the order of their upgrades. Phases may be empty.
    */
-  plan<T extends TargetFacts>(targets: readonly T[], facts: PlanFacts): readonly (readonly T[])[]
+  planInSteps<T extends TargetFacts>(targets: readonly T[], facts: PlanFacts): Steps<readonly (readonly T[])[]>
   /** @throws AppError invalid naming a part of the request that fits none of the devices. */
   refuseDevices?(devices: readonly TargetFacts[], facts: PlanFacts): void
   /** Returns notes for the record of a site upgrade about the planning of its targets. */
