@@ -11,10 +11,18 @@ import type { ReceiverCommand } from './support/receiver.ts'
 import { measureCosts } from './support/webhook-costs.ts'
 import { type Engine, addEvent, ask, reportOf, withEngine } from './support/webhook-engine.ts'
 import { load, percentiles, reportWhen, untilDrained } from './support/webhook-load.ts'
+import { measurePuts } from './support/webhook-puts.ts'
 import { presentUsage, usageOf } from './support/webhook-usage.ts'
 
-/** With `--portions` it measures only small portions, with `--costs` only the further costs of deliveries. */
-export const options = { portions: { type: 'boolean' }, costs: { type: 'boolean' } } as const
+/**
+ * With `--portions` it measures only small portions, with `--costs` only the further costs of deliveries, with `--puts` only
+ * those of changes by the API.
+ */
+export const options = {
+  portions: { type: 'boolean' },
+  costs: { type: 'boolean' },
+  puts: { type: 'boolean' },
+} as const
 
 const ORGS = 20
 /** Healthy webhooks per organization. */
@@ -44,6 +52,11 @@ export async function run(values: OptionValues): Promise<Record<string, unknown>
     args: [program('support/receiver.ts')],
     ready: /^receiver ready (\S+)$/,
   })
+  if (values['puts'] === true) {
+    const put = await measurePuts(receiver)
+    await receiver.stop()
+    return { put }
+  }
   if (values['costs'] === true) {
     await receiver.stop()
     return measureCosts()

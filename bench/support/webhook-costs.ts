@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { type Child, startChild } from './child.ts'
-import { cpuSeconds, cpuSecondsOfDescendants, residentKb } from './process-usage.ts'
-import { startSignalbox } from './signalbox.ts'
+import { residentKb } from './process-usage.ts'
 import { type Engine, addEvent, addEvents, ask, reportOf, withEngine } from './webhook-engine.ts'
 import { load, percentiles, untilDrained } from './webhook-load.ts'
+import { measurePuts } from './webhook-puts.ts'
 import { presentUsage, round, usageOf } from './webhook-usage.ts'
 
 const ORGS = 20
@@ -16,8 +16,6 @@ const RARE_GAP_MS = 1500
 const QUIET_MS = RARE_EVENTS * RARE_GAP_MS
 const BATCHED_EVENTS = 50_000
 const DELIVERIES = 100_000
-const PUTS = 500
-const PUTS_PER_S = 50
 
 /**
  * Measures: what publishing costs without a webhook; what an event costs that finds the engine at rest, and what rest costs,
@@ -33,7 +31,7 @@ export async function measureCosts(): Promise<Record<string, unknown>> {
     batched: await batched(engine, receiver),
   }))
   const backlog = await withEngine({ receiver, orgs: ORGS, paths: ['other'] }, (engine) => sendMany(engine, receiver))
-  const put = await measurePut(receiver)
+  const put = await measurePuts(receiver)
   await receiver.stop()
   const tlsReceiver = await startReceiver(['--tls'])
   const tls = await withEngine({ receiver: tlsReceiver, orgs: ORGS, paths: ['healthy'] }, (engine) =>
@@ -132,44 +130,4 @@ async function sendMany(engine: Engine, receiver: Child): Promise<Record<string,
     ...presentUsage(before, after, DELIVERIES),
     rss_mb: Math.round((await residentKb(process.pid)) / 1024),
   }
-}
-
-async function measurePut(receiver: Child): Promise<Record<string, unknown>> {
-  const signalbox = await startSignalbox({ env: { SIGNALBOX_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
-  try {
-    const path = `/api/v1/orgs/${signalbox.orgId}`
-    await signalbox.call('POST', `${path}/webhooks`, { url: `${receiver.match[1]}/other/put`, topics: ['audits'] })
-    const { id } = (await signalbox.call('POST', `${path}/sites`, { name: 'Site' })) as { readonly id: string }
-    await put(signalbox.call, id, PUTS_PER_S * 2)
-    await delay(RARE_GAP_MS)
-    await ask(receiver, 'reset')
-    const usage = async (): Promise<number> =>
-      (await cpuSeconds(signalbox.pid)) +
-      (await cpuSecondsOfDescendants(signalbox.pid)) +
-      (await cpuSeconds(receiver.pid))
-    const before = await usage()
-    await put(signalbox.call, id, PUTS)
-    for (let events = 0; events < PUTS;) {
-      await delay(50)
-      events = (await reportOf(receiver)).events
-    }
-    return { puts: PUTS, per_s: PUTS_PER_S, cpu_s_per_1000: round((((await usage()) - before) / PUTS) * 1000) }
-  } finally {
-    await signalbox.stop()
-  }
-}
-
-async function put(
-  call: (method: string, path: string, body: unknown) => Promise<unknown>,
-  siteId: string,
-  count: number,
-): Promise<void> {
-  const began = performance.now()
-  const sent: Promise<unknown>[] = []
-  for (let index = 0; index < count; index += 1) {
-    sent.push(call('PUT', `/api/v1/sites/${siteId}`, { name: `Site ${index}` }))
-    const waitMs = began + ((index + 1) * 1000) / PUTS_PER_S - performance.now()
-    if (waitMs > 0) await delay(waitMs)
-  }
-  await Promise.all(sent)
 }
