@@ -6,10 +6,11 @@ import { listClosedOrgs } from './closed-orgs.ts'
 import { isIdleTooLong } from './decide-token.ts'
 import type { Principal } from './principal.ts'
 import { createAddressCheck } from './src-ips.ts'
-import { type TokenAccess, accessByTokenHashes } from './store.ts'
+import { type TokenAccess, accessByTokenKeys, tokenKeyOf } from './store.ts'
 import type { TokenUses } from './token-uses.ts'
 
-export type AuthenticateToken = (key: string, srcIp: string) => Promise<Principal>
+/** @param siteId The site that the path of the request names; null if it names none. */
+export type AuthenticateToken = (key: string, srcIp: string, siteId: string | null) => Promise<Principal>
 
 const invalidToken = () => new AppError('unauthenticated', 'Invalid token.')
 
@@ -19,13 +20,13 @@ const invalidToken = () => new AppError('unauthenticated', 'Invalid token.')
  */
 export function createAuthenticateToken(ctx: Context, uses: TokenUses): AuthenticateToken {
   const isWithin = createAddressCheck()
-  const findAccess = accessByTokenHashes(ctx.hotDb)
-  const findToken = coalesceReads(async (hashes) => {
-    const found = await findAccess(hashes)
-    return new Map([...found].map(([hash, access]) => [hash, { access, principal: principalOf(access) }]))
+  const findAccess = accessByTokenKeys(ctx.hotDb)
+  const findToken = coalesceReads(async (keys) => {
+    const found = await findAccess(keys)
+    return new Map([...found].map(([key, access]) => [key, { access, principal: principalOf(access) }]))
   })
-  return async (key, srcIp) => {
-    const found = await findToken(sha256Hex(key))
+  return async (key, srcIp, siteId) => {
+    const found = await findToken(tokenKeyOf({ hexHash: sha256Hex(key), siteId }))
     if (found === undefined) throw invalidToken()
     const { access, principal } = found
     const now = ctx.clock.now()

@@ -29,6 +29,8 @@ export interface Credentials {
   readonly unsafe: boolean
   /** True if a connection that has been let in is checked again: that is neither a call nor a use of a session. */
   readonly isRecheck?: boolean
+  /** The site that the path names, a UUID: a token is read together with its organization. */
+  readonly siteId?: string | undefined
 }
 
 export interface AuthenticateParts {
@@ -128,7 +130,7 @@ export function createAuthenticate(ctx: Context, parts: AuthenticateParts): Auth
     if (authorization !== undefined) {
       const { scheme, value } = parseAuthorization(authorization) ?? {}
       if (value === undefined) throw noCredentials()
-      if (scheme === 'token') return byToken(value, credentials.srcIp)
+      if (scheme === 'token') return byToken(value, credentials.srcIp, credentials.siteId ?? null)
       const prove = () => byPassword(value, credentials)
       return rightBasics.remembers(value) ? prove() : inTurn(prove)
     }
@@ -148,5 +150,5 @@ function personPrincipal(
   { passwordHash: _, ...access }: AdminAccess,
   session: Pick<Principal, 'sessionHash' | 'secondFactor' | 'closedOrgs'>,
 ): Principal {
-  return { via, tokenId: null, tokenName: '', ...access, ...session }
+  return { via, tokenId: null, tokenName: '', site: null, ...access, ...session }
 }

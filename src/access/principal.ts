@@ -18,6 +18,14 @@ export interface Privilege {
   readonly policy: AccessPolicy | null
 }
 
+/** A site that the path of a request names. */
+export interface NamedSite {
+  /** As the path has it. */
+  readonly id: string
+  /** Null if there is no such site. It need not be an organization of the caller. */
+  readonly orgId: string | null
+}
+
 /** An authenticated caller with their current privileges. */
 export interface Principal {
   readonly via: 'token' | 'org_token' | 'session' | 'basic'
@@ -45,6 +53,8 @@ export interface Principal {
   readonly privileges: readonly Privilege[]
   /** The organizations of the privileges that are closed to this caller by their own policies. */
   readonly closedOrgs: ReadonlyMap<string, ClosedBecause>
+  /** The site of the request, if it was looked up together with the credentials; otherwise null. */
+  readonly site: NamedSite | null
 }
 
 /** Returns "First Last email", as the audit log and its webhook topic have it; for a token, its name. */

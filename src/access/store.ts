@@ -3,9 +3,9 @@ import { type Db, anyOf, readByKeys } from '../platform/db.ts'
 import { inSites } from './store-sites.ts'
 import type { Schema } from '../platform/schema.ts'
 import { statement } from '../platform/statement.ts'
-import type { Principal, Privilege } from './principal.ts'
+import type { NamedSite, Principal, Privilege } from './principal.ts'
 
-type NotStored = 'via' | 'tokenId' | 'sessionHash' | 'tokenName' | 'secondFactor' | 'closedOrgs'
+type NotStored = 'via' | 'tokenId' | 'sessionHash' | 'tokenName' | 'secondFactor' | 'closedOrgs' | 'site'
 
 export interface AdminAccess extends Omit<Principal, NotStored> {
   readonly adminId: string
@@ -22,6 +22,7 @@ export interface TokenAccess extends Omit<AdminAccess, 'adminId' | 'passwordHash
   readonly lastUsedAt: Date | null
   /** Since when its owner has a second factor. */
   readonly totpSince: Date | null
+  readonly site: NamedSite | null
 }
 
 export interface SessionAccess extends AdminAccess {
@@ -81,33 +82,71 @@ function selectAccess(db: Db) {
     .select(privilegesFrom(ofAdmin).as('privileges'))
 }
 
-/** Keyed by the hex of the token's SHA-256. An admin's token has the admin's privileges, any other token its own. */
-export function accessByTokenHashes(db: Db): (hexHashes: readonly string[]) => Promise<Map<string, TokenAccess>> {
-  const read = readByKeys(db, selectByTokenHashes)
-  return async (hexHashes) => {
-    const rows = await read(hexHashes.map((hex) => Buffer.from(hex, 'hex')))
-    return new Map(rows.map(({ keyHash, ...row }) => [keyHash.toString('hex'), tokenAccessOf(row)]))
+/** The question of a request: whose token it has and, if its path names a site, in which organization that is. */
+export interface TokenQuestion {
+  /** Of the token's SHA-256. */
+  readonly hexHash: string
+  readonly siteId: string | null
+}
+
+/** Returns the key of a question for accessByTokenKeys(). */
+export function tokenKeyOf({ hexHash, siteId }: TokenQuestion): string {
+  return siteId === null ? hexHash : `${hexHash} ${siteId}`
+}
+
+/**
+ * Keyed by tokenKeyOf(). An admin's token has the admin's privileges, any other token its own. Most changes name a site;
+ * a query of its own for it would take as long as that for the token.
+ */
+export function accessByTokenKeys(db: Db): (keys: readonly string[]) => Promise<Map<string, TokenAccess>> {
+  const read = readByKeys(db, selectByTokens)
+  return async (keys) => {
+    const questions = keys.map((key): TokenQuestion => {
+      const [hexHash = '', siteId = null] = key.split(' ')
+      return { hexHash, siteId }
+    })
+    const rows = await read(
+      questions.map(({ hexHash }) => Buffer.from(hexHash, 'hex')),
+      questions.map(({ siteId }) => siteId),
+    )
+    return new Map(
+      rows.map(({ keyHash, askedSiteId: siteId, ...row }) => [
+        tokenKeyOf({ hexHash: keyHash.toString('hex'), siteId }),
+        tokenAccessOf(row, siteId),
+      ]),
+    )
   }
 }
 
-function selectByTokenHashes(db: Db, hashes: readonly Buffer[]) {
+/** A plan that is made once must not read whole tables because they were small then, so each is read for one row. */
+function selectByTokens(db: Db, hashes: readonly Buffer[], siteIds: readonly (string | null)[]) {
+  const asked = sql<{ hash: Buffer; siteId: string | null }>`unnest(${hashes}::bytea[], ${siteIds}::text[])`
   return db
-    .selectFrom('apiToken')
+    .selectFrom(asked.as<'asked'>(sql`asked (hash, site_id)`))
+    .innerJoinLateral(
+      (eb) =>
+        eb.selectFrom('apiToken').selectAll().whereRef('keyHash', '=', 'asked.hash').limit(sql.lit(1)).as('apiToken'),
+      (join) => join.onTrue(),
+    )
     .leftJoin('admin', 'admin.id', 'apiToken.adminId')
     .select(['apiToken.keyHash', 'apiToken.id as tokenId', 'apiToken.name', 'apiToken.srcIps', 'apiToken.adminId'])
     .select(['apiToken.createdAt', 'apiToken.lastUsedAt', 'admin.email', 'admin.totpSince', ...adminColumns])
+    .select([
+      'asked.siteId as askedSiteId',
+      sql<string | null>`(select org_id from site where id = asked.site_id::uuid)`.as('orgIdOfSite'),
+    ])
     .select(
       sql<Privilege[]>`case when api_token.org_id is null
         then ${privilegesFrom(ofAdmin)} else ${privilegesFrom(ofToken)} end`.as('privileges'),
     )
-    .where('apiToken.keyHash', '=', anyOf(hashes))
 }
 
-type TokenRow = Omit<InferResult<ReturnType<typeof selectByTokenHashes>>[number], 'keyHash'>
+type TokenRow = Omit<InferResult<ReturnType<typeof selectByTokens>>[number], 'keyHash' | 'askedSiteId'>
 
-function tokenAccessOf({ name, ...row }: TokenRow): TokenAccess {
+function tokenAccessOf({ name, orgIdOfSite, ...row }: TokenRow, siteId: string | null): TokenAccess {
   return {
     ...row,
+    site: siteId === null ? null : { id: siteId, orgId: orgIdOfSite },
     tokenName: row.adminId === null ? name : '',
     email: row.email ?? '',
     firstName: row.firstName ?? '',
@@ -148,14 +187,14 @@ export async function findAccessByEmail(db: Db, email: string): Promise<AdminAcc
   return row && { ...row, hasSecondFactor: Boolean(row.hasSecondFactor) }
 }
 
-const selectOrgOfSite = statement<{ readonly orgIds: readonly string[]; readonly siteId: string }, { orgId: string }>(
-  (param) => sql`select org_id from site where org_id = any(${param('orgIds')}) and id = ${param('siteId')}`,
+const selectOrgOfSite = statement<{ readonly siteId: string }, { orgId: string }>(
+  (param) => sql`select org_id from site where id = ${param('siteId')}`,
 )
 
-/** Returns the organization of a site if it is one of `orgIds`, so that a foreign site looks like a missing one. */
-export async function findOrgOfSite(db: Db, orgIds: readonly string[], siteId: string): Promise<string | undefined> {
-  const [row] = await selectOrgOfSite(db, { orgIds, siteId })
-  return row?.orgId
+/** @returns The organization of a site, whoever asks; null if there is no such site. */
+export async function findOrgOfSite(db: Db, siteId: string): Promise<string | null> {
+  const [row] = await selectOrgOfSite(db, { siteId })
+  return row?.orgId ?? null
 }
 
 /** Returns at most two sites of the organization that have exactly this name. */

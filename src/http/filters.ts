@@ -1,5 +1,6 @@
 import { type TOptional, type TSchema, type TUnsafe, Type } from 'typebox'
 import { invalidField } from '../platform/errors.ts'
+import { isUuid } from './texts.ts'
 
 /**
  * The condition of a filter on a field: it has one of the values, matches one of the patterns, or lies in the range.
@@ -135,7 +136,7 @@ export function id({ about }: Pick<TextOptions, 'about'> = {}): Filter {
 }
 
 function plainId(field: string, item: string): string {
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(item)) return item.toLowerCase()
+  if (isUuid(item)) return item.toLowerCase()
   throw invalidField(field, `${quote(item)} is not a UUID`)
 }
 

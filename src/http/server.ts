@@ -32,6 +32,7 @@ import { assertStays, noteCheck, noteOperation } from './request-end.ts'
 import { kindOfRequest } from './request-kind.ts'
 import { requesterOf } from './requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
+import { isUuid } from './texts.ts'
 import { NoSuchPath, trackServedPaths } from './unserved.ts'
 import { compileValidator } from './validate.ts'
 import { MAX_REQUESTS_PER_ACCOUNT, bodyBytesOf, createWorkLimits, isUpload, takesTurns } from './work-limits.ts'
@@ -310,8 +311,15 @@ async function identify(
     csrfToken: typeof csrf === 'string' ? csrf : undefined,
     ...from,
     unsafe: !SAFE.has(request.method),
+    siteId: siteIdOf(request),
   })
   return { principal, ...from }
+}
+
+/** The path is checked later, so it may have anything there. */
+function siteIdOf({ params }: FastifyRequest): string | undefined {
+  const siteId: unknown = Reflect.get(Object(params), 'site_id')
+  return typeof siteId === 'string' && isUuid(siteId) ? siteId : undefined
 }
 
 /** Returns request ids that are unique across restarts; counting is cheaper than random bits for each request. */

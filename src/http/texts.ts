@@ -35,6 +35,11 @@ const refusals: ReadonlyMap<unknown, string> = new Map(
   Object.values(forms).map(({ pattern, refusal }) => [pattern, refusal]),
 )
 
+/** True for a UUID in its usual form, in upper or lower case. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+}
+
 /** Declares a text of a form. The operation may have further conditions that no pattern can state. */
 export function textOf(form: keyof typeof forms, options: TStringOptions = {}): TString {
   return Type.String({ ...options, pattern: forms[form].pattern })

@@ -163,16 +163,19 @@ export function openDb(pool: pg.Pool, secrets: Secrets): Db {
 }
 
 /**
- * A read by a list of keys, built and compiled once: for a query that every request needs, compilation would cost more
+ * A read by lists of keys, built and compiled once: for a query that every request needs, compilation would cost more
  * than the rest.
- * @param build The query for a list; the list must be its only parameter.
+ * @param build The query for the lists, which must be its only parameters, each of them once and in this order.
  */
-export function readByKeys<K, R>(
+export function readByKeys<L extends readonly (readonly unknown[])[], R>(
   db: Db,
-  build: (db: Db, keys: readonly K[]) => { compile(): CompiledQuery<R> },
-): (keys: readonly K[]) => Promise<R[]> {
-  const compiled = build(db, []).compile()
-  return async (keys) => (await db.executeQuery<R>({ ...compiled, parameters: [keys] })).rows
+  build: (db: Db, ...lists: L) => { compile(): CompiledQuery<R> },
+): (...lists: L) => Promise<R[]> {
+  // No list that the query is built with is ever sent.
+  const none = Array.from({ length: build.length - 1 }, () => []) as readonly unknown[] as L
+  const compiled = build(db, ...none).compile()
+  if (compiled.parameters.length !== none.length) throw new Error('A read by keys has other parameters than its lists')
+  return async (...lists) => (await db.executeQuery<R>({ ...compiled, parameters: lists })).rows
 }
 
 export interface Transactional {

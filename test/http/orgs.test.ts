@@ -84,6 +84,26 @@ describe('sites', () => {
     expect(site.created_time).toBeGreaterThan(1)
   })
 
+  it('are looked up with the token, each for its own request', async () => {
+    const other = await server.addOrg('Neighbor')
+    const foreign = await addSite(server, 'Foreign', other)
+    const [first, second] = [await addSite(server, 'First'), await addSite(server, 'Second')]
+    const unknown = '00000000-0000-4000-8000-000000000000'
+    const ids = [first, second.toUpperCase(), foreign, unknown, first, 'no-id']
+    const answers = await Promise.all(ids.map((id) => server.call('GET', `/sites/${id}`)))
+    expect(answers.map(({ status, body }) => (status === 200 ? body.id : status))).toEqual([
+      first,
+      second,
+      404,
+      404,
+      first,
+      404,
+    ])
+    expect((await server.call('PUT', `/sites/${foreign}`, { body: { name: 'Mine' } })).status).toBe(404)
+    await server.call('DELETE', `/sites/${first}`)
+    expect((await server.call('GET', `/sites/${first}`)).status).toBe(404)
+  })
+
   it('have pages with headers, sorted by name', async () => {
     const other = await server.addOrg('Pages')
     for (const name of ['c', 'a', 'b'])

@@ -19,5 +19,6 @@ export function personOf(adminId: string): Principal {
     secondFactor: 'none',
     privileges: [],
     closedOrgs: new Map(),
+    site: null,
   }
 }
