@@ -4,7 +4,7 @@ import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { Document } from '../platform/document.ts'
-import { mergeSite } from './org.ts'
+import { type SiteDocument, mergeSite } from './org.ts'
 import { omitSecrets } from './secrets.ts'
 import { lockAdditions } from './store.ts'
 import { assertRoomForSite } from './limits.ts'
@@ -21,6 +21,7 @@ export async function createSite(ctx: Context, scope: OrgScope, body: Document):
     await appendAudit(tx, scope, {
       message: `Add Site "${site.name}"`,
       siteId: site.id,
+      siteName: site.name,
       after: auditDocument(site),
       at,
     })
@@ -29,6 +30,6 @@ export async function createSite(ctx: Context, scope: OrgScope, body: Document):
 }
 
 /** Returns the site in the form that the audit log shows. */
-export function auditDocument(site: Site): Record<string, unknown> {
+export function auditDocument(site: SiteDocument): Record<string, unknown> {
   return { ...omitSecrets(site.doc), name: site.name, timezone: site.timezone }
 }

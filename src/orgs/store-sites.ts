@@ -7,7 +7,8 @@ import { pageOf } from '../http/store-pages.ts'
 import { type Db, type Reader, type Tx, countRows } from '../platform/db.ts'
 import { type DocumentText, documentText } from '../platform/sealing/document-column.ts'
 import { notFound } from '../platform/errors.ts'
-import { statement } from '../platform/statement.ts'
+import { executeAtCommit } from '../platform/last-statement.ts'
+import { compileValues, statement } from '../platform/statement.ts'
 import type { SiteTable } from '../access/tables.ts'
 
 export type Site = Selectable<SiteTable>
@@ -78,15 +79,19 @@ interface SiteValues extends Omit<SiteContent, 'doc'> {
   readonly doc: DocumentText
 }
 
-const updateSiteRow = statement<SiteValues, Site>(
+const compileUpdate = compileValues<SiteValues, Site>(
   (param) => sql`
     update site set name = ${param('name')}, timezone = ${param('timezone')}, doc = ${param('doc')}, modified_at = ${param('at')}
     where org_id = ${param('orgId')} and id = ${param('siteId')} returning *
   `,
 )
 
-export async function updateSite(tx: Tx, { orgId, siteId }: SiteScope, site: SiteContent): Promise<Site> {
-  const [updated] = await updateSiteRow(tx, { ...site, orgId, siteId, doc: documentText(site.doc) })
-  if (updated === undefined) throw notFound(siteId)
-  return updated
+/** Updates a locked site with the commit. @returns A function that returns the row after the commit. */
+export function updateSiteAtCommit(tx: Tx, { orgId, siteId }: SiteScope, site: SiteContent): () => Site {
+  const rows = executeAtCommit(tx, compileUpdate(tx, { ...site, orgId, siteId, doc: documentText(site.doc) }))
+  return () => {
+    const [updated] = rows()
+    if (updated === undefined) throw notFound(siteId)
+    return updated
+  }
 }

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { InOrg, OrgScope } from '../access/scope.ts'
 import { type Reader, type Tx, countRows } from '../platform/db.ts'
+import { executeAtCommit } from '../platform/last-statement.ts'
 import { documentText } from '../platform/sealing/document-column.ts'
 import { notFound } from '../platform/errors.ts'
 import type { OrgTable } from '../access/tables.ts'
@@ -68,11 +69,17 @@ export async function shareOrg(tx: Tx, scope: InOrg): Promise<void> {
   if (org === undefined) throw notFound(scope.orgId)
 }
 
-export async function updateOrg(tx: Tx, scope: OrgScope, { name, doc, at }: OrgContent): Promise<Org> {
-  return tx
+/** Updates the locked organization with the commit. @returns A function that returns the row after the commit. */
+export function updateOrgAtCommit(tx: Tx, { orgId }: OrgScope, { name, doc, at }: OrgContent): () => Org {
+  const update = tx
     .updateTable('org')
     .set({ name, doc: documentText(doc), modifiedAt: at })
-    .where('id', '=', scope.orgId)
+    .where('id', '=', orgId)
     .returningAll()
-    .executeTakeFirstOrThrow()
+  const rows = executeAtCommit(tx, update.compile())
+  return () => {
+    const [updated] = rows()
+    if (updated === undefined) throw notFound(orgId)
+    return updated
+  }
 }

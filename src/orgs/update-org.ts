@@ -4,20 +4,22 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { Document } from '../platform/document.ts'
 import { auditDocumentOfOrg, mergeOrg } from './org.ts'
-import { type Org, lockOrgAlone, updateOrg as writeOrg } from './store.ts'
+import { type Org, lockOrgAlone, updateOrgAtCommit } from './store.ts'
 
 /** Replaces the top-level fields that `body` names; see mergeDocument(). */
 export async function updateOrg(ctx: Context, scope: OrgScope, body: Document): Promise<Org> {
   const at = ctx.clock.now()
-  return inTx(ctx, async (tx) => {
+  const updated = await inTx(ctx, async (tx) => {
     const before = await lockOrgAlone(tx, scope)
-    const after = await writeOrg(tx, scope, { ...mergeOrg(before, body), at })
+    const content = mergeOrg(before, body)
+    const row = updateOrgAtCommit(tx, scope, { ...content, at })
     await appendAudit(tx, scope, {
-      message: `Update Org "${after.name}"`,
+      message: `Update Org "${content.name}"`,
       before: auditDocumentOfOrg(before),
-      after: auditDocumentOfOrg(after),
+      after: auditDocumentOfOrg(content),
       at,
     })
-    return after
+    return row
   })
+  return updated()
 }

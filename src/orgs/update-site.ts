@@ -6,7 +6,7 @@ import { auditDocument } from './create-site.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Document } from '../platform/document.ts'
 import { listChangedGroups, mergeSite } from './org.ts'
-import { type Site, lockSiteAlone, updateSite as writeSite } from './store-sites.ts'
+import { type Site, lockSiteAlone, updateSiteAtCommit } from './store-sites.ts'
 
 export interface SiteUpdate {
   readonly body: Document
@@ -20,20 +20,21 @@ export interface SiteUpdate {
  */
 export async function updateSite(ctx: Context, scope: SiteScope, { body, mayRegroup }: SiteUpdate): Promise<Site> {
   const at = ctx.clock.now()
-  return inTx(ctx, async (tx) => {
+  const updated = await inTx(ctx, async (tx) => {
     const before = await lockSiteAlone(tx, scope)
     const content = mergeSite(before, body)
     if (!mayRegroup && listChangedGroups(before, content).length > 0)
       throw new AppError('forbidden', "Writers of single sites can't change their sitegroup_ids")
-    const after = await writeSite(tx, scope, { ...content, at })
+    const row = updateSiteAtCommit(tx, scope, { ...content, at })
     await appendAudit(tx, scope, {
-      message: `Update Site "${after.name}"`,
-      siteId: after.id,
-      siteName: after.name,
+      message: `Update Site "${content.name}"`,
+      siteId: scope.siteId,
+      siteName: content.name,
       before: auditDocument(before),
-      after: auditDocument(after),
+      after: auditDocument(content),
       at,
     })
-    return after
+    return row
   })
+  return updated()
 }

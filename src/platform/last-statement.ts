@@ -1,4 +1,4 @@
-import type { CompiledQuery, Transaction } from 'kysely'
+import type { CompiledQuery, QueryResult, Transaction, UnknownRow } from 'kysely'
 import { AT_COMMIT } from './prepared.ts'
 import type { Schema } from './schema.ts'
 
@@ -20,7 +20,7 @@ interface Options<T, V extends object, R> {
 
 interface Execution {
   readonly compiled: CompiledQuery
-  readonly onRows: (tx: Tx, rows: readonly unknown[]) => void
+  readonly onRows: (tx: Tx, rows: readonly unknown[]) => void | Promise<void>
 }
 
 interface Added {
@@ -31,7 +31,7 @@ interface Added {
 /** The statements with the mark for the commit. A text that is made anew each time is hashed and compared as a whole. */
 const marked = new Map<string, string>()
 
-function atCommit(text: string): string {
+function markForCommit(text: string): string {
   const known = marked.get(text) ?? text + AT_COMMIT
   marked.set(text, known)
   return known
@@ -40,9 +40,37 @@ function atCommit(text: string): string {
 /** The items that transactions have added so far, by the statements that will write them. */
 const addedTo = new WeakMap<object, Map<object, Added>>()
 
+/** Statements that are executed once each, before those for items. */
+const single = new WeakMap<object, Execution[]>()
+
 /** Lets `tx` execute last statements at its end; runLast() must follow. */
 export function collectLast(tx: object): void {
   addedTo.set(tx, new Map())
+  single.set(tx, [])
+}
+
+/**
+ * Declares one statement as last. It precedes those of lastStatement(), and its own rows may be read once the transaction has
+ * committed: its caller must know without them what else there is to write.
+ *
+ * @returns A function that returns the rows; it must be called after inTx().
+ * @throws Error outside inTx().
+ */
+export function executeAtCommit<R>(tx: Tx, compiled: CompiledQuery<R>): () => readonly R[] {
+  let rows: readonly unknown[] | null = null
+  const added = single.get(tx)
+  if (added === undefined) throw new Error('executeAtCommit outside inTx')
+  async function onRows(_tx: Tx, written: readonly unknown[]): Promise<void> {
+    let result: QueryResult<unknown> = { rows: [...written] }
+    for (const plugin of tx.getExecutor().plugins)
+      result = await plugin.transformResult({ queryId: compiled.queryId, result: result as QueryResult<UnknownRow> })
+    rows = result.rows
+  }
+  added.push({ compiled, onRows })
+  return () => {
+    if (rows === null) throw new Error('The transaction has not committed yet')
+    return rows as readonly R[]
+  }
 }
 
 /**
@@ -74,26 +102,29 @@ export function lastStatement<T, V extends object, R>(options: Options<T, V, R>)
 }
 
 async function executeNow(tx: Tx, { compiled, onRows }: Execution): Promise<void> {
-  onRows(tx, (await tx.executeQuery(compiled)).rows)
+  await onRows(tx, (await tx.executeQuery(compiled)).rows)
 }
 
 /**
- * Executes the last statements of `tx`. The final one is held until the commit and sent with it, so nothing may follow
- * but the commit.
+ * Sends the last statements of `tx` together with its commit, so nothing may follow but the commit.
  * @returns A function to call after the commit.
  */
 export async function runLast(tx: Tx): Promise<() => Promise<void>> {
-  const executions = [...(addedTo.get(tx)?.values() ?? [])].map(({ items, executionOf }) => executionOf(items))
+  const ofItems = [...(addedTo.get(tx)?.values() ?? [])].map(({ items, executionOf }) => executionOf(items))
+  const executions = [...(single.get(tx) ?? []), ...ofItems]
   addedTo.delete(tx)
-  const last = executions.pop()
-  for (const execution of executions) await executeNow(tx, execution)
-  if (last === undefined) return async () => {}
-  const { compiled, onRows } = last
-  // Kysely would execute no commit before the result of a query of its own.
-  const sent = await tx.getExecutor().provideConnection(async (connection) => ({
-    result: connection.executeQuery({ ...compiled, sql: atCommit(compiled.sql) }),
-  }))
-  // If it fails, so does the commit, with the same error.
-  sent.result.catch(() => {})
-  return async () => onRows(tx, (await sent.result).rows)
+  single.delete(tx)
+  const sent: { readonly onRows: Execution['onRows']; readonly result: Promise<QueryResult<unknown>> }[] = []
+  for (const { compiled, onRows } of executions) {
+    // Kysely would execute no commit before the result of a query of its own.
+    const { result } = await tx.getExecutor().provideConnection(async (connection) => ({
+      result: connection.executeQuery({ ...compiled, sql: markForCommit(compiled.sql) }),
+    }))
+    // If it fails, so does the commit, with the same error.
+    result.catch(() => {})
+    sent.push({ onRows, result })
+  }
+  return async () => {
+    for (const { onRows, result } of sent) await onRows(tx, (await result).rows)
+  }
 }

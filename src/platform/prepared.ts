@@ -16,8 +16,8 @@ const PLANNED_ANEW = '/* planned anew */'
 export const plannedAnew: RawBuilder<unknown> = sql.raw(PLANNED_ANEW)
 
 /**
- * Ends the text of a statement that waits for the commit and is sent with it. Without any other statement in the
- * transaction it is sent alone, because a single statement is a transaction of its own.
+ * Ends the text of a statement that waits for the commit. All of these are sent with it, in their order. A single one without
+ * any other statement in the transaction is sent alone, because it is a transaction of its own.
  */
 export const AT_COMMIT = '/* at commit */'
 
@@ -99,7 +99,7 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
 
   function preparing(client: pg.PoolClient): pg.PoolClient {
     let begin: string | null = null
-    let held: HeldStatement | null = null
+    let held: HeldStatement[] = []
     const encode = (text: string, parameters: unknown[]): EncodedStatement => {
       return { text, values: documents.encodeParameters(parameters), name: nameOf(text, parameters) }
     }
@@ -123,12 +123,13 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
         return nothing
       }
       if (text.endsWith(AT_COMMIT)) {
-        held = { text, values, ...Promise.withResolvers<pg.QueryResult>() }
-        return held.promise
+        const last = { text, values, ...Promise.withResolvers<pg.QueryResult>() }
+        held.push(last)
+        return last.promise
       }
-      if (held !== null) {
+      if (held.length > 0) {
         const last = held
-        held = null
+        held = []
         return endWith(text, last)
       }
       if (begin === null) return send(text, values)
@@ -145,33 +146,42 @@ export function preparingPool(pool: pg.Pool, documents: DocumentCodec): Postgres
       if (result.status === 'rejected') throw result.reason
       return result.value
     }
-    /** Ends the transaction with a statement. The commit fails with its error, so that its own does not hide it. */
-    const endWith = async (end: string, { text, values, resolve, reject }: HeldStatement): Promise<pg.QueryResult> => {
+    /** Ends the transaction with statements. The commit fails with the first error of them, so that its own does not hide it. */
+    const endWith = async (end: string, last: readonly HeldStatement[]): Promise<pg.QueryResult> => {
       try {
-        if (end !== 'commit') throw new Error(`A statement was held for the commit, and ${end} followed`)
-        const [result, ended] = await (begin === null ? withCommit(text, values) : alone(text, values))
-        resolve(result)
+        if (end !== 'commit') throw new Error(`Statements were held for the commit, and ${end} followed`)
+        const [only, ...others] = last
+        const isAlone = begin !== null && only !== undefined && others.length === 0
+        const [ended, results] = isAlone ? [nothing, await alone(only)] : await withCommit(last)
+        for (const [index, { resolve }] of last.entries()) resolve(results[index] ?? nothing)
         return ended
       } catch (error) {
-        reject(error)
+        for (const { reject } of last) reject(error)
         throw error
       }
     }
-    const alone = async (text: string, values: unknown[]): Promise<readonly [pg.QueryResult, pg.QueryResult]> => {
+    const alone = async ({ text, values }: HeldStatement): Promise<readonly pg.QueryResult[]> => {
       begin = null
-      return [await send(text, values), nothing]
+      return [await send(text, values)]
     }
-    const withCommit = async (text: string, values: unknown[]): Promise<readonly [pg.QueryResult, pg.QueryResult]> => {
+    const withCommit = async (
+      last: readonly HeldStatement[],
+    ): Promise<readonly [pg.QueryResult, readonly pg.QueryResult[]]> => {
       // If this fails, no commit follows.
-      const statement = encode(text, values)
+      const statements = last.map(({ text, values }) => encode(text, values))
+      const first = begin
+      begin = null
       const { stream } = client.connection
       stream.cork()
-      const sent = [sendEncoded(statement), client.query('commit')] as const
+      const begun = first === null ? Promise.resolve(nothing) : client.query(first)
+      const sent = [begun, ...statements.map(sendEncoded), client.query('commit')] as const
       stream.uncork()
-      const [result, committed] = await Promise.allSettled(sent)
-      if (result.status === 'rejected') throw result.reason
-      if (committed.status === 'rejected') throw committed.reason
-      return [result.value, committed.value]
+      const settled = await Promise.allSettled(sent)
+      const results = settled.map((each) => {
+        if (each.status === 'rejected') throw each.reason
+        return each.value
+      })
+      return [results.at(-1) ?? nothing, results.slice(1, -1)]
     }
     return Object.create(client, { query: { value: query } })
   }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Tx, inTx } from '../../src/platform/db.ts'
-import { lastStatement } from '../../src/platform/last-statement.ts'
+import { executeAtCommit, lastStatement } from '../../src/platform/last-statement.ts'
 import { compileValues } from '../../src/platform/statement.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
 
@@ -119,4 +119,47 @@ it('fails when the connection breaks before the end', async () => {
   })
   await expect(failing).rejects.toThrow(/connection|terminat|ECONNRESET|EPIPE/i)
   expect([reported, (await stored()).values]).toEqual([[], []])
+})
+
+const insertOne = (tx: Tx, value: number) =>
+  executeAtCommit(
+    tx,
+    sql<{ value: number; writtenIn: string }>`insert into item values (${value}) returning value, written_in`.compile(
+      tx,
+    ),
+  )
+
+it('sends several statements with the commit, in their order, and returns the rows of one', async () => {
+  const { ctx } = test
+  const rows = await inTx(ctx, async (tx) => {
+    await insertItem(tx, 2)
+    const written = insertOne(tx, 1)
+    expect(written).toThrow(/not committed/)
+    return written
+  })
+  expect(rows()).toEqual([{ value: 1, writtenIn: expect.any(String) }])
+  await inTx(ctx, async (tx) => {
+    await sql`insert into item values (3)`.execute(tx)
+    insertOne(tx, 4)
+    await insertItem(tx, 5)
+  })
+  expect(reported).toEqual([[2], [5]])
+  expect(await stored()).toEqual({ values: [1, 2, 3, 4, 5], transactions: 2 })
+  await expectNoTransaction()
+})
+
+it('rolls all of them back with the error of the first that fails', async () => {
+  const { ctx } = test
+  await inTx(ctx, (tx) => insertItem(tx, 1))
+  for (const before of [false, true]) {
+    const failing = inTx(ctx, async (tx) => {
+      if (before) await sql`insert into item values (7)`.execute(tx)
+      insertOne(tx, 8)
+      insertOne(tx, 1)
+      await insertItem(tx, 9)
+    })
+    await expect(failing).rejects.toThrow(/item_pkey/)
+    await expectNoTransaction()
+  }
+  expect([reported, (await stored()).values]).toEqual([[[1]], [1]])
 })

@@ -23,7 +23,8 @@ export async function updateSiteSetting(ctx: Context, scope: SiteScope, body: Do
     const setting = await upsertSiteSetting(tx, scope, { doc, at })
     const shown = { before: omitSecrets(before), after: omitSecrets(doc) }
     await nextTurn()
-    await appendAudit(tx, scope, { message: `Update Site Settings "${site.name}"`, siteId: site.id, ...shown, at })
+    const message = `Update Site Settings "${site.name}"`
+    await appendAudit(tx, scope, { message, siteId: site.id, siteName: site.name, ...shown, at })
     return setting
   })
 }
