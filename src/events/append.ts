@@ -6,14 +6,7 @@ import { splitRows } from '../platform/split.ts'
 import { type DeviceEventName, deviceEvents, families } from './device-event-types.ts'
 import type { DeviceType } from './device-type.ts'
 import { reduceChange } from './reduce-change.ts'
-import {
-  type NewDeviceEvent,
-  findSiteName,
-  insertAudit,
-  insertDeviceEvents,
-  insertOutbox,
-  listHeardTopics,
-} from './store.ts'
+import { type NewDeviceEvent, insertAudit, insertDeviceEvents, insertOutbox, listHeardTopics } from './store.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
 /**
@@ -23,7 +16,7 @@ import type { Topic, TopicEvents } from './topics.ts'
 export interface Audit {
   readonly message: string
   readonly siteId?: string | null
-  /** The name of the site, if the caller knows it; otherwise it is looked up. */
+  /** The name of the site, if the caller knows it; otherwise it is looked up at the end of the transaction. */
   readonly siteName?: string | undefined
   /** The device, if the change concerns a single one. */
   readonly deviceId?: string | undefined
@@ -39,14 +32,13 @@ export interface Audit {
  */
 export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<string> {
   const { actor, orgId } = scope
-  const { siteId = null, deviceId } = audit
-  const siteName = siteId === null ? undefined : (audit.siteName ?? (await findSiteName(tx, scope, siteId)))
+  const { siteId = null, siteName, deviceId } = audit
   const event: TopicEvents['audits'] = {
     id: uuidv7(),
     timestamp: epochS(audit.at),
     org_id: orgId,
     ...(siteId !== null && { site_id: siteId }),
-    ...(siteName !== undefined && { site_name: siteName }),
+    ...(siteId !== null && siteName !== undefined && { site_name: siteName }),
     ...(deviceId !== undefined && { device_id: deviceId }),
     admin_id: actor.adminId,
     admin_name: actor.name,

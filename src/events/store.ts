@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../access/scope.ts'
 import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
@@ -6,7 +6,7 @@ import { copyRows } from '../platform/copy-rows.ts'
 import { type RowOf, anyRowsAs, columnsOf, insertRows, namesOf, valuesOf } from '../platform/rows.ts'
 import { lastStatement } from '../platform/last-statement.ts'
 import { splitByBytes } from '../platform/split.ts'
-import { compileValues } from '../platform/statement.ts'
+import { type Param, compileValues } from '../platform/statement.ts'
 import { type WokenRow, wakeAfterCommit } from '../platform/wakes.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
@@ -125,17 +125,6 @@ export async function hasSubscribers(reader: Reader, { orgId }: InOrg, topic: To
   return row !== undefined
 }
 
-/** Undefined if the site does not exist any more. */
-export async function findSiteName(tx: Tx, { orgId }: InOrg, siteId: string): Promise<string | undefined> {
-  const site = await tx
-    .selectFrom('site')
-    .select('name')
-    .where('orgId', '=', orgId)
-    .where('id', '=', siteId)
-    .executeTakeFirst()
-  return site?.name
-}
-
 const auditColumns = columnsOf('auditLog', {
   orgId: 'uuid',
   id: 'uuid',
@@ -167,21 +156,27 @@ const MAX_AUDITS = 20
 const queuedEvent = sql<QueuedEvent>`
   id, org_id as "orgId", topic, webhook_id as "webhookId", case when webhook_id is not null then event::text end as json`
 
+/** Selects events, `new`, with the webhooks that receive them, unless there are none. */
+function subscribedEvents(events: Param<AuditRows, AuditRows['events']>): RawBuilder<unknown> {
+  return sql`
+    from ${anyRowsAs('new', outboxColumns, events)} cross join lateral (
+      select array_agg(s.webhook_id) as webhook_ids from event_subscriber s
+      where s.org_id = new.org_id and new.topic = any(s.topics) and (s.site_id is null or s.site_id = new.site_id)
+    ) subscribed where subscribed.webhook_ids is not null`
+}
+
+const queueHeard = sql<QueuedEvent>`
+  insert into webhook_outbox (${namesOf(outboxColumns)}, webhook_id)
+  select ${namesOf(outboxColumns)}, case when cardinality(webhook_ids) = 1 and (select count(*) from heard) = 1 then webhook_ids[1] end
+  from heard
+  returning ${queuedEvent}`
+
 const compileAudited = compileValues<AuditRows, QueuedEvent>(
   (param) => sql`
     with record as (
       insert into audit_log (${namesOf(auditColumns)}) select * from ${anyRowsAs('r', auditColumns, param('records'))}
-    ), heard as materialized (
-      select new.*, subscribed.webhook_ids
-      from ${anyRowsAs('new', outboxColumns, param('events'))} cross join lateral (
-        select array_agg(s.webhook_id) as webhook_ids from event_subscriber s
-        where s.org_id = new.org_id and new.topic = any(s.topics) and (s.site_id is null or s.site_id = new.site_id)
-      ) subscribed where subscribed.webhook_ids is not null
-    )
-    insert into webhook_outbox (${namesOf(outboxColumns)}, webhook_id)
-    select ${namesOf(outboxColumns)}, case when cardinality(webhook_ids) = 1 and (select count(*) from heard) = 1 then webhook_ids[1] end
-    from heard
-    returning ${queuedEvent}
+    ), heard as materialized (select new.*, subscribed.webhook_ids ${subscribedEvents(param('events'))})
+    ${queueHeard}
   `,
 )
 
@@ -206,8 +201,34 @@ const compileOneAudited = compileValues<AuditRow, QueuedEvent>((param) => {
   `
 })
 
+const siteOf = (row: string): RawBuilder<unknown> =>
+  sql`from site s where s.org_id = ${sql.ref(`${row}.org_id`)} and s.id = ${sql.ref(`${row}.site_id`)}`
+
+/** Does the same for records that lack the name of their site: it is looked up by the insert, not by a query of its own. */
+const compileUnnamed = compileValues<AuditRows, QueuedEvent>((param) => {
+  const { siteName: _, ...others } = auditColumns.types
+  const { event: __, ...rest } = outboxColumns.types
+  const columnsOfRow = (row: string, types: object): RawBuilder<unknown> =>
+    sql.join(Object.keys(types).map((name) => sql.ref(`${row}.${name}`)))
+  return sql`
+    with record as (
+      insert into audit_log (${sql.join(Object.keys(others).map((name) => sql.ref(name)))}, site_name)
+      select ${columnsOfRow('r', others)}, coalesce(r.site_name, (select name ${siteOf('r')}))
+      from ${anyRowsAs('r', auditColumns, param('records'))}
+    ), heard as materialized (
+      select ${columnsOfRow('new', rest)}, subscribed.webhook_ids, new.event || coalesce(
+        (select jsonb_build_object('site_name', name) ${siteOf('new')} and not new.event ? 'site_name'), '{}'
+      ) as event
+      ${subscribedEvents(param('events'))}
+    )
+    ${queueHeard}
+  `
+})
+
 const insertAudited = lastStatement<AuditRow, AuditRows, QueuedEvent>({
   compile(tx, rows) {
+    if (rows.records.some(({ siteId, siteName }) => siteId !== null && siteName === null))
+      return compileUnnamed(tx, rows)
     const [record, event] = [rows.records[0], rows.events[0]]
     const isOne = rows.records.length === 1 && record !== undefined && event !== undefined
     return isOne ? compileOneAudited(tx, { record, event }) : compileAudited(tx, rows)
