@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
+import { endPool } from '../../src/platform/db.ts'
 import { addSite, claimNewDevices, makeDevices } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
   pool = new pg.Pool({ ...server.database.connection, max: 4 })
 })
 afterAll(async () => {
-  await pool.end()
+  await endPool(pool)
   await server.close()
 })
 

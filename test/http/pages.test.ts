@@ -7,19 +7,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemScope } from '../../src/access/scope.ts'
 import { listAdmins } from '../../src/accounts/admins/store-admins.ts'
 import { type List, pageOf } from '../../src/http/store-pages.ts'
-import { type Db, openDb } from '../../src/platform/db.ts'
+import { type Db, endPool, openDb } from '../../src/platform/db.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
+let pool: pg.Pool
 let db: Db
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = openDb(new pg.Pool({ ...database.connection, max: 2 }), createSecrets(randomBytes(32)))
+  pool = new pg.Pool({ ...database.connection, max: 2 })
+  db = openDb(pool, createSecrets(randomBytes(32)))
 })
 afterAll(async () => {
-  await db.destroy()
+  await endPool(pool)
   await database.drop()
 })
 

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { endPool } from '../../src/platform/db.ts'
 import { startJobs } from '../../src/platform/jobs.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database.ts'
 
@@ -15,7 +16,7 @@ beforeAll(async () => {
   pool.on('error', () => {})
 })
 afterAll(async () => {
-  await pool.end()
+  await endPool(pool)
   await database.drop()
 })
 

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemScope } from '../../src/access/scope.ts'
-import { type Db, anyOf, openDb } from '../../src/platform/db.ts'
+import { type Db, anyOf, endPool, openDb } from '../../src/platform/db.ts'
 import { copyRows } from '../../src/platform/copy-rows.ts'
 import { columnsOf, insertRows, rowsAs, updateRows } from '../../src/platform/rows.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
@@ -13,13 +13,15 @@ import { createSecrets } from '../../src/platform/secrets.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
+let pool: pg.Pool
 let db: Db
 beforeAll(async () => {
   database = await createTestDatabase()
-  db = openDb(new pg.Pool({ ...database.connection, max: 1 }), createSecrets(randomBytes(32)))
+  pool = new pg.Pool({ ...database.connection, max: 1 })
+  db = openDb(pool, createSecrets(randomBytes(32)))
 })
 afterAll(async () => {
-  await db.destroy()
+  await endPool(pool)
   await database.drop()
 })
 
