@@ -10,8 +10,8 @@ import { type Interventions, run } from '../../test/support/rollout-world/run.ts
 import { type Fate, fates, serviceMs } from '../../test/support/rollout-world/simulated.ts'
 import { type World, createWorld } from '../../test/support/rollout-world/world.ts'
 import { findOpening } from '../orgs/windows/windows.ts'
-import { awaitsImage } from './decide-downloads.ts'
-import { exceedsPercentage } from './decide-stop.ts'
+import { awaitsImage } from './phases/decide-downloads.ts'
+import { exceedsPercentage } from './stops/decide-stop.ts'
 import { defaultRolloutOptions, isTerminal } from './rollout.ts'
 
 /** Fleets, schedules and faults. Phases are those of shares and those of groups: any of them may be empty. */

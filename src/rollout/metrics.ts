@@ -1,9 +1,9 @@
 import { type Metrics, metric } from '../platform/prometheus.ts'
 import type { Now } from './site-upgrade-now.ts'
-import type { OrgRound } from './decide-org-upgrade.ts'
-import { decideOutage } from './decide-outage.ts'
-import { WINDOW_TOO_SHORT } from './decide-window.ts'
-import type { Step } from './decide-step.ts'
+import type { OrgRound } from './rounds/decide-org-upgrade.ts'
+import { decideOutage } from './targets/decide-outage.ts'
+import { WINDOW_TOO_SHORT } from './targets/decide-window.ts'
+import type { Step } from './rounds/decide-step.ts'
 import { OFFLINE, inFlightStates, isInFlight, isTerminal, terminalStates } from './rollout.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 

@@ -1,7 +1,7 @@
-import type { CountsByPhase, FailuresByPhase } from './decide-stop.ts'
-import type { Step } from './decide-step.ts'
+import type { CountsByPhase, FailuresByPhase } from './stops/decide-stop.ts'
+import type { Step } from './rounds/decide-step.ts'
 import type { RolloutOptions, SiteDownloads, TargetCounts, UpgradeHold, UpgradePlan, UpgradeStatus } from './rollout.ts'
-import type { TargetNow } from './target.ts'
+import type { TargetNow } from './targets/target.ts'
 
 /** A site upgrade with those of its targets that may need an action. */
 export interface SiteUpgradeNow {

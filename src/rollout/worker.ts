@@ -4,16 +4,16 @@ import { type Tx, inTxByKeys } from '../platform/db.ts'
 import { nextTurn } from '../platform/next-turn.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import { splitRows } from '../platform/split.ts'
-import { applyRounds } from './apply.ts'
-import { findAbsence, findDisturbed } from './decide-grace.ts'
-import { IN_FLIGHT_POLL_MS } from './decide-next.ts'
+import { applyRounds } from './rounds/apply.ts'
+import { findAbsence, findDisturbed } from './grace/decide-grace.ts'
+import { IN_FLIGHT_POLL_MS } from './rounds/decide-next.ts'
 import type { Now, SiteUpgradeDecision } from './site-upgrade-now.ts'
-import { type OrgRound, decideOrgUpgrade } from './decide-org-upgrade.ts'
-import { decidePartly, postponeRead } from './decide-partly.ts'
-import { type UnfinishedRead, decidePortion } from './decide-portion.ts'
+import { type OrgRound, decideOrgUpgrade } from './rounds/decide-org-upgrade.ts'
+import { decidePartly, postponeRead } from './rounds/decide-partly.ts'
+import { type UnfinishedRead, decidePortion } from './rounds/decide-portion.ts'
 import { type RolloutOptions, openCount } from './rollout.ts'
 import { countRounds } from './metrics.ts'
-import { listWitnesses, updateGrace } from './store-grace.ts'
+import { listWitnesses, updateGrace } from './grace/store.ts'
 import {
   type LockedSiteUpgrade,
   type SiteUpgradeClaim,
@@ -22,7 +22,7 @@ import {
   lockSiteUpgrades,
   lockOrgUpgrades,
 } from './store.ts'
-import { type TargetKey, listChangedTargets } from './store-targets.ts'
+import { type TargetKey, listChangedTargets } from './targets/store.ts'
 
 /**
  * A dead worker's claims of one round expire after this time, and a broken upgrade rests for as long. A round takes

@@ -2,10 +2,10 @@ import type { OrgScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
-import { appendUpgradeChange } from '../rollout/append-events.ts'
-import { presentInFlight } from '../rollout/present-in-flight.ts'
+import { appendUpgradeChange } from '../rollout/events/append-events.ts'
+import { presentInFlight } from '../rollout/stops/present-in-flight.ts'
 import type { UpgradeKind } from '../rollout/rollout.ts'
-import { stopSiteUpgrades } from '../rollout/store-stop.ts'
+import { stopSiteUpgrades } from '../rollout/stops/store.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /**

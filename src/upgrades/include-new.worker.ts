@@ -8,9 +8,9 @@ import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { type Poller, startPoller } from '../platform/poller.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
-import { appendUpgradeChange } from '../rollout/append-events.ts'
-import { finalVersionOf, imagesOf, splitImages } from '../rollout/hops.ts'
-import { type IncludedDevice, planInclusion } from '../rollout/plan-inclusion.ts'
+import { appendUpgradeChange } from '../rollout/events/append-events.ts'
+import { finalVersionOf, imagesOf, splitImages } from '../rollout/targets/hops.ts'
+import { type IncludedDevice, planInclusion } from '../rollout/changes/plan-inclusion.ts'
 import {
   type DueInclusion,
   type OpenSite,
@@ -21,7 +21,7 @@ import {
   listOpenSites,
   lockIncludingSites,
   updateInclusion,
-} from '../rollout/store-inclusion.ts'
+} from '../rollout/changes/store-inclusion.ts'
 import { type NewSiteUpgrade, insertSiteUpgrades } from '../rollout/store-create.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
 import { INCLUDE_MS } from './org-upgrade.ts'

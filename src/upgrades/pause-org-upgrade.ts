@@ -3,8 +3,8 @@ import { epochS } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
-import { appendUpgradeChange } from '../rollout/append-events.ts'
-import { pauseSiteUpgrades } from '../rollout/store-hold.ts'
+import { appendUpgradeChange } from '../rollout/events/append-events.ts'
+import { pauseSiteUpgrades } from '../rollout/gates/store-hold.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /**

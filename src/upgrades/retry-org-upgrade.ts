@@ -5,11 +5,11 @@ import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { AppError, invalidField, notFound } from '../platform/errors.ts'
 import { wakeAfterCommit } from '../platform/wakes.ts'
-import { imagesOf, splitImages } from '../rollout/hops.ts'
-import { type RetriedSite, findRetryLimit, findRetryRefusal, planRetry } from '../rollout/plan-retry.ts'
-import { appendUpgradeChange } from '../rollout/append-events.ts'
+import { imagesOf, splitImages } from '../rollout/targets/hops.ts'
+import { type RetriedSite, findRetryLimit, findRetryRefusal, planRetry } from '../rollout/changes/plan-retry.ts'
+import { appendUpgradeChange } from '../rollout/events/append-events.ts'
 import { lockOrgUpgrades } from '../rollout/store.ts'
-import { releaseGates } from '../rollout/store-hold.ts'
+import { releaseGates } from '../rollout/gates/store-hold.ts'
 import {
   type RetriableTarget,
   insertTargetRuns,
@@ -17,7 +17,7 @@ import {
   lockRetriedSites,
   reopenOrgUpgrade,
   reopenSiteUpgrades,
-} from '../rollout/store-retry.ts'
+} from '../rollout/changes/store-retry.ts'
 import { lockOrgUpgrade } from './store.ts'
 
 /** An audit record names no more devices. */

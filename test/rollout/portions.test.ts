@@ -1,6 +1,6 @@
 // Upgrades of so many devices that a round reads only a portion of their targets.
 import { describe, expect, it } from 'vitest'
-import type { UnfinishedRead } from '../../src/rollout/decide-portion.ts'
+import type { UnfinishedRead } from '../../src/rollout/rounds/decide-portion.ts'
 import type { RolloutOptions } from '../../src/rollout/rollout.ts'
 import { claimSiteUpgrades } from '../../src/rollout/store.ts'
 import { advanceRollouts, advanceSiteUpgrades } from '../../src/rollout/worker.ts'

@@ -1,5 +1,11 @@
 import type { TargetState } from '../../src/rollout/rollout.ts'
-import type { CommandNow, DownloadNow, TargetDecision, TargetNow, TargetRules } from '../../src/rollout/target.ts'
+import type {
+  CommandNow,
+  DownloadNow,
+  TargetDecision,
+  TargetNow,
+  TargetRules,
+} from '../../src/rollout/targets/target.ts'
 import { command, commanded, decide, ms, offline, online, planned, rebooting, updated, verifying } from './targets.ts'
 
 /** The commands to a device that downloads separately from its reboot. */

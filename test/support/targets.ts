@@ -1,6 +1,6 @@
-import { decideTarget } from '../../src/rollout/decide-target.ts'
+import { decideTarget } from '../../src/rollout/targets/decide-target.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
-import type { CommandNow, DeviceNow, TargetNow, TargetRules } from '../../src/rollout/target.ts'
+import type { CommandNow, DeviceNow, TargetNow, TargetRules } from '../../src/rollout/targets/target.ts'
 
 export const start = new Date('2026-03-01T00:00:00Z')
 export const at = (seconds: number): Date => new Date(start.getTime() + seconds * 1000)

@@ -16,7 +16,7 @@ import { disturbsUpgrade } from './store-upgrades.ts'
 export const inOrder = sql`order by command.id for update of command`
 
 /**
- * A lateral query that locks the command with the key of `row`, found as in rollout/store-targets.ts. If the rows are
+ * A lateral query that locks the command with the key of `row`, found as in rollout/targets/store.ts. If the rows are
  * in the order of their ids, they are locked in it, as by `inOrder`. The caller checks the state, which may have
  * changed since `row` was read.
  */
@@ -108,7 +108,7 @@ const delays = (other: RawBuilder<unknown>) =>
   sql`(not ${isDiagnosticKind(other)} or ${isDiagnosticKind(sql`queued.kind`)})`
 
 // The query sorts nothing: otherwise each of the many claims that process the queue would sort the whole queue. Each
-// table is read by its key, row by row, as in rollout/store-targets.ts, because the planner treats a full queue as
+// table is read by its key, row by row, as in rollout/targets/store.ts, because the planner treats a full queue as
 // empty. The queue is read once, by a query of its own. A row that another transaction has locked is about to be cancelled or
 // to expire, so it is skipped.
 const claimQueued = statement<ClaimValues, CommandToSend>(

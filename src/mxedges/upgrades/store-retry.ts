@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import type { Reopening } from '../../rollout/plan-retry.ts'
+import type { Reopening } from '../../rollout/changes/plan-retry.ts'
 import { noteChanges } from '../../platform/changes.ts'
 import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
 import { columnsOf, updateRows } from '../../platform/rows.ts'

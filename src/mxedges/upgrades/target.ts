@@ -1,5 +1,5 @@
 import type { RolloutOptions } from '../../rollout/rollout.ts'
-import type { DeviceLink } from '../../rollout/target.ts'
+import type { DeviceLink } from '../../rollout/targets/target.ts'
 import type { MxedgeService } from '../sessions/facts.ts'
 import type { MxedgeStep, MxedgeTargetState } from './upgrade.ts'
 

@@ -1,4 +1,4 @@
-import type { CountsByPhase } from '../../rollout/decide-stop.ts'
+import type { CountsByPhase } from '../../rollout/stops/decide-stop.ts'
 import type { OrgPhasePlan, TargetCounts, UpgradeHold, UpgradeKind, UpgradeStatus } from '../../rollout/rollout.ts'
 
 /** The progress of an upgrade at one site, without its devices. */

@@ -11,8 +11,8 @@ import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import { wakeAfterCommit } from '../../platform/wakes.ts'
-import { findStopReason } from '../../rollout/decide-stop.ts'
-import { findRetryRefusal, planReopening } from '../../rollout/plan-retry.ts'
+import { findStopReason } from '../../rollout/stops/decide-stop.ts'
+import { findRetryRefusal, planReopening } from '../../rollout/changes/plan-retry.ts'
 
 /** An audit record names no more appliances. */
 const MAX_NAMED = 100

@@ -3,7 +3,7 @@ import { appendAudit } from '../../events/append.ts'
 import { type TakenAppliance, updateTakenOver } from '../../mxedges/upgrades/store-takeover.ts'
 import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import type { Tx } from '../../platform/db.ts'
-import { takeoverReason } from '../../rollout/plan-takeover.ts'
+import { takeoverReason } from '../../rollout/changes/plan-takeover.ts'
 
 /** An audit record names no more appliances. */
 const MAX_NAMED = 100

@@ -1,7 +1,7 @@
 import type { DeviceType } from '../../events/device-type.ts'
 import { identifyVersion } from '../../firmware/version-identity.ts'
 import type { Candidate } from '../../rollout/store-create.ts'
-import type { ModelVersion, OpenSite } from '../../rollout/store-inclusion.ts'
+import type { ModelVersion, OpenSite } from '../../rollout/changes/store-inclusion.ts'
 import type { UpgradeHop, UpgradePart } from '../../rollout/rollout.ts'
 import type { UpgradeRequest } from '../org-upgrade.ts'
 import { type DevicePlan, decideDevice, decideEntry, limitOne } from './plan-org-upgrade.ts'

@@ -1,8 +1,8 @@
 import type { CommandKind } from '../../devices/tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { findOpening } from '../../orgs/windows/windows.ts'
-import { canStage } from '../../rollout/decide-order.ts'
-import { rebootTimeoutMs } from '../../rollout/decide-window.ts'
+import { canStage } from '../../rollout/targets/decide-order.ts'
+import { rebootTimeoutMs } from '../../rollout/targets/decide-window.ts'
 import { defaultRolloutOptions } from '../../rollout/rollout.ts'
 import type { NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 

@@ -1,5 +1,5 @@
 import type { TargetCounts, UpgradePlan, UpgradeStatus } from '../../rollout/rollout.ts'
-import type { UpgradeEvent } from '../../rollout/store-events.ts'
+import type { UpgradeEvent } from '../../rollout/events/store.ts'
 import type { UpgradeTarget } from '../targets/store.ts'
 
 /** An organization upgrade, or the part of it at one site. */

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope, SiteScope } from '../../access/scope.ts'
 import type { Reader } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'
-import type { UpgradeEvent } from '../../rollout/store-events.ts'
+import type { UpgradeEvent } from '../../rollout/events/store.ts'
 import type { LeftOutDevice, ReportedDevice, ReportedUpgrade } from './report.ts'
 
 /** @throws AppError not_found, also for one of another kind. */

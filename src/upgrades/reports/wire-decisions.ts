@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type UpgradeEventType, upgradeEventTypes } from '../../events/upgrade-event-types.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import type { UpgradeEvent } from '../../rollout/store-events.ts'
+import type { UpgradeEvent } from '../../rollout/events/store.ts'
 
 const decisionTypes = [
   'UPGRADE_CREATED',

@@ -1,6 +1,6 @@
 import { bucketOf } from '../buckets.ts'
 import type { TargetState } from '../../rollout/rollout.ts'
-import type { TimelineStep } from '../../rollout/timeline.ts'
+import type { TimelineStep } from '../../rollout/targets/timeline.ts'
 import type { TargetCommand, TargetEvent, UpgradeTargetDetail } from './store.ts'
 
 /** An event of a target, its command or its device. */

@@ -1,6 +1,6 @@
-import { decideNext } from '../../../src/rollout/decide-next.ts'
+import { decideNext } from '../../../src/rollout/rounds/decide-next.ts'
 import { type TargetState, defaultRolloutOptions, isTerminal, noCounts } from '../../../src/rollout/rollout.ts'
-import type { CommandNow, TargetNow } from '../../../src/rollout/target.ts'
+import type { CommandNow, TargetNow } from '../../../src/rollout/targets/target.ts'
 import { type Simulated, serviceMs } from './simulated.ts'
 import type { World } from './world.ts'
 

@@ -1,4 +1,4 @@
-import { DEFERRED_POLL_MS } from '../../../src/rollout/decide-next.ts'
+import { DEFERRED_POLL_MS } from '../../../src/rollout/rounds/decide-next.ts'
 import { isInFlight } from '../../../src/rollout/rollout.ts'
 import { expectRound, lookBefore } from './expect-round.ts'
 import { type RoundResult, round } from './round.ts'

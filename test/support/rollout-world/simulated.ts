@@ -1,5 +1,5 @@
 // The devices of a world: each has a fate, and lives by the second.
-import type { CommandNow, DeviceNow, DownloadNow, TargetNow } from '../../../src/rollout/target.ts'
+import type { CommandNow, DeviceNow, DownloadNow, TargetNow } from '../../../src/rollout/targets/target.ts'
 
 /** The fate of a device in an upgrade. */
 export const fates = [

@@ -1,7 +1,7 @@
 import type { MaintenanceWindow } from '../../../src/orgs/windows/windows.ts'
 import { noCounts } from '../../../src/rollout/rollout.ts'
 import type { SiteUpgradeChange, SiteUpgradeNow } from '../../../src/rollout/site-upgrade-now.ts'
-import type { DeviceNow, TargetNow } from '../../../src/rollout/target.ts'
+import type { DeviceNow, TargetNow } from '../../../src/rollout/targets/target.ts'
 import { planned } from '../targets.ts'
 import { type Fate, type Simulated, start } from './simulated.ts'
 

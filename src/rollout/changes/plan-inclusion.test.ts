@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { type IncludingSite, type InclusionOf, planInclusion } from './plan-inclusion.ts'
+import { type DownloadPlan, type PhaseGate, type UpgradePlan, noCounts } from '../rollout.ts'
+
+const NOW_MS = 5000
+const gate: PhaseGate = {
+  max_failures: null,
+  max_failure_percentage: null,
+  min_upgraded: 0,
+  min_success_percentage: 50,
+}
+const downloads: DownloadPlan = { strategy: 'serial', scope: 'site', phase_sizes: [1, 1], gates: [gate, gate] }
+
+const site = (more: Partial<UpgradePlan> = {}): IncludingSite => ({
+  id: 'u',
+  status: 'upgrading',
+  stopping: null,
+  stopReason: null,
+  hold: null,
+  plan: {
+    strategy: 'canary',
+    phase_scope: 'site',
+    phases: 2,
+    phase_sizes: [1, 1],
+    gates: [gate, gate],
+    max_failure_percentage: 5,
+    stages: true,
+    planned: 2,
+    timezone: 'UTC',
+    ...more,
+  },
+  currentPhase: 2,
+  phaseOpenedMs: 1000,
+  counts: { ...noCounts, upgraded: 2 },
+  hardFailures: {},
+  downloads: { current: 2, gate_passed: 0, failures: {}, downloaded: { 1: 1, 2: 1 } },
+  finishedAt: null,
+  total: 2,
+})
+
+const device = (mac: string, steps: 1 | 2): InclusionOf['devices'][number] => ({
+  upgradeId: 'u',
+  device: {
+    ...{ id: mac, siteId: 's', mac, type: 'switch', model: 'EX', name: null, role: null, connected: true },
+    ...{ fromVersion: '1.0', memberVersions: [], snapshotRefusal: null, upgradeRefusal: null, mayRestore: false },
+    commands: steps === 2 ? ['stage', 'activate'] : ['upgrade'],
+  },
+  imageId: 'i',
+  targetVersion: '2.0',
+  reported: [],
+  path: null,
+  force: false,
+})
+
+const joining = [device('a', 2), device('b', 1), device('c', 2)]
+const org = { planned: 2, phases: null, downloads: null, hold: null }
+
+function placesOf(plan: Partial<UpgradePlan>, how: Partial<InclusionOf>) {
+  const all = {
+    devices: joining,
+    joins: 'last_phase',
+    downloadsJoin: 'last_phase',
+    ranks: new Map(),
+    nowMs: NOW_MS,
+  } as const
+  const { sites, targets } = planInclusion(org, [site(plan)], { ...all, ...how })
+  return { plan: sites[0]?.plan, places: targets.map(({ phase, downloadPhase, rank }) => [downloadPhase, phase, rank]) }
+}
+
+describe('devices that join', () => {
+  test('go into the last phases', () => {
+    const { plan, places } = placesOf({ downloads }, {})
+    expect(places).toEqual([
+      [2, 2, null],
+      [null, 2, null],
+      [2, 2, null],
+    ])
+    expect(plan).toMatchObject({ phases: 2, phase_sizes: [1, 4], downloads: { phase_sizes: [1, 3] } })
+  })
+
+  test('download one after the other with serial, with the gate of the last phase, whatever the reboots do', () => {
+    const { plan, places } = placesOf({ downloads }, { downloadsJoin: 'own_phase' })
+    expect(places.map(([download]) => download)).toEqual([3, null, 4])
+    expect(plan?.downloads).toMatchObject({ phase_sizes: [1, 1, 1, 1], gates: [gate, gate, gate, gate] })
+  })
+
+  test('restart one after the other with serial, with the gate of the last phase', () => {
+    const { plan, places } = placesOf({}, { joins: 'own_phase' })
+    expect(places.map(([, phase]) => phase)).toEqual([3, 4, 5])
+    expect(plan).toMatchObject({ phases: 5, phase_sizes: [1, 1, 1, 1, 1], gates: [gate, gate, gate, gate, gate] })
+    expect(plan).not.toHaveProperty('downloads')
+  })
+
+  test('are in phases of the downloads also where they have one step only, if others of these are', () => {
+    const { places } = placesOf({ downloads: { ...downloads, one_step: true } }, {})
+    expect(places.map(([download]) => download)).toEqual([2, 2, 2])
+  })
+
+  test('have a place in the order of restarts of their site', () => {
+    const { plan, places } = placesOf(
+      {},
+      {
+        ranks: new Map([
+          ['a', 2],
+          ['b', 1],
+          ['c', 3],
+        ]),
+      },
+    )
+    expect(places.map(([, , rank]) => rank)).toEqual([2, 1, 3])
+    expect(plan?.ranked).toBe(true)
+    expect(placesOf({}, {}).plan).not.toHaveProperty('ranked')
+  })
+})

@@ -1,0 +1,198 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type FailedTarget,
+  type RetriedOrg,
+  type RetriedSite,
+  findRetryLimit,
+  findRetryRefusal,
+  planRetry,
+} from './plan-retry.ts'
+import { OFFLINE, noCounts } from '../rollout.ts'
+
+const NOW_MS = 5_000_000
+
+interface World {
+  readonly org: RetriedOrg
+  readonly sites: readonly RetriedSite[]
+  readonly targets: readonly FailedTarget[]
+}
+
+function countOf(targets: readonly FailedTarget[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { phase, reason } of targets) if (reason !== OFFLINE) counts[phase] = (counts[phase] ?? 0) + 1
+  return counts
+}
+
+/** Counters without those that are zero. */
+function some(counts: Readonly<Record<string, number>> = {}): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0))
+}
+
+function createWorld(
+  targets: readonly FailedTarget[],
+  {
+    finished,
+    scope,
+    hold = null,
+    percent = null,
+    budget = null,
+  }: {
+    readonly finished: readonly boolean[]
+    readonly scope: 'org' | 'site'
+    readonly hold?: RetriedOrg['hold']
+    readonly percent?: number | null
+    readonly budget?: number | null
+  },
+): World {
+  const sites = finished.map((isOver, index): RetriedSite => {
+    const mine = targets.filter(({ upgradeId }) => upgradeId === String(index))
+    return {
+      id: String(index),
+      status: isOver ? 'completed' : 'upgrading',
+      stopping: null,
+      stopReason: null,
+      hold: isOver ? null : hold,
+      plan: {
+        strategy: 'canary',
+        phase_scope: scope,
+        phases: 3,
+        phase_sizes: [10, 10, 10],
+        gates: null,
+        max_failure_percentage: percent,
+        stages: false,
+        planned: 30,
+        timezone: 'UTC',
+      },
+      currentPhase: 2,
+      phaseOpenedMs: 1_000_000,
+      counts: { ...noCounts, failed: mine.length, upgraded: 30 - mine.length },
+      hardFailures: countOf(mine),
+      downloads: null,
+      finishedAt: isOver ? new Date(0) : null,
+    }
+  })
+  const phases = {
+    sizes: [20, 20, 20],
+    gates: null,
+    current: 2,
+    gatePassed: 1,
+    approved: [],
+    pending: {},
+    failures: countOf(targets),
+    upgraded: {},
+    hold,
+    stopping: null,
+  }
+  const hardFailures = targets.filter(({ reason }) => reason !== OFFLINE).length
+  const limits = { maxInFlight: null, maxDownloads: null, maxDownloadsPerSite: null, failureBudget: budget }
+  const more = { limits, inUse: { inFlight: 0, downloads: 0 }, hold }
+  const base = { ...more, id: 'org', maxFailurePercentage: percent, planned: 30 * sites.length, hardFailures }
+  return { org: { ...base, phases: scope === 'org' ? phases : null, downloads: null }, sites, targets }
+}
+
+const failed = fc.record({
+  upgradeId: fc.constantFrom('0', '1'),
+  phase: fc.integer({ min: 1, max: 3 }),
+  downloadPhase: fc.constant(null),
+  hadImage: fc.boolean(),
+  reason: fc.constantFrom('no_reconnect', 'not_applied', OFFLINE, null),
+})
+const worlds = fc
+  .record({
+    targets: fc.array(failed, { minLength: 1, maxLength: 20 }),
+    finished: fc.tuple(fc.boolean(), fc.boolean()),
+    scope: fc.constantFrom('org' as const, 'site' as const),
+    picked: fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }),
+  })
+  .map(({ picked, targets, ...world }) => {
+    const retried = targets.filter((_, index) => picked[index] === true)
+    const left = targets.filter((target) => !retried.includes(target))
+    return Object.assign(createWorld(targets, world), { retried, left })
+  })
+
+describe('a retry', () => {
+  test('leaves counters that equal a recount', () => {
+    fc.assert(
+      fc.property(worlds, ({ org, sites, retried, left }) => {
+        const plan = planRetry(org, sites, retried, NOW_MS)
+        for (const { id, counts, hardFailures } of plan.sites) {
+          const mine = left.filter(({ upgradeId }) => upgradeId === id)
+          expect(some(hardFailures)).toEqual(countOf(mine))
+          expect(counts.failed).toBe(mine.length)
+          expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(30)
+        }
+        expect(plan.org.hardFailures).toBe(left.filter(({ reason }) => reason !== OFFLINE).length)
+        if (plan.org.phases === null) return
+        expect(some(plan.org.phases.failures)).toEqual(countOf(left))
+        const waiting = Object.values(plan.org.phases.pending).reduce((sum, count) => sum + count, 0)
+        expect(waiting).toBe(retried.length)
+      }),
+    )
+  })
+
+  test('lets each site with a retried device go on, in the phase of the whole upgrade, and touches no other', () => {
+    fc.assert(
+      fc.property(worlds, ({ org, sites, retried }) => {
+        const plan = planRetry(org, sites, retried, NOW_MS)
+        expect(new Set(plan.sites.map(({ id }) => id))).toEqual(new Set(retried.map(({ upgradeId }) => upgradeId)))
+        for (const { currentPhase, status } of plan.sites) {
+          expect(status).toBe('upgrading')
+          if (plan.org.phases !== null) expect(currentPhase).toBe(plan.org.phases.current)
+        }
+      }),
+    )
+  })
+})
+
+const gate = { by: 'gate', reason: '1 of 2 devices failed', since_s: 1, since_ms: 3_000_000 } as const
+const one: FailedTarget = { upgradeId: '0', phase: 1, downloadPhase: null, hadImage: true, reason: 'not_applied' }
+
+test('a pause at a gate ends, and its time does not count for absent devices; the gate is not passed', () => {
+  const { org, sites } = createWorld([one], { finished: [false], scope: 'org', hold: gate })
+  const plan = planRetry(org, sites, [one], NOW_MS)
+  expect(plan).toMatchObject({ releasesAll: true, org: { hold: null, phases: { current: 2, gatePassed: 1 } } })
+  expect(plan.sites).toMatchObject([{ hold: null, phaseOpenedMs: 1_000_000 + (NOW_MS - 3_000_000) }])
+})
+
+test("a person's pause stays, also at a site that goes on", () => {
+  const hold = { ...gate, by: 'user' } as const
+  const { org, sites } = createWorld([one], { finished: [true, false], scope: 'org', hold })
+  const plan = planRetry(org, sites, [one], NOW_MS)
+  expect(plan).toMatchObject({ releasesAll: false, org: { hold }, sites: [{ hold }] })
+})
+
+test('an upgrade that has ended goes on after its last phase, and is not paused any more', () => {
+  const { org, sites } = createWorld([one], { finished: [true, true], scope: 'org', hold: { ...gate, by: 'user' } })
+  const plan = planRetry(org, sites, [one], NOW_MS)
+  expect(plan.org).toMatchObject({ hold: null, phases: { current: 3, gatePassed: 3 } })
+  expect(plan.sites).toMatchObject([{ currentPhase: 3, phaseOpenedMs: NOW_MS, hold: null }])
+})
+
+test('failures that a retry leaves may exceed a limit', () => {
+  const failures = Array.from({ length: 4 }, () => ({ ...one }))
+  const { org, sites } = createWorld(failures, { finished: [true], scope: 'org', percent: 5 })
+  const limitOf = (count: number) => findRetryLimit(org, sites, planRetry(org, sites, failures.slice(0, count), NOW_MS))
+  expect(limitOf(2)).toBe('more than 5 % of 30 devices failed')
+  expect(limitOf(3)).toBeNull()
+})
+
+test('failures that a retry leaves may exceed the budget of all sites', () => {
+  const failures = Array.from({ length: 4 }, () => ({ ...one }))
+  const { org, sites } = createWorld(failures, { finished: [true], scope: 'org', budget: 1 })
+  const limitOf = (count: number) => findRetryLimit(org, sites, planRetry(org, sites, failures.slice(0, count), NOW_MS))
+  expect(limitOf(2)).toBe('more than 1 failures in all sites, the failure_budget')
+  expect(limitOf(3)).toBeNull()
+})
+
+test.each([
+  ['upgrading', null, null, null],
+  ['failed', 'failed', new Date(0), null],
+  ['upgrading', 'failed', null, 'the upgrade of its site is stopping; retry it once it has ended'],
+  ['upgrading', 'cancelled', null, 'the upgrade of its site was cancelled'],
+  ['cancelled', 'cancelled', new Date(0), 'the upgrade of its site was cancelled'],
+] as const)('a site upgrade that is %s (stopping: %s, ended: %s)', (status, stopping, finishedAt, refusal) => {
+  const [site] = createWorld([], { finished: [false], scope: 'org' }).sites
+  if (site === undefined) throw new Error('no site')
+  expect(findRetryRefusal({ ...site, status, stopping, finishedAt })).toBe(refusal)
+})

@@ -1,0 +1,262 @@
+import {
+  findBudgetReason,
+  findPhaseStopReason,
+  findStopReason,
+  exceedsPercentage,
+  type CountsByPhase,
+} from '../stops/decide-stop.ts'
+import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
+import type { OrgPhases } from '../phases/decide-org-phases.ts'
+import { ofDownloads } from '../gates/decide-hold.ts'
+import type { OrgUpgradeNow } from '../rounds/decide-org-upgrade.ts'
+import { isHardReason } from '../rounds/decide-step.ts'
+import type { UpgradeHold } from '../rollout.ts'
+
+/** A failed target, as far as a retry needs it. */
+export interface FailedTarget {
+  readonly upgradeId: string
+  readonly phase: number
+  /** Null: it downloads when `phase` opens. */
+  readonly downloadPhase: number | null
+  /** True if it had the image when it failed, and was about to install it, or had installed it. */
+  readonly hadImage: boolean
+  readonly reason: string | null
+}
+
+/** Counts of targets by their state, as far as a retry changes them. */
+interface RetriedCounts {
+  readonly failed: number
+  readonly planned: number
+}
+
+/** An upgrade with phases, running or not: of devices at a site, or of edge appliances. */
+export interface RetriedUpgrade<S extends string = string, C extends RetriedCounts = RetriedCounts> {
+  readonly status: S
+  readonly stopping: 'failed' | 'cancelled' | null
+  readonly finishedAt: Date | null
+  readonly hold: UpgradeHold | null
+  readonly plan: { readonly phases: number }
+  readonly currentPhase: number
+  readonly phaseOpenedMs: number | null
+  readonly counts: C
+  readonly hardFailures: CountsByPhase
+}
+
+/** The members of an upgrade that a retry changes. */
+export type Reopening<S extends string, C extends RetriedCounts> = Pick<
+  RetriedUpgrade<S | 'upgrading', C>,
+  'status' | 'hold' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures'
+>
+
+/** A site upgrade of the organization upgrade, running or not. */
+export interface RetriedSite extends Pick<
+  SiteUpgradeNow,
+  | 'status'
+  | 'stopping'
+  | 'stopReason'
+  | 'hold'
+  | 'plan'
+  | 'currentPhase'
+  | 'phaseOpenedMs'
+  | 'counts'
+  | 'hardFailures'
+  | 'downloads'
+> {
+  readonly id: string
+  readonly finishedAt: Date | null
+}
+
+export interface RetriedOrg extends OrgUpgradeNow {
+  readonly hold: UpgradeHold | null
+}
+
+/** The members of a site upgrade that a retry changes; it is due immediately. */
+export type SiteRetry = Pick<
+  RetriedSite,
+  'id' | 'status' | 'hold' | 'currentPhase' | 'phaseOpenedMs' | 'counts' | 'hardFailures' | 'downloads'
+>
+
+export interface OrgRetry {
+  readonly hardFailures: number
+  readonly hold: UpgradeHold | null
+  /** Null: each site has its own phases. */
+  readonly phases: RetriedPhases | null
+  /** The phases of the downloads. Null: there are none, or each site has its own. */
+  readonly downloads: RetriedPhases | null
+}
+
+interface RetriedPhases {
+  readonly current: number
+  readonly gatePassed: number
+  readonly pending: CountsByPhase
+  readonly failures: CountsByPhase
+}
+
+export interface RetryPlan {
+  /** The site upgrades with retried targets. */
+  readonly sites: readonly SiteRetry[]
+  readonly org: OrgRetry
+  /** True if the pause at the gate of the whole upgrade ends, at all sites. */
+  readonly releasesAll: boolean
+}
+
+/**
+ * Returns why the failed targets of an upgrade can't be retried; null: they can.
+ * @param upgrade What the reason calls it.
+ */
+export function findRetryRefusal(
+  { status, stopping, finishedAt }: Pick<RetriedUpgrade, 'status' | 'stopping' | 'finishedAt'>,
+  upgrade = 'the upgrade of its site',
+): string | null {
+  if (status === 'cancelled' || stopping === 'cancelled') return `${upgrade} was cancelled`
+  if (stopping !== null && finishedAt === null) return `${upgrade} is stopping; retry it once it has ended`
+  return null
+}
+
+/**
+ * Plans the changes that a retry of failed targets makes to their upgrade. They are planned again in their phases, and
+ * no longer count as failures, so a gate that paused the upgrade is evaluated again once they have ended. A site
+ * upgrade that has ended continues. A person's pause stays.
+ * @param sites All site upgrades of the organization upgrade.
+ * @param retried Failed targets of sites without a findRetryRefusal().
+ */
+export function planRetry(
+  org: RetriedOrg,
+  sites: readonly RetriedSite[],
+  retried: readonly FailedTarget[],
+  nowMs: number,
+): RetryPlan {
+  const bySite = Map.groupBy(retried, ({ upgradeId }) => upgradeId)
+  const isOver = sites.every(({ finishedAt }) => finishedAt !== null)
+  const hold = isOver || org.hold?.by !== 'user' ? null : org.hold
+  // Absent devices are given up as after the last one.
+  const current = org.phases && (isOver ? org.phases.sizes.length : org.phases.current)
+  return {
+    sites: sites.flatMap((site) => {
+      const mine = bySite.get(site.id)
+      return mine === undefined ? [] : [retrySite(site, mine, { nowMs, hold, current })]
+    }),
+    org: {
+      hardFailures: org.hardFailures - retried.filter(isHard).length,
+      hold,
+      phases:
+        org.phases &&
+        retryPhases(org.phases, isOver, {
+          pending: addByPhase(org.phases.pending, retried, 1),
+          failures: addByPhase(org.phases.failures, retried.filter(isHard), -1),
+        }),
+      downloads:
+        org.downloads &&
+        retryPhases(org.downloads, isOver, {
+          pending: addByPhase(org.downloads.pending, retried.flatMap(inDownloadPhase), 1),
+          failures: forgiveDownloads(org.downloads.failures, retried),
+        }),
+    },
+    releasesAll: (org.phases !== null || org.downloads !== null) && org.hold !== null && org.hold.by !== 'user',
+  }
+}
+
+/** Once the upgrade has ended no phase waits for another one. */
+function retryPhases(
+  { sizes, current, gatePassed }: OrgPhases,
+  isOver: boolean,
+  counts: Pick<RetriedPhases, 'pending' | 'failures'>,
+): RetriedPhases {
+  return isOver ? { current: sizes.length, gatePassed: sizes.length, ...counts } : { current, gatePassed, ...counts }
+}
+
+function inDownloadPhase({ downloadPhase: phase }: FailedTarget): { readonly phase: number }[] {
+  return phase === null ? [] : [{ phase }]
+}
+
+function forgiveDownloads(failures: CountsByPhase, retried: readonly FailedTarget[]): CountsByPhase {
+  const forgiven = retried.filter((one) => isHard(one) && !one.hadImage).flatMap(inDownloadPhase)
+  // A device that had lost its image failed in the phase of its reboot.
+  return Object.fromEntries(
+    Object.entries(addByPhase(failures, forgiven, -1)).map(([phase, count]) => [phase, Math.max(0, count)]),
+  )
+}
+
+function retrySite(
+  site: RetriedSite,
+  retried: readonly FailedTarget[],
+  {
+    nowMs,
+    hold,
+    current,
+  }: { readonly nowMs: number; readonly hold: UpgradeHold | null; readonly current: number | null },
+): SiteRetry {
+  const { id, finishedAt, plan } = site
+  const reopened = planReopening(site, retried, { nowMs, hold })
+  const downloads = site.downloads && {
+    ...site.downloads,
+    failures: forgiveDownloads(site.downloads.failures, retried),
+  }
+  if (finishedAt === null) return { id, ...reopened, downloads }
+  const last = plan.downloads?.phase_sizes.length ?? 1
+  const opened = { currentPhase: current ?? plan.phases, downloads: downloads && { ...downloads, current: last } }
+  return { id, ...reopened, ...opened }
+}
+
+/**
+ * Plans the state of an upgrade whose failed targets are planned again. An upgrade that has ended continues with all of
+ * its phases open.
+ * @param hold The pause of an ended upgrade; null: none.
+ */
+export function planReopening<S extends string, C extends RetriedCounts>(
+  { status, counts, hardFailures, finishedAt, plan, hold: present, currentPhase, phaseOpenedMs }: RetriedUpgrade<S, C>,
+  retried: readonly Pick<FailedTarget, 'phase' | 'reason'>[],
+  { nowMs, hold }: { readonly nowMs: number; readonly hold: UpgradeHold | null },
+): Reopening<S, C> {
+  const counted = {
+    counts: { ...counts, failed: counts.failed - retried.length, planned: counts.planned + retried.length },
+    hardFailures: addByPhase(hardFailures, retried.filter(isHard), -1),
+  }
+  if (finishedAt !== null)
+    return { ...counted, status: 'upgrading', hold, currentPhase: plan.phases, phaseOpenedMs: nowMs }
+  const isReleased = present !== null && present.by !== 'user'
+  // As after any pause, the wait for absent devices is extended.
+  const waitedMs = nowMs - Math.max(phaseOpenedMs ?? nowMs, present?.since_ms ?? nowMs)
+  return {
+    ...counted,
+    status,
+    hold: isReleased ? null : present,
+    currentPhase,
+    phaseOpenedMs: isReleased && phaseOpenedMs !== null ? phaseOpenedMs + waitedMs : phaseOpenedMs,
+  }
+}
+
+/**
+ * Returns why the limits would immediately stop the upgrade again, because of the remaining failures; null: they would
+ * not.
+ */
+export function findRetryLimit(org: RetriedOrg, sites: readonly RetriedSite[], plan: RetryPlan): string | null {
+  const plans = new Map(sites.map((site) => [site.id, site.plan]))
+  for (const { id, hardFailures } of plan.sites) {
+    const limits = plans.get(id)
+    const reason = limits === undefined ? null : findStopReason(hardFailures, limits)
+    if (reason !== null) return reason
+  }
+  const { hardFailures, phases } = plan.org
+  const overBudget = findBudgetReason(hardFailures, org.limits)
+  if (overBudget !== null) return overBudget
+  if (exceedsPercentage(hardFailures, org.maxFailurePercentage, org.planned))
+    return `more than ${org.maxFailurePercentage} % of ${org.planned} devices in all sites failed`
+  const reason = phases && findPhaseStopReason(phases.failures, org.phases?.gates ?? null)
+  const { downloads } = plan.org
+  return reason ?? (downloads && findPhaseStopReason(downloads.failures, org.downloads?.gates ?? null, ofDownloads))
+}
+
+function isHard({ reason }: Pick<FailedTarget, 'reason'>): boolean {
+  return isHardReason(reason)
+}
+
+function addByPhase(
+  counts: CountsByPhase,
+  targets: readonly { readonly phase: number }[],
+  step: 1 | -1,
+): CountsByPhase {
+  const changed: Record<string, number> = { ...counts }
+  for (const { phase } of targets) changed[phase] = (changed[phase] ?? 0) + step
+  return changed
+}

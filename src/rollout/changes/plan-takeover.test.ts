@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { awaitsImage } from '../phases/decide-downloads.ts'
+import { type TakenTarget, planTakeover, shrinkDownloads, shrinkPending, shrinkPhases } from './plan-takeover.ts'
+import { type TargetCounts, type UpgradePlan, noCounts, openCount } from '../rollout.ts'
+
+const PHASES = 3
+
+const states = ['planned', 'deferred', 'dl_requested', 'upgraded'] as const
+
+interface Target extends Omit<TakenTarget, 'state'> {
+  readonly state: (typeof states)[number]
+  /** True if another upgrade requests it. */
+  readonly wanted: boolean
+}
+
+/** Targets of the site upgrades of one organization upgrade. */
+const fleets = fc
+  .array(
+    fc.record({
+      upgradeId: fc.constantFrom('a', 'b'),
+      phase: fc.integer({ min: 1, max: PHASES }),
+      downloadPhase: fc.option(fc.integer({ min: 1, max: PHASES })),
+      staged: fc.boolean(),
+      state: fc.constantFrom(...states),
+      wanted: fc.boolean(),
+    }),
+    { maxLength: 30 },
+  )
+  .map((all) =>
+    all.map((one, index): Target => ({ ...one, deviceId: String(index), mac: String(index), orgUpgradeId: 'org' })),
+  )
+
+function countOf(targets: readonly Target[]): TargetCounts {
+  const counts = { ...noCounts }
+  for (const { state } of targets) counts[state] += 1
+  return counts
+}
+
+function sizesOf(targets: readonly Target[], phaseOf: (target: Target) => number | null): number[] {
+  return Array.from({ length: PHASES }, (_, index) => targets.filter((one) => phaseOf(one) === index + 1).length)
+}
+
+const inPhases = (targets: readonly Target[]): number[] => sizesOf(targets, ({ phase }) => phase)
+const inDownloads = (targets: readonly Target[]): number[] => sizesOf(targets, ({ downloadPhase }) => downloadPhase)
+
+function planOf(targets: readonly Target[]): UpgradePlan {
+  const downloads = { strategy: 'canary', scope: 'org', phase_sizes: inDownloads(targets), gates: null } as const
+  return {
+    ...{
+      strategy: 'canary',
+      phase_scope: 'org',
+      phases: PHASES,
+      phase_sizes: inPhases(targets),
+      gates: null,
+      downloads,
+    },
+    ...{ max_failure_percentage: 5, stages: true, planned: targets.length, timezone: 'UTC' },
+  }
+}
+
+function pendingOf(targets: readonly Target[]): Record<string, number> {
+  const sizes = sizesOf(targets.filter(awaitsImage), ({ downloadPhase }) => downloadPhase)
+  return Object.fromEntries(sizes.map((size, index) => [index + 1, size]))
+}
+
+function takeable(target: Target): TakenTarget[] {
+  const { state } = target
+  return target.wanted && (state === 'planned' || state === 'deferred') ? [{ ...target, state }] : []
+}
+
+test('a takeover leaves upgrades with counters that equal a recount, and every device in one upgrade', () => {
+  fc.assert(
+    fc.property(fleets, (targets) => {
+      const taken = targets.flatMap(takeable)
+      const isTaken = new Set(taken.map(({ deviceId }) => deviceId))
+      const left = targets.filter(({ deviceId }) => !isTaken.has(deviceId))
+      const of = (id: string, some: readonly Target[]): Target[] => some.filter(({ upgradeId }) => upgradeId === id)
+      const sites = ['a', 'b'].map((id) => {
+        return { id, orgUpgradeId: 'org', counts: countOf(of(id, targets)), plan: planOf(of(id, targets)) }
+      })
+      const changes = planTakeover(sites, taken)
+      expect(changes.map(({ id }) => id)).toEqual(
+        ['a', 'b'].filter((id) => taken.some(({ upgradeId }) => upgradeId === id)),
+      )
+      for (const change of changes) {
+        const [before, after] = [of(change.id, targets), of(change.id, left)]
+        expect(change.taken).toBe(before.length - after.length)
+        expect(change.counts).toEqual({ ...countOf(after), cancelled: change.taken })
+        expect(change.plan).toEqual({ ...planOf(after), planned: before.length })
+        expect(change.ends !== null).toBe(openCount(change.counts) === 0)
+      }
+      expect(shrinkPhases(inPhases(targets), taken)).toEqual(inPhases(left))
+      expect(shrinkDownloads({ phase_sizes: inDownloads(targets) }, taken).phase_sizes).toEqual(inDownloads(left))
+      expect(shrinkPending(pendingOf(targets), taken)).toEqual(pendingOf(left))
+    }),
+  )
+})

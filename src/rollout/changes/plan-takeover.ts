@@ -1,0 +1,123 @@
+import { awaitsImage } from '../phases/decide-downloads.ts'
+import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
+import type { CountsByPhase } from '../stops/decide-stop.ts'
+import { type DownloadPlan, type UpgradePlan, openCount } from '../rollout.ts'
+
+/** A target of which nothing has begun, so that another upgrade may take its device over. */
+export interface TakenTarget {
+  readonly deviceId: string
+  readonly mac: string
+  /** The id of the site upgrade. */
+  readonly upgradeId: string
+  readonly orgUpgradeId: string
+  readonly phase: number
+  readonly downloadPhase: number | null
+  readonly staged: boolean
+  readonly state: 'planned' | 'deferred'
+}
+
+/** The reason of a target whose device another upgrade takes over. */
+export function takeoverReason(by: string): string {
+  return `taken over by upgrade ${by}`
+}
+
+/** A site upgrade that loses devices. */
+export interface LosingSite extends Pick<SiteUpgradeNow, 'counts' | 'plan'> {
+  readonly id: string
+  readonly orgUpgradeId: string
+}
+
+/** The members of a site upgrade that a takeover changes; it is due immediately. */
+export type SiteTakeover = Pick<LosingSite, 'id' | 'orgUpgradeId' | 'counts' | 'plan'> & {
+  readonly taken: number
+  /**
+   * The end of an upgrade without remaining devices: `cancelled`, or the engine's decision from its former results.
+   * Null: it continues.
+   */
+  readonly ends: 'cancelled' | 'by_results' | null
+}
+
+/**
+ * Plans the state of site upgrades that lose devices. These count as cancelled and belong to no phase any more, so a
+ * phase without further devices passes its gate.
+ */
+export function planTakeover(sites: readonly LosingSite[], taken: readonly TakenTarget[]): SiteTakeover[] {
+  const bySite = Map.groupBy(taken, ({ upgradeId }) => upgradeId)
+  return sites.flatMap((site) => {
+    const mine = bySite.get(site.id) ?? []
+    if (mine.length === 0) return []
+    const counts = takeFromCounts(site.counts, mine)
+    const { downloads } = site.plan
+    const plan: UpgradePlan = {
+      ...site.plan,
+      phase_sizes: shrinkPhases(site.plan.phase_sizes, mine),
+      ...(downloads !== undefined && { downloads: shrinkDownloads(downloads, mine) }),
+    }
+    const { id, orgUpgradeId } = site
+    const ends = endAfterTakeover(openCount(counts), counts.upgraded + counts.staged + counts.failed)
+    return [{ id, orgUpgradeId, counts, plan, taken: mine.length, ends }]
+  })
+}
+
+/** Returns the counts of an upgrade that loses these targets. */
+export function takeFromCounts<
+  C extends { readonly planned: number; readonly deferred: number; readonly cancelled: number },
+>(counts: C, taken: readonly Pick<TakenTarget, 'state'>[]): C {
+  const count = (state: TakenTarget['state']): number => taken.filter((target) => target.state === state).length
+  return {
+    ...counts,
+    planned: counts.planned - count('planned'),
+    deferred: counts.deferred - count('deferred'),
+    cancelled: counts.cancelled + taken.length,
+  }
+}
+
+/** Decides how an upgrade ends that has lost targets; see SiteTakeover. @param results How many others have had a result. */
+export function endAfterTakeover(open: number, results: number): SiteTakeover['ends'] {
+  if (open > 0) return null
+  return results > 0 ? 'by_results' : 'cancelled'
+}
+
+/** Returns the phases of the downloads without these targets. */
+export function shrinkDownloads<P extends Pick<DownloadPlan, 'phase_sizes'>>(
+  plan: P,
+  taken: readonly Pick<TakenTarget, 'downloadPhase'>[],
+): P {
+  const places = taken.flatMap(({ downloadPhase: phase }) => (phase === null ? [] : [{ phase }]))
+  return { ...plan, phase_sizes: shrinkPhases(plan.phase_sizes, places) }
+}
+
+/** Returns how many targets the phases of the downloads wait for without these targets. */
+export function shrinkPending(
+  pending: CountsByPhase,
+  taken: readonly Pick<TakenTarget, 'downloadPhase' | 'state' | 'staged'>[],
+): CountsByPhase {
+  const left: Record<string, number> = { ...pending }
+  for (const target of taken) {
+    const { downloadPhase: phase } = target
+    if (phase !== null && awaitsImage(target)) left[phase] = (left[phase] ?? 0) - 1
+  }
+  return left
+}
+
+/** Returns the sizes of phases without these targets. */
+export function shrinkPhases<S extends readonly number[] | null>(
+  sizes: S,
+  taken: readonly Pick<TakenTarget, 'phase'>[],
+): S {
+  const lost = Map.groupBy(taken, ({ phase }) => phase)
+  return (sizes?.map((size, index) => size - (lost.get(index + 1)?.length ?? 0)) ?? null) as S
+}
+
+/**
+ * Notes in the record of an upgrade how many devices it takes from which others.
+ * @param what The name of its targets.
+ */
+export function noteTaken(
+  taken: readonly Pick<TakenTarget, 'orgUpgradeId'>[],
+  what = 'devices',
+): { readonly reason: string }[] {
+  return [...Map.groupBy(taken, ({ orgUpgradeId }) => orgUpgradeId)]
+    .map(([id, some]) => ({ reason: `${some.length} ${what} are taken over from upgrade ${id}` }))
+    .toSorted((a, b) => (a.reason < b.reason ? -1 : 1))
+}

@@ -1,0 +1,245 @@
+import { sql } from 'kysely'
+import type { InOrg, OrgScope } from '../../access/scope.ts'
+import type { DeviceType } from '../../events/device-type.ts'
+import { type Db, type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { columnsOf, updateRows } from '../../platform/rows.ts'
+import type { IncludingSite, InclusionPlan } from './plan-inclusion.ts'
+import { type UpgradePlan, terminalStates } from '../rollout.ts'
+import { type Candidate, candidatesOf, insertTargets } from '../store-create.ts'
+import type { TargetNow } from '../targets/target.ts'
+import { encodeStep } from '../targets/timeline.ts'
+
+/** An upgrade that looks for further devices now. */
+export interface DueInclusion {
+  readonly orgId: string
+  /** The id of the organization upgrade. */
+  readonly id: string
+  /** The last device that the pass has looked at; null: it begins. */
+  readonly after: string | null
+  /** The filter for devices that may join. */
+  readonly joining: Readonly<Record<string, unknown>>
+}
+
+/** Claims upgrades that are due to search for further devices: until the lease ends, no other worker searches. */
+export async function claimInclusions(
+  db: Db,
+  { nowMs, leaseUntilMs, limit }: { readonly nowMs: number; readonly leaseUntilMs: number; readonly limit: number },
+): Promise<DueInclusion[]> {
+  const { rows } = await sql<DueInclusion>`
+    with due as (
+      select org_id, id from org_upgrade where include_due_ms <= ${nowMs}
+      order by include_due_ms limit ${limit} for update skip locked
+    )
+    update org_upgrade upgrade set include_due_ms = ${leaseUntilMs}
+    from due where upgrade.org_id = due.org_id and upgrade.id = due.id
+    returning upgrade.org_id, upgrade.id, upgrade.include_after as after, upgrade.joining
+  `.execute(db)
+  return rows
+}
+
+/** Sets when the upgrade looks next, and after which device; null: never, as after its end. */
+export async function updateInclusion(
+  db: Db,
+  scope: OrgScope,
+  id: string,
+  { dueMs, after }: { readonly dueMs: number | null; readonly after: string | null },
+): Promise<void> {
+  await db
+    .updateTable('orgUpgrade')
+    .set({ includeDueMs: dueMs, includeAfter: after })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** A site upgrade that may take in devices of its site. */
+export interface OpenSite {
+  readonly id: string
+  readonly siteId: string
+  /** Null: at any time. */
+  readonly windows: UpgradePlan['windows'] | null
+}
+
+/**
+ * Lists the site upgrades of a running upgrade; none once it has ended at all sites. Stopped or cancelled ones accept
+ * no further devices.
+ */
+export async function listOpenSites(reader: Reader, scope: OrgScope, orgUpgradeId: string): Promise<OpenSite[]> {
+  const rows = await reader
+    .selectFrom('siteUpgrade')
+    .select(['id', 'siteId', 'stopping', 'finishedAt', 'closed'])
+    .select(sql<OpenSite['windows']>`plan->'windows'`.as('windows'))
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', orgUpgradeId)
+    .execute()
+  const runs = rows.some(({ finishedAt, stopping }) => finishedAt === null && stopping === null)
+  return runs ? rows.filter(({ stopping, closed }) => stopping === null && !closed) : []
+}
+
+export interface LookOptions {
+  readonly orgUpgradeId: string
+  readonly siteIds: readonly string[]
+  readonly after: string | null
+  /** The number of devices that are looked at. */
+  readonly limit: number
+}
+
+/**
+ * Lists devices of the sites that no upgrade has and that this one never had.
+ * @returns `last`: the last device that was looked at; null at the end of the pass.
+ */
+export async function listJoining(
+  reader: Reader,
+  scope: OrgScope,
+  { orgUpgradeId, siteIds, after, limit }: LookOptions,
+): Promise<{ readonly candidates: readonly Candidate[]; readonly last: string | null }> {
+  let looked = reader
+    .selectFrom('device')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('siteId', '=', anyOf(siteIds))
+  if (after !== null) looked = looked.where('id', '>', after)
+  const ids = (await looked.orderBy('id').limit(limit).execute()).map(({ id }) => id)
+  const { rows } = await sql<{ id: string }>`
+    select looked.id from unnest(${ids}::uuid[]) as looked (id)
+    where not exists (
+      select from device_upgrade active
+      where active.org_id = ${scope.orgId} and active.device_id = looked.id and active.upgrade_id is not null)
+    and not exists (
+      select from (select * from upgrade_target where device_id = looked.id offset 0) target
+      join site_upgrade part on part.org_id = target.org_id and part.id = target.upgrade_id
+      where target.org_id = ${scope.orgId} and part.org_upgrade_id = ${orgUpgradeId})
+  `.execute(reader)
+  const free = rows.map(({ id }) => id)
+  const candidates = free.length === 0 ? [] : await candidatesOf(reader, scope, sql<boolean>`d.id = ${anyOf(free)}`)
+  return { candidates, last: ids.length < limit ? null : (ids.at(-1) ?? null) }
+}
+
+/** The version of a model in an upgrade. */
+export interface ModelVersion {
+  readonly model: string
+  readonly targetVersion: string
+  /** The strings that devices report when they run it, if they differ from it. */
+  readonly reported: readonly string[]
+  readonly imageId: string
+}
+
+/** Lists the versions for the devices of these models in the upgrade; models without a device in it are left out. */
+export async function listModelVersions(
+  reader: Reader,
+  scope: OrgScope,
+  { orgUpgradeId, models }: { readonly orgUpgradeId: string; readonly models: readonly string[] },
+): Promise<ModelVersion[]> {
+  const { rows } = await sql<ModelVersion>`
+    select wanted.model, coalesce(last.hop->>'version', target.target_version) as target_version,
+      coalesce(last.hop->'reported', target.reported, '[]') as reported,
+      coalesce((last.hop->>'image_id')::uuid, target.image_id) as image_id
+    from unnest(${models}::text[]) as wanted (model)
+    cross join lateral (
+      select target.target_version, target.reported, target.image_id, target.path from site_upgrade part
+      join upgrade_target target on target.org_id = part.org_id and target.upgrade_id = part.id
+      where part.org_id = ${scope.orgId} and part.org_upgrade_id = ${orgUpgradeId} and target.model = wanted.model
+      limit 1) target
+    cross join lateral (select target.path->-1 as hop) last
+  `.execute(reader)
+  return rows
+}
+
+/** Locks the site upgrades that were neither stopped nor cancelled. The caller has locked the organization upgrade. */
+export function lockIncludingSites(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<IncludingSite[]> {
+  return tx
+    .selectFrom('siteUpgrade')
+    .select(['id', 'status', 'stopping', 'stopReason', 'hold', 'plan', 'currentPhase', 'phaseOpenedMs', 'counts'])
+    .select(['hardFailures', 'downloads', 'finishedAt', 'total'])
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', anyOf(ids))
+    .where('stopping', 'is', null)
+    .where('closed', '=', false)
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+}
+
+/** A target that has not ended, as its place in the order of restarts depends on it. */
+export interface OpenTarget extends Pick<TargetNow, 'deviceId' | 'rank'> {
+  readonly upgradeId: string
+  readonly mac: string
+  readonly type: DeviceType
+}
+
+/** Lists the targets of these site upgrades that have not ended, without devices that have left the organization. */
+export function listOpenTargets(
+  reader: Reader,
+  scope: InOrg,
+  siteUpgradeIds: readonly string[],
+): Promise<readonly OpenTarget[]> {
+  return reader
+    .selectFrom('upgradeTarget as target')
+    .innerJoin('device', (join) =>
+      join.onRef('device.orgId', '=', 'target.orgId').onRef('device.id', '=', 'target.deviceId'),
+    )
+    .select(['target.upgradeId', 'target.deviceId', 'target.mac', 'target.rank', 'device.type'])
+    .where('target.orgId', '=', scope.orgId)
+    .where('target.upgradeId', '=', anyOf(siteUpgradeIds))
+    .where('target.state', 'not in', terminalStates)
+    .orderBy('target.mac')
+    .execute()
+}
+
+const rankColumns = columnsOf('upgradeTarget', { orgId: 'uuid', upgradeId: 'uuid', deviceId: 'uuid', rank: 'integer' })
+
+/** The caller has locked the site upgrades. */
+export async function updateRanks(
+  tx: Tx,
+  scope: InOrg,
+  ranks: readonly { readonly upgradeId: string; readonly deviceId: string; readonly rank: number }[],
+): Promise<void> {
+  const rows = ranks.map((row) => ({ ...row, orgId: scope.orgId }))
+  await updateRows(tx, rankColumns, rows, { key: ['orgId', 'upgradeId', 'deviceId'] })
+}
+
+const siteColumns = columnsOf('siteUpgrade', {
+  orgId: 'uuid',
+  id: 'uuid',
+  status: 'text',
+  hold: 'jsonb',
+  plan: 'jsonb',
+  currentPhase: 'integer',
+  phaseOpenedMs: 'float8',
+  counts: 'jsonb',
+  downloads: 'jsonb',
+  total: 'integer',
+})
+
+/** Writes the targets that join, and the changed upgrade. The caller has locked it and its site upgrades. */
+export async function insertIncluded(
+  tx: Tx,
+  scope: OrgScope,
+  id: string,
+  { plan, now, nowMs }: { readonly plan: InclusionPlan; readonly now: Date; readonly nowMs: number },
+): Promise<void> {
+  const rows = plan.sites.map((site) => ({ ...site, orgId: scope.orgId }))
+  await updateRows(tx, siteColumns, rows, {
+    key: ['orgId', 'id'],
+    set: sql`finished_at = null, due_ms = ${nowMs}`,
+  })
+  const timeline = encodeStep({ state: 'planned', at: now, reason: 'joined the upgrade' })
+  await insertTargets(tx, scope, plan.targets, { enteredAt: now, timeline })
+  const { phases, downloads } = plan
+  await tx
+    .updateTable('orgUpgrade')
+    .set({
+      planned: plan.planned,
+      ...(phases !== null && {
+        phasePlan: sql`jsonb_set(phase_plan, '{phase_sizes}', ${JSON.stringify(phases.sizes)}::jsonb)`,
+        pendingByPhase: json(phases.pending),
+      }),
+      ...(downloads !== null && {
+        downloadPlan: sql`jsonb_set(download_plan, '{phase_sizes}', ${JSON.stringify(downloads.sizes)}::jsonb)`,
+        downloads: sql`jsonb_set(downloads, '{pending}', ${JSON.stringify(downloads.pending)}::jsonb)`,
+      }),
+    })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+}

@@ -1,0 +1,74 @@
+import { uuidv7 } from 'uuidv7'
+import type { InOrg } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import { hasSubscribers, insertOutbox } from '../../events/store.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db.ts'
+import { noteUpgrades } from './note-upgrades.ts'
+import { type UpgradeEvent, insertUpgradeEvents } from './store.ts'
+
+const TOPIC = 'upgrade-events'
+
+/** One event of an upgrade, in wire shape. */
+export type UpgradeEventInput = Omit<UpgradeEvent, 'id' | 'org_id' | 'timestamp'>
+
+/**
+ * Appends events of upgrades in the caller's transaction. Events of the upgrade as a whole are stored as long as the
+ * upgrade; the subscribed webhooks get all of them.
+ */
+export async function appendUpgradeEvents(
+  tx: Tx,
+  scope: InOrg,
+  inputs: readonly UpgradeEventInput[],
+  at: Date,
+): Promise<void> {
+  if (inputs.length === 0) return
+  const { orgId } = scope
+  const events = inputs.map((input): UpgradeEvent => {
+    const event = { id: uuidv7(), org_id: orgId, timestamp: epochS(at) }
+    return Object.assign(event, input)
+  })
+  await insertUpgradeEvents(
+    tx,
+    scope,
+    events.filter(({ device_id: deviceId }) => deviceId === undefined),
+  )
+  const rows = events.map((event) => ({ orgId, siteId: event.site_id ?? null, topic: TOPIC, event }) as const)
+  await insertOutbox(tx, rows, at)
+  noteUpgrades(
+    tx,
+    scope,
+    inputs.map(({ upgrade_id: orgUpgradeId, site_upgrade_id: id }) => ({ orgUpgradeId, id: id ?? null })),
+  )
+}
+
+/** True if a webhook subscribes to events of single devices: they are written for webhooks only. */
+export function wantsDeviceEvents(tx: Tx, scope: InOrg): Promise<boolean> {
+  return hasSubscribers(tx, scope, TOPIC)
+}
+
+/** A change of an upgrade that a person or the engine decided. */
+export interface UpgradeChange extends Omit<UpgradeEventInput, 'audit_id' | 'admin_id' | 'admin_name'> {
+  /** The audit record, with its content besides the id of the upgrade. */
+  readonly message: string
+  readonly after?: Readonly<Record<string, unknown>>
+}
+
+/** Appends the audit record of a change of an upgrade, and its event. @returns The id of the audit record. */
+export async function appendUpgradeChange(
+  tx: Tx,
+  scope: InOrg,
+  { message, after, ...event }: UpgradeChange,
+  at: Date,
+): Promise<string> {
+  const { adminId, name } = scope.actor
+  const auditId = await appendAudit(tx, scope, {
+    message,
+    siteId: event.site_id ?? null,
+    after: { upgrade_id: event.upgrade_id, ...after },
+    at,
+  })
+  const by = { admin_id: adminId, admin_name: name }
+  await appendUpgradeEvents(tx, scope, [{ ...event, ...by, audit_id: auditId }], at)
+  return auditId
+}

@@ -1,0 +1,185 @@
+import type { OrgScope } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import type { UpgradeEventType } from '../../events/upgrade-event-types.ts'
+import type { Tx } from '../../platform/db.ts'
+import { type UpgradeEventInput, appendUpgradeEvents, wantsDeviceEvents } from './append-events.ts'
+import type { Now } from '../site-upgrade-now.ts'
+import type { OrgRound } from '../rounds/decide-org-upgrade.ts'
+import type { Step } from '../rounds/decide-step.ts'
+import { presentPhase } from '../phases/present-phase.ts'
+import { NOT_REBOOTED } from '../rollout.ts'
+import type { LockedSiteUpgrade } from '../store.ts'
+import { finalVersionOf } from '../targets/hops.ts'
+import { type EndedUpgrade, listEnded } from './store.ts'
+import type { LockedTarget } from '../targets/target-row.ts'
+
+type Round = OrgRound<LockedSiteUpgrade>
+type DecidedSite = Round['decisions'][number]
+
+/**
+ * Appends the beginnings and ends of the rounds: phases, sites, whole upgrades, and, if a webhook subscribes, devices.
+ * Events that pause or stop an upgrade are appended with their audit records. The site upgrades have been updated.
+ */
+export async function appendRoundEvents(
+  tx: Tx,
+  scope: OrgScope,
+  rounds: readonly Round[],
+  { now }: Now,
+): Promise<void> {
+  const decided = rounds.flatMap(({ decisions }) => decisions)
+  const finished = rounds.filter(({ decisions }) => decisions.some(hasEnded)).map(({ org }) => org.id)
+  const ended = await listEnded(tx, scope, finished)
+  const hasDeviceSteps = decided.some(({ decision }) => decision.steps.length > 0)
+  const ofDevices = hasDeviceSteps && (await wantsDeviceEvents(tx, scope)) ? decided.flatMap(deviceEvents) : []
+  const inputs: UpgradeEventInput[] = [
+    ...decided.flatMap(siteBeginnings),
+    ...rounds.flatMap(openedPhases),
+    ...ofDevices,
+    ...decided.flatMap(siteEnds),
+    ...ended.map(endOf),
+  ]
+  await appendUpgradeEvents(tx, scope, inputs, now)
+  for (const site of decided) await appendGivenUp(tx, scope, site, now)
+}
+
+/** An audit record names no more devices. */
+const MAX_NAMED = 100
+
+/** Records the devices that the upgrade no longer reboots, because nothing else would report it. */
+async function appendGivenUp(tx: Tx, scope: OrgScope, { siteUpgrade, decision }: DecidedSite, at: Date): Promise<void> {
+  const given = decision.steps.filter(({ to, reason }) => to === 'cancelled' && reason === NOT_REBOOTED)
+  if (given.length === 0) return
+  const macs = new Map(siteUpgrade.targets.map(({ deviceId, mac }) => [deviceId, mac]))
+  const named = given.slice(0, MAX_NAMED).flatMap(({ target }) => macs.get(target.deviceId) ?? [])
+  const { id, orgUpgradeId, siteId, siteName } = siteUpgrade
+  await appendAudit(tx, scope, {
+    message: `Upgrade ${orgUpgradeId} gave up ${given.length} downloaded devices at site "${siteName ?? siteId}" that did not get to reboot`,
+    after: { id: orgUpgradeId, site_upgrade_id: id, total: given.length, macs: named },
+    siteId,
+    at,
+  })
+}
+
+function endOf({ id, status, total, upgraded, failed }: EndedUpgrade): UpgradeEventInput {
+  return { type: 'UPGRADE_ENDED', upgrade_id: id, status, total, upgraded, failed }
+}
+
+function hasEnded({ decision: { siteUpgrade } }: DecidedSite): boolean {
+  return siteUpgrade.finishedAt !== null
+}
+
+/** The members of an event that identify its place. */
+export function placeOf({ id, orgUpgradeId, siteId, siteName }: LockedSiteUpgrade) {
+  const place = { upgrade_id: orgUpgradeId, site_upgrade_id: id, site_id: siteId }
+  return siteName === null ? place : { ...place, site_name: siteName }
+}
+
+/** Returns the start of a site, and the next phases of one that has its own phases with gates between them. */
+function siteBeginnings(decided: DecidedSite): UpgradeEventInput[] {
+  return [...rebootBeginnings(decided), ...downloadBeginnings(decided)]
+}
+
+function rebootBeginnings({ siteUpgrade, decision }: DecidedSite): UpgradeEventInput[] {
+  const { stopping, phaseOpenedMs, currentPhase, plan } = siteUpgrade
+  const { phaseOpenedMs: openedMs, currentPhase: phase } = decision.siteUpgrade
+  const place = placeOf(siteUpgrade)
+  if (phaseOpenedMs === null && openedMs !== null && stopping === null)
+    return [{ type: 'UPGRADE_SITE_STARTED', ...place, phase, total: siteUpgrade.plan.planned }]
+  // Phases of single devices have no sizes: the events of their devices suffice.
+  if (phase === currentPhase || plan.phase_sizes === null) return []
+  return [{ type: 'UPGRADE_PHASE_OPENED', ...place, phase, total: plan.phase_sizes[phase - 1] ?? 0 }]
+}
+
+function downloadBeginnings({ siteUpgrade, decision }: DecidedSite): UpgradeEventInput[] {
+  const { downloads: plan } = siteUpgrade.plan
+  const phase = decision.siteUpgrade.downloads?.current
+  const isOpened = phase !== undefined && phase !== siteUpgrade.downloads?.current
+  // As above: phases without gates are those of single devices.
+  if (!isOpened || plan === undefined || plan.scope === 'org' || plan.gates === null) return []
+  const total = plan.phase_sizes[phase - 1] ?? 0
+  return [{ type: 'UPGRADE_PHASE_OPENED', ...placeOf(siteUpgrade), phase, phase_of: 'downloads', total }]
+}
+
+function openedPhases({ org, phases, downloads }: Round): UpgradeEventInput[] {
+  return [...phasesFrom(org, org.phases, phases), ...phasesFrom(org, org.downloads, downloads)]
+}
+
+function phasesFrom({ id }: Round['org'], before: Round['org']['phases'], after: Round['phases']): UpgradeEventInput[] {
+  if (before === null || after === null) return []
+  const { current, sizes, of } = before
+  return Array.from({ length: after.current - current }, (_, index) => {
+    const phase = current + index + 1
+    const total = sizes[phase - 1] ?? 0
+    return { type: 'UPGRADE_PHASE_OPENED', upgrade_id: id, ...presentPhase({ phase, of }), total }
+  })
+}
+
+function siteEnds(decided: DecidedSite): UpgradeEventInput[] {
+  const { siteUpgrade, decision } = decided
+  if (!hasEnded(decided)) return []
+  const { status, stopReason, counts } = decision.siteUpgrade
+  const sums = { total: siteUpgrade.plan.planned, upgraded: counts.upgraded + counts.staged, failed: counts.failed }
+  const reason = stopReason === null ? {} : { reason: stopReason }
+  return [{ type: 'UPGRADE_SITE_ENDED', ...placeOf(siteUpgrade), status, ...reason, ...sums }]
+}
+
+function deviceEvents({ siteUpgrade, decision }: DecidedSite): UpgradeEventInput[] {
+  const targets = new Map(siteUpgrade.targets.map((target) => [target.deviceId, target]))
+  return decision.steps.flatMap((step): UpgradeEventInput[] => {
+    const target = targets.get(step.target.deviceId)
+    const type = typeOf(step)
+    return target === undefined || type === null ? [] : [deviceEvent(siteUpgrade, { target, step, type })]
+  })
+}
+
+function deviceEvent(
+  siteUpgrade: LockedSiteUpgrade,
+  {
+    target,
+    step: { reason },
+    type,
+  }: { readonly target: LockedTarget; readonly step: Step; readonly type: UpgradeEventType },
+): UpgradeEventInput {
+  const { deviceId, mac, phase, fromVersion } = target
+  return {
+    type,
+    ...placeOf(siteUpgrade),
+    device_id: deviceId,
+    mac,
+    phase,
+    version: finalVersionOf(target),
+    ...(fromVersion !== null && { from_version: fromVersion }),
+    ...(reason !== null && { reason }),
+  }
+}
+
+/** Null for steps in which nothing ends and nothing becomes visible to people. */
+function typeOf({ target, to, reason, order }: Step): UpgradeEventType | null {
+  if (order !== null && target.attempt === 0) return 'UPGRADE_DEVICE_STARTED'
+  if (to === target.state) return reason === null ? null : 'UPGRADE_DEVICE_RETRYING'
+  switch (to) {
+    case 'upgraded':
+    case 'staged':
+      return 'UPGRADE_DEVICE_UPGRADED'
+    case 'failed':
+      return 'UPGRADE_DEVICE_FAILED'
+    case 'skipped':
+      return 'UPGRADE_DEVICE_SKIPPED'
+    case 'cancelled':
+      return 'UPGRADE_DEVICE_CANCELLED'
+    case 'deferred':
+      return 'UPGRADE_DEVICE_OFFLINE'
+    case 'rebooting':
+      return 'UPGRADE_DEVICE_REBOOTING'
+    case 'rolling_back':
+      return 'UPGRADE_DEVICE_RESTORING'
+    case 'planned':
+    case 'dl_requested':
+    case 'downloading':
+    case 'downloaded':
+    case 'reboot_requested':
+    case 'verifying':
+    case 'snapshotting':
+      return null
+  }
+}

@@ -1,0 +1,44 @@
+import { sql } from 'kysely'
+import type { InOrg } from '../../access/scope.ts'
+import type { TopicEvents } from '../../events/topics.ts'
+import type { Tx } from '../../platform/db.ts'
+import { columnsOf, insertRows } from '../../platform/rows.ts'
+
+export type UpgradeEvent = TopicEvents['upgrade-events']
+
+const columns = columnsOf('upgradeEvent', { orgId: 'uuid', orgUpgradeId: 'uuid', id: 'uuid', event: 'jsonb' })
+
+/** Inserts events that stay as long as their upgrades. */
+export async function insertUpgradeEvents(tx: Tx, scope: InOrg, events: readonly UpgradeEvent[]): Promise<void> {
+  const rows = events.map((event) => ({ orgUpgradeId: event.upgrade_id, id: event.id, event }))
+  await insertRows(tx, columns, rows, { every: { orgId: scope.orgId } })
+}
+
+/** The ends of an organization upgrade at its sites, and the number of devices by result. */
+export interface EndedUpgrade {
+  readonly id: string
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly total: number
+  readonly upgraded: number
+  readonly failed: number
+}
+
+/**
+ * Lists those of the organization upgrades that run at no site any more. It failed if it failed at a site, and was
+ * cancelled if it was at a site and failed at none. The caller has locked them.
+ */
+export async function listEnded(tx: Tx, scope: InOrg, orgUpgradeIds: readonly string[]): Promise<EndedUpgrade[]> {
+  if (orgUpgradeIds.length === 0) return []
+  const { rows } = await sql<EndedUpgrade>`
+    select org_upgrade_id as id, sum(total)::integer as total,
+      case when bool_or(status = 'failed') then 'failed' when bool_or(status = 'cancelled') then 'cancelled'
+        else 'completed' end as status,
+      sum(coalesce((counts->>'upgraded')::integer, 0) + coalesce((counts->>'staged')::integer, 0))::integer as upgraded,
+      sum(coalesce((counts->>'failed')::integer, 0))::integer as failed
+    from site_upgrade
+    where org_id = ${scope.orgId} and org_upgrade_id = any(${orgUpgradeIds}::uuid[])
+    group by org_upgrade_id
+    having bool_and(finished_at is not null)
+  `.execute(tx)
+  return rows
+}

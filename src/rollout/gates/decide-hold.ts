@@ -1,0 +1,46 @@
+import { type CountsByPhase, type FailuresByPhase, exceedsPercentage } from '../stops/decide-stop.ts'
+import type { UpgradeHold, UpgradePlan } from '../rollout.ts'
+
+/** The results of the devices of the phases so far. */
+export interface PhaseResults {
+  readonly failures: FailuresByPhase
+  readonly upgraded: CountsByPhase
+}
+
+/** The verbs for the devices of a phase, in texts. */
+interface Words {
+  readonly phase: string
+  readonly done: string
+}
+
+const ofReboots: Words = { phase: 'phase', done: 'were upgraded' }
+export const ofDownloads: Words = { phase: 'download phase', done: 'have downloaded' }
+
+export function wordsOf(of: UpgradeHold['of']): Words {
+  return of === 'downloads' ? ofDownloads : ofReboots
+}
+
+/**
+ * Returns why the next phase must not open by itself; null: it may. All devices of a small first phase may fail without
+ * exceeding the tolerance of the whole upgrade, and a phase whose devices were absent or skipped has tested nothing.
+ * @param phase The phase that has ended, from 1.
+ */
+export function findHoldReason(
+  phase: number,
+  { failures, upgraded }: PhaseResults,
+  { phase_sizes: sizes, gates }: Pick<UpgradePlan, 'phase_sizes' | 'gates'>,
+  words: Words = ofReboots,
+): string | null {
+  const size = sizes?.[phase - 1] ?? 0
+  const gate = gates?.[phase - 1] ?? null
+  if (gate === null || size === 0) return null
+  const { max_failure_percentage: percent, min_upgraded: atLeast, min_success_percentage: share } = gate
+  const failed = failures[phase] ?? 0
+  if (exceedsPercentage(failed, percent, size))
+    return `${failed} of ${size} devices of ${words.phase} ${phase} failed, more than ${percent} %`
+  const succeeded = upgraded[phase] ?? 0
+  if (share !== undefined && 100 * succeeded < share * size)
+    return `${succeeded} of ${size} devices of ${words.phase} ${phase} ${words.done}, less than ${share} %`
+  const tooFew = succeeded < Math.min(atLeast, size)
+  return tooFew ? `${succeeded} of ${size} devices of ${words.phase} ${phase} ${words.done}` : null
+}

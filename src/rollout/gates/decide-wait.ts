@@ -1,0 +1,38 @@
+import { wordsOf } from './decide-hold.ts'
+import type { OrgPhasePlan, UpgradeHold } from '../rollout.ts'
+
+/** The state of the gates of a whole upgrade. */
+interface Gates {
+  /** They are gates between phases of the downloads. Absent: of the reboots. */
+  readonly of?: 'downloads'
+  /** Targets by phase. */
+  readonly sizes: readonly number[]
+  readonly gates: OrgPhasePlan['gates']
+  /** The last phase at whose gate a person resumed the upgrade; 0 = none. */
+  readonly gatePassed: number
+  /** The phases that a person has approved. */
+  readonly approved: readonly number[]
+}
+
+/**
+ * Returns what the gate after a phase waits for although enough of its devices were upgraded; null: the next phase may
+ * open. An empty phase waits for nothing.
+ * @param phase The phase that has ended, from 1.
+ */
+export function findWait(
+  phase: number,
+  { of, sizes, gates, gatePassed, approved }: Gates,
+): Pick<UpgradeHold, 'by' | 'reason'> | null {
+  const gate = gates?.[phase - 1] ?? null
+  const ended = `${wordsOf(of).phase} ${phase} ended`
+  if (gate?.wait_for === undefined || (sizes[phase - 1] ?? 0) === 0) return null
+  switch (gate.wait_for) {
+    case 'pause':
+      return gatePassed >= phase ? null : { by: 'gate', reason: `${ended}, after which a pause was requested` }
+    case 'check':
+      return gatePassed >= phase ? null : { by: 'check', reason: `${ended} and waits for its check` }
+    case 'approval':
+      // Resuming the upgrade after too many failures is no approval.
+      return approved.includes(phase) ? null : { by: 'approval', reason: `${ended} and waits for an approval` }
+  }
+}

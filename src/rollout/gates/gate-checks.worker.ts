@@ -1,0 +1,132 @@
+import { type OrgScope, systemScope } from '../../access/scope.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import type { OutboundHttp } from '../../platform/outbound-http.ts'
+import { type Poller, startPoller } from '../../platform/poller.ts'
+import { wakeAfterCommit } from '../../platform/wakes.ts'
+import { appendUpgradeChange } from '../events/append-events.ts'
+import { type CheckVerdict, decideCheck } from './decide-check.ts'
+import { wordsOf } from './decide-hold.ts'
+import { presentPhase } from '../phases/present-phase.ts'
+import { type DueCheck, claimChecks, lockWaiting, replaceHold, updateCheckDue } from './store-checks.ts'
+import { resumeSiteUpgrades } from './store-hold.ts'
+import { insertApproval } from '../phases/store.ts'
+
+const INTERVAL_MS = 2000
+const TIMEOUT_MS = 10_000
+/**
+ * Exceeds the time of a request and the write of its answer. After that another worker repeats the check of one that
+ * died.
+ */
+const LEASE_MS = 60_000
+const MAX_AT_ONCE = 20
+
+/** Calls the checks for which upgrades wait at their gates. */
+export function startGateChecks(ctx: Context, outbound: OutboundHttp): Poller {
+  return startPoller({
+    name: 'gate checks',
+    ctx,
+    intervalMs: INTERVAL_MS,
+    work: (signal) => askChecks(ctx, outbound, signal),
+  })
+}
+
+/** Calls all checks that are due. @returns True if there may be more. */
+export async function askChecks(ctx: Context, outbound: OutboundHttp, signal: AbortSignal): Promise<boolean> {
+  const nowMs = ctx.serviceClock.nowMs()
+  const due = await claimChecks(ctx.db, { nowMs, leaseUntilMs: nowMs + LEASE_MS, limit: MAX_AT_ONCE })
+  await Promise.all(due.map((check) => askCheck(ctx, outbound, { check, signal })))
+  return due.length === MAX_AT_ONCE
+}
+
+async function askCheck(
+  ctx: Context,
+  outbound: OutboundHttp,
+  { check, signal }: { readonly check: DueCheck; readonly signal: AbortSignal },
+): Promise<void> {
+  const { orgId, id, url, attempt, total, upgraded, failed } = check
+  const question = { org_id: orgId, upgrade_id: id, ...phaseOf(check), total, upgraded, failed }
+  const result = await outbound.send({
+    url,
+    method: 'POST',
+    headers: { 'User-Agent': 'Signalbox', 'Content-Type': 'application/json', 'Accept-Encoding': 'identity' },
+    body: Buffer.from(JSON.stringify(question)),
+    verifyCert: true,
+    timeoutMs: TIMEOUT_MS,
+    signal,
+    mayArriveTwice: true,
+    owner: orgId,
+  })
+  // The service stops: the check is repeated once the lease has ended.
+  if (result.kind === 'aborted') return
+  const answer =
+    result.kind === 'answer'
+      ? { status: result.status, body: result.body.toString('utf8') }
+      : { status: null, body: '' }
+  const verdict = decideCheck({ attempt, ...answer })
+  const scope = systemScope('rollout', orgId)
+  await inTx(ctx, async (tx) => {
+    if (await lockWaiting(tx, scope, check)) await applyVerdict(ctx, tx, scope, { check, verdict })
+  })
+}
+
+function phaseOf({ phase, of }: DueCheck) {
+  return presentPhase({ phase, of: of ?? undefined })
+}
+
+async function applyVerdict(
+  ctx: Context,
+  tx: Tx,
+  scope: OrgScope,
+  { check, verdict }: { readonly check: DueCheck; readonly verdict: CheckVerdict },
+): Promise<void> {
+  const now = ctx.clock.now()
+  const nowMs = ctx.serviceClock.nowMs()
+  const { id, phase, of } = check
+  await updateCheckDue(tx, scope, id, verdict.kind === 'retry' ? nowMs + verdict.afterMs : null)
+  switch (verdict.kind) {
+    case 'retry':
+      return
+    case 'hold':
+      await replaceHold(tx, scope, id, {
+        ...{ by: 'gate', reason: verdict.reason, since_s: epochS(now), since_ms: nowMs },
+        ...(of !== null && { of }),
+      })
+      await appendUpgradeChange(
+        tx,
+        scope,
+        {
+          type: 'UPGRADE_HELD',
+          upgrade_id: id,
+          ...phaseOf(check),
+          reason: verdict.reason,
+          message: `Upgrade ${id} held: ${verdict.reason}`,
+        },
+        now,
+      )
+      return
+    case 'open': {
+      const { note } = verdict
+      await insertApproval(tx, scope, id, {
+        phase,
+        ...(of !== null && { of }),
+        by: 'check',
+        name: 'check',
+        admin_id: null,
+        note,
+        at_s: epochS(now),
+      })
+      await resumeSiteUpgrades(tx, scope, id, nowMs)
+      const passed = {
+        type: 'UPGRADE_CHECK_PASSED',
+        upgrade_id: id,
+        ...phaseOf(check),
+        ...(note !== null && { note }),
+      } as const
+      const message = `The check of ${wordsOf(of ?? undefined).phase} ${phase} of upgrade ${id} passed`
+      await appendUpgradeChange(tx, scope, { ...passed, message }, now)
+      wakeAfterCommit(tx, 'rollouts')
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import { type Db, type Tx, json } from '../../platform/db.ts'
+import type { UpgradeHold } from '../rollout.ts'
+
+/** A check that is due. */
+export interface DueCheck {
+  readonly orgId: string
+  /** The id of the organization upgrade. */
+  readonly id: string
+  readonly phase: number
+  /** Null: of the reboots. */
+  readonly of: 'downloads' | null
+  readonly url: string
+  /** The start of the pause to which the check belongs, in service time. */
+  readonly sinceMs: number
+  /** The number of this attempt, from 1. It also voids the claim once another worker has claimed the check. */
+  readonly attempt: number
+  readonly total: number
+  readonly upgraded: number
+  readonly failed: number
+}
+
+/**
+ * Claims checks that are due: until the lease ends, no other worker calls them. Checks without a waiting upgrade are
+ * dropped.
+ */
+export async function claimChecks(
+  db: Db,
+  { nowMs, leaseUntilMs, limit }: { readonly nowMs: number; readonly leaseUntilMs: number; readonly limit: number },
+): Promise<DueCheck[]> {
+  const { rows } = await sql<DueCheck & { readonly isWanted: boolean }>`
+    with due as (
+      select org_id, id from org_upgrade where check_due_ms <= ${nowMs}
+      order by check_due_ms limit ${limit} for update skip locked
+    ), claimed as (
+      update org_upgrade upgrade set
+        check_due_ms = case when upgrade.hold->>'by' = 'check' then ${leaseUntilMs}::float8 end,
+        check_attempts = upgrade.check_attempts + 1
+      from due where upgrade.org_id = due.org_id and upgrade.id = due.id
+      returning upgrade.*
+    ), asked as (
+      select org_id, id, 'downloads' as of, (downloads->>'current')::integer as phase, download_plan as plan,
+        downloads->'downloaded' as upgraded, downloads->'failures' as failures
+      from claimed where hold->>'of' = 'downloads'
+      union all
+      select org_id, id, null, current_phase, phase_plan, upgraded_by_phase, failures_by_phase
+      from claimed where hold->>'of' is null
+    )
+    select org_id, id, of, phase, plan->'gates'->(phase - 1)->>'url' as url, (hold->>'since_ms')::float8 as since_ms,
+      check_attempts as attempt, (plan->'phase_sizes'->>(phase - 1))::integer as total,
+      coalesce((upgraded->>phase::text)::integer, 0) as upgraded,
+      coalesce((failures->>phase::text)::integer, 0) as failed, check_due_ms is not null as is_wanted
+    from asked join (select org_id, id, hold, check_attempts, check_due_ms from claimed) claim using (org_id, id)
+  `.execute(db)
+  return rows.filter(({ isWanted }) => isWanted)
+}
+
+/**
+ * Locks the organization upgrade if it still waits for this attempt of its check.
+ * @returns False: a person has resumed, paused or stopped it, or another pause or attempt has begun.
+ */
+export async function lockWaiting(
+  tx: Tx,
+  scope: OrgScope,
+  { id, attempt, sinceMs }: Pick<DueCheck, 'id' | 'attempt' | 'sinceMs'>,
+): Promise<boolean> {
+  const row = await tx
+    .selectFrom('orgUpgrade')
+    .select('hold')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('checkAttempts', '=', attempt)
+    .forUpdate()
+    .executeTakeFirst()
+  // Each pause counts its attempts from zero.
+  return row?.hold?.by === 'check' && row.hold.since_ms === sinceMs
+}
+
+/** Sets the time of the next call of the check; null: never. The caller has locked the organization upgrade. */
+export async function updateCheckDue(tx: Tx, scope: OrgScope, id: string, dueMs: number | null): Promise<void> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ checkDueMs: dueMs })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Replaces why the upgrade and its site upgrades are paused. The caller has locked the organization upgrade. */
+export async function replaceHold(tx: Tx, scope: OrgScope, id: string, hold: UpgradeHold): Promise<void> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ hold: json(hold) })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute()
+  await tx
+    .updateTable('siteUpgrade')
+    .set({ hold: json(hold) })
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', id)
+    .where('finishedAt', 'is', null)
+    .where('hold', 'is not', null)
+    .execute()
+}

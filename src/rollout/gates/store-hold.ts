@@ -1,0 +1,103 @@
+import { sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import { type Tx, json } from '../../platform/db.ts'
+import type { UpgradeHold } from '../rollout.ts'
+
+/**
+ * Pauses the organization upgrade and its unfinished site upgrades, except those that wait for a person already. A check
+ * may end its wait at any time, so a pause takes its place. The caller has locked the organization upgrade.
+ * @returns The number of site upgrades paused.
+ */
+export async function pauseSiteUpgrades(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  hold: UpgradeHold,
+): Promise<number> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ hold: json(hold) })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', orgUpgradeId)
+    .where('stopping', 'is', null)
+    .where(waitsForNobody)
+    .execute()
+  const result = await tx
+    .updateTable('siteUpgrade')
+    .set({ hold: json(hold), dueMs: hold.since_ms })
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', orgUpgradeId)
+    .where('finishedAt', 'is', null)
+    .where('stopping', 'is', null)
+    .where(waitsForNobody)
+    .executeTakeFirst()
+  return Number(result.numUpdatedRows)
+}
+
+/**
+ * Resumes the organization upgrade and its site upgrades; the gate at which one was paused is not evaluated again, and
+ * the wait for absent devices is extended by the pause. The caller has locked the organization upgrade.
+ * @returns The number of site upgrades resumed.
+ */
+export async function resumeSiteUpgrades(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  nowMs: number,
+): Promise<number> {
+  const { phaseOpenedMs, ...resumed } = resumedAt(nowMs)
+  await tx
+    .updateTable('orgUpgrade')
+    .set({ ...resumed, downloads: downloadsResumed })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', orgUpgradeId)
+    .where('hold', 'is not', null)
+    .execute()
+  const result = await tx
+    .updateTable('siteUpgrade')
+    .set({ ...resumed, downloads: downloadsResumed, phaseOpenedMs, dueMs: nowMs })
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', orgUpgradeId)
+    .where('finishedAt', 'is', null)
+    .where('hold', 'is not', null)
+    .executeTakeFirst()
+  return Number(result.numUpdatedRows)
+}
+
+/**
+ * Ends the pauses of site upgrades at a gate of the whole upgrade, which is evaluated again. The caller has locked the
+ * organization upgrade, and ends its own pause.
+ */
+export async function releaseGates(tx: Tx, scope: OrgScope, orgUpgradeId: string, nowMs: number): Promise<void> {
+  await tx
+    .updateTable('siteUpgrade')
+    .set({ hold: null, dueMs: nowMs, phaseOpenedMs: openedAfterPause(nowMs) })
+    .where('orgId', '=', scope.orgId)
+    .where('orgUpgradeId', '=', orgUpgradeId)
+    .where('finishedAt', 'is', null)
+    .where(sql<boolean>`hold->>'by' <> 'user'`)
+    .execute()
+}
+
+const waitsForNobody = sql<boolean>`(hold is null or hold->>'by' = 'check')`
+
+const downloadsResumed = sql<null>`case when hold->>'by' in ('gate', 'check') and hold->>'of' = 'downloads'
+  then jsonb_set(downloads, '{gate_passed}', downloads->'current') else downloads end`
+
+/**
+ * The columns of an upgrade whose pause ends: its gate is not evaluated again, and the wait for absent devices is
+ * extended.
+ */
+export function resumedAt(nowMs: number) {
+  return {
+    hold: null,
+    gatePassed: sql<number>`case when hold->>'by' in ('gate', 'check') and hold->>'of' is null
+      then current_phase else gate_passed end`,
+    phaseOpenedMs: openedAfterPause(nowMs),
+  }
+}
+
+function openedAfterPause(nowMs: number) {
+  return sql<number | null>`phase_opened_ms
+    + (${nowMs}::float8 - greatest(phase_opened_ms, (hold->>'since_ms')::float8))`
+}

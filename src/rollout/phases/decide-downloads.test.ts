@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest'
+import {
+  at,
+  command,
+  commanded,
+  expected,
+  ms,
+  online,
+  planned,
+  rebooting,
+  updated,
+} from '../../../test/support/targets.ts'
+import { unlimited } from './decide-capacity.ts'
+import { decideNext } from '../rounds/decide-next.ts'
+import { phaseRulesOf } from './decide-phase-rules.ts'
+import { type UpgradePlan, defaultRolloutOptions, noCounts } from '../rollout.ts'
+import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
+import type { TargetNow } from '../targets/target.ts'
+
+const now = { now: at(300), nowMs: ms(300), graceUntilMs: 0, options: defaultRolloutOptions }
+const twoSteps = { ...online, commands: ['stage', 'activate'] as const }
+
+/** A site upgrade in the first of two phases, and in the first of its phases of the downloads. */
+function site(targets: readonly TargetNow[], more: Partial<UpgradePlan> = {}): SiteUpgradeNow {
+  const counts: Record<string, number> = { ...noCounts, upgraded: 1 }
+  for (const { state } of targets) counts[state] = (counts[state] ?? 0) + 1
+  const downloads = { strategy: 'canary', scope: 'org', phase_sizes: [1, 2], gates: null } as const
+  return {
+    status: 'upgrading',
+    stopping: null,
+    stopReason: null,
+    hold: null,
+    gatePassed: 0,
+    startAt: at(0),
+    rebootAt: at(0),
+    plan: {
+      strategy: 'canary',
+      phase_scope: 'org',
+      phases: 2,
+      phase_sizes: [0, 2],
+      gates: null,
+      max_failure_percentage: null,
+      stages: true,
+      downloads,
+      planned: 3,
+      timezone: 'UTC',
+      ...more,
+    },
+    currentPhase: 1,
+    phaseOpenedMs: ms(0),
+    graceUntilMs: null,
+    counts: { ...noCounts, ...counts },
+    hardFailures: {},
+    upgradedByPhase: {},
+    downloads: { current: 1, gate_passed: 0, failures: {}, downloaded: {} },
+    isDue: true,
+    targets,
+  }
+}
+
+describe('a site without a device in the open phase of the reboots', () => {
+  const loading: TargetNow = { ...planned, phase: 2, downloadPhase: 1, device: twoSteps }
+  const dueOf = (targets: readonly TargetNow[], capacity = unlimited, more: Partial<UpgradePlan> = {}) =>
+    decideNext(site(targets, more), now, capacity).siteUpgrade.dueMs
+
+  test('sleeps until the next phase opens', () => {
+    expect(dueOf([])).toBeNull()
+  })
+
+  test('looks again while a download waits for others, or for its device', () => {
+    expect(dueOf([loading], { inFlight: Infinity, downloads: 0 })).toBe(ms(301))
+    expect(dueOf([{ ...loading, device: { ...expected, commands: twoSteps.commands } }])).toBe(ms(301))
+  })
+
+  test('wakes when the maintenance window opens for which a download waits', () => {
+    // The current time is five minutes past midnight.
+    expect(dueOf([loading], unlimited, { windows: [{ start: '01:00', end: '02:00' }] })).toBe(ms(3600))
+  })
+})
+
+describe('a device that downloads and reboots in one step, in a phase of the downloads', () => {
+  const rulesOf = (target: TargetNow, others: readonly TargetNow[], isDue = true) => {
+    const upgrade = site([target, ...others], { ranked: true, phases: 1 })
+    return phaseRulesOf({ ...upgrade, isDue }, 0)(target)
+  }
+  const oneStep: TargetNow = { ...planned, downloadPhase: 1, rank: 2 }
+  const hanging: TargetNow = { ...planned, deviceId: 'e', downloadPhase: 1, rank: 1 }
+  const waits = { rebootMs: Infinity, mayDownload: false }
+
+  test('waits with both for what hangs on it, so that its phase waits for it', () => {
+    expect(rulesOf(oneStep, [])).toEqual({ rebootMs: 0, mayDownload: true })
+    expect(rulesOf(oneStep, [hanging])).toEqual(waits)
+    expect(rulesOf(oneStep, [{ ...commanded('sent'), deviceId: 'e', downloadPhase: 1, rank: 1 }])).toEqual(waits)
+    // Only a full read shows the devices that restart.
+    expect(rulesOf(oneStep, [], false)).toEqual(waits)
+  })
+
+  test('waits for none that waits for images of a later phase of the downloads', () => {
+    const staged: TargetNow = { ...hanging, state: 'downloaded', staged: true, device: twoSteps }
+    const later: TargetNow = { ...hanging, deviceId: 'f', downloadPhase: 2, device: twoSteps }
+    expect(rulesOf(oneStep, [staged, later])).toEqual({ rebootMs: 0, mayDownload: true })
+    expect(rulesOf(oneStep, [staged])).toEqual(waits)
+    expect(rulesOf(oneStep, [{ ...hanging, device: twoSteps }, later])).toEqual(waits)
+  })
+})
+
+describe('the table of the states of a site upgrade whose downloads have phases', () => {
+  const gate = { max_failures: null, max_failure_percentage: 0, min_upgraded: 1 }
+  const downloads = { strategy: 'canary', scope: 'site', phase_sizes: [1, 2], gates: [gate, gate] } as const
+  const sent: TargetNow = {
+    ...commanded('sent', { phase: 2, downloadPhase: 1, device: twoSteps }),
+    command: command('sent', { kind: 'stage' }),
+  }
+  const answered = (state: 'done' | 'rejected'): TargetNow => ({
+    ...sent,
+    command: command(state, { kind: 'stage', refusal: 'bad', refusalIsFinal: true }),
+  })
+  const next: TargetNow = { ...planned, deviceId: 'e', phase: 2, downloadPhase: 2, device: twoSteps }
+  const returning: TargetNow = {
+    ...rebooting,
+    state: 'rolling_back',
+    command: command('expired', { kind: 'restore_backup' }),
+    device: { ...updated, commands: ['upgrade', 'restore_backup'] },
+  }
+  /** The findings of a round. */
+  const found = {
+    'a download runs': [sent],
+    'a download ends': [answered('done'), next],
+    'the only download of a phase fails': [answered('rejected'), next],
+    'the phase has all its images': [next],
+    'a device has its turn': [{ ...next, downloadPhase: 1 }],
+    'a device has no turn yet': [sent, next],
+    'a restore was not sent': [returning, next],
+  } as const satisfies Record<string, readonly TargetNow[]>
+  const hold = { by: 'user', reason: 'paused', since_s: 0, since_ms: 0 } as const
+  const upgrades = {
+    open: {},
+    'outside of the windows': {},
+    held: { hold },
+    'stopping (failed)': { stopping: 'failed', stopReason: 'x' },
+    'stopping (cancelled)': { stopping: 'cancelled', stopReason: 'x' },
+  } as const satisfies Record<string, Partial<SiteUpgradeNow>>
+  type State = keyof typeof upgrades
+
+  const decided = (state: State, targets: readonly TargetNow[]): string => {
+    const windows = state === 'outside of the windows' ? [{ start: '01:00', end: '02:00' }] : undefined
+    const plan = { phase_scope: 'site' as const, rollback: true as const, downloads, ...(windows && { windows }) }
+    const isLoading = targets.some((target) => target.downloadPhase === 1)
+    const counters = { current: 1, gate_passed: 0, failures: {}, downloaded: isLoading ? {} : { 1: 1 } }
+    const upgrade = { ...site(targets, plan), ...upgrades[state], currentPhase: 2, downloads: counters }
+    const { siteUpgrade, steps, fences } = decideNext(upgrade, now)
+    const orders = steps.flatMap(({ order }) => order ?? [])
+    return [
+      `phase ${siteUpgrade.downloads?.current}`,
+      ...(siteUpgrade.hold === null || state === 'held' ? [] : [`held by ${siteUpgrade.hold.by}`]),
+      ...(siteUpgrade.finishedAt === null ? [] : [siteUpgrade.status]),
+      ...[...orders, ...fences.map(() => 'fence')],
+    ].join(', ')
+  }
+
+  const stopping = {
+    'a download runs': 'phase 1, fence',
+    'a download ends': 'phase 1',
+    'a device has no turn yet': 'phase 1, fence',
+    // Nothing prevents it.
+    'a restore was not sent': 'phase 1, restore_backup',
+  }
+  const table: Readonly<Record<State, Readonly<Record<keyof typeof found, string>>>> = {
+    open: {
+      'a download runs': 'phase 1',
+      // The next round evaluates the gate; it follows immediately.
+      'a download ends': 'phase 1',
+      'the only download of a phase fails': 'phase 1, held by gate',
+      'the phase has all its images': 'phase 2',
+      'a device has its turn': 'phase 1, stage',
+      'a device has no turn yet': 'phase 1',
+      'a restore was not sent': 'phase 2, restore_backup',
+    },
+    'outside of the windows': {
+      'a download runs': 'phase 1',
+      'a download ends': 'phase 1',
+      'the only download of a phase fails': 'phase 1, held by gate',
+      'the phase has all its images': 'phase 2',
+      'a device has its turn': 'phase 1',
+      'a device has no turn yet': 'phase 1',
+      'a restore was not sent': 'phase 2, restore_backup',
+    },
+    held: {
+      'a download runs': 'phase 1',
+      'a download ends': 'phase 1',
+      'the only download of a phase fails': 'phase 1',
+      'the phase has all its images': 'phase 1',
+      'a device has its turn': 'phase 1',
+      'a device has no turn yet': 'phase 1',
+      'a restore was not sent': 'phase 1, restore_backup',
+    },
+    'stopping (failed)': {
+      ...stopping,
+      'the only download of a phase fails': 'phase 1, failed',
+      'the phase has all its images': 'phase 1, failed',
+      'a device has its turn': 'phase 1, failed',
+    },
+    'stopping (cancelled)': {
+      ...stopping,
+      'the only download of a phase fails': 'phase 1, cancelled',
+      'the phase has all its images': 'phase 1, cancelled',
+      'a device has its turn': 'phase 1, cancelled',
+    },
+  }
+
+  test.each(Object.keys(upgrades) as State[])('%s', (state) => {
+    const row = Object.entries(found).map(([name, targets]) => [name, decided(state, targets)])
+    expect(Object.fromEntries(row)).toEqual(table[state])
+  })
+})

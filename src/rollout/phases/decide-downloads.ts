@@ -1,0 +1,102 @@
+import { epochS } from '../../platform/clock.ts'
+import { findHoldReason, ofDownloads } from '../gates/decide-hold.ts'
+import type { Now } from '../site-upgrade-now.ts'
+import { canStage } from '../targets/decide-order.ts'
+import { type Step, isHardFailure } from '../rounds/decide-step.ts'
+import type { CountsByPhase } from '../stops/decide-stop.ts'
+import { type DownloadPlan, type SiteDownloads, type TargetState, type UpgradeHold } from '../rollout.ts'
+import type { TargetNow } from '../targets/target.ts'
+
+/** True while a phase of the downloads waits for the target. */
+export function awaitsImage({ state, staged }: { readonly state: TargetState; readonly staged: boolean }): boolean {
+  return (state === 'planned' && !staged) || state === 'dl_requested' || state === 'downloading'
+}
+
+/** The change of a step in the phase of its target's download. */
+interface DownloadMove {
+  readonly phase: number
+  /** The change in the number of targets that the phase waits for. */
+  readonly pending: number
+  readonly failed: boolean
+  /** The device has got its image. One that downloads and reboots in one step has it once it reboots. */
+  readonly downloaded: boolean
+}
+
+const withoutImage: ReadonlySet<TargetState> = new Set(['deferred', 'failed', 'skipped', 'cancelled'])
+
+/** Lists the changes of the targets that are in phases of the downloads. */
+export function listDownloadMoves(steps: readonly Step[]): DownloadMove[] {
+  return steps.flatMap((step) => {
+    const { target, to, staged } = step
+    const { downloadPhase: phase } = target
+    if (phase === null) return []
+    const awaited = awaitsImage(target)
+    // The images of later hops are downloaded in the phases of the reboots.
+    const awaits = step.hop === undefined && awaitsImage({ state: to, staged })
+    const downloaded = awaited && !awaits && !withoutImage.has(to)
+    return [{ phase, pending: Number(awaits) - Number(awaited), failed: awaited && isHardFailure(step), downloaded }]
+  })
+}
+
+/** The counts with those of these changes. */
+export function addDownloads(
+  counts: CountsByPhase,
+  moves: readonly DownloadMove[],
+  countOf: (move: DownloadMove) => number,
+): CountsByPhase {
+  const changed: Record<string, number> = { ...counts }
+  for (const move of moves) {
+    const count = countOf(move)
+    if (count !== 0) changed[move.phase] = (changed[move.phase] ?? 0) + count
+  }
+  return changed
+}
+
+/** Adds the changes of a round's steps to the counters of a site upgrade. */
+export function countDownloads(downloads: SiteDownloads, steps: readonly Step[]): SiteDownloads {
+  const moves = listDownloadMoves(steps)
+  return {
+    ...downloads,
+    failures: addDownloads(downloads.failures, moves, ({ failed }) => Number(failed)),
+    downloaded: addDownloads(downloads.downloaded, moves, (move) => Number(move.downloaded)),
+  }
+}
+
+/**
+ * Returns the first phase of the reboots that waits for the images of its devices, so that a phase reboots together;
+ * Infinity: none does.
+ * @param targets All those of the open phases that have not ended.
+ */
+export function findUnreadyPhase(targets: readonly TargetNow[]): number {
+  const awaiting = targets.filter((target) => {
+    return target.downloadPhase !== null && awaitsImage(target) && target.device !== null && canStage(target.device)
+  })
+  return awaiting.reduce((first, { phase }) => Math.min(first, phase), Infinity)
+}
+
+/**
+ * Opens the next phase of the downloads of a site, or returns the reason why the upgrade pauses instead; null: neither.
+ * @param counted After the steps of the round.
+ */
+export function passDownloadGate(
+  counted: SiteDownloads,
+  plan: DownloadPlan,
+  { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
+): { readonly downloads: SiteDownloads } | { readonly hold: UpgradeHold } | null {
+  const { current, gate_passed: passed, failures, downloaded: upgraded } = counted
+  if (plan.scope === 'org' || current >= plan.phase_sizes.length) return null
+  const reason = passed >= current ? null : findHoldReason(current, { failures, upgraded }, plan, ofDownloads)
+  if (reason === null) return { downloads: { ...counted, current: current + 1 } }
+  return { hold: { by: 'gate', of: 'downloads', reason, since_s: epochS(now), since_ms: nowMs } }
+}
+
+/** True if no phase of the downloads that is open waits for one of these targets. */
+export function haveImages(
+  targets: readonly Pick<TargetNow, 'downloadPhase' | 'state' | 'staged'>[],
+  { current }: Pick<SiteDownloads, 'current'>,
+): boolean {
+  return targets.every((target) => {
+    const { downloadPhase: phase } = target
+    return phase === null || phase > current || !awaitsImage(target)
+  })
+}

@@ -1,0 +1,193 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { planned } from '../../../test/support/targets.ts'
+import { type OrgPhases, countOrgPhases, decideOrgPhases } from './decide-org-phases.ts'
+import type { Step } from '../rounds/decide-step.ts'
+import { type TargetState, isInFlight, isTerminal } from '../rollout.ts'
+import type { TargetNow } from '../targets/target.ts'
+
+const at = { now: new Date('2026-03-01T00:00:00Z'), nowMs: 1000 }
+
+/** The gates of canary phases, without and with limits by phase. */
+const tolerating = (percent: number) => ({ max_failures: null, max_failure_percentage: percent, min_upgraded: 1 })
+const limited = (failures: number) => ({ max_failures: failures, max_failure_percentage: null, min_upgraded: 0 })
+
+function phasesOf(sizes: readonly number[], more: Partial<OrgPhases> = {}): OrgPhases {
+  const pending = Object.fromEntries(sizes.map((size, index) => [index + 1, size]))
+  const gates = sizes.map(() => tolerating(5))
+  const rest = { gates, current: 1, gatePassed: 0, approved: [], failures: {}, upgraded: {} }
+  return { sizes, ...rest, pending, hold: null, stopping: null, ...more }
+}
+
+function step(phase: number, state: TargetState, to: TargetState, reason: string | null = null): Step {
+  const target: TargetNow = { ...planned, phase, state }
+  return { target, to, reason, failedAttempts: 0, lostAttempts: 0, retryAtMs: null, staged: false, order: null }
+}
+
+const after = (phases: OrgPhases, steps: readonly Step[]) => decideOrgPhases(countOrgPhases(phases, steps), at)
+
+describe('the gate after a phase', () => {
+  const two = phasesOf([2, 3])
+
+  test('waits for the last target, wherever it is', () => {
+    expect(after(two, [step(1, 'planned', 'upgraded')])).toMatchObject({ current: 1, pending: { 1: 1, 2: 3 } })
+    expect(after(two, [step(1, 'planned', 'upgraded'), step(1, 'planned', 'dl_requested')]).current).toBe(1)
+    expect(after(two, [step(1, 'planned', 'upgraded'), step(1, 'planned', 'skipped')]).current).toBe(2)
+  })
+
+  test('does not wait for absent devices, but for those that have come back', () => {
+    const open = { ...phasesOf([2, 3, 1]), current: 2, pending: { 1: 0, 2: 1, 3: 1 } }
+    expect(after(open, [step(2, 'verifying', 'upgraded')]).current).toBe(3)
+    expect(after(open, [step(2, 'verifying', 'upgraded'), step(1, 'deferred', 'dl_requested')]).current).toBe(2)
+  })
+
+  test('passes phases that are empty', () => {
+    expect(after(phasesOf([1, 0, 3, 3]), [step(1, 'planned', 'upgraded')]).current).toBe(3)
+  })
+
+  test.each(['skipped', 'deferred', 'cancelled'] as const)('holds where all targets of a phase were %s', (state) => {
+    const [first, second] = [2, 2].map((phase) => step(phase, 'planned', state))
+    if (first === undefined || second === undefined) throw new Error('no steps')
+    const open = { ...phasesOf([1, 2, 3]), current: 2, pending: { 1: 0, 2: 2, 3: 3 }, upgraded: { 1: 1 } }
+    const hold = { by: 'gate', reason: '0 of 2 devices of phase 2 were upgraded', since_ms: 1000 }
+    expect(after(open, [first, second])).toMatchObject({ current: 2, hold })
+    expect(after(open, [first, step(2, 'verifying', 'upgraded')])).toMatchObject({ hold: null })
+    // Limits by phase replace it.
+    const replaced = { ...open, gates: [limited(0), limited(0), limited(0)] }
+    expect(after(replaced, [first, second])).toMatchObject({ current: 3, hold: null })
+  })
+
+  test('holds where more failed than the percentage of the phase over all sites', () => {
+    const failed = [step(1, 'verifying', 'failed', 'not_applied')]
+    const held = after(phasesOf([1, 99]), failed)
+    expect(held).toMatchObject({
+      current: 1,
+      hold: { by: 'gate', reason: '1 of 1 devices of phase 1 failed, more than 5 %', since_ms: 1000 },
+    })
+    expect(
+      after(phasesOf([1, 99]), [step(1, 'deferred', 'failed', 'offline'), step(1, 'planned', 'upgraded')]),
+    ).toMatchObject({ current: 2, hold: null, failures: {} })
+    // Limits by phase replace it.
+    expect(after(phasesOf([1, 99], { gates: [limited(1), limited(0)] }), failed)).toMatchObject({
+      current: 2,
+      hold: null,
+    })
+    expect(after(phasesOf([1, 99], { gatePassed: 1 }), failed)).toMatchObject({ current: 2, hold: null })
+  })
+
+  test('opens nothing while the upgrade is held or stops', () => {
+    const hold = { by: 'user', reason: 'paused', since_s: 0, since_ms: 0 } as const
+    const settled = [step(1, 'planned', 'upgraded'), step(1, 'planned', 'upgraded')]
+    expect(after({ ...two, hold }, settled)).toMatchObject({ current: 1, hold: null })
+    expect(after({ ...two, stopping: 'cancelled' }, settled)).toMatchObject({ current: 1, hold: null })
+  })
+})
+
+const moves: readonly (readonly [TargetState, TargetState])[] = [
+  ['planned', 'dl_requested'],
+  ['planned', 'deferred'],
+  ['planned', 'skipped'],
+  ['deferred', 'dl_requested'],
+  ['dl_requested', 'deferred'],
+  ['dl_requested', 'rebooting'],
+  ['dl_requested', 'failed'],
+  ['rebooting', 'verifying'],
+  ['verifying', 'upgraded'],
+  ['verifying', 'failed'],
+]
+
+test('whatever devices do, no phase opens before the one before has settled, and the counters are true', () => {
+  const choices = fc.array(fc.tuple(fc.nat(1000), fc.nat(1000)), { maxLength: 200 })
+  const sizes = fc.array(fc.nat(4), { minLength: 1, maxLength: 5 })
+  fc.assert(
+    fc.property(sizes, choices, fc.nat(100), (sizes, choices, percent) => {
+      const targets = sizes.flatMap((size, index) =>
+        Array.from({ length: size }, () => ({ phase: index + 1, state: 'planned' as TargetState })),
+      )
+      let phases = phasesOf(sizes, { gates: sizes.map(() => tolerating(percent)) })
+      const apply = (steps: readonly Step[]): void => {
+        const before = phases.current
+        const { hold, ...changed } = after(phases, steps)
+        phases = { ...phases, ...changed, hold: hold ?? phases.hold }
+        const pending = (upTo: number) =>
+          targets.filter(({ phase, state }) => phase <= upTo && (state === 'planned' || isInFlight(state))).length
+        for (const [index] of sizes.entries())
+          expect(phases.pending[index + 1]).toBe(pending(index + 1) - pending(index))
+        expect(phases.current).toBeGreaterThanOrEqual(before)
+        if (phases.current > before) expect(pending(phases.current - 1)).toBe(0)
+        // No upgrade waits for a gate that could open.
+        if (pending(phases.current) === 0) expect(phases.current === sizes.length || phases.hold !== null).toBe(true)
+        // A person resumes it.
+        if (phases.hold !== null) {
+          phases = { ...phases, hold: null, gatePassed: phases.current }
+          apply([])
+        }
+      }
+      apply([])
+      for (const [which, what] of choices) {
+        const open = targets.filter(({ phase, state }) => phase <= phases.current && !isTerminal(state))
+        const target = open[which % Math.max(1, open.length)]
+        if (target === undefined) break
+        const possible = moves.filter(([from]) => from === target.state)
+        const move = possible[what % possible.length]
+        if (move === undefined) throw new Error(`no way on from ${target.state}`)
+        target.state = move[1]
+        apply([step(target.phase, move[0], move[1])])
+      }
+    }),
+  )
+})
+
+describe('a gate that waits for somebody', () => {
+  const waitsFor = (wait: 'approval' | 'pause') => [{ ...tolerating(5), wait_for: wait }, tolerating(5)]
+  const done = (more: Partial<OrgPhases>) =>
+    decideOrgPhases(phasesOf([2, 3], { pending: { 1: 0, 2: 3 }, upgraded: { 1: 2 }, ...more }), at)
+
+  test('opens the next phase once the phase is approved, whoever has resumed the upgrade', () => {
+    const gates = waitsFor('approval')
+    const hold = { by: 'approval', reason: 'phase 1 ended and waits for an approval' }
+    expect(done({ gates })).toMatchObject({ current: 1, hold })
+    expect(done({ gates, gatePassed: 1 })).toMatchObject({ current: 1, hold })
+    expect(done({ gates, approved: [1] })).toMatchObject({ current: 2, hold: null })
+    expect(done({ gates, approved: [2] })).toMatchObject({ current: 1, hold })
+  })
+
+  test('pauses the upgrade until somebody resumes it', () => {
+    const gates = waitsFor('pause')
+    expect(done({ gates })).toMatchObject({ current: 1, hold: { by: 'gate' } })
+    expect(done({ gates, gatePassed: 1 })).toMatchObject({ current: 2, hold: null })
+  })
+
+  test('asks for an approval only after enough devices were upgraded, and not of an empty phase', () => {
+    const gates = waitsFor('approval')
+    expect(done({ gates, upgraded: {} })).toMatchObject({ current: 1, hold: { by: 'gate' } })
+    expect(decideOrgPhases(phasesOf([0, 3], { gates }), at)).toMatchObject({ current: 2, hold: null })
+  })
+
+  test('never opens a phase whose gate waits, whatever happens', () => {
+    const gates = fc.array(fc.constantFrom('approval' as const, undefined), { minLength: 4, maxLength: 4 })
+    const sizes = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 4, maxLength: 4 })
+    fc.assert(
+      fc.property(
+        gates,
+        sizes,
+        fc.subarray([1, 2, 3, 4]),
+        fc.integer({ min: 0, max: 4 }),
+        (waits, phases, approved, passed) => {
+          const counts = Object.fromEntries(phases.map((size, index) => [index + 1, size]))
+          const world = phasesOf(phases, {
+            gates: waits.map((wait) => ({ ...tolerating(5), ...(wait !== undefined && { wait_for: wait }) })),
+            pending: {},
+            upgraded: counts,
+            approved,
+            gatePassed: passed,
+          })
+          const { current } = decideOrgPhases(world, at)
+          for (const [index, wait] of waits.entries())
+            if (index + 1 < current && wait === 'approval' && (phases[index] ?? 0) > 0)
+              expect(approved).toContain(index + 1)
+        },
+      ),
+    )
+  })
+})

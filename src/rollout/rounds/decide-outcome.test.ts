@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest'
+import { decideOutcome } from './decide-outcome.ts'
+import { type TargetCounts, type UpgradePlan, noCounts } from '../rollout.ts'
+
+const plan: UpgradePlan = {
+  strategy: 'big_bang',
+  phase_scope: 'site',
+  phases: 1,
+  phase_sizes: null,
+  gates: null,
+  max_failure_percentage: null,
+  stages: false,
+  planned: 40,
+  timezone: 'UTC',
+}
+
+function statusOf(stopping: 'failed' | 'cancelled' | null, counts: Partial<TargetCounts>): string {
+  const stopReason = stopping === null ? null : 'a reason'
+  const outcome = decideOutcome({ stopping, stopReason, plan }, { ...noCounts, ...counts })
+  // A reason is shown only where something was stopped.
+  expect(outcome.stopReason).toBe(outcome.stopping === null ? null : stopReason)
+  expect([null, outcome.status]).toContain(outcome.stopping)
+  return outcome.status
+}
+
+describe('a site upgrade', () => {
+  test.each([
+    [{ upgraded: 40 }, 'completed'],
+    [{ upgraded: 1, failed: 39 }, 'completed'],
+    [{ failed: 40 }, 'failed'],
+    [{ failed: 40, skipped: 3 }, 'failed'],
+    [{ failed: 39, cancelled: 1 }, 'failed'],
+    // A device that got the version by other means in the meantime.
+    [{ failed: 39, skipped: 1 }, 'completed'],
+    // Devices that left the organization.
+    [{ cancelled: 40 }, 'completed'],
+  ])('that nobody stopped, with %o, is %s', (counts, status) => {
+    expect(statusOf(null, counts)).toBe(status)
+  })
+
+  test.each([
+    [{ upgraded: 40 }, 'completed'],
+    [{ upgraded: 39, failed: 1 }, 'completed'],
+    [{ failed: 40 }, 'failed'],
+    [{ upgraded: 39, cancelled: 1 }, 'cancelled'],
+    [{ cancelled: 40 }, 'cancelled'],
+  ])('that was cancelled, with %o, is %s', (counts, status) => {
+    expect(statusOf('cancelled', counts)).toBe(status)
+  })
+
+  test('that a limit stopped has failed', () => {
+    expect(statusOf('failed', { upgraded: 30, failed: 3, cancelled: 7 })).toBe('failed')
+    expect(statusOf('failed', { upgraded: 37, failed: 3 })).toBe('failed')
+  })
+})
+
+test('after a retry of failed targets, an upgrade that a limit had stopped has failed for what it cancelled then', () => {
+  const retried = { stopping: null, stopReason: 'more than 5 % of 40 devices failed', plan }
+  const counts = { ...noCounts, upgraded: 3 }
+  expect(decideOutcome(retried, { ...counts, cancelled: 37 })).toEqual({
+    status: 'failed',
+    stopping: 'failed',
+    stopReason: retried.stopReason,
+  })
+  expect(decideOutcome(retried, counts)).toEqual({ status: 'completed', stopping: null, stopReason: null })
+})

@@ -1,0 +1,139 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { OrgScope } from '../../access/scope.ts'
+import type { Tx } from '../../platform/db.ts'
+import { columnsOf, rowsAs, updateRows } from '../../platform/rows.ts'
+import { splitRows } from '../../platform/split.ts'
+import type { TargetOutage } from '../targets/decide-outage.ts'
+import type { SiteUpgradeChange, Now } from '../site-upgrade-now.ts'
+import type { TargetState } from '../rollout.ts'
+import { MAX_TIMELINE_CHARACTERS } from '../targets/timeline.ts'
+
+export interface TargetChange {
+  readonly upgradeId: string
+  readonly deviceId: string
+  readonly state: TargetState
+  readonly reason: string | null
+  readonly attempt: number
+  readonly failedAttempts: number
+  readonly lostAttempts: number
+  readonly retryAtMs: number | null
+  readonly staged: boolean
+  /** The id of a new command, with which the device's present boot count is recorded. Null: no new command. */
+  readonly newCommandId: string | null
+  /** The line that the timeline gains. */
+  readonly step: string
+  /** Null: none, or the known one. A second outage, of a device that is restored, prolongs the first. */
+  readonly outage: TargetOutage | null
+}
+
+const targetColumns = columnsOf('upgradeTarget', {
+  orgId: 'uuid',
+  upgradeId: 'uuid',
+  deviceId: 'uuid',
+  state: 'text',
+  reason: 'text',
+  attempt: 'integer',
+  failedAttempts: 'integer',
+  lostAttempts: 'integer',
+  retryAtMs: 'float8',
+  staged: 'boolean',
+  commandId: 'uuid',
+  timeline: 'text',
+  downAt: 'timestamptz',
+  upAt: 'timestamptz',
+})
+
+export async function updateTargets(
+  tx: Tx,
+  scope: OrgScope,
+  changes: readonly TargetChange[],
+  at: Pick<Now, 'now' | 'nowMs'>,
+): Promise<void> {
+  for (const part of splitRows(changes)) await updateSomeTargets(tx, scope, part, at)
+}
+
+async function updateSomeTargets(
+  tx: Tx,
+  scope: OrgScope,
+  changes: readonly TargetChange[],
+  { now, nowMs }: Pick<Now, 'now' | 'nowMs'>,
+): Promise<void> {
+  const rows = changes.map(({ newCommandId: commandId, step: timeline, outage, ...change }) => {
+    const { downAt = null, upAt = null } = outage ?? {}
+    return { ...change, orgId: scope.orgId, commandId, timeline, downAt, upAt }
+  })
+  await sql`
+    update upgrade_target target set
+      state = change.state, reason = change.reason, attempt = change.attempt,
+      failed_attempts = change.failed_attempts, lost_attempts = change.lost_attempts, retry_at_ms = change.retry_at_ms,
+      fetched = target.fetched or change.state = 'rebooting', staged = change.staged,
+      entered_at = case when change.state <> target.state or change.command_id is not null then ${now}::timestamptz else target.entered_at end,
+      entered_ms = case when change.state <> target.state or change.command_id is not null then ${nowMs}::float8 else target.entered_ms end,
+      boot_count = case when change.command_id is null then target.boot_count else status.boot_count end,
+      command_id = coalesce(change.command_id, target.command_id),
+      timeline = ${appendedTo(sql`target.timeline`, sql`change.timeline`)},
+      down_at = least(target.down_at, change.down_at),
+      up_at = case when change.down_at is null then target.up_at else change.up_at end
+    from ${rowsAs('change', targetColumns, rows)}
+    left join device_status status on status.org_id = change.org_id
+      and status.device_id = case when change.command_id is not null then change.device_id end
+    where target.org_id = change.org_id and target.upgrade_id = change.upgrade_id
+      and target.device_id = change.device_id
+  `.execute(tx)
+}
+
+/** The timeline with one more line. See MAX_TIMELINE_CHARACTERS. */
+export function appendedTo(timeline: RawBuilder<unknown>, line: RawBuilder<unknown>): RawBuilder<string> {
+  return sql`case when length(${timeline}) < ${MAX_TIMELINE_CHARACTERS}::integer then ${timeline}
+    else substr(${timeline}, strpos(${timeline}, chr(10)) + 1) end || ${line}`
+}
+
+/** The columns of an upgrade, of devices or of edge appliances, that a round changes, with its key. */
+export const roundColumns = {
+  orgId: 'uuid',
+  id: 'uuid',
+  status: 'text',
+  stopping: 'text',
+  stopReason: 'text',
+  hold: 'jsonb',
+  currentPhase: 'integer',
+  phaseOpenedMs: 'float8',
+  counts: 'jsonb',
+  hardFailures: 'jsonb',
+  upgradedByPhase: 'jsonb',
+  finishedAt: 'timestamptz',
+} as const
+
+const siteUpgradeColumns = columnsOf('siteUpgrade', {
+  ...roundColumns,
+  downloads: 'jsonb',
+  dueMs: 'float8',
+  waitsUntil: 'timestamptz',
+})
+
+/** Updates the site upgrades and releases their claims. */
+export async function updateSiteUpgrades(
+  tx: Tx,
+  scope: OrgScope,
+  changes: readonly { readonly id: string; readonly change: SiteUpgradeChange }[],
+): Promise<void> {
+  const rows = changes.map(({ id, change }) => ({ ...change, orgId: scope.orgId, id }))
+  await updateRows(tx, siteUpgradeColumns, rows, {
+    key: ['orgId', 'id'],
+    set: sql`lease_until_ms = null`,
+  })
+}
+
+export async function updateOrgFailures(
+  tx: Tx,
+  scope: OrgScope,
+  orgUpgradeId: string,
+  failures: number,
+): Promise<void> {
+  await tx
+    .updateTable('orgUpgrade')
+    .set(({ eb }) => ({ hardFailures: eb('hardFailures', '+', failures) }))
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', orgUpgradeId)
+    .execute()
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { command, decide, ms, offline, online, rebooting, updated, verifying } from '../../../test/support/targets.ts'
+import { isHardFailure, stepOf } from '../rounds/decide-step.ts'
+import type { CommandNow, DeviceNow, TargetNow, TargetRules } from './target.ts'
+
+const rollback: Partial<TargetRules> = { rollback: true }
+const upgraded: DeviceNow = { ...updated, commands: ['upgrade', 'restore_backup'], backupVersion: '1.0' }
+const old: DeviceNow = { ...online, connectedMs: ms(5000), bootCount: 5 }
+
+const restoring = (state: CommandNow['state'] | null, device: DeviceNow = upgraded): TargetNow => ({
+  ...verifying,
+  state: 'rolling_back',
+  enteredMs: ms(2000),
+  failedAttempts: 1,
+  device,
+  command: state === null ? verifying.command : command(state, { kind: 'restore_backup' }),
+})
+const request = { kind: 'command', order: 'restore_backup', failedAttempts: 1, lostAttempts: 0 }
+
+describe('a device whose upgrade fails', () => {
+  const unstable = { ...verifying, device: { ...upgraded, connectedMs: ms(1125) } }
+  test('restores its backup version at once where it is connected and does not stay so', () => {
+    expect(decide(unstable, 1130)).toEqual({ kind: 'move', to: 'failed', reason: 'unstable' })
+    expect(decide(unstable, 1130, rollback)).toEqual({ ...request, reason: 'unstable' })
+  })
+
+  test('is waited for where it does not return', () => {
+    const gone = { ...rebooting, device: offline }
+    expect(decide(gone, 3600, rollback)).toMatchObject({ kind: 'move', to: 'rolling_back', reason: 'no_reconnect' })
+    expect(decide(gone, 3600)).toMatchObject({ kind: 'move', to: 'failed', reason: 'no_reconnect' })
+  })
+
+  test('stays as it is where it kept its old version, or can not restore any', () => {
+    const kept = { ...verifying, device: { ...upgraded, firmware: '1.0' } }
+    expect(decide(kept, 1130, rollback)).toMatchObject({ to: 'failed', reason: 'not_applied' })
+    const unable = { ...unstable, device: { ...unstable.device, commands: ['upgrade'] as const } }
+    expect(decide(unable, 1130, rollback)).toMatchObject({ to: 'failed', reason: 'unstable' })
+  })
+
+  test('counts as failed once, when the restore begins', () => {
+    const begin = stepOf(unstable, decide(unstable, 1130, rollback))
+    expect(begin).toMatchObject({ to: 'rolling_back', order: 'restore_backup', reason: 'unstable' })
+    expect(begin !== null && isHardFailure(begin)).toBe(true)
+    const end = stepOf(restoring('done', old), decide(restoring('done', old), 5100, rollback))
+    expect(end).toMatchObject({ to: 'failed', reason: 'rolled_back' })
+    expect(end !== null && isHardFailure(end)).toBe(false)
+  })
+})
+
+const rolledBack = { kind: 'move', to: 'failed', reason: 'rolled_back' }
+const failed = { kind: 'move', to: 'failed', reason: 'rollback_failed' }
+const waits = { kind: 'wait', untilMs: ms(2000) + 20 * 60_000 }
+const withdraws = { kind: 'withdraw', commandId: 'c' }
+const incomplete: DeviceNow = { ...upgraded, commands: ['upgrade'], memberFirmware: [updated.firmware ?? '', ''] }
+const away: DeviceNow = { ...offline, commands: upgraded.commands }
+
+test.each([
+  ['is requested of a device that has come back', { ...restoring(null), failedAttempts: 0 }, 2100, request],
+  [
+    'has happened where the device has come back with the old version by itself',
+    restoring(null, old),
+    2100,
+    rolledBack,
+  ],
+  ['waits for an absent device', restoring(null, away), 2100, waits],
+  ['gives up an absent device', restoring(null, away), 3300, failed],
+  ['waits for an absent member', { ...restoring(null, incomplete), failedAttempts: 0 }, 2100, { kind: 'wait' }],
+  ['gives up an absent member', { ...restoring(null, incomplete), failedAttempts: 0 }, 6000, failed],
+  ['is not possible', restoring(null, { ...upgraded, commands: ['upgrade'] }), 2100, failed],
+  ['waits for its command to be sent', restoring('queued'), 2100, { kind: 'wait' }],
+  ['withdraws its command where the device is away', restoring('queued', away), 2100, withdraws],
+  ['is not requested again while it may be under way', restoring('sent'), 2100, waits],
+  ['is not requested again when its answer was lost', restoring('unknown'), 2100, waits],
+  ['waits for the device to boot', restoring('done'), 2100, waits],
+  ['has ended when the device is back with another version', restoring('done', old), 2100, rolledBack],
+  ['has ended so too where its answer was lost', restoring('unknown', old), 2100, rolledBack],
+  ['has failed where the device refuses', restoring('rejected'), 2100, failed],
+  ['has failed where the device does not boot', restoring('done'), 3300, failed],
+  ['is requested again where it was not sent', restoring('expired'), 2100, { ...request, failedAttempts: 2 }],
+  ['is requested again where a stop took it back', restoring('cancelled'), 2100, { ...request, failedAttempts: 2 }],
+  ['is given up where it can not be sent', { ...restoring('expired'), failedAttempts: 3 }, 2100, failed],
+])('a restore %s', (_, target, seconds, decision) => {
+  expect(decide(target, seconds, rollback)).toMatchObject(decision)
+  // It leaves the device unchanged, so nothing that ends or pauses the upgrade prevents it, nor does it wait for a
+  // turn.
+  const closed = { beginMs: () => ms(99_999) }
+  for (const rules of [{ stopping: true }, { held: true }, closed, { rebootMs: Infinity, mayDownload: false }])
+    expect(decide(target, seconds, { ...rollback, ...rules })).toMatchObject(decision)
+})

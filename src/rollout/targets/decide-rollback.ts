@@ -1,0 +1,81 @@
+import { isHealthReason } from './decide-health.ts'
+import { fail, gone } from './decide-attempt.ts'
+import type { RolloutOptions } from '../rollout.ts'
+import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
+
+const wait: TargetDecision = { kind: 'wait' }
+
+/** Failures of a device that installed the version and is worse off with it. */
+const reasonsToRestore: ReadonlySet<string | undefined> = new Set(['no_reconnect', 'unstable'])
+
+function isWorseOff(reason: string | undefined): boolean {
+  return reasonsToRestore.has(reason) || isHealthReason(reason)
+}
+
+/** A restore that could not be sent is requested again this often. */
+const MAX_REQUESTS = 3
+
+/** Turns the failure of a device that is to be restored into the begin of its restore. */
+export function restoreInstead(target: TargetNow, rules: TargetRules, decision: TargetDecision): TargetDecision {
+  if (!rules.rollback || target.state === 'rolling_back') return decision
+  if (decision.kind !== 'move' || decision.to !== 'failed' || !isWorseOff(decision.reason)) return decision
+  const { device } = target
+  if (device === null) return decision
+  // The capabilities of the device with its new version are known once it is back.
+  if (device.link !== 'connected') return { ...decision, to: 'rolling_back', failedAttempts: 0 }
+  return device.commands.includes('restore_backup') ? request(target, decision.reason) : decision
+}
+
+/**
+ * Decides the next step of a target whose device is to return to its backup version. The restore is sent once: a lost
+ * answer is not repeated, because the device may have executed the command. Neither a pause nor a stop of the upgrade
+ * prevents it, since it returns the device to its former state.
+ */
+export function decideRollback(target: TargetNow, rules: TargetRules): TargetDecision {
+  const { device, command } = target
+  if (device === null) return gone
+  const isRequested = command?.kind === 'restore_backup' && command.state !== 'expired' && command.state !== 'cancelled'
+  const isBack = device.link === 'connected'
+  if (isRequested && command.state === 'queued') return decideQueued(target, device, rules)
+  if (isRequested && command.state === 'rejected') return fail('rollback_failed')
+  if (isBack && hasOldVersion(target, device)) return fail('rolled_back')
+  if (isBack && !isRequested) {
+    const isLast = target.failedAttempts >= MAX_REQUESTS
+    if (!isLast && device.commands.includes('restore_backup')) return request(target)
+    if (isLast || !lacksMember(device)) return fail('rollback_failed')
+  }
+  const untilMs = Math.max(target.enteredMs + rollbackMs(device, rules.options), isBack ? 0 : rules.graceUntilMs)
+  return rules.nowMs < untilMs ? { kind: 'wait', untilMs } : fail('rollback_failed')
+}
+
+function decideQueued({ command, enteredMs }: TargetNow, device: DeviceNow, rules: TargetRules): TargetDecision {
+  const isOverdue = rules.nowMs >= enteredMs + rules.options.commandExpiryMs
+  if (command === null || (device.link !== 'absent' && !isOverdue)) return wait
+  return { kind: 'withdraw', commandId: command.id }
+}
+
+/** @param reason Why the upgrade failed, where the restore begins with the request. */
+function request({ state, failedAttempts, lostAttempts }: TargetNow, reason?: string): TargetDecision {
+  const requests = state === 'rolling_back' ? failedAttempts + 1 : 1
+  const counted = { failedAttempts: requests, lostAttempts }
+  return { kind: 'command', order: 'restore_backup', ...counted, ...(reason !== undefined && { reason }) }
+}
+
+/** Every member of a Virtual Chassis included. */
+function hasOldVersion({ targetVersion }: TargetNow, { firmware, memberFirmware }: DeviceNow): boolean {
+  return firmware !== targetVersion && memberFirmware.every((version) => version !== targetVersion)
+}
+
+/** A Virtual Chassis boots member by member, and restores its backup version only when all of them are present. */
+function lacksMember({ memberFirmware }: DeviceNow): boolean {
+  return memberFirmware.includes('')
+}
+
+function rollbackMs(
+  { memberFirmware, type }: DeviceNow,
+  { rollbackMs: timeout, rebootTimeoutMs }: RolloutOptions,
+): number {
+  return memberFirmware.length < 2
+    ? timeout
+    : Math.max(timeout, rebootTimeoutMs[type === 'gateway' ? 'cluster' : 'virtual_chassis'])
+}

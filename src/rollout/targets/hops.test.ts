@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { commanded, decide, move, offline, online, planned, updated, verifying } from '../../../test/support/targets.ts'
+import { finalVersionOf, laterHops } from './hops.ts'
+import type { TargetNow } from './target.ts'
+
+const path = ['2.0', '3.0', '4.0'].map((version) => ({
+  version,
+  image_id: `image ${version}`,
+  reported: [`${version}-stock`],
+}))
+const [, second, third] = path
+const going = (target: TargetNow): TargetNow => ({ ...target, path })
+const soaked = 61 + 60 * 60
+const on = (hop: typeof second) => ({ ...move('planned'), hop, failedAttempts: 0, lostAttempts: 0, staged: false })
+
+describe('a device that has several hops', () => {
+  it('goes on to the next one when it was verified, and ends after the last one', () => {
+    expect(decide(going(verifying), soaked)).toEqual(on(second))
+    expect(
+      decide({ ...going(verifying), targetVersion: '4.0', device: { ...updated, firmware: '4.0' } }, soaked),
+    ).toEqual(move('upgraded'))
+  })
+
+  it('takes its recovery snapshot after the last one only', () => {
+    expect(decide(going(verifying), soaked, { snapshot: true })).toEqual(on(second))
+  })
+
+  it('goes on where it runs the version of a later hop already, whoever installed it', () => {
+    expect(decide({ ...going(planned), device: { ...online, firmware: '2.0' } })).toEqual(on(second))
+    expect(decide({ ...going(planned), device: { ...online, firmware: '4.0-stock' } })).toEqual(on(third))
+    const behind = { ...online, firmware: '4.0', memberFirmware: ['4.0', '2.0'] }
+    expect(decide({ ...going(planned), device: behind })).not.toMatchObject({ to: 'planned' })
+    expect(decide({ ...going(planned), device: { ...offline, firmware: '4.0' } })).toEqual(move('deferred'))
+  })
+
+  it('is commanded to install the present one, and fails with it', () => {
+    expect(decide(going(planned))).toMatchObject({ kind: 'command', order: 'upgrade' })
+    expect(decide(going(commanded('rejected', { failedAttempts: 2 })))).toMatchObject({ to: 'failed' })
+  })
+
+  it('is cancelled where it has got to when the upgrade stops', () => {
+    expect(decide(going(verifying), soaked, { stopping: true })).toEqual(
+      move('cancelled', 'stopped on its way, at 2.0'),
+    )
+    expect(decide({ ...going(planned), targetVersion: '3.0' }, 61, { stopping: true })).toEqual(move('cancelled'))
+  })
+})
+
+it('the last version of the path is the one that is wanted', () => {
+  expect(finalVersionOf({ targetVersion: '2.0', path })).toBe('4.0')
+  expect(finalVersionOf({ targetVersion: '2.0', path: null })).toBe('2.0')
+  expect(laterHops({ targetVersion: '3.0', path })).toEqual([third])
+  expect(laterHops({ targetVersion: '4.0', path })).toEqual([])
+})

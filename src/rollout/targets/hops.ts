@@ -1,0 +1,71 @@
+import { isReportOf } from '../../firmware/version-identity.ts'
+import type { UpgradeHop } from '../tables.ts'
+import type { TargetDecision, TargetNow } from './target.ts'
+
+export type { UpgradeHop } from '../tables.ts'
+
+/** A target with the version that is installed next, and those that it goes over. */
+interface Bound {
+  readonly targetVersion: string
+  readonly path: readonly UpgradeHop[] | null
+}
+
+/** Returns the version that the device has at the end. */
+export function finalVersionOf({ targetVersion, path }: Bound): string {
+  return path?.at(-1)?.version ?? targetVersion
+}
+
+/** Returns the hops after the present one. */
+export function laterHops({ targetVersion, path }: Bound): readonly UpgradeHop[] {
+  return path === null ? [] : path.slice(path.findIndex(({ version }) => version === targetVersion) + 1)
+}
+
+/** Returns the images that a target has yet to get, in order. */
+export function imagesOf(target: Bound & { readonly imageId: string }): string[] {
+  return [target.imageId, ...laterHops(target).map(({ image_id: id }) => id)]
+}
+
+interface AssignedImages {
+  readonly imageId: string
+  readonly laterImages: readonly string[] | null
+}
+
+/** Returns images in the form in which the assignment of a device to an upgrade stores them. */
+export function splitImages([first = '', ...later]: readonly string[]): AssignedImages {
+  return { imageId: first, laterImages: later.length === 0 ? null : later }
+}
+
+/** The states in which a device may install a version without a command of the upgrade. */
+const waiting: ReadonlySet<string> = new Set(['planned', 'deferred', 'downloaded'])
+
+/**
+ * Moves a target that has reached its present version on to the next one of its path. It is planned again, so that each
+ * hop waits for its turn like a separate upgrade: for the limits, the maintenance windows and a pause. A device that
+ * has advanced further by other means continues from there.
+ */
+export function hopInstead(target: TargetNow, stopping: boolean, decision: TargetDecision): TargetDecision {
+  const later = laterHops(target)
+  const [next] = later
+  if (next === undefined) return decision
+  const hasArrived = decision.kind === 'move' && arrivals.has(decision.to)
+  if (stopping)
+    return hasArrived
+      ? { kind: 'move', to: 'cancelled', reason: `stopped on its way, at ${target.targetVersion}` }
+      : decision
+  if (waiting.has(target.state) && target.device?.link === 'connected') {
+    const ahead = later.findLast((hop) => runs(target, hop))
+    if (ahead !== undefined) return hopTo(ahead)
+  }
+  return hasArrived ? hopTo(next) : decision
+}
+
+const arrivals: ReadonlySet<string> = new Set(['upgraded', 'snapshotting', 'skipped'])
+
+/** Every member of a Virtual Chassis included. */
+function runs({ device }: TargetNow, hop: UpgradeHop): boolean {
+  return device !== null && [device.firmware, ...device.memberFirmware].every((said) => isReportOf(said, hop))
+}
+
+function hopTo(hop: UpgradeHop): TargetDecision {
+  return { kind: 'move', to: 'planned', hop, failedAttempts: 0, lostAttempts: 0, staged: false }
+}
