@@ -41,7 +41,7 @@ export const furtherRefusals: readonly FurtherRefusal[] = [
   {
     what: 'a form with another part than the operation has, such as the picture of a device with `csv`',
     words: 'is not a part of this form',
-    file: 'src/http/forms.ts',
+    file: 'src/http/bodies/forms.ts',
     why: 'It would be dropped',
   },
   {

@@ -1,4 +1,4 @@
-import { mergeDocument, omitFields } from '../http/documents.ts'
+import { mergeDocument, omitFields } from '../http/bodies/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
 import { assertImageUrls } from '../platform/images/assert-image-urls.ts'
 import type { Device } from './store.ts'

@@ -1,4 +1,4 @@
-import { type Filter, choice, flag, id, mac, part } from '../http/filters.ts'
+import { type Filter, choice, flag, id, mac, part } from '../http/lists/filters.ts'
 
 /** The type of devices; `all` for every type. Source: contract, `device_type_with_all`. */
 export function typeFilter(usual: 'all' | 'ap'): Filter {

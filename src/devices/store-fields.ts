@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Filters } from '../http/filters.ts'
-import { type Column, unreported } from '../http/store-filters.ts'
+import type { Filters } from '../http/lists/filters.ts'
+import { type Column, unreported } from '../http/lists/store-filters.ts'
 import { deviceIdsFrom } from './device.ts'
 
 /**

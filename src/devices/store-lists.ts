@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
-import type { Condition, Conditions, Filters } from '../http/filters.ts'
-import { MAX_LIMIT } from '../http/lists.ts'
-import { type Sizes, largeOf } from '../http/store-bounds.ts'
-import { column, conditionOn, conditionsOn, unreported } from '../http/store-filters.ts'
+import type { Condition, Conditions, Filters } from '../http/lists/filters.ts'
+import { MAX_LIMIT } from '../http/lists/lists.ts'
+import { type Sizes, largeOf } from '../http/lists/store-bounds.ts'
+import { column, conditionOn, conditionsOn, unreported } from '../http/lists/store-filters.ts'
 import { type DeviceColumn, type DeviceFields, type Joined, deviceFields, hasMembers } from './store-fields.ts'
 
 /** The filters of a list of devices. */

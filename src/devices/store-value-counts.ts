@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../access/scope.ts'
 import type { DeviceType } from '../events/device-type.ts'
-import { conditionOn } from '../http/store-filters.ts'
+import { conditionOn } from '../http/lists/store-filters.ts'
 import type { Context } from '../platform/context.ts'
 import { type Tx, inTx } from '../platform/db.ts'
 import { columnsOf, rowsAs } from '../platform/rows.ts'

@@ -1,4 +1,4 @@
-import { text } from '../http/filters.ts'
+import { text } from '../http/lists/filters.ts'
 
 /** Source: contract, `listOrgAvailableDeviceVersions`. */
 export const versionFilters = { model: text() }

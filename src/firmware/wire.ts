@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { type Conditions, filterQuery, parseFilters } from '../http/filters.ts'
+import { type Conditions, filterQuery, parseFilters } from '../http/lists/filters.ts'
 import { Binary, Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { invalidField } from '../platform/errors.ts'

@@ -3,13 +3,13 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import { type TSchema, Type } from 'typebox'
 import { accountOf } from '../access/request-limits.ts'
 import { type Context, contextWith } from '../platform/context.ts'
-import { EncodedJson, encodeJson } from './encode-json.ts'
-import { takeForms } from './forms.ts'
-import { takeJson } from './json.ts'
+import { EncodedJson, encodeJson } from './bodies/encode-json.ts'
+import { takeForms } from './bodies/forms.ts'
+import { takeJson } from './bodies/json.ts'
 import { type Operation, contentOf } from './operation.ts'
-import { type Lender, createLender } from './lender.ts'
+import { type Lender, createLender } from './turns/lender.ts'
 import { ListErrorReply } from './schemas.ts'
-import { takeStreams } from './streams.ts'
+import { takeStreams } from './bodies/streams.ts'
 
 const IDLE_MS = 60_000
 

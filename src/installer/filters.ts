@@ -1,4 +1,4 @@
-import { id, text } from '../http/filters.ts'
+import { id, text } from '../http/lists/filters.ts'
 
 /** Source: contract, `listInstallerListOfRecentlyClaimedDevices`. */
 export const installerDeviceFilters = { model: text(), site_name: text({ list: false }), site_id: id() }

@@ -1,7 +1,7 @@
 import { type ImagePlace, deleteDeviceImage, upsertDeviceImage } from '../devices/images/upsert-device-image.ts'
 import { getDeviceImageBytes } from '../devices/images/store.ts'
 import { type Operation, operation } from '../http/operation.ts'
-import { PhotoForm, receivePhoto } from '../http/photo-forms.ts'
+import { PhotoForm, receivePhoto } from '../http/bodies/photo-forms.ts'
 import { Empty, storageErrors } from '../http/schemas.ts'
 import { installer } from '../orgs/installers/at.ts'
 import type { Installer } from '../orgs/installers/reach.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { listOperation } from '../http/list-operation.ts'
-import { pageQuery, presentPage } from '../http/lists.ts'
+import { listOperation } from '../http/lists/list-operation.ts'
+import { pageQuery, presentPage } from '../http/lists/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { Empty } from '../http/schemas.ts'
 import { installer } from '../orgs/installers/at.ts'

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { isUnset, unsettable } from '../http/closed-bodies.ts'
+import { isUnset, unsettable } from '../http/bodies/closed-bodies.ts'
 import { Uuid, named } from '../http/schemas.ts'
 import type { InstallerSite } from '../orgs/installers/store.ts'
 import { invalidField } from '../platform/errors.ts'

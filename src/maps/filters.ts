@@ -1,4 +1,4 @@
-import { id, part } from '../http/filters.ts'
+import { id, part } from '../http/lists/filters.ts'
 
 /** Source: Python SDK, `listSiteMaps`. */
 export const mapFilters = { mapstack_id: id({ about: 'of the stack that the map names' }) }

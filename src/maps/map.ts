@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { mergeDocument, omitFields } from '../http/documents.ts'
+import { mergeDocument, omitFields } from '../http/bodies/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
 import { isObject } from '../platform/is-object.ts'
 import { identifyPaths } from './survey-paths.ts'

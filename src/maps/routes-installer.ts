@@ -1,5 +1,5 @@
-import { listOperation } from '../http/list-operation.ts'
-import { presentPage } from '../http/lists.ts'
+import { listOperation } from '../http/lists/list-operation.ts'
+import { presentPage } from '../http/lists/lists.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import type { SiteScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'

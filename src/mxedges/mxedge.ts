@@ -1,7 +1,7 @@
 import type { Document } from '../platform/document.ts'
 import type { Selectable } from 'kysely'
 import type { EventMxedge } from '../events/append-mxedge.ts'
-import { assertUnchanged, mergeDocument, omitFields } from '../http/documents.ts'
+import { assertUnchanged, mergeDocument, omitFields } from '../http/bodies/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
 import { omitSecrets } from '../orgs/secrets.ts'
 import { invalidField } from '../platform/errors.ts'

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { packageNames } from '../firmware/packages/package.ts'
-import { pageQuery } from '../http/lists.ts'
+import { pageQuery } from '../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { epochS } from '../platform/clock.ts'
 import { AppError } from '../platform/errors.ts'

@@ -1,5 +1,5 @@
 import type { AccessPolicy } from '../access/decide-policy.ts'
-import { mergeDocument, omitFields } from '../http/documents.ts'
+import { mergeDocument, omitFields } from '../http/bodies/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Document } from '../platform/document.ts'

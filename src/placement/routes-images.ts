@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { SiteScope } from '../access/scope.ts'
 import { site } from '../http/at.ts'
-import { type FormFields, readForm } from '../http/forms.ts'
+import { type FormFields, readForm } from '../http/bodies/forms.ts'
 import { type Operation, operation } from '../http/operation.ts'
 import { assertReadOnly } from '../http/read-only-fields.ts'
 import { Empty, storageErrors } from '../http/schemas.ts'

@@ -1,4 +1,4 @@
-import { choice, number, part, text } from '../http/filters.ts'
+import { choice, number, part, text } from '../http/lists/filters.ts'
 
 const ofAttempts = 'of the newest 100,000 attempts in the time range'
 const ofFailures = 'of the newest 100,000 failures in the time range'

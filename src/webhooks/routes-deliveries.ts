@@ -1,6 +1,6 @@
 import { orgAndSite } from '../http/at.ts'
-import { countOperation, searchOperation } from '../http/list-operation.ts'
-import { presentPage } from '../http/lists.ts'
+import { countOperation, searchOperation } from '../http/lists/list-operation.ts'
+import { presentPage } from '../http/lists/lists.ts'
 import type { Operation } from '../http/operation.ts'
 import { Uuid } from '../http/schemas.ts'
 import { getWebhook } from './store.ts'

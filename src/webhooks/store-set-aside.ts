@@ -1,7 +1,7 @@
 import { type SetAsideEvent, setAsideEventColumns } from '../events/store-outbox.ts'
-import type { Page, Paged } from '../http/lists.ts'
-import { smallRows } from '../http/store-bounds.ts'
-import { pageOf } from '../http/store-pages.ts'
+import type { Page, Paged } from '../http/lists/lists.ts'
+import { smallRows } from '../http/lists/store-bounds.ts'
+import { pageOf } from '../http/lists/store-pages.ts'
 import type { Db } from '../platform/db.ts'
 
 /** Lists the events that the router ignores, oldest first. */

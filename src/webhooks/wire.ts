@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
-import { omitFields } from '../http/documents.ts'
+import { omitFields } from '../http/bodies/documents.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { textOf } from '../http/texts.ts'
 import type { Reveal } from '../orgs/secrets.ts'

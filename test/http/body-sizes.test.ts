@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { MAX_PUBLIC_BYTES } from '../../src/http/body-limits.ts'
+import { MAX_PUBLIC_BYTES } from '../../src/http/bodies/body-limits.ts'
 import { fetchOpenApi, operationsOf } from '../support/openapi.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { makeAreas } from '../tenancy/areas.ts'

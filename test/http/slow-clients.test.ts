@@ -5,7 +5,7 @@ import { buffer, text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { createHttpServer } from '../../src/http/server.ts'
-import { takeStreams } from '../../src/http/streams.ts'
+import { takeStreams } from '../../src/http/bodies/streams.ts'
 import { createLog } from '../../src/platform/log.ts'
 
 const BODY_MS = 200

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { isUnset, unsettable } from '../../http/closed-bodies.ts'
-import { assertKept, assertUnchanged } from '../../http/documents.ts'
+import { isUnset, unsettable } from '../../http/bodies/closed-bodies.ts'
+import { assertKept, assertUnchanged } from '../../http/bodies/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'

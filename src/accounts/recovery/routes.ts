@@ -1,6 +1,6 @@
 import { nobody } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { requesterOf } from '../../http/requester.ts'
+import { requesterOf } from '../../http/connections/requester.ts'
 import { Empty, ErrorReply } from '../../http/schemas.ts'
 import { limitConcurrency } from '../../platform/limit-concurrency.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'

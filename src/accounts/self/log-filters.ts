@@ -1,4 +1,4 @@
-import { part } from '../../http/filters.ts'
+import { part } from '../../http/lists/filters.ts'
 
 /** Source: contract, `listSelfAuditLogs`. */
 export const selfLogFilters = { message: part({ list: false }) }

@@ -1,6 +1,6 @@
 import { nobody } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { requesterOf } from '../../http/requester.ts'
+import { requesterOf } from '../../http/connections/requester.ts'
 import { Empty } from '../../http/schemas.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'
 import { parseEmail } from '../registration/wire.ts'

@@ -1,6 +1,6 @@
 import { actorOf } from '../../access/authorize.ts'
 import type { Passwords } from '../../access/password.ts'
-import { mergeDocument } from '../../http/documents.ts'
+import { mergeDocument } from '../../http/bodies/documents.ts'
 import { passwordPolicyOf } from '../../orgs/store-setting.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTx } from '../../platform/db.ts'

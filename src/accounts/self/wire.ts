@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Principal, Privilege } from '../../access/principal.ts'
-import { assertUnchanged } from '../../http/documents.ts'
+import { assertUnchanged } from '../../http/bodies/documents.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/clock.ts'

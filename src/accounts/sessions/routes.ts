@@ -1,7 +1,7 @@
 import { sessionCookieOf } from '../../access/session-cookie.ts'
 import { nobody, self } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { requesterOf } from '../../http/requester.ts'
+import { requesterOf } from '../../http/connections/requester.ts'
 import { Empty, ErrorReply } from '../../http/schemas.ts'
 import { limitPerOwner } from '../../platform/names/limit-per-owner.ts'
 import type { AccountParts, LoginGuard } from '../parts.ts'

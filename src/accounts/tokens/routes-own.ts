@@ -1,6 +1,6 @@
 import type { At } from '../../http/at.ts'
-import { listOperation } from '../../http/list-operation.ts'
-import { presentPage } from '../../http/lists.ts'
+import { listOperation } from '../../http/lists/list-operation.ts'
+import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty, Uuid } from '../../http/schemas.ts'
 import type { LoginGuard } from '../parts.ts'

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isAddressRange } from '../../access/src-ips.ts'
-import { isUnset, unsettable } from '../../http/closed-bodies.ts'
+import { isUnset, unsettable } from '../../http/bodies/closed-bodies.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
 import { textOf } from '../../http/texts.ts'

@@ -1,5 +1,5 @@
 import type { ManifestConflict, ManifestRow } from '../../devices/registry/plan-import.ts'
-import { type CsvRow, parseCsv } from '../../http/csv.ts'
+import { type CsvRow, parseCsv } from '../../http/bodies/csv.ts'
 import type { HardwareRow } from './import-hardware.ts'
 
 /** A conflict with the line of the file, as editors count. */

@@ -6,7 +6,7 @@ import { CheckBody, receiveCheck } from '../../firmware/routes-check.ts'
 import { type UploadRequest, receiveUpload } from '../../firmware/routes-upload.ts'
 import { UploadQuery } from '../../firmware/wire.ts'
 import { Uuid } from '../../http/schemas.ts'
-import { takeStreams } from '../../http/streams.ts'
+import { takeStreams } from '../../http/bodies/streams.ts'
 import type { Context } from '../../platform/context.ts'
 import { getOperatorScope } from './operator-scope.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { pageQuery, parsePage, setPageHeaders } from '../../http/lists.ts'
+import { pageQuery, parsePage, setPageHeaders } from '../../http/lists/lists.ts'
 import type { Context } from '../../platform/context.ts'
 import type { StorageLimits } from '../config/config-storage.ts'
 import type { Storage } from '../storage.ts'

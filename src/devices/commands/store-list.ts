@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { OrgScope, SiteScope } from '../../access/scope.ts'
-import type { Page, Paged } from '../../http/lists.ts'
-import { smallRows } from '../../http/store-bounds.ts'
-import { pageOf } from '../../http/store-pages.ts'
+import type { Page, Paged } from '../../http/lists/lists.ts'
+import { smallRows } from '../../http/lists/store-bounds.ts'
+import { pageOf } from '../../http/lists/store-pages.ts'
 import { type Reader, anyOf } from '../../platform/db.ts'
 import type { CommandKind, CommandState } from '../tables.ts'
 

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { filterQuery, mac, parseFilters, part, text } from '../../http/filters.ts'
-import { pageQuery, parsePage } from '../../http/lists.ts'
+import { filterQuery, mac, parseFilters, part, text } from '../../http/lists/filters.ts'
+import { pageQuery, parsePage } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { distinctParameter, parseTimeRange, searchQuery, sortParameter } from '../../http/search.ts'
+import { distinctParameter, parseTimeRange, searchQuery, sortParameter } from '../../http/lists/search.ts'
 import { DeviceTypeName } from '../wire.ts'
 
 const Texts = Type.Optional(Type.Array(Type.String()))

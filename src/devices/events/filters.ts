@@ -1,5 +1,5 @@
-import { choice, id, mac, part, text } from '../../http/filters.ts'
-import { second } from '../../http/time-filters.ts'
+import { choice, id, mac, part, text } from '../../http/lists/filters.ts'
+import { second } from '../../http/lists/time-filters.ts'
 
 const common = {
   mac: mac(),

@@ -1,6 +1,6 @@
 import { site } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { PhotoForm, receivePhoto } from '../../http/photo-forms.ts'
+import { PhotoForm, receivePhoto } from '../../http/bodies/photo-forms.ts'
 import { Empty, Uuid, storageErrors } from '../../http/schemas.ts'
 import type { Tx } from '../../platform/db.ts'
 import { notFound } from '../../platform/errors.ts'

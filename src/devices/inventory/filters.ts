@@ -1,5 +1,5 @@
-import { choice, flag, id, mac, part, spelled, text } from '../../http/filters.ts'
-import { time } from '../../http/time-filters.ts'
+import { choice, flag, id, mac, part, spelled, text } from '../../http/lists/filters.ts'
+import { time } from '../../http/lists/time-filters.ts'
 import { typeFilter } from '../filters.ts'
 import { plainSpelling } from '../registry/claim-code.ts'
 

@@ -1,4 +1,4 @@
-import { omitFields } from '../../http/documents.ts'
+import { omitFields } from '../../http/bodies/documents.ts'
 
 /** The configuration of a device by people, besides its place. */
 export interface DeviceDress {

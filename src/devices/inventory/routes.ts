@@ -1,6 +1,6 @@
 import { org, orgSites } from '../../http/at.ts'
-import { countOperation, listOperation } from '../../http/list-operation.ts'
-import { presentPage } from '../../http/lists.ts'
+import { countOperation, listOperation } from '../../http/lists/list-operation.ts'
+import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Empty } from '../../http/schemas.ts'
 import { AppError } from '../../platform/errors.ts'

@@ -1,11 +1,11 @@
 import { type Selectable, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
-import type { Page, Paged } from '../../http/lists.ts'
+import type { Page, Paged } from '../../http/lists/lists.ts'
 import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
 import { columnsOf, insertRows } from '../../platform/rows.ts'
 import type { DeviceRegistryTable } from '../tables.ts'
-import { smallRows } from '../../http/store-bounds.ts'
-import { pageOf } from '../../http/store-pages.ts'
+import { smallRows } from '../../http/lists/store-bounds.ts'
+import { pageOf } from '../../http/lists/store-pages.ts'
 import type { ManifestItem } from './plan-import.ts'
 
 /** A device that the service knows, claimed or not. */

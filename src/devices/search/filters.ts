@@ -1,4 +1,4 @@
-import { choice, flag, id, mac, number, part, text } from '../../http/filters.ts'
+import { choice, flag, id, mac, number, part, text } from '../../http/lists/filters.ts'
 import { typeFilter } from '../filters.ts'
 
 const common = {

@@ -1,6 +1,6 @@
 import { orgSitesAndSite } from '../../http/at.ts'
-import { countOperation, searchOperation } from '../../http/list-operation.ts'
-import { presentPage } from '../../http/lists.ts'
+import { countOperation, searchOperation } from '../../http/lists/list-operation.ts'
+import { presentPage } from '../../http/lists/lists.ts'
 import type { Operation } from '../../http/operation.ts'
 import { countDevices, searchDevices } from './store.ts'
 import {

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import type { SitesScope } from '../../access/scope.ts'
-import { filterQuery, parseFilters } from '../../http/filters.ts'
-import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
-import { parsePlaceFilters } from '../../http/place-filters.ts'
+import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
+import { type Page, pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { parsePlaceFilters } from '../../http/lists/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
   type TimeRange,
@@ -11,7 +11,7 @@ import {
   parseTimeRange,
   searchQuery,
   sortParameter,
-} from '../../http/search.ts'
+} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import {
   orgCountFilters,

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { type Conditions, filterQuery, parseFilters } from '../../http/filters.ts'
-import { pageQuery } from '../../http/lists.ts'
+import { type Conditions, filterQuery, parseFilters } from '../../http/lists/filters.ts'
+import { pageQuery } from '../../http/lists/lists.ts'
 import { NO_ID, Timestamp, named } from '../../http/schemas.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { DeviceCapabilities, VcMember } from '../tables.ts'

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { readForm, takeForms } from '../../http/forms.ts'
+import { readForm, takeForms } from '../../http/bodies/forms.ts'
 import type { Context } from '../../platform/context.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { discardImage, receiveFile } from '../../platform/images/image-files.ts'

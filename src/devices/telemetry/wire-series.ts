@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { named } from '../../http/schemas.ts'
-import { type TimeRange, parseTimeRange, searchQuery } from '../../http/search.ts'
+import { type TimeRange, parseTimeRange, searchQuery } from '../../http/lists/search.ts'
 import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/clock.ts'
 import { invalidField } from '../../platform/errors.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseCsv } from '../../http/csv.ts'
+import { parseCsv } from '../../http/bodies/csv.ts'
 import { encodeTable, parseTable } from './device-table.ts'
 
 const read = (csv: string) => parseTable(parseCsv(Buffer.from(csv), { field: 'file', required: ['mac'], maxRows: 100 }))

@@ -1,4 +1,4 @@
-import { type CsvRow, encodeCsvRow, neutralize, parseNeutralized } from '../../http/csv.ts'
+import { type CsvRow, encodeCsvRow, neutralize, parseNeutralized } from '../../http/bodies/csv.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { DeviceType } from '../device.ts'
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { parseCsv } from '../../http/csv.ts'
+import { parseCsv } from '../../http/bodies/csv.ts'
 import { Binary, named } from '../../http/schemas.ts'
 import { check } from '../../http/validate.ts'
 import { AppError } from '../../platform/errors.ts'

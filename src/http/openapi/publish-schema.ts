@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { isObject } from '../../platform/is-object.ts'
-import { FILTER } from '../filters.ts'
+import { FILTER } from '../lists/filters.ts'
 import { NAME } from '../schemas.ts'
 
 /** A schema as the document has it: plain JSON. */

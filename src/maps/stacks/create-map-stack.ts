@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import type { SiteScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
-import { mergeDocument, omitFields } from '../../http/documents.ts'
+import { mergeDocument, omitFields } from '../../http/bodies/documents.ts'
 import type { Context } from '../../platform/context.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
 import { inTx } from '../../platform/db.ts'

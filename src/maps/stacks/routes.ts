@@ -1,6 +1,6 @@
 import { site } from '../../http/at.ts'
-import { listOperation } from '../../http/list-operation.ts'
-import { presentPage } from '../../http/lists.ts'
+import { listOperation } from '../../http/lists/list-operation.ts'
+import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { showOneTo, showTo } from '../../orgs/reveal.ts'
 import { createMapStack } from './create-map-stack.ts'

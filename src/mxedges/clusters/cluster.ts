@@ -1,4 +1,4 @@
-import { mergeDocument, omitFields } from '../../http/documents.ts'
+import { mergeDocument, omitFields } from '../../http/bodies/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import type { Document } from '../../platform/document.ts'
 import type { Cluster } from './store.ts'

@@ -1,4 +1,4 @@
-import { id, text } from '../../http/filters.ts'
+import { id, text } from '../../http/lists/filters.ts'
 
 /** Source: contract, `countOrgSiteMxEdgeEvents`. */
 export const countFilters = { mxedge_id: id(), mxcluster_id: id(), type: text(), service: text() }

@@ -1,7 +1,7 @@
 import { orgSitesAndSite } from '../../http/at.ts'
-import { countOperation } from '../../http/list-operation.ts'
+import { countOperation } from '../../http/lists/list-operation.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { presentSearch } from '../../http/search.ts'
+import { presentSearch } from '../../http/lists/search.ts'
 import { countEvents, searchEvents } from './store.ts'
 import {
   EventCountQuery,

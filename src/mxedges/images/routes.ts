@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { org } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import { PhotoForm, receivePhoto } from '../../http/photo-forms.ts'
+import { PhotoForm, receivePhoto } from '../../http/bodies/photo-forms.ts'
 import { Empty, Uuid, storageErrors } from '../../http/schemas.ts'
 import type { ImageFiles } from '../../platform/images/image-files.ts'
 import { getMxedge } from '../store.ts'

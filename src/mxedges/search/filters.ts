@@ -1,4 +1,4 @@
-import { id, part, text } from '../../http/filters.ts'
+import { id, part, text } from '../../http/lists/filters.ts'
 
 /** Source: contract, `countOrgMxEdges`. */
 export const countFilters = {

@@ -1,5 +1,5 @@
 import { orgSites } from '../../http/at.ts'
-import { countOperation, searchOperation } from '../../http/list-operation.ts'
+import { countOperation, searchOperation } from '../../http/lists/list-operation.ts'
 import type { Operation } from '../../http/operation.ts'
 import { presentMany } from '../stats/routes.ts'
 import { StatsReply } from '../stats/wire.ts'

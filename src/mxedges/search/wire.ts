@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { filterQuery, parseFilters } from '../../http/filters.ts'
-import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
+import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
+import { type Page, pageQuery, parsePage } from '../../http/lists/lists.ts'
 import {
   type TimeRange,
   distinctParameter,
@@ -8,7 +8,7 @@ import {
   parseTimeRange,
   searchQuery,
   sortParameter,
-} from '../../http/search.ts'
+} from '../../http/lists/search.ts'
 import { countFilters, counts, searchFilters, searchSorts } from './filters.ts'
 import type { MxedgeCount, MxedgeSearch } from './store.ts'
 

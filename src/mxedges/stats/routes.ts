@@ -1,6 +1,6 @@
 import { orgSites, orgSitesAndSite, site } from '../../http/at.ts'
-import { listOperation } from '../../http/list-operation.ts'
-import { type Paged, presentPage } from '../../http/lists.ts'
+import { listOperation } from '../../http/lists/list-operation.ts'
+import { type Paged, presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { Uuid } from '../../http/schemas.ts'
 import type { InOrg } from '../../access/scope.ts'

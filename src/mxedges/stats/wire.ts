@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { FwUpdate } from '../../devices/tables.ts'
-import { pageQuery } from '../../http/lists.ts'
+import { pageQuery } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { omitSecrets } from '../../orgs/secrets.ts'
 import { epochS } from '../../platform/clock.ts'

@@ -1,5 +1,5 @@
 import { alarmGroups, alarmSeverities } from '../../events/alarms/alarm-types.ts'
-import { choice, flag, id, part, text } from '../../http/filters.ts'
+import { choice, flag, id, part, text } from '../../http/lists/filters.ts'
 
 /** Groups that clients request but no alarm has: a search for them finds nothing. */
 const groupsOfClients = ['certificate_expiry', 'marvis']

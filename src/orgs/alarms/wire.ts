@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import type { SitesScope } from '../../access/scope.ts'
 import { alarmSeverities, alarms } from '../../events/alarms/alarm-types.ts'
-import { filterQuery } from '../../http/filters.ts'
-import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
-import { parsePlaceFilters } from '../../http/place-filters.ts'
+import { filterQuery } from '../../http/lists/filters.ts'
+import { type Page, pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { parsePlaceFilters } from '../../http/lists/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
   type TimeRange,
@@ -12,7 +12,7 @@ import {
   parseTimeRange,
   searchQuery,
   sortParameter,
-} from '../../http/search.ts'
+} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import { alarmCounts, alarmSorts, orgAlarmFilters, siteAlarmFilters } from './filters.ts'
 import type { AlarmCountQuery, AlarmSearch, FoundAlarm } from './store.ts'

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { mergeDocument, omitFields } from '../../http/documents.ts'
+import { mergeDocument, omitFields } from '../../http/bodies/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { SiteGroupTable } from '../tables.ts'

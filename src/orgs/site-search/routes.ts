@@ -1,6 +1,6 @@
 import { orgSites } from '../../http/at.ts'
-import { countOperation, searchOperation } from '../../http/list-operation.ts'
-import { presentPage, setPageHeaders } from '../../http/lists.ts'
+import { countOperation, searchOperation } from '../../http/lists/list-operation.ts'
+import { presentPage, setPageHeaders } from '../../http/lists/lists.ts'
 import type { Operation } from '../../http/operation.ts'
 import { countSites, searchSites } from './store.ts'
 import {

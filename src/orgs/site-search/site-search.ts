@@ -1,4 +1,4 @@
-import { type Filter, flag, id, part, text } from '../../http/filters.ts'
+import { type Filter, flag, id, part, text } from '../../http/lists/filters.ts'
 
 /** A site as searches answer it: fields of its record, and which settings are on. */
 export interface FoundSite {

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
-import type { Conditions } from '../../http/filters.ts'
-import type { Page, Paged } from '../../http/lists.ts'
-import type { Counts, Sort } from '../../http/search.ts'
-import { smallRows } from '../../http/store-bounds.ts'
-import { type Column, type Columns, column, conditionsOn } from '../../http/store-filters.ts'
-import { countsOf, pageOf } from '../../http/store-pages.ts'
+import type { Conditions } from '../../http/lists/filters.ts'
+import type { Page, Paged } from '../../http/lists/lists.ts'
+import type { Counts, Sort } from '../../http/lists/search.ts'
+import { smallRows } from '../../http/lists/store-bounds.ts'
+import { type Column, type Columns, column, conditionsOn } from '../../http/lists/store-filters.ts'
+import { countsOf, pageOf } from '../../http/lists/store-pages.ts'
 import type { Reader } from '../../platform/db.ts'
 import {
   type FoundSite,

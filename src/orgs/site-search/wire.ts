@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { filterQuery, parseFilters } from '../../http/filters.ts'
-import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
+import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
+import { type Page, pageQuery, parsePage } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
   type TimeRange,
@@ -9,7 +9,7 @@ import {
   parseTimeRange,
   searchQuery,
   sortParameter,
-} from '../../http/search.ts'
+} from '../../http/lists/search.ts'
 import { textOf } from '../../http/texts.ts'
 import { epochS } from '../../platform/clock.ts'
 import { type FoundSite, siteCounts, siteFilters, siteSorts } from './site-search.ts'

@@ -1,4 +1,4 @@
-import { choice, text } from '../../http/filters.ts'
+import { choice, text } from '../../http/lists/filters.ts'
 
 /** Source: contract, `searchOrgEvents` and `searchSiteSystemEvents`. */
 export const eventFilters = { type: text() }

@@ -1,8 +1,8 @@
 import { systemEventTypes } from '../../events/system-event-types.ts'
 import { org, orgAndSite, self } from '../../http/at.ts'
 import { EventTypesReply } from '../../http/event-types.ts'
-import { countOperation, searchOperation } from '../../http/list-operation.ts'
-import { presentPage } from '../../http/lists.ts'
+import { countOperation, searchOperation } from '../../http/lists/list-operation.ts'
+import { presentPage } from '../../http/lists/lists.ts'
 import { type Operation, operation } from '../../http/operation.ts'
 import { countEvents, searchEvents } from './store.ts'
 import {

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import type { SitesScope } from '../../access/scope.ts'
 import { systemEvents } from '../../events/system-event-types.ts'
-import { filterQuery, parseFilters } from '../../http/filters.ts'
-import { type Page, pageQuery, parsePage } from '../../http/lists.ts'
-import { parseEventCount, parseEventSearch } from '../../http/place-filters.ts'
+import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
+import { type Page, pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { parseEventCount, parseEventSearch } from '../../http/lists/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import {
   type TimeRange,
@@ -13,7 +13,7 @@ import {
   parseTimeRange,
   searchQuery,
   sortParameter,
-} from '../../http/search.ts'
+} from '../../http/lists/search.ts'
 import { epochS } from '../../platform/clock.ts'
 import { eventFilters, eventSorts, orgCounts, siteCounts, systemFilters, systemSorts } from './filters.ts'
 import type { EventCountQuery, EventSearch, FoundEvent } from './store.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type Entry, type ZipFile, openPromise } from 'yauzl'
-import { assertText, parseJsonBody } from '../../http/body.ts'
+import { assertText, parseJsonBody } from '../../http/bodies/body.ts'
 import { type AppError, invalidField } from '../../platform/errors.ts'
 
 /** A received zip file. Its entries are read one by one, by name, and never unpacked to paths. */

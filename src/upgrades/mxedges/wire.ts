@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { CODENAME, PACKAGE_VERSION, channels, packageNames } from '../../firmware/packages/package.ts'
-import { unsettable } from '../../http/closed-bodies.ts'
+import { unsettable } from '../../http/bodies/closed-bodies.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
 import type { MxedgeUpgrade, MxedgeUpgradeItem, MxedgeUpgradeTarget } from '../../mxedges/upgrades/store-records.ts'

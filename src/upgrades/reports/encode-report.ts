@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { encodeCsvRow, neutralize } from '../../http/csv.ts'
+import { encodeCsvRow, neutralize } from '../../http/bodies/csv.ts'
 
 /** Rows of one piece of the answer. */
 const ROWS_PER_PIECE = 200

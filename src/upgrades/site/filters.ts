@@ -1,4 +1,4 @@
-import { choice } from '../../http/filters.ts'
+import { choice } from '../../http/lists/filters.ts'
 import type { UpgradeStatus } from '../../rollout/rollout.ts'
 
 export const statuses = [

@@ -1,4 +1,4 @@
-import { choice, id, text } from '../../http/filters.ts'
+import { choice, id, text } from '../../http/lists/filters.ts'
 import { buckets } from '../buckets.ts'
 
 export const upgradeTargetFilters = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { AppError } from '../platform/errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { parseSort, parseTimeRange, searchQuery } from './search.ts'
 
 const now = new Date('2026-03-01T12:00:00Z')

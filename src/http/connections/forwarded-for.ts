@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import type { Logger } from '../platform/log.ts'
+import type { Logger } from '../../platform/log.ts'
 
 /** An address with a port, as some proxies write it; IPv6 is then in brackets. */
 const WithPort = /^(?:(\d+(?:\.\d+){3})|\[([\da-f:.]+)\])(?::\d{1,5})?$/i

@@ -1,7 +1,7 @@
 import type { Static, TObject, TProperties, TSchema } from 'typebox'
 import { Type } from 'typebox'
-import type { Context } from '../platform/context.ts'
-import type { Location, ScopeAt } from './at.ts'
+import type { Context } from '../../platform/context.ts'
+import type { Location, ScopeAt } from '../at.ts'
 import { type Page, type Paged, pageHeaders, pageQuery, parsePage, setPageHeaders } from './lists.ts'
 import {
   type Call,
@@ -12,7 +12,7 @@ import {
   type Query,
   type QueryOf,
   operation,
-} from './operation.ts'
+} from '../operation.ts'
 import { type Counts, CountReply, type TimeRange, presentCounts, presentSearch, searchReplyOf } from './search.ts'
 
 /** Declares the list of a noun: an array of `item`, page by page, with the headers that lead to the next one. */

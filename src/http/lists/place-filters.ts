@@ -1,4 +1,4 @@
-import { type SitesScope, siteIdOf } from '../access/scope.ts'
+import { type SitesScope, siteIdOf } from '../../access/scope.ts'
 import { type Conditions, type Filters, parseFilters } from './filters.ts'
 import { type Page, parsePage } from './lists.ts'
 import { type Sort, type TimeRange, parseSort, parseTimeRange } from './search.ts'

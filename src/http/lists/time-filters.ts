@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { MAX_EPOCH_S } from '../platform/clock.ts'
-import { invalidField } from '../platform/errors.ts'
+import { MAX_EPOCH_S } from '../../platform/clock.ts'
+import { invalidField } from '../../platform/errors.ts'
 import {
   ANY_TEXT,
   type Filter,

@@ -6,9 +6,9 @@ import {
   type ReceivedImage,
   discardImage,
   receiveImage,
-} from '../platform/images/image-files.ts'
+} from '../../platform/images/image-files.ts'
 import { readForm } from './forms.ts'
-import { Binary } from './schemas.ts'
+import { Binary } from '../schemas.ts'
 
 /** A form with a photograph. For the document only: see readForm(). Source: contract, `image_import`. */
 export const PhotoForm = {

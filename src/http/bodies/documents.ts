@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { AppError, invalidField } from '../platform/errors.ts'
-import { isObject } from '../platform/is-object.ts'
-import { isSealed } from '../platform/sealing/secret-names.ts'
+import { AppError, invalidField } from '../../platform/errors.ts'
+import { isObject } from '../../platform/is-object.ts'
+import { isSealed } from '../../platform/sealing/secret-names.ts'
 
 /** The maximum size of a document as JSON, unless its kind needs more. */
 export const MAX_DOCUMENT_BYTES = 128 * 1024

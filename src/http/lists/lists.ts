@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { named } from './schemas.ts'
+import { named } from '../schemas.ts'
 
 /** Query of every list. Zero means the default: clients send it for "not set". */
 export const pageQuery = {

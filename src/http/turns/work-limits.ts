@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { tooManyRequests } from '../platform/errors.ts'
-import { MAX_JSON_BYTES } from './body-limits.ts'
+import { tooManyRequests } from '../../platform/errors.ts'
+import { MAX_JSON_BYTES } from '../bodies/body-limits.ts'
 import { assertStays, hasLeft, onceOver } from './request-end.ts'
 import { createUnreadAnswers } from './unread-answers.ts'
 

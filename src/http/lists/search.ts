@@ -1,9 +1,9 @@
 import { type TSchema, Type } from 'typebox'
-import { MAX_EPOCH_S, addMs, epochS } from '../platform/clock.ts'
-import { invalidField } from '../platform/errors.ts'
+import { MAX_EPOCH_S, addMs, epochS } from '../../platform/clock.ts'
+import { invalidField } from '../../platform/errors.ts'
 import { type Page, type Paged, nextPage } from './lists.ts'
-import { nameOf, named } from './schemas.ts'
-import { textOf } from './texts.ts'
+import { nameOf, named } from '../schemas.ts'
+import { textOf } from '../texts.ts'
 
 /** Query of every search over time. Source: contract, "Search". */
 export const searchQuery = {

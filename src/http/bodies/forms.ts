@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AppError, invalidField } from '../platform/errors.ts'
+import { AppError, invalidField } from '../../platform/errors.ts'
 import { allowLongBody } from './body-limits.ts'
 import { assertText, parseJsonBody } from './body.ts'
-import { hasLeft } from './request-end.ts'
-import { isObject } from '../platform/is-object.ts'
+import { hasLeft } from '../turns/request-end.ts'
+import { isObject } from '../../platform/is-object.ts'
 
 /** A client that sends nothing for this long counts as gone, whatever the state of its socket. */
 const IDLE_MS = 60_000

@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync'
-import { invalidField } from '../platform/errors.ts'
+import { invalidField } from '../../platform/errors.ts'
 import { assertText } from './body.ts'
 
 /** A row of a table, by the names of its columns in lower case. Empty cells are missing. */

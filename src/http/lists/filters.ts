@@ -1,6 +1,6 @@
 import { type TOptional, type TSchema, type TUnsafe, Type } from 'typebox'
-import { invalidField } from '../platform/errors.ts'
-import { isUuid } from './texts.ts'
+import { invalidField } from '../../platform/errors.ts'
+import { isUuid } from '../texts.ts'
 
 /**
  * The condition of a filter on a field: it has one of the values, matches one of the patterns, or lies in the range.
