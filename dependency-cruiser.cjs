@@ -1,7 +1,9 @@
 // The import rules of ARCHITECTURE.md. Imports point down; nouns at the top never import each other.
-const { layers, over, roofs, tops, webLayers } = require('./scripts/layers.cjs')
+const { gatewayRooms, layers, over, roofs, tops, webLayers } = require('./scripts/layers.cjs')
 
 const within = (names) => `^src/(${names.join('|')})/`
+/** The folder of a device protocol: each folder of the gateway that is not one of its own rooms. */
+const protocol = `(?!(?:${gatewayRooms.join('|')})/)[^/]+/`
 const rule = (name, from, to) => ({ name, severity: 'error', from, to })
 
 module.exports = {
@@ -29,18 +31,18 @@ module.exports = {
     ),
     rule(
       'gateway-knows-no-protocol',
-      { path: '^src/gateway/[^/]+\\.ts$', pathNot: '^src/gateway/protocols\\.ts$' },
-      { path: '^src/gateway/[^/]+/' },
+      { path: '^src/gateway/', pathNot: `^src/gateway/(protocols\\.ts$|${protocol})` },
+      { path: `^src/gateway/${protocol}` },
     ),
     rule(
       'protocol-knows-no-other',
-      { path: '^src/gateway/([^/]+)/' },
-      { path: '^src/gateway/([^/]+/|protocols\\.ts$)', pathNot: '^src/gateway/$1/' },
+      { path: `^src/gateway/(${protocol})` },
+      { path: `^src/gateway/(${protocol}|protocols\\.ts$)`, pathNot: '^src/gateway/$1' },
     ),
     rule(
       'protocol-only-in-gateway',
       { path: '^src/', pathNot: '^src/(gateway|simulator|agent)/' },
-      { path: '^src/gateway/[^/]+/' },
+      { path: `^src/gateway/${protocol}` },
     ),
     // The command lines share the receiver of webhooks and the import of firmware.
     rule('cli-speaks-http-only', { path: '^src/cli/' }, { path: '^src/', pathNot: '^src/(cli|client|platform)/' }),
@@ -55,7 +57,7 @@ module.exports = {
       {
         path: '^src/',
         pathNot:
-          '^src/(simulator|platform)/|^src/gateway/(jsonrpc|device-ca|ucentral/(?:extension-)?messages|netconf/(framing|byte-queue|xml))\\.ts$',
+          '^src/(simulator|platform)/|^src/gateway/(websockets/jsonrpc|certificates/device-ca|ucentral/(?:extension-)?messages|netconf/(framing|byte-queue|xml))\\.ts$',
       },
     ),
     rule(
@@ -65,7 +67,7 @@ module.exports = {
         path: '^src/',
         // Besides the codecs: declarations that both sides keep to, which import nothing of the server.
         pathNot:
-          '^src/agent/|^src/platform/ed25519\\.ts$|^src/gateway/(jsonrpc|edge/(router-)?messages)\\.ts$|^src/mxedges/(commands/time-limits|sessions/machine)\\.ts$',
+          '^src/agent/|^src/platform/ed25519\\.ts$|^src/gateway/(websockets/jsonrpc|edge/(router-)?messages)\\.ts$|^src/mxedges/(commands/time-limits|sessions/machine)\\.ts$',
       },
     ),
     rule(

@@ -17,6 +17,9 @@ const tops = ['placement', 'upgrades', 'installer', 'webhooks', 'gateway']
 const over = ['removal']
 const roofs = ['app', 'bin', 'cli', 'client', 'simulator', 'agent']
 
+// The folders of the gateway that belong to no protocol.
+const gatewayRooms = ['admission', 'certificates', 'commands', 'links', 'websockets']
+
 // The folders of web/src/ from the lowest to the highest; above them only app, which has the router.
 const webLayers = [
   'api',
@@ -41,4 +44,4 @@ function below(folder) {
   return [...layers, ...tops, ...over, ...(roofs.includes(folder) ? roofs : [])]
 }
 
-module.exports = { layers, tops, over, roofs, webLayers, below }
+module.exports = { gatewayRooms, layers, tops, over, roofs, webLayers, below }

@@ -1,4 +1,4 @@
-import { type KeyPairPem, issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/device-ca.ts'
+import { type KeyPairPem, issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
 import type { Signalbox } from './signalbox.ts'
 
 export interface BenchDevice {

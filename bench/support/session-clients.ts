@@ -4,7 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import { WebSocket } from 'ws'
 import { decideNext } from '../../src/agent/decide-next.ts'
-import { type Frame, decodeFrame, encodeCall, encodeNotification, encodeResult } from '../../src/gateway/jsonrpc.ts'
+import {
+  type Frame,
+  decodeFrame,
+  encodeCall,
+  encodeNotification,
+  encodeResult,
+} from '../../src/gateway/websockets/jsonrpc.ts'
 import { answerRpc } from '../../src/simulator/junos/answer-rpc.ts'
 import { callHome } from '../../src/simulator/junos/call-home.ts'
 import { createJunosDevice } from '../../src/simulator/junos/junos-device.ts'

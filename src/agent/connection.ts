@@ -1,6 +1,12 @@
 import { WebSocket } from 'ws'
 import { errorCodes } from '../gateway/edge/messages.ts'
-import { decodeFrame, encodeCall, encodeError, encodeNotification, encodeResult } from '../gateway/jsonrpc.ts'
+import {
+  decodeFrame,
+  encodeCall,
+  encodeError,
+  encodeNotification,
+  encodeResult,
+} from '../gateway/websockets/jsonrpc.ts'
 import type { AnsweredCall, CommandBook } from './command-book.ts'
 import type { Log } from './log.ts'
 import type { OnPoint } from './points.ts'

@@ -1,4 +1,4 @@
-import type { Params } from '../gateway/jsonrpc.ts'
+import type { Params } from '../gateway/websockets/jsonrpc.ts'
 import type { State } from './state.ts'
 import type { Downloads } from './downloads/download.ts'
 import type { Log } from './log.ts'

@@ -1,7 +1,7 @@
 import type { AccountParts } from '../accounts/parts.ts'
 import type { CallHomePlace } from '../devices/call-home/junos-commands.ts'
 import type { AgentGateway } from '../devices/routers/certificates.ts'
-import type { RepeatedRefusal } from '../gateway/refusals.ts'
+import type { RepeatedRefusal } from '../gateway/admission/refusals.ts'
 import type { OutboundHttp } from '../platform/outbound-http.ts'
 import type { ConsoleFiles } from '../http/console/console-files.ts'
 import type { HttpOptions } from '../http/server.ts'

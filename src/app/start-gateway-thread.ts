@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { RepeatedRefusal } from '../gateway/refusals.ts'
+import type { RepeatedRefusal } from '../gateway/admission/refusals.ts'
 import type { Context } from '../platform/context.ts'
 import type { LogOutput } from '../platform/log.ts'
 import { pause } from '../platform/pause.ts'

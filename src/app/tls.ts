@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import type { GatewayTls } from '../gateway/device-ca.ts'
-import { openGatewayTls } from '../gateway/gateway-tls.ts'
+import type { GatewayTls } from '../gateway/certificates/device-ca.ts'
+import { openGatewayTls } from '../gateway/certificates/gateway-tls.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Config } from './config/config.ts'
 import { isWildcard } from './wildcard.ts'

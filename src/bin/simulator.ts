@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { openDeviceCa } from '../gateway/device-ca.ts'
+import { openDeviceCa } from '../gateway/certificates/device-ca.ts'
 import { AppError } from '../platform/errors.ts'
 import { createLog, type LogLevel } from '../platform/log.ts'
 import { type FaultPlan, type FaultTargets, parseFaultTargets, parseMac } from '../simulator/faults.ts'

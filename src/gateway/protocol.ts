@@ -6,11 +6,11 @@ import type { SessionReport } from '../devices/stats/record-report.ts'
 import type { Context } from '../platform/context.ts'
 import type { MxedgeCommandToSend } from '../mxedges/commands/store.ts'
 import type { ReportedMxedge } from '../mxedges/sessions/facts.ts'
-import type { ApplianceHello, ApplianceLink } from './appliance-link.ts'
+import type { ApplianceHello, ApplianceLink } from './links/appliance-link.ts'
 import type { GatewayCounters } from './counters.ts'
-import type { Decode, DeviceLink, Link, LinkEvent, LinkProgress } from './device-link.ts'
+import type { Decode, DeviceLink, Link, LinkEvent, LinkProgress } from './links/device-link.ts'
 import type { SentCommand } from './driver.ts'
-import type { Refusals } from './refusals.ts'
+import type { Refusals } from './admission/refusals.ts'
 
 /** A protocol by which devices connect. */
 export interface Protocol {

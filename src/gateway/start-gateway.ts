@@ -1,12 +1,12 @@
 import { createLostDevicesSweep, recordNodeStarted, recordNodeStopped } from '../devices/sessions/record-node.ts'
 import type { Context } from '../platform/context.ts'
-import { startAppliances } from './appliances.ts'
+import { startAppliances } from './links/appliances.ts'
 import type { GatewayCounters } from './counters.ts'
 import { startHub } from './hub.ts'
 import { type Limits, defaultLimits } from './limits.ts'
 import { startPoller } from '../platform/poller.ts'
 import type { LinkHost, Listener, Protocol } from './protocol.ts'
-import type { Refusals } from './refusals.ts'
+import type { Refusals } from './admission/refusals.ts'
 import { closeRevoked, sweepDatabase } from './sweep.ts'
 
 export interface GatewayOptions {

@@ -7,12 +7,12 @@ import { findSuperseded } from '../devices/sessions/store.ts'
 import { addMs } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
 import { splitByBytes } from '../platform/split.ts'
-import type { ApplianceLink } from './appliance-link.ts'
-import { sweepAppliances } from './appliances.ts'
+import type { ApplianceLink } from './links/appliance-link.ts'
+import { sweepAppliances } from './links/appliances.ts'
 import type { GatewayCounters } from './counters.ts'
-import type { DeviceLink } from './device-link.ts'
+import type { DeviceLink } from './links/device-link.ts'
 import { linksOfStatement } from './limits.ts'
-import type { LinkRegistry } from './link-registry.ts'
+import type { LinkRegistry } from './links/link-registry.ts'
 
 /** Far longer than it takes to close the links of a revoked certificate; a new link is checked as it is recorded. */
 const RECENT_MS = 3_600_000

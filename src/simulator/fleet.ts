@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { rootCertificates } from 'node:tls'
 import { Agent } from 'undici'
-import { type DeviceCa, issueDeviceCertificate } from '../gateway/device-ca.ts'
+import { type DeviceCa, issueDeviceCertificate } from '../gateway/certificates/device-ca.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Logger } from '../platform/log.ts'
 import { createConditions } from './ucentral/conditions.ts'

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, test } from 'vitest'
 import { parseConfig } from '../../src/app/config/config.ts'
-import { issueGatewayTls, loadDeviceCa } from '../../src/gateway/device-ca.ts'
+import { issueGatewayTls, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
 import { AppError } from '../../src/platform/errors.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 

@@ -16,7 +16,7 @@ import {
   issueDeviceCertificate,
   issueGatewayTls,
   makeCa,
-} from '../../src/gateway/device-ca.ts'
+} from '../../src/gateway/certificates/device-ca.ts'
 import { addMs } from '../../src/platform/clock.ts'
 import { inTx } from '../../src/platform/db.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'

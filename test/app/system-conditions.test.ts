@@ -7,7 +7,7 @@ import { type WatchedParts, certificatesOf, watchConditions } from '../../src/ap
 import { openStorage } from '../../src/app/storage.ts'
 import { DEFAULT_DOWNLOAD_LIMITS } from '../../src/firmware/download-limits.ts'
 import { deleteOrg } from '../../src/removal/delete-org.ts'
-import { type GatewayTls, makeCa, issueGatewayTls } from '../../src/gateway/device-ca.ts'
+import { type GatewayTls, makeCa, issueGatewayTls } from '../../src/gateway/certificates/device-ca.ts'
 import { addMs } from '../../src/platform/clock.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { type SeededOrg, seedOrg } from '../support/fleet.ts'

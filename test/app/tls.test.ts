@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type Config, parseConfig } from '../../src/app/config/config.ts'
 import { openTls } from '../../src/app/tls.ts'
-import { issueGatewayTls, loadDeviceCa, makeCa } from '../../src/gateway/device-ca.ts'
+import { issueGatewayTls, loadDeviceCa, makeCa } from '../../src/gateway/certificates/device-ca.ts'
 import { issueCertificate } from '../support/client-certificates.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 

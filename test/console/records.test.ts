@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createRefusals } from '../../src/gateway/refusals.ts'
+import { createRefusals } from '../../src/gateway/admission/refusals.ts'
 import { version } from '../../src/platform/version.ts'
 import { startRealProvider } from '../oauth/real-provider.ts'
 import { inTx } from '../../src/platform/db.ts'

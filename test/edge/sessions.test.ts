@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/device-ca.ts'
+import { issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
 import { addMxedge, lastRecords, makeMxedge } from '../support/mxedges.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import {

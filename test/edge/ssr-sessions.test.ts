@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/device-ca.ts'
+import { issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
 import { addMxedge } from '../support/mxedges.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { connectRouter, inventoryOf, openRouter, registerRouter, routerHello, statsOf } from './routers.ts'

@@ -5,9 +5,15 @@ import { onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import { signingRequest } from '../../src/agent/signing-request.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
-import { openGatewayTls } from '../../src/gateway/gateway-tls.ts'
+import { openGatewayTls } from '../../src/gateway/certificates/gateway-tls.ts'
 import type { EdgeLimits } from '../../src/gateway/edge/limits.ts'
-import { decodeFrame, encodeCall, encodeError, encodeNotification, encodeResult } from '../../src/gateway/jsonrpc.ts'
+import {
+  decodeFrame,
+  encodeCall,
+  encodeError,
+  encodeNotification,
+  encodeResult,
+} from '../../src/gateway/websockets/jsonrpc.ts'
 import { createProtocols } from '../../src/gateway/protocols.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
 import type { AnyJson } from '../support/any-json.ts'

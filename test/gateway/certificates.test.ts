@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type DeviceCa, type KeyPairPem, issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/device-ca.ts'
-import { type GatewayTlsOptions, openGatewayTls } from '../../src/gateway/gateway-tls.ts'
+import {
+  type DeviceCa,
+  type KeyPairPem,
+  issueDeviceCertificate,
+  loadDeviceCa,
+} from '../../src/gateway/certificates/device-ca.ts'
+import { type GatewayTlsOptions, openGatewayTls } from '../../src/gateway/certificates/gateway-tls.ts'
 import { createProtocols } from '../../src/gateway/protocols.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
 import { accessPointTrusts, issueCertificate, shakeHands, switchSerial } from '../support/client-certificates.ts'

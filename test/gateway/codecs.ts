@@ -9,7 +9,7 @@ import {
   encodeError,
   encodeNotification,
   encodeResult,
-} from '../../src/gateway/jsonrpc.ts'
+} from '../../src/gateway/websockets/jsonrpc.ts'
 import { readChanges, readFacts } from '../../src/gateway/netconf/facts.ts'
 import { FrameDecoder, type Framing, FramingError, encodeMessage } from '../../src/gateway/netconf/framing.ts'
 import { readHardware } from '../../src/gateway/netconf/hardware.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createArrivals } from '../../src/gateway/arrivals.ts'
+import { createArrivals } from '../../src/gateway/admission/arrivals.ts'
 import { newHostKey, startJunos, testNetconf } from '../netconf/harness.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, openDevice } from './harness.ts'

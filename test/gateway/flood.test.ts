@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { deflateSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { compressParams, encodeNotification } from '../../src/gateway/jsonrpc.ts'
+import { compressParams, encodeNotification } from '../../src/gateway/websockets/jsonrpc.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import {
   type GatewayHarness,

@@ -15,12 +15,12 @@ import {
   issueDeviceCertificate,
   issueGatewayTls,
   makeCa,
-} from '../../src/gateway/device-ca.ts'
+} from '../../src/gateway/certificates/device-ca.ts'
 import type { Limits } from '../../src/gateway/limits.ts'
 import type { Protocol } from '../../src/gateway/protocol.ts'
 import { createProtocols } from '../../src/gateway/protocols.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
-import { decodeFrame, encodeNotification, encodeResult } from '../../src/gateway/jsonrpc.ts'
+import { decodeFrame, encodeNotification, encodeResult } from '../../src/gateway/websockets/jsonrpc.ts'
 import type { UcentralLimits } from '../../src/gateway/ucentral/limits.ts'
 import { type ConnectionPolicy, defaultConnections } from '../../src/platform/connection-gate.ts'
 import type { Context } from '../../src/platform/context.ts'

@@ -3,7 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type DeviceCa, issueGatewayTls, makeCa } from '../../src/gateway/device-ca.ts'
+import { type DeviceCa, issueGatewayTls, makeCa } from '../../src/gateway/certificates/device-ca.ts'
 import { createProtocols } from '../../src/gateway/protocols.ts'
 import { startGateway } from '../../src/gateway/start-gateway.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'

@@ -6,7 +6,7 @@ import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.
 import type { SessionKey } from '../../src/devices/sessions/store.ts'
 import { lockOrgAlone } from '../../src/orgs/store.ts'
 import { type Tx, inTx } from '../../src/platform/db.ts'
-import { closeCodes } from '../../src/gateway/close-codes.ts'
+import { closeCodes } from '../../src/gateway/websockets/close-codes.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from './harness.ts'
 

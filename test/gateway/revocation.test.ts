@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { plainSerial } from '../../src/devices/certificates/certificate.ts'
 import { recordIssuedCertificate, revokeCertificates } from '../../src/devices/certificates/revoke-certificates.ts'
 import { listRevokedCertificates } from '../../src/devices/certificates/store.ts'
-import { type KeyPairPem, issueDeviceCertificate } from '../../src/gateway/device-ca.ts'
+import { type KeyPairPem, issueDeviceCertificate } from '../../src/gateway/certificates/device-ca.ts'
 import { type GatewayHarness, type RunningGateway, createGatewayHarness, newMac, openDevice } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { compressParams } from '../../src/gateway/jsonrpc.ts'
+import { compressParams } from '../../src/gateway/websockets/jsonrpc.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, connectParams, createGatewayHarness, newMac, openDevice } from './harness.ts'
 

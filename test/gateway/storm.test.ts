@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Grace, updateGrace } from '../../src/devices/sessions/decide-grace.ts'
-import { Admission } from '../../src/gateway/admission.ts'
+import { Admission } from '../../src/gateway/admission/admission.ts'
 import { defaultLimits as gatewayLimits } from '../../src/gateway/limits.ts'
 import { defaultLimits } from '../../src/gateway/ucentral/limits.ts'
 import { reconnectDelayMs } from '../../src/simulator/pace.ts'

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { loadDeviceCa } from '../../src/gateway/device-ca.ts'
+import { loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
 import { type Peer, messagesOf, startPeer } from './peer.ts'
 
 const program = fileURLToPath(new URL('../../src/bin/simulator.ts', import.meta.url))

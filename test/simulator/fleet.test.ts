@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { issueGatewayTls, makeCa } from '../../src/gateway/device-ca.ts'
+import { issueGatewayTls, makeCa } from '../../src/gateway/certificates/device-ca.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { startFleet } from '../../src/simulator/fleet.ts'
 import { imageHeader } from '../../src/simulator/image.ts'

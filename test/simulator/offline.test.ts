@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { type DeviceCa, makeCa } from '../../src/gateway/device-ca.ts'
+import { type DeviceCa, makeCa } from '../../src/gateway/certificates/device-ca.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { createConditions } from '../../src/simulator/ucentral/conditions.ts'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'

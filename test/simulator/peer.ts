@@ -3,8 +3,8 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import { type Server as TlsServer, createServer as createTlsServer } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { type DeviceCa, type GatewayTls, issueGatewayTls } from '../../src/gateway/device-ca.ts'
-import { decodeFrame, encodeCall, type Frame } from '../../src/gateway/jsonrpc.ts'
+import { type DeviceCa, type GatewayTls, issueGatewayTls } from '../../src/gateway/certificates/device-ca.ts'
+import { decodeFrame, encodeCall, type Frame } from '../../src/gateway/websockets/jsonrpc.ts'
 import { type Conditions, createConditions } from '../../src/simulator/ucentral/conditions.ts'
 
 const TIMEOUT_MS = 15_000

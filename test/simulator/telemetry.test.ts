@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { issueGatewayTls, makeCa } from '../../src/gateway/device-ca.ts'
+import { issueGatewayTls, makeCa } from '../../src/gateway/certificates/device-ca.ts'
 import { createProtocols } from '../../src/gateway/protocols.ts'
 import { startGateway } from '../../src/gateway/start-gateway.ts'
 import { startFleet } from '../../src/simulator/fleet.ts'

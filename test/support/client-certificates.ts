@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { X509Certificate, webcrypto } from 'node:crypto'
 import { type PeerCertificate, connect } from 'node:tls'
 import { BasicConstraintsExtension, X509CertificateGenerator } from '@peculiar/x509'
-import type { DeviceCa } from '../../src/gateway/device-ca.ts'
+import type { DeviceCa } from '../../src/gateway/certificates/device-ca.ts'
 
 /** Returns the subject as OpenSSL's `X509_NAME_oneline` writes it, from the `openssl` program if it is installed. */
 export function onelineSubject(certificatePem: string): string {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { WebSocket } from 'ws'
-import { decodeFrame, encodeNotification } from '../../src/gateway/jsonrpc.ts'
+import { decodeFrame, encodeNotification } from '../../src/gateway/websockets/jsonrpc.ts'
 
 // A device as a program: it connects, prints the method of the first call that it gets, and ends.
 

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Refusals } from '../../src/gateway/refusals.ts'
+import type { Refusals } from '../../src/gateway/admission/refusals.ts'
 import type { AddressInfo } from 'node:net'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

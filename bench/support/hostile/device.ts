@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws'
-import { decodeFrame, encodeNotification, encodeResult } from '../../../src/gateway/jsonrpc.ts'
+import { decodeFrame, encodeNotification, encodeResult } from '../../../src/gateway/websockets/jsonrpc.ts'
 import type { EnrolledDevice } from '../devices.ts'
 
 export interface OpenedDevice {

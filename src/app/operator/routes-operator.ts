@@ -147,7 +147,7 @@ async function issueCertificate(ctx: Context, deviceCaDir: string | null, text: 
   if (deviceCaDir === null)
     throw new AppError('invalid', 'The device CA is your own (SIGNALBOX_UCENTRAL_CA): issue certificates with it')
   // Rarely needed, and its library takes several megabytes.
-  const { issueDeviceCertificate, loadDeviceCa } = await import('../../gateway/device-ca.ts')
+  const { issueDeviceCertificate, loadDeviceCa } = await import('../../gateway/certificates/device-ca.ts')
   const ca = await loadDeviceCa(deviceCaDir)
   const { certificatePem, keyPem } = await issueDeviceCertificate(ca, mac)
   const serial = plainSerial(new X509Certificate(certificatePem).serialNumber)

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { RepeatedRefusal } from '../../gateway/refusals.ts'
+import type { RepeatedRefusal } from '../../gateway/admission/refusals.ts'
 import { epochS } from '../../platform/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { version } from '../../platform/version.ts'

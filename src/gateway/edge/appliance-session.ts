@@ -1,8 +1,8 @@
 import type { WebSocket } from 'ws'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
-import type { ApplianceLink, OrderAddresses, ProvenIdentity } from '../appliance-link.ts'
-import type { SendResult } from '../device-link.ts'
-import type { FramePeer } from '../frame-session.ts'
+import type { ApplianceLink, OrderAddresses, ProvenIdentity } from '../links/appliance-link.ts'
+import type { SendResult } from '../links/device-link.ts'
+import type { FramePeer } from '../websockets/frame-session.ts'
 import { encodeOrder } from './driver.ts'
 import { type AgentHost, AgentSession } from './session.ts'
 

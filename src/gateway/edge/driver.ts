@@ -1,9 +1,9 @@
 import { configurationOf, configurationSha256 } from '../../mxedges/commands/configuration.ts'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
 import { type StepLimits, applianceLimits } from '../../mxedges/commands/time-limits.ts'
-import type { OrderAddresses } from '../appliance-link.ts'
+import type { OrderAddresses } from '../links/appliance-link.ts'
 import { deviceText } from '../device-text.ts'
-import { type Artifact as Image, imageDeleted } from '../artifacts.ts'
+import { type Artifact as Image, imageDeleted } from '../commands/artifacts.ts'
 import type { EncodedCommand, Outcome, Rejection } from '../driver.ts'
 import {
   type Artifact,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { configurationSha256 } from '../../mxedges/commands/configuration.ts'
 import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
-import { decodeFrame, encodeCall, encodeError, encodeResult } from '../jsonrpc.ts'
+import { decodeFrame, encodeCall, encodeError, encodeResult } from '../websockets/jsonrpc.ts'
 import { decodeReply, encodeOrder } from './driver.ts'
 import { isHello, isMethod, isParamsOf, isProgress, isReport } from './messages.ts'
 

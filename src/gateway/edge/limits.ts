@@ -1,6 +1,6 @@
-import type { AdmissionLimits } from '../admission.ts'
-import type { ArrivalTimes } from '../arrivals.ts'
-import type { SilenceLimits } from '../watch-sessions.ts'
+import type { AdmissionLimits } from '../admission/admission.ts'
+import type { ArrivalTimes } from '../admission/arrivals.ts'
+import type { SilenceLimits } from '../websockets/watch-sessions.ts'
 
 export interface EdgeLimits extends ArrivalTimes, SilenceLimits {
   readonly admission: AdmissionLimits

@@ -1,6 +1,6 @@
 import { AppError } from '../../platform/errors.ts'
-import type { CheckRequest } from '../agent-signer.ts'
-import type { DeviceCall } from '../frame-session.ts'
+import type { CheckRequest } from '../certificates/agent-signer.ts'
+import type { DeviceCall } from '../websockets/frame-session.ts'
 import type { LinkHost } from '../protocol.ts'
 import { errorCodes, isRenewal } from './messages.ts'
 import type { AgentSession } from './session.ts'

@@ -1,8 +1,8 @@
 import type { WebSocket } from 'ws'
 import { deviceIdOf } from '../../devices/device.ts'
 import { ROUTER_FAMILY } from '../../devices/routers/register-router.ts'
-import type { DeviceLink, LinkCommand, SendResult } from '../device-link.ts'
-import type { FramePeer } from '../frame-session.ts'
+import type { DeviceLink, LinkCommand, SendResult } from '../links/device-link.ts'
+import type { FramePeer } from '../websockets/frame-session.ts'
 import { routerDriver } from './router-driver.ts'
 import { type AgentHost, AgentSession } from './session.ts'
 

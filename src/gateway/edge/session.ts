@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws'
 import type { StepLimits } from '../../mxedges/commands/time-limits.ts'
-import { closeFrames } from '../close-codes.ts'
-import { type CloseReason, type Link, NO_EPOCH } from '../device-link.ts'
+import { closeFrames } from '../websockets/close-codes.ts'
+import { type CloseReason, type Link, NO_EPOCH } from '../links/device-link.ts'
 import {
   type DeviceCall,
   type DeviceReply,
@@ -9,8 +9,8 @@ import {
   type FramePeer,
   FrameSession,
   type UnpackedFrame,
-} from '../frame-session.ts'
-import { type Params, type RpcError, encodeCall, encodeError, encodeResult } from '../jsonrpc.ts'
+} from '../websockets/frame-session.ts'
+import { type Params, type RpcError, encodeCall, encodeError, encodeResult } from '../websockets/jsonrpc.ts'
 
 /** How the gateway handles the messages of the agents of one role. */
 export interface AgentHost<S extends AgentSession<S>> extends FrameHost {

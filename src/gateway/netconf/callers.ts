@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { Admission, type AdmissionLimits } from '../admission.ts'
-import { InputWatch } from '../input-watch.ts'
+import { Admission, type AdmissionLimits } from '../admission/admission.ts'
+import { InputWatch } from '../admission/input-watch.ts'
 
 /**
  * Tracks connections whose devices have not identified themselves. They first wait unread for their turn, because each

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { Allowance } from '../allowance.ts'
+import { Allowance } from '../admission/allowance.ts'
 
 /** With more unsent bytes the device is not reading, and SSH would continue to answer its requests. */
 const MAX_UNREAD_BYTES = 1024 * 1024

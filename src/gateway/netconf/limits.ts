@@ -1,4 +1,4 @@
-import type { AdmissionLimits } from '../admission.ts'
+import type { AdmissionLimits } from '../admission/admission.ts'
 
 export interface NetconfLimits {
   readonly admission: AdmissionLimits

@@ -1,5 +1,5 @@
-import type { Allowance } from '../allowance.ts'
-import type { Turns } from '../turns.ts'
+import type { Allowance } from '../admission/allowance.ts'
+import type { Turns } from '../admission/turns.ts'
 import { FrameDecoder, type Framing, encodeMessage } from './framing.ts'
 import { type RpcReply, decodeHello, decodeRpcReply, encodeHello, encodeRpc } from './rpc.ts'
 import type { SshConnection } from './ssh.ts'

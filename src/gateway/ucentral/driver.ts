@@ -1,5 +1,5 @@
 import type { DeviceCapabilities } from '../../devices/tables.ts'
-import type { Call } from '../jsonrpc.ts'
+import type { Call } from '../websockets/jsonrpc.ts'
 import { type Capabilities, type GatewayCall, isResult, isRpcError, isUpgradeStatus } from './messages.ts'
 import { deviceText } from '../device-text.ts'
 import { encodeExtension, encodePartRestart, extensionOf } from './extension.ts'

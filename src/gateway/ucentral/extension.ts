@@ -1,6 +1,6 @@
 import type { CommandKind, DeviceCapabilities } from '../../devices/tables.ts'
 import type { DriverCommand, DriverDevice, EncodedCommand } from '../driver.ts'
-import type { Call } from '../jsonrpc.ts'
+import type { Call } from '../websockets/jsonrpc.ts'
 import { type ExtensionCall, isExtensionMethod } from './extension-messages.ts'
 import type { Capabilities } from './messages.ts'
 

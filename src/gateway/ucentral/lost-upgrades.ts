@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { MIN_COMMAND_CALL_ID } from '../call-ids.ts'
+import { MIN_COMMAND_CALL_ID } from '../commands/call-ids.ts'
 import type { LinkHost } from '../protocol.ts'
 import { type Reply, runsScripts, typeOf } from './driver.ts'
 import type { Capabilities } from './messages.ts'

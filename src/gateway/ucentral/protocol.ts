@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto'
 import { type ConnectionPolicy, createConnectionGate, defaultConnections } from '../../platform/connection-gate.ts'
-import type { GatewayTls } from '../device-ca.ts'
+import type { GatewayTls } from '../certificates/device-ca.ts'
 import type { LinkHost, Listener, Protocol } from '../protocol.ts'
 import { FAMILY } from './driver.ts'
 import { type UcentralLimits, defaultLimits } from './limits.ts'
 import { parseMac } from '../../devices/device.ts'
-import { startWebSocketServer } from '../websocket-server.ts'
+import { startWebSocketServer } from '../websockets/websocket-server.ts'
 import { createSessions } from './sessions.ts'
 
 export interface UcentralOptions {

@@ -1,9 +1,9 @@
 import type { LinkHost } from '../protocol.ts'
-import { closeCodes } from '../close-codes.ts'
+import { closeCodes } from '../websockets/close-codes.ts'
 import { handleMessage } from './handlers/index.ts'
 import type { UcentralHost } from './host.ts'
 import { isDeviceMethod } from './messages.ts'
-import type { DeviceCall } from '../frame-session.ts'
+import type { DeviceCall } from '../websockets/frame-session.ts'
 import type { Session } from './session.ts'
 
 type Oddity = 'unknown_method' | 'invalid_message' | 'unknown_reply' | 'repeated_connect' | 'malformed_frame'

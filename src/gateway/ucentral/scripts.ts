@@ -2,7 +2,7 @@ import { unzipSync } from 'node:zlib'
 import { isHost, isInterface } from '../../devices/commands/host.ts'
 import { deviceText } from '../device-text.ts'
 import type { DriverDevice, EncodedCommand, Outcome, Ping, Rejection } from '../driver.ts'
-import { type Call, MAX_INFLATED_BYTES } from '../jsonrpc.ts'
+import { type Call, MAX_INFLATED_BYTES } from '../websockets/jsonrpc.ts'
 import { type Script, type ScriptStatus, isScriptResult } from './script-messages.ts'
 
 /** Each ping waits for a second; a device also waits for the last answer and for the name's address. */

@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws'
 import { deviceIdOf } from '../../devices/device.ts'
-import { closeFrames } from '../close-codes.ts'
-import { type CloseReason, type DeviceLink, type LinkCommand, NO_EPOCH, type SendResult } from '../device-link.ts'
+import { closeFrames } from '../websockets/close-codes.ts'
+import { type CloseReason, type DeviceLink, type LinkCommand, NO_EPOCH, type SendResult } from '../links/device-link.ts'
 import {
   type DeviceCall,
   type DeviceReply,
@@ -9,8 +9,8 @@ import {
   type FramePeer,
   FrameSession,
   type UnpackedFrame,
-} from '../frame-session.ts'
-import { type Call, type PackedCall, encodeCall, inflateCall } from '../jsonrpc.ts'
+} from '../websockets/frame-session.ts'
+import { type Call, type PackedCall, encodeCall, inflateCall } from '../websockets/jsonrpc.ts'
 import { FAMILY, type Reply, ucentralDriver } from './driver.ts'
 import { isContentRead, isDeviceMethod } from './messages.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { issueDeviceCertificate, makeCa } from '../../gateway/device-ca.ts'
+import { issueDeviceCertificate, makeCa } from '../../gateway/certificates/device-ca.ts'
 import { GatewayLink } from './gateway-link.ts'
 
 const SUPPORTED_GROUPS = 10

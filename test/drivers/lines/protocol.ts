@@ -7,7 +7,7 @@ import {
   type LinkCommand,
   NO_EPOCH,
   type SendResult,
-} from '../../../src/gateway/device-link.ts'
+} from '../../../src/gateway/links/device-link.ts'
 import type { LinkHost, Listener, Protocol } from '../../../src/gateway/protocol.ts'
 import { type LineMessages, lineDriver } from './driver.ts'
 

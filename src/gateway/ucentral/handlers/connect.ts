@@ -3,7 +3,7 @@ import { typeOf, ucentralDriver } from '../driver.ts'
 import type { Capabilities, Connect } from '../messages.ts'
 import type { Session } from '../session.ts'
 import { TELEMETRY_CALL_ID, telemetryOf } from '../telemetry.ts'
-import { closeCodes } from '../../close-codes.ts'
+import { closeCodes } from '../../websockets/close-codes.ts'
 import type { UcentralHost } from '../host.ts'
 
 export async function onConnect(host: UcentralHost, session: Session, params: Connect): Promise<void> {

@@ -11,7 +11,7 @@ import {
   encodeResult,
   inflateCall,
 } from './jsonrpc.ts'
-import { MAX_CALL_ID } from './call-ids.ts'
+import { MAX_CALL_ID } from '../commands/call-ids.ts'
 
 const params = fc.dictionary(
   fc.string().filter((key) => key !== '__proto__' && key !== 'compress_64'),

@@ -1,8 +1,8 @@
 import type { RawData, WebSocket } from 'ws'
-import type { Allowance, Cost } from './allowance.ts'
+import type { Allowance, Cost } from '../admission/allowance.ts'
 import { closeCodes } from './close-codes.ts'
 import { type Frame, type PackedCall, decodeEnvelope } from './jsonrpc.ts'
-import type { Turns } from './turns.ts'
+import type { Turns } from '../admission/turns.ts'
 import type { Peer } from './websocket-server.ts'
 
 /** With more unsent bytes the device is not reading, and further writes would only fill our memory. */

@@ -1,8 +1,8 @@
-import { firmwareDownloadUrl } from '../firmware/download-url.ts'
-import { type ImageFile, listImageFiles } from '../firmware/store-image-files.ts'
-import { addMs } from '../platform/clock.ts'
-import type { Context } from '../platform/context.ts'
-import type { Rejection } from './driver.ts'
+import { firmwareDownloadUrl } from '../../firmware/download-url.ts'
+import { type ImageFile, listImageFiles } from '../../firmware/store-image-files.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import type { Rejection } from '../driver.ts'
 
 /** An image as a device can download and check it. */
 export interface Artifact extends ImageFile {

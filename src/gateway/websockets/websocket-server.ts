@@ -5,11 +5,11 @@ import { type AddressInfo, type Server, type Socket, createServer } from 'node:n
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
-import { plainSerial } from '../devices/certificates/certificate.ts'
-import type { AdmissionLimits } from './admission.ts'
-import type { GatewayTls } from './device-ca.ts'
-import type { ConnectionGate } from '../platform/connection-gate.ts'
-import { type ArrivalTimes, type Arrivals, createArrivals } from './arrivals.ts'
+import { plainSerial } from '../../devices/certificates/certificate.ts'
+import type { AdmissionLimits } from '../admission/admission.ts'
+import type { GatewayTls } from '../certificates/device-ca.ts'
+import type { ConnectionGate } from '../../platform/connection-gate.ts'
+import { type ArrivalTimes, type Arrivals, createArrivals } from '../admission/arrivals.ts'
 
 /** The largest frame; a larger one closes the session. */
 const MAX_FRAME_BYTES = 512 * 1024

@@ -2,7 +2,7 @@ import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
-import { writeWhole } from '../platform/storage/files.ts'
+import { writeWhole } from '../../platform/storage/files.ts'
 import type { GatewayTls } from './device-ca.ts'
 import { gatewayCommonName } from './gateway-name.ts'
 

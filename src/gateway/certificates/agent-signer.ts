@@ -1,5 +1,5 @@
-import type { CheckedRequest } from '../devices/routers/certificates.ts'
-import { lazily } from '../platform/lazily.ts'
+import type { CheckedRequest } from '../../devices/routers/certificates.ts'
+import { lazily } from '../../platform/lazily.ts'
 
 /** @throws AppError invalid naming `csr`. */
 export type CheckRequest = (csrPem: string) => Promise<CheckedRequest>

@@ -1,31 +1,31 @@
-import { supportUploadUrl } from '../devices/support/file-url.ts'
+import { supportUploadUrl } from '../../devices/support/file-url.ts'
 import {
   recordMxedgeCommandsSent,
   recordMxedgeCommandsUnsent,
   recordMxedgeOutcomes,
   recordMxedgeProgress,
   sweepMxedgeCommands,
-} from '../mxedges/commands/record-commands.ts'
-import { type MxedgeCommandToSend, listUnansweredCommands } from '../mxedges/commands/store.ts'
-import { type MxedgeOpening, type OpenedMxedge, recordMxedgeConnects } from '../mxedges/sessions/record-connect.ts'
+} from '../../mxedges/commands/record-commands.ts'
+import { type MxedgeCommandToSend, listUnansweredCommands } from '../../mxedges/commands/store.ts'
+import { type MxedgeOpening, type OpenedMxedge, recordMxedgeConnects } from '../../mxedges/sessions/record-connect.ts'
 import {
   recordMxedgeDisconnects,
   recordMxedgeNodeLost,
   sweepLostMxedges,
-} from '../mxedges/sessions/record-disconnect.ts'
-import { recordMxedgeReport } from '../mxedges/sessions/record-report.ts'
-import { listStaleSessions } from '../mxedges/sessions/store.ts'
-import type { Context } from '../platform/context.ts'
-import { gatherAnswers } from '../platform/gather-answers.ts'
-import { startPoller } from '../platform/poller.ts'
-import { splitByBytes } from '../platform/split.ts'
+} from '../../mxedges/sessions/record-disconnect.ts'
+import { recordMxedgeReport } from '../../mxedges/sessions/record-report.ts'
+import { listStaleSessions } from '../../mxedges/sessions/store.ts'
+import type { Context } from '../../platform/context.ts'
+import { gatherAnswers } from '../../platform/gather-answers.ts'
+import { startPoller } from '../../platform/poller.ts'
+import { splitByBytes } from '../../platform/split.ts'
 import type { ApplianceHello, ApplianceLink, OrderAddresses } from './appliance-link.ts'
-import { type WithImage, addImages, artifactOf } from './artifacts.ts'
-import type { CommandRows } from './command-rows.ts'
-import { batchOf, linksOfStatement } from './limits.ts'
+import { type WithImage, addImages, artifactOf } from '../commands/artifacts.ts'
+import type { CommandRows } from '../commands/command-rows.ts'
+import { batchOf, linksOfStatement } from '../limits.ts'
 import { type RunningSide, type SessionRows, startSide } from './link-side.ts'
 import type { LinkRegistry } from './link-registry.ts'
-import type { ApplianceSide } from './protocol.ts'
+import type { ApplianceSide } from '../protocol.ts'
 
 /** Agents resume a download that breaks, so a slow one may take hours. */
 const URL_LIFE_MS = 6 * 3_600_000

@@ -1,4 +1,4 @@
-import type { CloseReason } from './device-link.ts'
+import type { CloseReason } from '../links/device-link.ts'
 
 /** WebSocket close codes that the gateway uses. Source: RFC 6455, 7.4; codes from 4000 on are our own. */
 export const closeCodes = {

@@ -1,7 +1,7 @@
-import type { Context } from '../platform/context.ts'
-import type { Reader } from '../platform/db.ts'
-import { gatherAnswers } from '../platform/gather-answers.ts'
-import { batchOf } from './limits.ts'
+import type { Context } from '../../platform/context.ts'
+import type { Reader } from '../../platform/db.ts'
+import { gatherAnswers } from '../../platform/gather-answers.ts'
+import { batchOf } from '../limits.ts'
 
 /** Looks up rows of a device that connects. */
 export interface DeviceLookup<T> {

@@ -1,6 +1,6 @@
 import { closeCodes } from './close-codes.ts'
 import type { FrameSession } from './frame-session.ts'
-import { visitAll } from './visit-all.ts'
+import { visitAll } from '../admission/visit-all.ts'
 
 /** How long a session may be silent. */
 export interface SilenceLimits {

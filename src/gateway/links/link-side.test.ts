@@ -1,9 +1,9 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { systemClock } from '../platform/clock.ts'
-import type { Context } from '../platform/context.ts'
-import { createWakes } from '../platform/wakes.ts'
-import type { RowOfCommand } from './command-rows.ts'
+import { systemClock } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { createWakes } from '../../platform/wakes.ts'
+import type { RowOfCommand } from '../commands/command-rows.ts'
 import { type Link, NO_EPOCH } from './device-link.ts'
 import { startSide } from './link-side.ts'
 

@@ -1,5 +1,5 @@
-import type { CommandProgress } from '../devices/tables.ts'
-import type { DriverCommand, DriverDevice, Outcome, Rejection, SentCommand } from './driver.ts'
+import type { CommandProgress } from '../../devices/tables.ts'
+import type { DriverCommand, DriverDevice, Outcome, Rejection, SentCommand } from '../driver.ts'
 
 /** The epoch of a link before its connection is recorded; it is lower than any in the database. */
 export const NO_EPOCH = '0'

@@ -19,8 +19,8 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509'
-import { AppError } from '../platform/errors.ts'
-import { sync, writeWhole } from '../platform/storage/files.ts'
+import { AppError } from '../../platform/errors.ts'
+import { sync, writeWhole } from '../../platform/storage/files.ts'
 import { gatewayCommonName } from './gateway-name.ts'
 
 /** PEM texts; the key is PKCS #8. */

@@ -1,19 +1,19 @@
-import { isDiagnostic, isReboot } from '../devices/commands/command.ts'
-import { findRefusal } from '../devices/commands/capabilities.ts'
+import { isDiagnostic, isReboot } from '../../devices/commands/command.ts'
+import { findRefusal } from '../../devices/commands/capabilities.ts'
 import {
   recordCommandOutcomes,
   recordCommandProgress,
   recordCommandsSent,
   recordCommandsUnsent,
-} from '../devices/commands/record-commands.ts'
-import { type CommandToSend, listUnansweredCommands } from '../devices/commands/store.ts'
-import { supportUploadUrl } from '../devices/support/file-url.ts'
-import { findLostUpgrade } from '../firmware/store-lost-upgrades.ts'
-import type { Context } from '../platform/context.ts'
+} from '../../devices/commands/record-commands.ts'
+import { type CommandToSend, listUnansweredCommands } from '../../devices/commands/store.ts'
+import { supportUploadUrl } from '../../devices/support/file-url.ts'
+import { findLostUpgrade } from '../../firmware/store-lost-upgrades.ts'
+import type { Context } from '../../platform/context.ts'
 import { type WithImage, addImages, artifactOf, imageDeleted } from './artifacts.ts'
 import type { CommandRows } from './command-rows.ts'
-import type { DeviceLink, SendResult } from './device-link.ts'
-import type { DriverCommand, SentCommand } from './driver.ts'
+import type { DeviceLink, SendResult } from '../links/device-link.ts'
+import type { DriverCommand, SentCommand } from '../driver.ts'
 
 /** A download address must outlive the longest wait for its command. */
 const URL_LIFE_MS = 2_600_000

@@ -1,8 +1,8 @@
 import 'reflect-metadata'
 import { type KeyObject, createHash, createPublicKey, webcrypto } from 'node:crypto'
 import { ExtendedKeyUsage, ExtendedKeyUsageExtension, Pkcs10CertificateRequest } from '@peculiar/x509'
-import type { CheckedRequest } from '../devices/routers/certificates.ts'
-import { invalidField } from '../platform/errors.ts'
+import type { CheckedRequest } from '../../devices/routers/certificates.ts'
+import { invalidField } from '../../platform/errors.ts'
 import { type DeviceCa, signLeaf } from './device-ca.ts'
 
 /**

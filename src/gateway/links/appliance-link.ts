@@ -1,7 +1,7 @@
-import type { MxedgeCommandToSend } from '../mxedges/commands/store.ts'
-import type { AgentIdentity } from '../mxedges/registration/identity.ts'
-import type { MxedgeFacts, MxedgeReport } from '../mxedges/sessions/facts.ts'
-import type { Artifact } from './artifacts.ts'
+import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
+import type { AgentIdentity } from '../../mxedges/registration/identity.ts'
+import type { MxedgeFacts, MxedgeReport } from '../../mxedges/sessions/facts.ts'
+import type { Artifact } from '../commands/artifacts.ts'
 import type { Link, SendResult } from './device-link.ts'
 
 /** The identity that the certificate of an agent proves. */
