@@ -12,7 +12,7 @@ interface PastRound {
   readonly tookMs: number
   /** How long the search before it took; reading the rows that an open transaction retains may take long. */
   readonly searchMs: number
-  /** True if other events have begun to wait for its end. */
+  /** True if other events have begun to wait for its end, or were sent without being routed meanwhile. */
   readonly isAwaited: boolean
 }
 

@@ -55,6 +55,7 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
     hasUnknown: false,
     searchAt: null,
     nextSearchMs: 0,
+    hasSent: false,
     eventsPerRound: MAX_EVENTS,
   }
   const poller = startPoller({
@@ -71,6 +72,7 @@ export function startRouteWorker(ctx: Context, counters: WebhookCounters, option
       knowledge.isReady = false
     }
     const ids = sendNow.start(all, rows)
+    if (ids.length < all.length) knowledge.hasSent = true
     if (ids.length === 0 && rows.length > 0) return
     known.announce(ids, rows.filter(isQueuedEvent))
     poller.wake()
@@ -120,6 +122,8 @@ interface Knowledge {
   searchAt: Date | null
   /** On the clock of `performance.now()`: only a search finds events of other processes. */
   nextSearchMs: number
+  /** True if an event was sent without being routed since the last round began. */
+  hasSent: boolean
   /** The number of events for which a round is planned. */
   eventsPerRound: number
 }
@@ -170,6 +174,7 @@ function createRouter(
       knowledge.mustSearchAll = true
     }
     knowledge.hasUnknown = false
+    knowledge.hasSent = false
     // Shares and messages are filled, so a search finds somewhat more than it plans.
     let maxEvents = 2 * MAX_EVENTS
     for (;;) {
@@ -228,7 +233,7 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
   // A round that its limit did not make smaller shows nothing.
   if (found.hasMore) {
     const routedMs = performance.now() - beganMs - tookMs
-    const past = { events, tookMs: routedMs, searchMs: tookMs, isAwaited: known.hasAnnounced() }
+    const past = { events, tookMs: routedMs, searchMs: tookMs, isAwaited: isAwaited(knowledge) }
     knowledge.eventsPerRound = decideRoundSize(past)
   }
   const hasMore = pass.hasMore || !result.complete || found.hasMore
@@ -267,6 +272,11 @@ function lowestOf({ firstId }: Pass, { queues }: FoundQueues): string | null {
   )
 }
 
+/** A round also delays events that do not wait for it, because it holds the thread and the database. */
+function isAwaited({ known, hasSent }: Knowledge): boolean {
+  return hasSent || known.hasAnnounced()
+}
+
 async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Promise<Routed> {
   const { known, eventsPerRound: events } = knowledge
   const beganMs = performance.now()
@@ -280,7 +290,7 @@ async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Pro
   const unripe = found.queues.filter(({ ripeAt }) => ripeAt > round.now)
   knowledge.searchAt = earliest([knowledge.searchAt, ...unripe.map(({ ripeAt }) => ripeAt)])
   if (isLimited) {
-    const past = { events, tookMs: performance.now() - beganMs, searchMs: 0, isAwaited: known.hasAnnounced() }
+    const past = { events, tookMs: performance.now() - beganMs, searchMs: 0, isAwaited: isAwaited(knowledge) }
     knowledge.eventsPerRound = decideRoundSize(past)
   }
   if ((isLimited && doneIds.length > 0) || !result.complete) return { result, doneIds, next: true }
