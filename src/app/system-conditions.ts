@@ -7,8 +7,8 @@ import type { Context } from '../platform/context.ts'
 import { inTx } from '../platform/db.ts'
 import type { Task } from '../platform/jobs.ts'
 import type { StorageKind } from '../platform/schema.ts'
-import { findExpiringCertificates } from '../webhooks/client-certificate.ts'
-import { listFailingWebhooks, listOverflowingWebhooks } from '../webhooks/store-failing.ts'
+import { findExpiringCertificates } from '../webhooks/requests/client-certificate.ts'
+import { listFailingWebhooks, listOverflowingWebhooks } from '../webhooks/health/store-failing.ts'
 import {
   type Certificate,
   DEVICES_EXPIRE_WITHIN_MS,

@@ -2,7 +2,7 @@ import type { Document } from '../platform/document.ts'
 import { invalidField } from '../platform/errors.ts'
 import { isObject } from '../platform/is-object.ts'
 import { JsonPathError, parseJsonPath } from '../platform/parse-json-path.ts'
-import type { RateLimit } from './decide-pace.ts'
+import type { RateLimit } from './lanes/decide-pace.ts'
 
 const DEFAULT_OVERLAP_S = 24 * 3600
 

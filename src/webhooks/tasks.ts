@@ -8,10 +8,10 @@ import type { Task } from '../platform/jobs.ts'
 import type { Mailer } from '../platform/mail.ts'
 import { keptDays } from './partitions.ts'
 import { deleteEventsSetAsideBefore } from '../events/store-outbox.ts'
-import { findWebhookOf, listLanesOlderThan } from './store-expiry.ts'
-import { deleteMessagesParkedBefore, parkMessagesOlderThan } from './store-parked.ts'
-import { watchFailing } from './watch-failing.ts'
-import { type LaneKey, listDoubtfulLanes, lockLanes, recountLanes } from './store-lanes.ts'
+import { findWebhookOf, listLanesOlderThan } from './lanes/store-expiry.ts'
+import { deleteMessagesParkedBefore, parkMessagesOlderThan } from './replays/store-parked.ts'
+import { watchFailing } from './health/watch-failing.ts'
+import { type LaneKey, listDoubtfulLanes, lockLanes, recountLanes } from './lanes/store.ts'
 
 /** Returns the chores of webhooks, for startJobs(). */
 export function webhookTasks(ctx: Context, mailer: Mailer): Task[] {

@@ -1,7 +1,7 @@
 import type { Document } from '../platform/document.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { MergedWebhook, WebhookContent } from './webhook.ts'
-import { withoutQuery } from './without-query.ts'
+import { withoutQuery } from './requests/without-query.ts'
 
 /** A change by a caller who does not see the secrets of the webhook. */
 export interface BlindChange {

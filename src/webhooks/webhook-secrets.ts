@@ -2,7 +2,7 @@ import type { Document } from '../platform/document.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { secretOverlapMs } from './delivery-options.ts'
-import type { SigningKey } from './signing-keys.ts'
+import type { SigningKey } from './signing/signing-keys.ts'
 
 /** A replaced signing secret that stays valid for receivers that do not have the new one yet. */
 export interface RetiredSecret {

@@ -8,10 +8,10 @@ import { epochS } from '../platform/clock.ts'
 import type { Document } from '../platform/document.ts'
 import { MAX_FILTER_LENGTH, MAX_OVERLAP_S, MAX_RATE, deliveryOrders, ratePeriods } from './delivery-options.ts'
 import type { WebhookTopic } from './topics.ts'
-import { clientCertificateEnd } from './client-certificate.ts'
+import { clientCertificateEnd } from './requests/client-certificate.ts'
 import { webhookTypes } from './types/index.ts'
 import { type Webhook, hiddenFields } from './webhook.ts'
-import { withoutQuery } from './without-query.ts'
+import { withoutQuery } from './requests/without-query.ts'
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
 

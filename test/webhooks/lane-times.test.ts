@@ -2,14 +2,14 @@ import { sql } from 'kysely'
 import { beforeEach, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
 import { inTx } from '../../src/platform/db.ts'
-import { enqueueMessages } from '../../src/webhooks/store-enqueue.ts'
+import { enqueueMessages } from '../../src/webhooks/delivery/store-enqueue.ts'
 import {
   confirmLanes,
   lockLanes,
   releaseStrayLeases,
   reopenLane,
   rescheduleLane,
-} from '../../src/webhooks/store-lanes.ts'
+} from '../../src/webhooks/lanes/store.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { untilWaiting } from '../support/until-waiting.ts'
 import { countBrokenLanes } from './broken-lanes.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import { addMs } from '../../src/platform/clock.ts'
-import { pingWebhook } from '../../src/webhooks/ping-webhook.ts'
+import { pingWebhook } from '../../src/webhooks/pings/ping-webhook.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { topicsFor } from '../../src/events/topics.ts'
-import { hmacKeysOf, signatureHeaders } from '../../src/webhooks/sign.ts'
-import { planSigningKeys, publicKeyOf, replaceSigningKey, signersOf } from '../../src/webhooks/signing-keys.ts'
+import { hmacKeysOf, signatureHeaders } from '../../src/webhooks/signing/sign.ts'
+import { planSigningKeys, publicKeyOf, replaceSigningKey, signersOf } from '../../src/webhooks/signing/signing-keys.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 const page = await readFile(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')

@@ -1,6 +1,6 @@
 import type { Document } from '../../platform/document.ts'
 import { invalidField } from '../../platform/errors.ts'
-import { replaceHeaders } from '../headers.ts'
+import { replaceHeaders } from '../requests/headers.ts'
 import {
   type ReceiverType,
   type SignedMessage,

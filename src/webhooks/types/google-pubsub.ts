@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto'
 import type { Document } from '../../platform/document.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { isObject } from '../../platform/is-object.ts'
-import type { TokenGrant } from '../oauth2.ts'
+import type { TokenGrant } from '../requests/oauth2.ts'
 import {
   type ReceiverType,
   explanationOf,

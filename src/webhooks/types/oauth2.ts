@@ -1,4 +1,4 @@
-import { parseTokenGrant } from '../oauth2.ts'
+import { parseTokenGrant } from '../requests/oauth2.ts'
 import { type ReceiverType, parseAddress, plainEncoder, plainType } from './receiver-type.ts'
 
 /** A receiver that takes access tokens of an authorization server. */

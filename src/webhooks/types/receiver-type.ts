@@ -1,7 +1,7 @@
 import { parseCallable } from '../../platform/assert-callable.ts'
 import type { Document } from '../../platform/document.ts'
 import { invalidField } from '../../platform/errors.ts'
-import type { TokenGrant } from '../oauth2.ts'
+import type { TokenGrant } from '../requests/oauth2.ts'
 
 /** A message as the queue has it, before its type encodes it. */
 export interface Encodable {

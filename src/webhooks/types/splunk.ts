@@ -1,7 +1,7 @@
 import type { Document } from '../../platform/document.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { isObject } from '../../platform/is-object.ts'
-import { headerFault, replaceHeaders } from '../headers.ts'
+import { headerFault, replaceHeaders } from '../requests/headers.ts'
 import {
   type Encodable,
   type ReceiverType,

@@ -1,0 +1,107 @@
+import { uuidv7 } from 'uuidv7'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import type { OutboundResult } from '../../platform/outbound-http.ts'
+import { type Verdict, askedPauseMs, decideRetry, isSuccess } from './decide-retry.ts'
+import type { DeliverOptions, Delivery } from '../requests/receiver.ts'
+import { reduceHeaders } from '../requests/recorded-headers.ts'
+import { recordedHeaders, requestOf, sendMessage } from '../requests/send-message.ts'
+import type { DeliveryRecord, DueMessage } from './store.ts'
+import type { ReceiverType } from '../types/receiver-type.ts'
+import { isOfSameDay } from './payload-place.ts'
+import { withoutQuery } from '../requests/without-query.ts'
+
+export interface Attempt {
+  readonly verdict: Verdict
+  /** The pause that the receiver requests; 0 if it requests none. */
+  readonly askedMs: number
+  readonly record: DeliveryRecord
+}
+
+/** Makes one attempt. Returns null when `signal` aborted it: the outcome is unknown, and the attempt does not count. */
+export async function deliverMessage(
+  ctx: Context,
+  options: DeliverOptions,
+  delivery: Delivery,
+): Promise<Attempt | null> {
+  const { receiver, message } = delivery
+  const at = ctx.clock.now()
+  const request = requestOf(delivery, at)
+  const startedMs = performance.now()
+  const result = await sendMessage(options, delivery, request)
+  if (result.kind === 'aborted') return null
+  const attempt = message.attempt + 1
+  const status = result.kind === 'answer' ? result.status : null
+  const asked = { attempt, topic: message.topic, status, retryAfter: retryAfterOf(result), at }
+  const verdict = decideRetry(asked, options.random())
+  return {
+    verdict,
+    askedMs: askedPauseMs(asked),
+    record: {
+      orgId: receiver.orgId,
+      id: uuidv7(),
+      webhookId: receiver.webhookId,
+      messageId: message.id,
+      siteId: receiver.siteId,
+      topic: message.topic,
+      attempt,
+      status: verdict.kind === 'delivered' ? 'success' : 'failure',
+      statusCode: status,
+      error: errorOf(result, receiver.type),
+      reqUrl: withoutQuery(receiver.url),
+      createdAt: at,
+      durationMs: Math.round(performance.now() - startedMs),
+      final: verdict.kind === 'delivered' || verdict.kind === 'give_up',
+      nextAttempt: verdict.kind === 'retry' ? addMs(at, verdict.afterMs) : null,
+      exchange: {
+        reqHeaders: JSON.stringify(
+          reduceHeaders(recordedHeaders(receiver, request), { messageId: message.id, createdAt: at }),
+        ),
+        headersReduced: true,
+        ...recordPayload(message, at),
+        ...answerOf(result),
+        remoteAddress: result.remoteAddress,
+      },
+    },
+  }
+}
+
+/** Returns the payload, or where an earlier attempt has recorded it. */
+function recordPayload(
+  { body, payload }: DueMessage,
+  at: Date,
+): Pick<DeliveryRecord['exchange'], 'reqPayload' | 'payloadId' | 'payloadAt' | 'payloadBytes'> {
+  if (payload === null || !isOfSameDay(payload, at))
+    return { reqPayload: body.toString('utf8'), payloadId: null, payloadAt: null, payloadBytes: null }
+  return { reqPayload: null, payloadId: payload.deliveryId, payloadAt: payload.at, payloadBytes: body.length }
+}
+
+type Outcome = Exclude<OutboundResult, { kind: 'aborted' }>
+
+function retryAfterOf(result: Outcome): string | null {
+  const value = result.kind === 'answer' ? result.headers['retry-after'] : undefined
+  return typeof value === 'string' ? value : null
+}
+
+/** An index has the error of each failure, and an entry of an index may have about 2,700 bytes. */
+const MAX_ERROR_CHARACTERS = 500
+
+function errorOf(result: Outcome, type: ReceiverType): string | null {
+  if (result.kind === 'failed') return storable(result.error.slice(0, MAX_ERROR_CHARACTERS))
+  if (isSuccess(result.status)) return null
+  const why = type.explain(result.body.toString('utf8'))
+  return why === null ? `answered ${result.status}` : storable(`answered ${result.status}: ${why}`)
+}
+
+function answerOf(result: Outcome): Pick<DeliveryRecord['exchange'], 'respHeaders' | 'respBody'> {
+  if (result.kind === 'failed') return { respHeaders: null, respBody: null }
+  return {
+    respHeaders: storable(JSON.stringify(result.headers)),
+    respBody: storable(result.body.toString('utf8')),
+  }
+}
+
+/** PostgreSQL can't store NUL in a text. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').toWellFormed()
+}

@@ -1,0 +1,227 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Context } from '../../platform/context.ts'
+import { addMs } from '../../platform/clock.ts'
+import { inTx } from '../../platform/db.ts'
+import { startPoller } from '../../platform/poller.ts'
+import type { PartLimits } from '../../platform/split.ts'
+import { type Caps, type Vacancy, createAdmission } from './admission.ts'
+import type { WebhookCounters } from '../counters.ts'
+import type { DeliverOptions } from '../requests/receiver.ts'
+import { createFlusher } from './flush.ts'
+import { LEASE_MS, createHeldLanes } from '../lanes/held-lanes.ts'
+import { type Claimed, type DueMessage, claimLanes, findNextDue } from './store.ts'
+import type { DirectLane, DirectLease } from '../routing/store-routed.ts'
+import { type LaneKey, releaseStrayLeases } from '../lanes/store.ts'
+import type { NewMessage } from '../store.ts'
+import type { EndOfUnrouted } from '../lanes/waiting-messages.ts'
+
+export interface DeliverWorkerOptions extends DeliverOptions {
+  /** Identifies this run of the server in its leases. */
+  readonly runId: string
+  readonly caps: Caps
+  /** Requests become late and slow by this clock. */
+  readonly monotonicMs: () => number
+  readonly maxUnwritten: PartLimits
+  readonly counters: WebhookCounters
+}
+
+const INTERVAL_MS = 1000
+/** Wake-ups within this time share a claim. */
+const MIN_GAP_MS = 2
+const MAX_LANES_PER_CLAIM = 32
+const MAX_BYTES_PER_CLAIM = 4 * 1024 * 1024
+/** The pause before lanes are checked again that are due but whose organization has used up its share. */
+const BUSY_PAUSE_MS = 100
+/** At a stop, requests in flight have this long to end; one that is aborted is sent again after the next start. */
+const GRACE_MS = 2000
+
+/** Sends messages that have just been routed, without a claim. Their rows stay the truth: a crash loses nothing. */
+export interface DirectDelivery {
+  /**
+   * Returns how to lease idle lanes for their new messages; null while nothing more may be started. Either take() or
+   * releaseStray() must follow.
+   */
+  lease(): DirectLease | null
+  /** The time that the lanes which are served now have used. */
+  vtimeFloor(): number
+  /** Accepts lanes that routeMessages has returned, and all new messages. */
+  take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
+  /**
+   * Accepts a message that is not in the database, if its lane is held and has room. It is sent after those that wait.
+   * @param onEnd Called once, if it is accepted, perhaps before this function returns.
+   */
+  accept(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
+  /**
+   * Repairs what a transaction may have left whose outcome is unknown: leases without a holder, and messages of open
+   * lanes that are not in memory.
+   */
+  releaseStray(): void
+}
+
+export interface DeliverWorker extends DirectDelivery {
+  stop(): Promise<void>
+}
+
+/**
+ * Sends messages, as many concurrently as the caps allow: those that `take` passes, and those of the lanes that it
+ * claims.
+ */
+export function startDeliverWorker(ctx: Context, options: DeliverWorkerOptions): DeliverWorker {
+  const { runId } = options
+  const admission = createAdmission({
+    caps: options.caps,
+    nowMs: options.monotonicMs,
+    onVacancy: () => ctx.wakes.wake('deliveries'),
+  })
+  let mayHaveStray = false
+  const flusher = createFlusher(ctx, options.counters, {
+    maxUnwritten: options.maxUnwritten,
+    onLeasesLeft() {
+      mayHaveStray = true
+      ctx.wakes.wake('deliveries')
+    },
+  })
+  const lanes = createHeldLanes(ctx, { ...options, flusher, admission, onHold: () => aging.start() })
+  /** True while leases are given to lanes that this process does not know yet: they are not stray. */
+  let isLeasing = false
+  let isReleasing = false
+  let vtimeFloor = 0
+  let stopping = false
+
+  async function claim({ lanes: count, bytes, ...of }: Vacancy, now: Date): Promise<Claimed> {
+    const limit = Math.min(count, MAX_LANES_PER_CLAIM)
+    const maxBytes = Math.min(bytes, MAX_BYTES_PER_CLAIM)
+    if (limit === 0 || maxBytes === 0 || of.onlyWebhookIds?.length === 0) return { lanes: [], hasMore: false }
+    const leaseUntil = addMs(now, LEASE_MS)
+    const claiming = inTx(ctx, (tx) => claimLanes(tx, { clock: ctx.clock, runId, leaseUntil, limit, maxBytes, ...of }))
+    const claimed = await claiming.catch((error: unknown) => {
+      // The claim may have been committed all the same.
+      mayHaveStray = true
+      throw error
+    })
+    for (const lane of claimed.lanes) {
+      vtimeFloor = Math.max(vtimeFloor, lane.vtime)
+      // What a round of the router with an unknown outcome has routed meanwhile is not among its messages.
+      lanes.hold(mayHaveStray ? { ...lane, hasAll: false } : lane)
+    }
+    return claimed
+  }
+
+  async function releaseStray(): Promise<void> {
+    mayHaveStray = false
+    isReleasing = true
+    try {
+      await inTx(ctx, (tx) => releaseStrayLeases(tx, { ofRunId: runId, except: lanes.keys() }))
+    } catch (error) {
+      mayHaveStray = true
+      throw error
+    } finally {
+      isReleasing = false
+    }
+  }
+
+  async function work(): Promise<boolean | Date | null> {
+    if (mayHaveStray && !isLeasing) await releaseStray()
+    // The end of a lane's turn wakes this worker, so it checks again when there is room.
+    if (!flusher.hasRoom()) return null
+    const now = ctx.clock.now()
+    const due = await findNextDue(ctx.db)
+    if (due === null || due > now) return due
+    const fast = await claim(admission.vacancy('fast'), now)
+    const slow = await claim(admission.vacancy('slow'), now)
+    if (fast.hasMore || slow.hasMore) return true
+    const next = await findNextDue(ctx.db)
+    const soonest = addMs(now, BUSY_PAUSE_MS)
+    return next === null || next > soonest ? next : soonest
+  }
+
+  const poller = startPoller({
+    name: 'webhook-deliver',
+    ctx,
+    wake: 'deliveries',
+    intervalMs: INTERVAL_MS,
+    minGapMs: MIN_GAP_MS,
+    work,
+  })
+  // Immediately, so that nothing that is committed after a change of a webhook is sent by its former settings.
+  const unsubscribe = ctx.wakes.on('deliveries', (changedIds) => lanes.close(changedIds))
+  const aging = createAging(ctx, () => {
+    admission.age()
+    lanes.age()
+    void lanes.confirm()
+    return lanes.ids().length > 0
+  })
+
+  return {
+    lease() {
+      isLeasing = !stopping && !isReleasing && flusher.hasRoom()
+      return isLeasing ? { runId, until: addMs(ctx.clock.now(), LEASE_MS) } : null
+    },
+    vtimeFloor: () => vtimeFloor,
+    take(direct, messages) {
+      if (isLeasing) lanes.take(direct, messages)
+      else lanes.miss(messages)
+      isLeasing = false
+      if (mayHaveStray) ctx.wakes.wake('deliveries')
+    },
+    accept: (lane, message, onEnd) => !stopping && lanes.accept(lane, message, onEnd),
+    releaseStray() {
+      isLeasing = false
+      mayHaveStray = true
+      lanes.close(lanes.ids())
+      ctx.wakes.wake('deliveries')
+    },
+    async stop() {
+      stopping = true
+      unsubscribe()
+      await poller.stop()
+      lanes.close(lanes.ids())
+      const ended = lanes.ended()
+      await Promise.race([ended, delay(GRACE_MS, undefined, { ref: false })])
+      admission.stop()
+      const written = flusher.stop()
+      await ended
+      await written
+      aging.stop()
+    },
+  }
+}
+
+const AGING_MS = 50
+
+interface Aging {
+  /** Ages requests and lanes at intervals, as long as there are some. */
+  start(): void
+  stop(): void
+}
+
+/** @param age Returns false when nothing is left. */
+function createAging(ctx: Context, age: () => boolean): Aging {
+  let timer: NodeJS.Timeout | null = null
+  let isStopped = false
+
+  function start(): void {
+    // After a pause of the whole process, the immediate makes it read waiting answers before any request is aborted.
+    if (!isStopped) timer ??= setTimeout(() => setImmediate(tick), AGING_MS)
+  }
+
+  function tick(): void {
+    timer = null
+    if (isStopped) return
+    let isLeft = true
+    try {
+      isLeft = age()
+    } catch (error) {
+      ctx.log.error({ err: error }, 'lanes could not be aged; trying again')
+    }
+    if (isLeft) start()
+  }
+
+  return {
+    start,
+    stop() {
+      isStopped = true
+      if (timer !== null) clearTimeout(timer)
+    },
+  }
+}

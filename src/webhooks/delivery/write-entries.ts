@@ -1,0 +1,211 @@
+import { type Transactional, type Tx, inTx, isUniqueViolation } from '../../platform/db.ts'
+import { deleteEvents } from '../../events/store-outbox.ts'
+import type { Logger } from '../../platform/log.ts'
+import type { Attempt } from './deliver-message.ts'
+import { type DeliveryRecord, deleteMessages, insertDeliveries, rescheduleMessages } from './store.ts'
+import { type HeldRelease, writeDelivered } from './store-delivered-batch.ts'
+import { insertAttempted, shareWebhooks } from './store-unrouted.ts'
+import type { ScheduledMessage } from '../store.ts'
+import { updateAttempts } from '../lanes/store-order.ts'
+import { parkMessages } from '../replays/store-parked.ts'
+import {
+  type HeldLaneKey,
+  type LaneChange,
+  type LaneKey,
+  type LaneRelease,
+  countPerLane,
+  endLeases,
+  lockLanes,
+  recountLanes,
+  releaseLanes,
+  subtractFromLanes,
+} from '../lanes/store.ts'
+
+export interface FlushEntry {
+  readonly lane: LaneKey & { readonly epoch: string }
+  /** The result of an attempt, or the release of the lane. */
+  readonly outcome: AttemptOutcome | { readonly release: Omit<LaneRelease, keyof LaneKey> }
+}
+
+export interface AttemptOutcome {
+  readonly attempt: Attempt
+  /** True if the message keeps its position although it is retried later, because the lane waits for it. */
+  readonly keepsPlace?: boolean
+  /** The body of a message that is not in the database but has the id of an event in the outbox; null for any other. */
+  readonly unrouted: Buffer | null
+}
+
+/** The memory of an entry in addition to its texts. */
+const ENTRY_BYTES = 500
+
+/** Estimates the memory that an entry occupies until it is written. */
+export function bytesOf({ outcome }: FlushEntry): number {
+  if (!('attempt' in outcome)) return ENTRY_BYTES
+  const { reqHeaders, reqPayload, respHeaders, respBody } = outcome.attempt.record.exchange
+  const texts = [reqHeaders, reqPayload, respHeaders, respBody]
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), ENTRY_BYTES + (outcome.unrouted?.length ?? 0))
+}
+
+/** The context that writes of results need. */
+export interface ResultWriter extends Transactional {
+  readonly log: Logger
+}
+
+/**
+ * Writes results in one transaction. Messages that need no further attempt are deleted even if another process has the
+ * lane by now, because they must not be sent again. Only the holder of the lane may do anything else.
+ * @returns False if leases that should have ended are left.
+ */
+export async function writeEntries(ctx: ResultWriter, entries: readonly FlushEntry[]): Promise<boolean> {
+  const records = entries.flatMap(({ outcome }) => ('attempt' in outcome ? [outcome.attempt.record] : []))
+  const releases = entries.flatMap(({ lane: { orgId, webhookId, epoch }, outcome }) =>
+    'attempt' in outcome ? [] : [{ ...outcome.release, orgId, webhookId, epoch }],
+  )
+  const areDelivered = records.every(({ status }) => status === 'success')
+  const written = areDelivered
+    ? writeDelivered(ctx.db, { records, releases, unroutedIds: unroutedIdsOf(entries) })
+    : inTx(ctx, (tx) => writeMixed(tx, { entries, records, releases }))
+  const left = await written.catch((error: unknown) => {
+    // Every attempt has a new id, so the batch was written before, and the connection broke before we learned of it.
+    if (!isUniqueViolation(error) || error.table?.startsWith('webhook_delivery') !== true) throw error
+    return releases
+  })
+  if (left.length === 0) return true
+  try {
+    await inTx(ctx, async (tx) => {
+      await lockLanes(tx, left)
+      await endLeases(tx, left)
+    })
+    return true
+  } catch (error) {
+    // The results are written, and must not be written again.
+    ctx.log.warn({ err: error, lanes: left.length }, 'lanes could not be released; trying again')
+    return false
+  }
+}
+
+function isUnrouted(outcome: AttemptOutcome): outcome is AttemptOutcome & { readonly unrouted: Buffer } {
+  return outcome.unrouted !== null
+}
+
+function unroutedIdsOf(entries: readonly FlushEntry[]): string[] {
+  return entries.flatMap(({ outcome }) =>
+    'attempt' in outcome && isUnrouted(outcome) ? [outcome.attempt.record.messageId] : [],
+  )
+}
+
+interface MixedBatch {
+  readonly entries: readonly FlushEntry[]
+  readonly records: readonly DeliveryRecord[]
+  readonly releases: readonly HeldRelease[]
+}
+
+/** Writes results of which some are failures. @returns No lane: all are released. */
+async function writeMixed(tx: Tx, { entries, records, releases }: MixedBatch): Promise<readonly HeldLaneKey[]> {
+  // This comes before the locks on the lanes, for which the router would wait.
+  await insertDeliveries(tx, records)
+  const unroutedIds = unroutedIdsOf(entries)
+  if (unroutedIds.length > 0) await deleteEvents(tx, unroutedIds)
+  const failedOnes = attemptedFirst(entries)
+  const known = failedOnes.length > 0 ? await shareWebhooks(tx, failedOnes) : null
+  const epochs = await lockLanes(
+    tx,
+    entries.map(({ lane }) => lane),
+  )
+  const isHeld = ({ webhookId, epoch }: LaneKey & { readonly epoch: string }): boolean =>
+    epochs.get(webhookId) === epoch
+  const attempts = entries.flatMap(({ lane, outcome }) =>
+    'attempt' in outcome ? [{ lane, ...outcome, held: isHeld(lane) }] : [],
+  )
+  const added = failedOnes.filter(({ webhookId }) => known?.has(webhookId) === true && epochs.has(webhookId))
+  if (added.length > 0) await insertAttempted(tx, added)
+  const deleted = subtractAdded(await writeAttempts(tx, attempts), countPerLane(added))
+  // Each lane is written once: at a second write PostgreSQL would check the webhook's row again, and wait for a
+  // transaction that has locked the webhook and waits for this lane.
+  const addedFrom = firstDueOf(added)
+  const results = deleted.map((lane) => Object.assign(lane, { addedFrom: addedFrom.get(lane.webhookId) ?? null }))
+  const resultOf = new Map(results.map((result) => [result.webhookId, result]))
+  const leaving = releases
+    .filter(isHeld)
+    .map((lane) => Object.assign(lane, resultOf.get(lane.webhookId) ?? { messages: 0, addedFrom: null }))
+  const released = new Set(leaving.map(({ webhookId }) => webhookId))
+  const kept = results.filter(({ webhookId }) => !released.has(webhookId))
+  if (kept.length > 0) await subtractFromLanes(tx, kept)
+  if (leaving.length > 0) await releaseLanes(tx, leaving)
+  const unscheduled = added.filter(
+    ({ webhookId }) => !entries.some(({ lane }) => lane.webhookId === webhookId && isHeld(lane)),
+  )
+  if (unscheduled.length > 0) await recountLanes(tx, unscheduled)
+  return []
+}
+
+/** Returns the messages that have to be tried again, or are exhausted, and were not routed before their first attempt. */
+function attemptedFirst(entries: readonly FlushEntry[]): ScheduledMessage[] {
+  return entries.flatMap(({ outcome }) => {
+    if (!('attempt' in outcome) || !isUnrouted(outcome)) return []
+    const { orgId, webhookId, messageId: id, topic, status, createdAt: at } = outcome.attempt.record
+    if (status === 'success') return []
+    const message = { orgId, id, webhookId, topic, body: outcome.unrouted, eventCount: 1, orderKey: null }
+    return [{ ...message, dueAt: at, createdAt: at, payloadId: null, payloadAt: null }]
+  })
+}
+
+/** Subtracts messages that were added from the numbers of those that were deleted. */
+function subtractAdded(deleted: readonly LaneChange[], added: readonly LaneChange[]): LaneChange[] {
+  const rest = new Map(added.map((lane) => [lane.webhookId, lane]))
+  const both = deleted.map((lane) => {
+    const more = rest.get(lane.webhookId)?.messages ?? 0
+    rest.delete(lane.webhookId)
+    return Object.assign(lane, { messages: lane.messages - more })
+  })
+  const others = [...rest.values()].map((lane) => Object.assign(lane, { messages: -lane.messages }))
+  return [...both, ...others]
+}
+
+/** Returns when the first of the messages of each webhook is due. */
+function firstDueOf(messages: readonly ScheduledMessage[]): Map<string, Date> {
+  const first = new Map<string, Date>()
+  for (const { webhookId, dueAt } of messages) {
+    const known = first.get(webhookId)
+    if (known === undefined || dueAt < known) first.set(webhookId, dueAt)
+  }
+  return first
+}
+
+interface HeldAttempt extends AttemptOutcome {
+  readonly lane: LaneKey
+  readonly held: boolean
+}
+
+/** @returns The number of deleted messages per lane; they are not yet subtracted from the lanes' counts. */
+async function writeAttempts(tx: Tx, attempts: readonly HeldAttempt[]): Promise<LaneChange[]> {
+  if (attempts.length === 0) return []
+  const finished = attempts.filter(({ attempt: { record } }) => record.final)
+  const exhausted = finished.filter(({ attempt: { record } }) => record.status === 'failure' && record.topic !== 'ping')
+  if (exhausted.length > 0)
+    await parkMessages(
+      tx,
+      exhausted.map(({ attempt }) => attempt.record),
+      'exhausted',
+    )
+  const deleted =
+    finished.length === 0
+      ? []
+      : await deleteMessages(
+          tx,
+          finished.map(({ lane }) => lane.orgId),
+          finished.map(({ attempt }) => attempt.record.messageId),
+        )
+  const later = attempts.flatMap(({ lane, held, keepsPlace, attempt: { record } }) => {
+    if (!held || record.final) return []
+    // A message whose receiver is gone stays due, in case the webhook is enabled again.
+    const dueAt = record.nextAttempt ?? record.createdAt
+    const { messageId: id, attempt, exchange } = record
+    const payload = { payloadId: exchange.payloadId ?? record.id, payloadAt: exchange.payloadAt ?? record.createdAt }
+    return [{ orgId: lane.orgId, id, attempt, dueAt, ...payload, keepsPlace: keepsPlace ?? false }]
+  })
+  const [inPlace, moved] = [later.filter(({ keepsPlace }) => keepsPlace), later.filter(({ keepsPlace }) => !keepsPlace)]
+  if (inPlace.length > 0) await updateAttempts(tx, inPlace)
+  if (moved.length > 0) await rescheduleMessages(tx, moved)
+  return countPerLane(deleted)
+}

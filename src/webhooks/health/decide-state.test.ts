@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest'
+import { addMs } from '../../platform/clock.ts'
+import { BREAKER_FAILURES } from '../lanes/decide-lane.ts'
+import { decideState, openUntilOf } from './decide-state.ts'
+
+const now = new Date('2026-11-23T12:00:00Z')
+const later = addMs(now, 1000)
+const signs = { enabled: true, isLimited: false, pending: 0, failures: 0, openUntil: null, lastError: null }
+
+it('is healthy until an attempt fails, whatever waits', () => {
+  expect(decideState({ ...signs, pending: 9, lastError: 'answered 500' }, now)).toEqual({
+    state: 'healthy',
+    reason: null,
+  })
+})
+
+it('says how often the receiver failed, what waits and why', () => {
+  expect(decideState({ ...signs, failures: 1, pending: 1, lastError: 'answered 500' }, now)).toEqual({
+    state: 'failing',
+    reason: 'The last attempt failed, and 1 message waits: answered 500',
+  })
+  expect(decideState({ ...signs, failures: 7, pending: 3, openUntil: later }, now)).toEqual({
+    state: 'paused',
+    reason: 'The last 7 attempts failed, and 3 messages wait',
+  })
+})
+
+it('says that the receiver has asked for a pause', () => {
+  const reason = 'The receiver has requested a pause, and 2 messages wait'
+  expect(decideState({ ...signs, pending: 2, openUntil: later }, now)).toEqual({ state: 'paused', reason })
+})
+
+it('is disabled first of all', () => {
+  expect(decideState({ ...signs, enabled: false, failures: 7, pending: 3 }, now)).toEqual({
+    state: 'disabled',
+    reason: 'The webhook is disabled, and 3 messages wait',
+  })
+})
+
+it('is no longer paused when the pause that the receiver asked for has passed', () => {
+  const passed = { ...signs, openUntil: now }
+  expect(decideState(passed, now)).toEqual({ state: 'healthy', reason: null })
+  expect(decideState({ ...passed, failures: 2, lastError: 'answered 500' }, now)).toEqual({
+    state: 'failing',
+    reason: 'The last 2 attempts failed, and 0 messages wait: answered 500',
+  })
+  expect(openUntilOf(passed, now)).toBeNull()
+})
+
+it('stays paused after the pause of an open breaker, until a probe succeeds', () => {
+  const open = { ...signs, failures: BREAKER_FAILURES, openUntil: now }
+  expect(decideState(open, later).state).toBe('paused')
+  expect(openUntilOf(open, later)).toEqual(now)
+})
+
+it('says that the rate limit may be what delays messages, and only while some wait', () => {
+  const limited = { ...signs, isLimited: true, openUntil: later }
+  const reason = 'The rate limit, or the receiver, has requested a pause, and 2 messages wait'
+  expect(decideState({ ...limited, pending: 2 }, now)).toEqual({ state: 'paused', reason })
+  expect(decideState(limited, now)).toEqual({ state: 'healthy', reason: null })
+})

@@ -1,0 +1,51 @@
+import { BREAKER_FAILURES } from '../lanes/decide-lane.ts'
+
+/** The facts that determine the state of a webhook. */
+export interface WebhookSigns {
+  readonly enabled: boolean
+  /** True if the webhook has a rate limit, which pauses it too. */
+  readonly isLimited: boolean
+  readonly pending: number
+  /** Failed attempts since the last success. */
+  readonly failures: number
+  /** The time until which only pings are sent: the breaker is open, or the receiver has requested a pause. */
+  readonly openUntil: Date | null
+  readonly lastError: string | null
+}
+
+/**
+ * `disabled`: only pings are sent. `paused`: the receiver has requested a pause, or has failed so often that one probe
+ * follows each pause. `failing`: the last attempt failed, and others follow.
+ */
+export type WebhookState = 'healthy' | 'failing' | 'paused' | 'disabled'
+
+/** Decides the state of a webhook, with the reason as a sentence; null for a healthy one. */
+export function decideState(
+  signs: WebhookSigns,
+  now: Date,
+): { readonly state: WebhookState; readonly reason: string | null } {
+  const { enabled, isLimited, pending, failures, lastError } = signs
+  const openUntil = openUntilOf(signs, now)
+  const waiting = pending === 1 ? '1 message waits' : `${pending} messages wait`
+  if (!enabled) return { state: 'disabled', reason: `The webhook is disabled, and ${waiting}` }
+  if (failures === 0 && isLimited && (openUntil === null || pending === 0)) return { state: 'healthy', reason: null }
+  if (failures < BREAKER_FAILURES && openUntil !== null && isLimited)
+    return { state: 'paused', reason: `The rate limit, or the receiver, has requested a pause, and ${waiting}` }
+  if (failures < BREAKER_FAILURES && openUntil !== null)
+    return { state: 'paused', reason: `The receiver has requested a pause, and ${waiting}` }
+  if (failures === 0) return { state: 'healthy', reason: null }
+  const last = lastError === null ? '' : `: ${lastError}`
+  const times = failures === 1 ? 'The last attempt failed' : `The last ${failures} attempts failed`
+  return { state: openUntil === null ? 'failing' : 'paused', reason: `${times}, and ${waiting}${last}` }
+}
+
+/**
+ * Returns the time until which only pings are sent; null if messages are sent. A pause that the receiver requested ends
+ * by itself, although its end stays in the row until a message is sent. The breaker stays open until a probe succeeds.
+ */
+export function openUntilOf(
+  { failures, openUntil }: Pick<WebhookSigns, 'failures' | 'openUntil'>,
+  now: Date,
+): Date | null {
+  return failures < BREAKER_FAILURES && openUntil !== null && openUntil <= now ? null : openUntil
+}

@@ -1,0 +1,46 @@
+import { type PlaceScope, siteIdOf, systemScopeOf } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import { appendSystemEvent } from '../../events/append-system.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { wakeAfterCommit } from '../../platform/wakes.ts'
+import type { ClaimedLane } from '../delivery/store.ts'
+import { rescheduleLane } from '../lanes/store.ts'
+import { type WebhookRow, lockWebhookIfAny, updateWebhookRow } from '../store.ts'
+import { webhookName } from '../webhook.ts'
+
+/** Disables a webhook whose receiver answered 410. Does nothing if the webhook has been deleted since. */
+export async function disableGoneWebhook(ctx: Context, { orgId, webhookId, webhook }: ClaimedLane): Promise<void> {
+  const scope = systemScopeOf('webhooks', { orgId, siteId: webhook.siteId })
+  const at = ctx.clock.now()
+  await inTx(ctx, async (tx) => {
+    const row = await lockWebhookIfAny(tx, scope, webhookId)
+    if (row?.enabled) await disableWebhook(tx, scope, { row, why: 'its receiver answered 410 Gone', at })
+  })
+}
+
+export interface Disabling {
+  /** Must be locked. */
+  readonly row: WebhookRow
+  /** The end of a sentence. */
+  readonly why: string
+  readonly at: Date
+}
+
+/**
+ * Disables a webhook for the service, with an event and an audit record. Its waiting messages stay and are sent if a
+ * person enables it again.
+ */
+export async function disableWebhook(tx: Tx, scope: PlaceScope, { row, why, at }: Disabling): Promise<void> {
+  const { orgId, id: webhookId } = row
+  const siteId = siteIdOf(scope)
+  const name = webhookName(row.doc)
+  await updateWebhookRow(tx, scope, { ...row, enabled: false, at })
+  const text = `Webhook "${name}" has been disabled, because ${why}`
+  const details = { webhook_id: webhookId }
+  await appendSystemEvent(tx, scope, { type: 'WEBHOOK_DISABLED', siteId, text, details }, at)
+  const message = `Disable Webhook "${name}": ${why}`
+  await appendAudit(tx, scope, { message, siteId, before: { enabled: true }, after: { enabled: false }, at })
+  await rescheduleLane(tx, { orgId, webhookId })
+  wakeAfterCommit(tx, 'deliveries', [webhookId])
+}

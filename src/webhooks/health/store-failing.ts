@@ -1,0 +1,46 @@
+import { sql } from 'kysely'
+import type { Reader } from '../../platform/db.ts'
+
+export interface NamedWebhook {
+  readonly orgId: string
+  readonly id: string
+  readonly siteId: string | null
+  readonly name: string
+}
+
+/** Lists enabled webhooks whose last delivery failed and that have messages from before `before`. */
+export async function listFailingWebhooks(reader: Reader, before: Date): Promise<NamedWebhook[]> {
+  const { rows } = await sql<NamedWebhook>`
+    select webhook.org_id, webhook.id, webhook.site_id, coalesce(webhook.doc ->> 'name', '') as name
+    from webhook_lane lane
+    join webhook on webhook.org_id = lane.org_id and webhook.id = lane.webhook_id
+    where lane.failures > 0 and lane.pending > 0 and webhook.enabled and exists (
+      select from webhook_message message
+      where message.org_id = lane.org_id and message.webhook_id = lane.webhook_id and message.due_at >= lane.due_from
+        and message.created_at < ${before})
+    order by 1, 2
+  `.execute(reader)
+  return rows
+}
+
+/** Lists webhooks that have dropped messages since `since`, because too many waited. */
+export async function listOverflowingWebhooks(reader: Reader, since: Date): Promise<NamedWebhook[]> {
+  const { rows } = await sql<NamedWebhook>`
+    select webhook.org_id, webhook.id, webhook.site_id, coalesce(webhook.doc ->> 'name', '') as name
+    from webhook_lane lane
+    join webhook on webhook.org_id = lane.org_id and webhook.id = lane.webhook_id
+    where lane.overflowed_at >= ${since}
+    order by 1, 2
+  `.execute(reader)
+  return rows
+}
+
+/** Lists the enabled webhooks that show their receivers a certificate, with its PEM text. */
+export async function listClientCertificates(reader: Reader): Promise<(NamedWebhook & { readonly cert: string })[]> {
+  const { rows } = await sql<NamedWebhook & { cert: string }>`
+    select org_id, id, site_id, coalesce(doc ->> 'name', '') as name, doc ->> 'client_cert' as cert
+    from webhook where enabled and doc ? 'client_cert' and doc ->> 'client_cert' <> ''
+    order by 1, 2
+  `.execute(reader)
+  return rows
+}

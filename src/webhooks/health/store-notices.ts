@@ -1,0 +1,69 @@
+import { sql } from 'kysely'
+import type { Reader, Tx } from '../../platform/db.ts'
+import type { FailingSigns } from './decide-notice.ts'
+import type { LaneKey } from '../lanes/store.ts'
+
+/** A lane with waiting messages whose attempts fail. */
+export interface FailingLane extends LaneKey, FailingSigns {
+  readonly siteId: string | null
+}
+
+/** Lists enabled webhooks that have failed since `before` or longer and have messages to send. */
+export async function listFailingLanes(
+  reader: Reader,
+  { before, only = null }: { readonly before: Date; readonly only?: LaneKey | null },
+): Promise<FailingLane[]> {
+  const { rows } = await sql<FailingLane>`
+    select l.org_id, l.webhook_id, w.site_id, l.failing_since, l.failures, coalesce(n.hours, 0) as noticed
+    from webhook_lane l
+      join webhook w on w.org_id = l.org_id and w.id = l.webhook_id and w.enabled
+      left join webhook_notice n
+        on n.org_id = l.org_id and n.webhook_id = l.webhook_id and n.failing_since = l.failing_since
+    where l.failing_since <= ${before} and l.pending > 0
+      and (${only?.webhookId ?? null}::uuid is null
+        or (l.org_id, l.webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid))
+    order by l.org_id, l.webhook_id
+  `.execute(reader)
+  return rows
+}
+
+export async function upsertNotice(
+  tx: Tx,
+  { orgId, webhookId, failingSince, hours }: LaneKey & { readonly failingSince: Date; readonly hours: number },
+): Promise<void> {
+  await sql`
+    insert into webhook_notice (org_id, webhook_id, failing_since, hours)
+    values (${orgId}, ${webhookId}, ${failingSince}, ${hours})
+    on conflict (org_id, webhook_id) do update
+    set failing_since = excluded.failing_since, hours = excluded.hours,
+      mailed_hours = case when webhook_notice.failing_since = excluded.failing_since then webhook_notice.mailed_hours else 0 end
+  `.execute(tx)
+}
+
+/** A notice that admins have not got by mail. */
+export interface UnmailedNotice extends LaneKey {
+  readonly hours: number
+  readonly name: string
+}
+
+/** Lists notices to mail, those of an organization together. */
+export async function listUnmailedNotices(reader: Reader): Promise<UnmailedNotice[]> {
+  const { rows } = await sql<UnmailedNotice>`
+    select n.org_id, n.webhook_id, n.hours, coalesce(w.doc ->> 'name', '') as name
+    from webhook_notice n join webhook w on w.org_id = n.org_id and w.id = n.webhook_id
+    where n.mailed_hours < n.hours
+    order by n.org_id, n.webhook_id
+  `.execute(reader)
+  return rows
+}
+
+/** Marks a notice as mailed, unless a later stage has been reached since. */
+export async function markMailed(tx: Tx, { orgId, webhookId, hours }: UnmailedNotice): Promise<void> {
+  await tx
+    .updateTable('webhookNotice')
+    .set({ mailedHours: hours })
+    .where('orgId', '=', orgId)
+    .where('webhookId', '=', webhookId)
+    .where('hours', '=', hours)
+    .execute()
+}

@@ -1,0 +1,279 @@
+import type { Context } from '../../platform/context.ts'
+import type { Slot, Turn } from '../delivery/admission.ts'
+import { FIRST_WIDTH, type LaneHealth, decideHealth, decideWidth, latest } from './decide-lane.ts'
+import { decideStart, firstPace, messagesWithin, pausedUntil } from './decide-pace.ts'
+import { type Attempt, deliverMessage } from '../delivery/deliver-message.ts'
+import { orderOf, rateLimitOf } from '../delivery-options.ts'
+import { disableGoneWebhook } from '../health/disable-webhook.ts'
+import type { Flusher } from '../delivery/flush.ts'
+import { type DeliverOptions, receiverOf } from '../requests/receiver.ts'
+import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
+import type { HeldLaneKey, KnownLane } from './store.ts'
+import { type EndOfUnrouted, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
+
+/** A lane that this process has leased. Its messages are in memory and in the database. */
+export interface HeldLane {
+  readonly key: HeldLaneKey
+  /**
+   * Accepts messages that were routed after the lease began. They must be accepted completely, and in order: after a
+   * message that it refuses, the lane accepts none, and ends soon. Refused messages stay due in the database.
+   */
+  push(messages: readonly DueMessage[]): void
+  /**
+   * Accepts a message that is not routed, to be sent after those that wait. @returns False if it has to be routed; then
+   * `onEnd` is not called.
+   */
+  accept(message: DueMessage, onEnd: EndOfUnrouted): boolean
+  /** Starts no further message, because the webhook has changed or may have a message that only a claim finds. */
+  close(): void
+  /**
+   * Returns what the database must confirm for the lane to be held longer; null if it was confirmed less than `afterMs`
+   * ago, or is to be released.
+   */
+  stateToConfirm(afterMs: number): KnownLane | null
+  /**
+   * Lets the lane go on as if it had been leased at this time, on the clock of `performance.now()`.
+   * @param extended The state for which the lease was extended; null if it was not.
+   */
+  confirm(atMs: number, extended: KnownLane | null): void
+  /** Closes the lane if it has been idle or open for long enough. Must be called often. */
+  age(): void
+  /** Resolves when the lane is released: with true when messages are left that may be due. Rejects if it could not be. */
+  readonly ended: Promise<boolean>
+}
+
+/** After this time a lane starts no further message, so that a change of the webhook takes effect soon. */
+const START_WITHIN_MS = 3000
+/**
+ * Is less than the lease, by the time in which requests end and results are written. A request with two access tokens may
+ * take longer: nobody claims the lane then, because this process leaves out the lanes that it has, and no other one runs.
+ */
+const MAX_HELD_MS = 30_000
+/** The lease of a lane in steady use is extended from this time on. */
+const EXTEND_AFTER_MS = 10_000
+/** How long an idle lane waits for another message, which then needs no claim. */
+const IDLE_MS = 1000
+/** The same for a lane with a message that will be tried again, which only a claim finds. */
+const IDLE_AFTER_FAILURE_MS = 500
+/** Limits the messages of a lane that a crash repeats: those in flight and those whose results are not yet written. */
+const MAX_UNDECIDED = 32
+/** A lane whose next message has to wait longer is released. */
+const MAX_PACING_MS = 250
+
+interface HoldOptions extends DeliverOptions {
+  readonly flusher: Flusher
+}
+
+/**
+ * Sends the messages of a leased lane in order, and then those that are routed to it. The lane is released when it is
+ * idle or old, when the breaker opens, the receiver is gone, a request was aborted, too many results wait for the
+ * database, or no slot is free.
+ */
+export function holdLane(
+  ctx: Context,
+  { flusher, ...options }: HoldOptions,
+  { lane, turn }: { readonly lane: ClaimedLane; readonly turn: Turn },
+): HeldLane {
+  let receiver = receiverOf(ctx, lane)
+  let leasedMs = performance.now()
+  let confirmedMs = leasedMs
+  const ended = Promise.withResolvers<boolean>()
+  let health: LaneHealth = { failures: lane.failures, openUntil: lane.openUntil, failingSince: lane.failingSince }
+  const order = orderOf(lane.webhook.doc)
+  const waiting = createWaitingMessages(turn, { order, first: lane.messages })
+  let width = FIRST_WIDTH
+  let inFlight = 0
+  let unwritten = 0
+  let slotMs = 0
+  let idleSinceMs = leasedMs
+  const limit = rateLimitOf(lane.webhook.doc)
+  let pace = firstPace(lane.openUntil)
+  /** False when the database has messages that may be due and are not in memory. */
+  let hasAll = lane.hasAll && order !== 'device'
+  // Messages that can't start before the lane is released would occupy memory that others need.
+  if (limit !== null && !waiting.keepFirst(messagesWithin(limit, START_WITHIN_MS))) hasAll = false
+  let closing = false
+  let releasing = false
+  let gone = false
+  let hasFailedMessage = false
+  let failure: { readonly error: unknown } | null = null
+
+  function fail(error: unknown): void {
+    failure ??= { error }
+    closing = true
+    proceed()
+  }
+
+  function add(attempt: Attempt, { body }: DueMessage, onEnd: EndOfUnrouted | null): void {
+    unwritten += 1
+    const unrouted = onEnd === null ? null : body
+    flusher.add({ lane, outcome: { attempt, keepsPlace: order === 'webhook', unrouted } }).then(
+      () => {
+        unwritten -= 1
+        onEnd?.('written')
+        proceed()
+      },
+      (error: unknown) => {
+        onEnd?.('returned')
+        fail(error)
+      },
+    )
+  }
+
+  function settle(attempt: Attempt | null, message: DueMessage, onEnd: EndOfUnrouted | null): void {
+    if (attempt === null) {
+      closing = true
+      onEnd?.('returned')
+      return
+    }
+    const isDelivered = attempt.verdict.kind === 'delivered'
+    hasFailedMessage ||= !isDelivered
+    width = decideWidth(width, isDelivered)
+    gone ||= attempt.verdict.kind === 'gone'
+    health = decideHealth(health, { succeeded: isDelivered, askedMs: attempt.askedMs }, ctx.clock.now())
+    const retryAt = attempt.record.nextAttempt
+    // The whole lane waits for the message.
+    if (order === 'webhook' && retryAt !== null) health = { ...health, openUntil: latest(health.openUntil, retryAt) }
+    if (!waiting.end(message, retryAt === null)) hasAll = false
+    closing ||= gone || health.openUntil !== null
+    // Last, because `onEnd` must be called once, even if the above fails.
+    add(attempt, message, onEnd)
+  }
+
+  async function send({ message, onEnd }: WaitingMessage, slot: Slot): Promise<void> {
+    const startedMs = performance.now()
+    inFlight += 1
+    try {
+      settle(await deliverMessage(ctx, options, { receiver, message, signal: slot.signal }), message, onEnd)
+    } catch (error) {
+      onEnd?.('returned')
+      fail(error)
+    }
+    slot.end()
+    turn.subtract(message.body.length)
+    inFlight -= 1
+    slotMs += performance.now() - startedMs
+    proceed()
+  }
+
+  /** False if the rate limit of the webhook delays the next message. A lane that would wait for long is released instead. */
+  function isInTime(): boolean {
+    const until = limit === null ? null : pausedUntil(pace, ctx.clock.now())
+    if (until === null) return true
+    closing ||= until.getTime() - ctx.clock.now().getTime() > MAX_PACING_MS
+    return false
+  }
+
+  /** @returns False if the lane may start nothing now. */
+  function startNext(): boolean {
+    const next = waiting.next()
+    if (next === undefined || closing || inFlight >= width || !isInTime()) return false
+    if (inFlight + unwritten >= MAX_UNDECIDED) {
+      void flusher.flush()
+      return false
+    }
+    const isLate = performance.now() - confirmedMs >= START_WITHIN_MS
+    const slot = isLate || !flusher.hasRoom() ? null : turn.start()
+    if (slot === null) {
+      closing = isLate || inFlight === 0
+      return false
+    }
+    waiting.start(next)
+    if (limit !== null) pace = decideStart(limit, pace, ctx.clock.now()) ?? pace
+    void send(next, slot)
+    return true
+  }
+
+  const isSimple = order === null && limit === null && (lane.webhook.doc['filter'] ?? null) === null
+  const isSingle = lane.webhook.doc['single_event_per_message'] === true
+
+  /** True for a lane that gathers events while it is busy. */
+  const isGathering = (): boolean => !isSingle && (inFlight + waiting.count() > 0 || unwritten >= MAX_UNDECIDED)
+
+  function mayAccept(): boolean {
+    if (!isSimple || !hasAll || closing || isGathering()) return false
+    return performance.now() - confirmedMs < START_WITHIN_MS && flusher.hasRoom()
+  }
+
+  function proceed(): void {
+    while (startNext());
+    if (closing) waiting.returnUnrouted()
+    if (inFlight > 0) return
+    if (waiting.count() === 0) idleSinceMs = performance.now()
+    if (!hasAll && waiting.count() === 0) closing = true
+    if (closing && !releasing) void release()
+  }
+
+  /** True when the lane has messages that may be due soon. */
+  const isLeft = (): boolean => !hasAll || hasFailedMessage || waiting.count() > 0
+
+  async function release(): Promise<void> {
+    releasing = true
+    try {
+      if (failure !== null) throw failure.error
+      // This comes before the release of the lane, so that the next claim sees it.
+      if (gone) await disableGoneWebhook(ctx, lane)
+      const until = limit === null ? null : pausedUntil(pace, ctx.clock.now())
+      const openUntil = latest(health.openUntil, until)
+      const released = flusher.add({
+        lane,
+        outcome: { release: { ...health, openUntil, slotSeconds: slotMs / 1000 } },
+      })
+      // Events that come before the release need a claim.
+      if (isLeft() || performance.now() - idleSinceMs < IDLE_AFTER_FAILURE_MS) void flusher.flush()
+      await released
+      ended.resolve(isLeft())
+    } catch (error) {
+      ended.reject(error)
+    }
+  }
+
+  proceed()
+  return {
+    key: { orgId: lane.orgId, webhookId: lane.webhookId, epoch: lane.epoch },
+    ended: ended.promise,
+    push(messages) {
+      for (const message of messages) {
+        hasAll &&= !closing && waiting.add(message)
+      }
+      proceed()
+    },
+    accept(message, onEnd) {
+      if (!mayAccept() || !waiting.add(message, onEnd)) return false
+      proceed()
+      return true
+    },
+    close() {
+      hasAll = false
+      closing = true
+      proceed()
+    },
+    stateToConfirm(afterMs) {
+      const now = performance.now()
+      if (!isSimple || closing || !hasAll || hasFailedMessage || health.failures > 0) return null
+      if (now - confirmedMs < afterMs || now - leasedMs > MAX_HELD_MS) return null
+      const { orgId, webhookId, epoch, webhook } = lane
+      const extend = now - leasedMs > EXTEND_AFTER_MS
+      return { orgId, webhookId, epoch, version: webhook.version, extend, slotSeconds: slotMs / 1000 }
+    },
+    confirm(atMs, extended) {
+      confirmedMs = atMs
+      if (extended === null) return
+      leasedMs = atMs
+      slotMs -= extended.slotSeconds * 1000
+      // A replaced secret may have ended.
+      receiver = receiverOf(ctx, lane)
+    },
+    age() {
+      const now = performance.now()
+      const idleMs = hasFailedMessage ? IDLE_AFTER_FAILURE_MS : IDLE_MS
+      const isIdle = waiting.count() === 0 && inFlight === 0 && unwritten === 0 && now - idleSinceMs >= idleMs
+      if (!isIdle && now - confirmedMs < START_WITHIN_MS) {
+        if (limit !== null) proceed()
+        return
+      }
+      closing = true
+      proceed()
+    },
+  }
+}

@@ -1,0 +1,150 @@
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import type { Admission } from '../delivery/admission.ts'
+import type { DeliverOptions } from '../requests/receiver.ts'
+import type { Flusher } from '../delivery/flush.ts'
+import { type HeldLane, holdLane } from './held-lane.ts'
+import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
+import { type HeldLaneKey, type LaneKey, confirmLanes } from './store.ts'
+import type { DirectLane } from '../routing/store-routed.ts'
+import type { NewMessage } from '../store.ts'
+import type { EndOfUnrouted } from './waiting-messages.ts'
+
+/** The lanes that this process has leased, by the ids of their webhooks. */
+export interface HeldLanes {
+  /** Sends the messages of a lane that has just been leased. */
+  hold(lane: ClaimedLane): void
+  /** Sends new messages of lanes: some have just been leased for them, others are already open. */
+  take(lanes: readonly DirectLane[], messages: readonly NewMessage[]): void
+  /** New messages have to be claimed: their lanes send none that is routed later before them. */
+  miss(messages: readonly LaneKey[]): void
+  /** As DirectDelivery.accept(). */
+  accept(lane: LaneKey, message: DueMessage, onEnd: EndOfUnrouted): boolean
+  ids(): string[]
+  keys(): HeldLaneKey[]
+  /** Makes the lanes of these webhooks start no further message. */
+  close(ids: Iterable<string>): void
+  age(): void
+  /**
+   * Holds lanes longer whose webhooks have not changed, and closes the others. Must be called often; does nothing until
+   * the former call has ended.
+   */
+  confirm(): Promise<void>
+  /** Resolves when all lanes have been released. */
+  ended(): Promise<unknown>
+}
+
+interface HoldOptions extends DeliverOptions {
+  readonly flusher: Flusher
+  readonly admission: Admission
+  /** Called for each lane. */
+  readonly onHold: () => void
+}
+
+/** Must exceed the longest turn of a lane: the time for which it is held, one request and the write of its results. */
+export const LEASE_MS = 60_000
+/** From this time on it is confirmed that the webhook of a lane has not changed. */
+const CONFIRM_AFTER_MS = 2000
+/** The same if others are confirmed, so that all take one statement. */
+const CONFIRM_WITH_OTHERS_MS = 500
+
+export function createHeldLanes(ctx: Context, { admission, onHold, ...options }: HoldOptions): HeldLanes {
+  const lanes = new Map<string, HeldLane>()
+  const running = new Set<Promise<void>>()
+  /** Webhooks whose messages were routed while their lane was being claimed, so that the claim may lack them. */
+  const missed = new Set<string>()
+  let isConfirming = false
+
+  async function run(lane: ClaimedLane): Promise<void> {
+    const { orgId, webhookId, messages } = lane
+    const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
+    const turn = admission.open({ orgId, webhookId, bytes })
+    let held: HeldLane | null = null
+    let isLeft = true
+    try {
+      held = holdLane(ctx, options, { lane, turn })
+      lanes.set(webhookId, held)
+      isLeft = await held.ended
+    } catch (error) {
+      ctx.log.error({ err: error, orgId, webhookId }, 'lane failed, it is taken up again when its lease ends')
+    } finally {
+      turn.end()
+      // The lane may have been leased again as soon as its release was committed.
+      if (lanes.get(webhookId) === held) lanes.delete(webhookId)
+    }
+    if (isLeft) ctx.wakes.wake('deliveries')
+  }
+
+  function hold(lane: ClaimedLane): void {
+    const ended = run(missed.delete(lane.webhookId) ? { ...lane, hasAll: false } : lane)
+    running.add(ended)
+    void ended.then(() => running.delete(ended))
+    onHold()
+  }
+
+  return {
+    hold,
+    take(direct, messages) {
+      const ofWebhooks = Map.groupBy(messages, ({ webhookId }) => webhookId)
+      for (const { webhook, ...lane } of direct) {
+        const added = (ofWebhooks.get(lane.webhookId) ?? []).map(({ id, topic, body, orderKey }) => ({
+          id,
+          topic,
+          body,
+          orderKey,
+          attempt: 0,
+          payload: null,
+        }))
+        const held = lanes.get(lane.webhookId)
+        if (webhook !== null) hold({ ...lane, webhook, messages: added, hasAll: true })
+        else if (held?.key.epoch === lane.epoch) held.push(added)
+        else {
+          missed.add(lane.webhookId)
+          ctx.wakes.wake('deliveries')
+        }
+      }
+    },
+    miss(messages) {
+      for (const { webhookId } of messages) {
+        const held = lanes.get(webhookId)
+        if (held === undefined) missed.add(webhookId)
+        else held.close()
+      }
+    },
+    accept: ({ webhookId }, message, onEnd) => lanes.get(webhookId)?.accept(message, onEnd) ?? false,
+    ids: () => [...lanes.keys()],
+    keys: () => [...lanes.values()].map(({ key }) => key),
+    close(ids) {
+      for (const id of ids) lanes.get(id)?.close()
+    },
+    age() {
+      for (const lane of lanes.values()) lane.age()
+    },
+    async confirm() {
+      const isDue = [...lanes.values()].some((lane) => lane.stateToConfirm(CONFIRM_AFTER_MS) !== null)
+      if (isConfirming || !isDue) return
+      const unconfirmed = [...lanes.values()].flatMap((lane) => {
+        const known = lane.stateToConfirm(CONFIRM_WITH_OTHERS_MS)
+        return known === null ? [] : [{ lane, known }]
+      })
+      isConfirming = true
+      const atMs = performance.now()
+      try {
+        const now = ctx.clock.now()
+        const of = { lanes: unconfirmed.map(({ known }) => known), now, leaseUntil: addMs(now, LEASE_MS) }
+        const confirmed = new Map((await confirmLanes(ctx.db, of)).map((lane) => [lane.webhookId, lane.isExtended]))
+        for (const { lane, known } of unconfirmed) {
+          const isExtended = confirmed.get(known.webhookId)
+          if (isExtended === undefined) lane.close()
+          else lane.confirm(atMs, isExtended ? known : null)
+        }
+      } catch (error) {
+        // They are released soon, and leased again.
+        ctx.log.warn({ err: error, lanes: unconfirmed.length }, 'lanes could not be confirmed')
+      } finally {
+        isConfirming = false
+      }
+    },
+    ended: () => Promise.all(running),
+  }
+}

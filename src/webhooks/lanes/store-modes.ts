@@ -1,0 +1,20 @@
+import { sql } from 'kysely'
+import type { Document } from '../../platform/document.ts'
+import type { Tx } from '../../platform/db.ts'
+import { isPulled, orderOf } from '../delivery-options.ts'
+import type { LaneKey } from './store.ts'
+
+/**
+ * Updates the delivery mode of the lane of a webhook. A process that has the lane loses it if the mode changes.
+ * rescheduleLane must follow.
+ */
+export async function updateLaneModes(tx: Tx, { orgId, webhookId }: LaneKey, doc: Document): Promise<void> {
+  const [keyed, pulled] = [orderOf(doc) === 'device', isPulled(doc)]
+  await tx
+    .updateTable('webhookLane')
+    .set({ keyed, pulled, leaseUntil: null, leasedBy: null, epoch: sql`epoch + 1` })
+    .where('orgId', '=', orgId)
+    .where('webhookId', '=', webhookId)
+    .where((eb) => eb.or([eb('keyed', '!=', keyed), eb('pulled', '!=', pulled)]))
+    .execute()
+}

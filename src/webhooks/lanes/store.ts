@@ -1,0 +1,312 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db, Reader, Tx } from '../../platform/db.ts'
+import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import { statement } from '../../platform/statement.ts'
+
+export interface LaneKey {
+  readonly orgId: string
+  readonly webhookId: string
+}
+
+/** A lane with the epoch of its holder. */
+export interface HeldLaneKey extends LaneKey {
+  readonly epoch: string
+}
+
+export interface LaneChange extends LaneKey {
+  readonly messages: number
+}
+
+const keyTypes = { orgId: 'uuid', webhookId: 'uuid' } as const
+/** Names the changes as rows of `rowsAs`. */
+export const laneChangeColumns = columnsOf('webhookLane', keyTypes, { messages: 'integer' })
+const heldColumns = columnsOf('webhookLane', { ...keyTypes, epoch: 'bigint' })
+const releaseColumns = columnsOf(
+  'webhookLane',
+  { ...keyTypes, failures: 'integer', openUntil: 'timestamptz', failingSince: 'timestamptz' },
+  { slotSeconds: 'float8', messages: 'integer', addedFrom: 'timestamptz' },
+)
+const resultColumns = columnsOf('webhookLane', keyTypes, { messages: 'integer', addedFrom: 'timestamptz' })
+
+/** Names the lanes as rows of `rowsAs`. */
+export const laneKeyColumns = columnsOf('webhookLane', keyTypes)
+
+/**
+ * Locks the lanes until `tx` ends, in the order of their keys, so that two transactions never wait for
+ * each other. The result lacks the lanes of deleted webhooks.
+ *
+ * @returns The epoch of each lane by the id of its webhook.
+ */
+export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Map<string, string>> {
+  const { rows } = await sql<{ webhookId: string; epoch: string }>`
+    select l.webhook_id, l.epoch
+    from webhook_lane l join ${rowsAs('k', laneKeyColumns, keys)} on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+    order by l.org_id, l.webhook_id
+    for update of l
+  `.execute(tx)
+  return new Map(rows.map(({ webhookId, epoch }) => [webhookId, epoch]))
+}
+
+export function countPerLane(messages: readonly LaneKey[]): LaneChange[] {
+  const groups = Map.groupBy(messages, ({ orgId, webhookId }) => `${orgId} ${webhookId}`)
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    return first === undefined ? [] : [{ orgId: first.orgId, webhookId: first.webhookId, messages: group.length }]
+  })
+}
+
+/**
+ * The value of `due_from` of lane `l` when messages are added of which none is due before `from`; null adds none. Whatever adds
+ * messages must write it.
+ */
+export function dueFromWith(from: RawBuilder<unknown>): RawBuilder<Date> {
+  return sql`case when l.pending > 0 then least(l.due_from, ${from}) else coalesce(${from}, l.due_from) end`
+}
+
+/**
+ * The time when lane `l` of webhook `w` has a message to send, while the webhook is enabled and the breaker (`openUntil`)
+ * allows it. Null means never, as for a lane that is pulled. No message of the lane may be due before `dueFrom`.
+ *
+ * The lane must have been locked by an earlier statement: one that has to wait for the lock does not see the messages that
+ * were added meanwhile, and the lane would not become due for them.
+ */
+function nextAt(
+  openUntil: RawBuilder<unknown>,
+  dueFrom: RawBuilder<unknown> = sql`l.due_from`,
+): RawBuilder<Date | null> {
+  return sql`case when w.enabled and not l.pulled then (
+    select greatest(min(m.due_at), ${openUntil}) from webhook_message m
+    where m.org_id = l.org_id and m.webhook_id = l.webhook_id and m.due_at >= ${dueFrom}
+    having min(m.due_at) is not null) end`
+}
+
+/** As nextAt(), for a lane whose first message `m.first_due_at` is known; null if it has none. */
+const nextAtOfFirst = sql`case when w.enabled and not l.pulled and m.first_due_at is not null
+  then greatest(m.first_due_at, l.open_until) end`
+
+/** Recomputes from its messages how many a lane has and when it is due. The lane must be locked. */
+export async function recountLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
+  await sql`
+    update webhook_lane l
+    set next_at = ${nextAtOfFirst}, due_from = coalesce(m.first_due_at, l.due_from), pending = m.messages
+    from webhook w, ${rowsAs('k', laneKeyColumns, keys)} cross join lateral (
+      select count(*) as messages, min(due_at) as first_due_at from webhook_message
+      where org_id = k.org_id and webhook_id = k.webhook_id) m
+    where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
+  `.execute(tx)
+}
+
+/**
+ * Closes the breaker of a lane whose receiver may have changed. A process that still waits for the old receiver loses
+ * the lane, so that it can't open the breaker again.
+ */
+export async function closeBreaker(tx: Tx, { orgId, webhookId }: LaneKey): Promise<void> {
+  await tx
+    .updateTable('webhookLane')
+    .set({ failures: 0, openUntil: null, failingSince: null, leaseUntil: null, leasedBy: null, epoch: sql`epoch + 1` })
+    .where('orgId', '=', orgId)
+    .where('webhookId', '=', webhookId)
+    .where((eb) => eb.or([eb('openUntil', 'is not', null), eb('failingSince', 'is not', null)]))
+    .execute()
+}
+
+/**
+ * Closes the breaker of a lane whose receiver is back, and ends a pause that the receiver has requested. Does nothing if
+ * there is neither. Like closeBreaker() it ends the lease, and the lane is due when its messages are.
+ *
+ * @param keepUntil The end of a pause that is kept, at the latest; null to keep none.
+ * @returns False if it did nothing.
+ */
+export async function reopenLane(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+  { now, keepUntil }: { readonly now: Date; readonly keepUntil: Date | null },
+): Promise<boolean> {
+  const isShut = sql`(l.open_until > ${now} or l.failing_since is not null)`
+  // A lane that is open is not locked, because that would delay its results.
+  const { rows: shut } = await sql`
+    select from webhook_lane l where l.org_id = ${orgId} and l.webhook_id = ${webhookId} and ${isShut} for update
+  `.execute(tx)
+  if (shut.length === 0) return false
+  const openUntil = keepUntil === null ? sql`null` : sql`least(l.open_until, ${keepUntil}::timestamptz)`
+  // The lane is written once; see writeMixed().
+  const { numAffectedRows } = await sql`
+    update webhook_lane l
+    set failures = 0, open_until = ${openUntil}, failing_since = null, lease_until = null, leased_by = null,
+      epoch = l.epoch + 1, next_at = ${nextAt(openUntil)}
+    from webhook w
+    where w.org_id = ${orgId} and w.id = ${webhookId} and l.org_id = w.org_id and l.webhook_id = w.id
+      and ${isShut}
+  `.execute(tx)
+  return numAffectedRows !== undefined && numAffectedRows > 0n
+}
+
+/** Recomputes when a lane is due after a change of its webhook. It takes two look-ups, however many messages wait. */
+export async function rescheduleLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<void> {
+  await lockLanes(tx, [{ orgId, webhookId }])
+  await sql`
+    update webhook_lane l set next_at = ${nextAt(sql`l.open_until`)}
+    from webhook w
+    where w.org_id = ${orgId} and w.id = ${webhookId} and l.org_id = w.org_id and l.webhook_id = w.id
+  `.execute(tx)
+}
+
+export interface LaneRelease extends LaneKey {
+  readonly failures: number
+  readonly openUntil: Date | null
+  readonly failingSince: Date | null
+  /** The total time of its requests. */
+  readonly slotSeconds: number
+}
+
+/** The messages that a result has deleted from a lane, less those that it has added. */
+export interface LaneResult extends LaneChange {
+  /** No added message is due before this; null if none was added. */
+  readonly addedFrom: Date | null
+}
+
+/** Subtracts deleted messages from the counts of their lanes, which must be locked. */
+export async function subtractFromLanes(tx: Tx, results: readonly LaneResult[]): Promise<void> {
+  await sql`
+    update webhook_lane l set pending = l.pending - k.messages, due_from = ${dueFromWith(sql`k.added_from`)}
+    from ${rowsAs('k', resultColumns, results)}
+    where l.org_id = k.org_id and l.webhook_id = k.webhook_id
+  `.execute(tx)
+}
+
+/**
+ * Releases leased lanes and subtracts deleted messages from their counts. The lanes must be locked and still
+ * leased by the caller.
+ */
+export async function releaseLanes(tx: Tx, releases: readonly (LaneRelease & LaneResult)[]): Promise<void> {
+  await sql`
+    update webhook_lane l
+    set lease_until = null, leased_by = null, failures = k.failures, open_until = k.open_until, failing_since = k.failing_since, vtime = l.vtime + k.slot_seconds,
+        pending = l.pending - k.messages, due_from = ${dueFromWith(sql`k.added_from`)},
+        next_at = case when l.pending > k.messages then ${nextAt(sql`k.open_until`, dueFromWith(sql`k.added_from`))} end
+    from webhook w, ${rowsAs('k', releaseColumns, releases)}
+    where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
+  `.execute(tx)
+}
+
+/** Ends the leases of lanes that are still held in these epochs. The lanes must be locked. */
+export async function endLeases(tx: Tx, lanes: readonly HeldLaneKey[]): Promise<void> {
+  await sql`
+    update webhook_lane l
+    set lease_until = null, leased_by = null, next_at = ${nextAt(sql`l.open_until`)}
+    from webhook w, ${rowsAs('k', heldColumns, lanes)}
+    where w.org_id = k.org_id and w.id = k.webhook_id
+      and l.org_id = k.org_id and l.webhook_id = k.webhook_id and l.epoch = k.epoch
+  `.execute(tx)
+}
+
+/** A held lane with the state of its webhook that the holder knows. */
+export interface KnownLane extends HeldLaneKey {
+  readonly version: string
+  /** True to extend the lease. */
+  readonly extend: boolean
+  /** The total time of its requests since the lease began, or was extended. */
+  readonly slotSeconds: number
+}
+
+const knownColumns = columnsOf(
+  'webhookLane',
+  { ...keyTypes, epoch: 'bigint' },
+  { version: 'text', extend: 'boolean', slotSeconds: 'float8' },
+)
+
+interface Confirmation {
+  readonly lanes: readonly KnownLane[]
+  readonly now: Date
+  /** The end of a lease that is extended. */
+  readonly leaseUntil: Date
+}
+
+export interface ConfirmedLane extends LaneKey {
+  /** False also if another transaction had locked the lane. */
+  readonly isExtended: boolean
+}
+
+const confirm = statement<Confirmation, ConfirmedLane>(
+  (param) => sql`
+    with unchanged as materialized (
+      select k.* from ${rowsAs('k', knownColumns, param('lanes'))}
+        join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id and l.epoch = k.epoch
+        join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled and w.xmin::text = k.version
+      where l.lease_until > ${param('now')} and (l.next_at is null or l.next_at > ${param('now')})
+    ), locked as materialized (
+      select u.* from unchanged u
+        join webhook_lane l on l.org_id = u.org_id and l.webhook_id = u.webhook_id and l.epoch = u.epoch
+      where u.extend and l.lease_until > ${param('now')} for update of l skip locked
+    ), extended as (
+      update webhook_lane l set lease_until = ${param('leaseUntil')}, vtime = l.vtime + k.slot_seconds
+      from locked k where l.org_id = k.org_id and l.webhook_id = k.webhook_id
+      returning l.webhook_id
+    )
+    select org_id, webhook_id, webhook_id in (select webhook_id from extended) as is_extended from unchanged
+  `,
+)
+
+/**
+ * Lists those lanes that are still leased in these epochs, whose webhooks have not changed, and that have no message due
+ * that only a claim finds, such as a retry. It extends leases, and waits for no lock.
+ */
+export function confirmLanes(db: Db, confirmation: Confirmation): Promise<ConfirmedLane[]> {
+  return confirm(db, confirmation)
+}
+
+/** Leases without a user: those of other runs, or those of this run for lanes that it does not have in the same epoch. */
+export type StrayLeases =
+  | { readonly exceptRunId: string }
+  | { readonly ofRunId: string; readonly except: readonly HeldLaneKey[] }
+
+/**
+ * Ends leases without a user, and makes their lanes due; otherwise the leases would have to expire first. No other run
+ * is alive at a start. The new epoch rejects any late write of the former holder.
+ *
+ * @returns The number of such leases.
+ */
+export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<number> {
+  const isStray =
+    'exceptRunId' in stray
+      ? sql`l.leased_by is distinct from ${stray.exceptRunId}::uuid`
+      : sql`l.leased_by = ${stray.ofRunId}::uuid and not exists (
+          select from ${rowsAs('k', heldColumns, stray.except)} where k.webhook_id = l.webhook_id and k.epoch = l.epoch)`
+  const { rows: found } = await sql<LaneKey>`
+    select l.org_id, l.webhook_id from webhook_lane l
+    where l.lease_until is not null and ${isStray}
+    order by l.org_id, l.webhook_id for update
+  `.execute(tx)
+  if (found.length === 0) return 0
+  await sql`
+    update webhook_lane l
+    set lease_until = null, leased_by = null, epoch = l.epoch + 1, next_at = ${nextAt(sql`l.open_until`)}
+    from webhook w, ${rowsAs('k', laneKeyColumns, found)}
+    where w.org_id = k.org_id and w.id = k.webhook_id and l.org_id = k.org_id and l.webhook_id = k.webhook_id
+  `.execute(tx)
+  return found.length
+}
+
+/**
+ * Lists lanes without a lease whose count is wrong, whose due time is missing or too late, or of whose messages one is due
+ * before claims look for it. It locks nothing, so recount them.
+ */
+export async function listDoubtfulLanes(reader: Reader, now: Date, only: LaneKey | null = null): Promise<LaneKey[]> {
+  const { rows } = await sql<LaneKey>`
+    with counted as materialized (
+      select org_id, webhook_id, count(*) as messages, min(due_at) as first_due_at from webhook_message
+      where ${only?.orgId ?? null}::uuid is null or (org_id, webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid)
+      group by org_id, webhook_id
+    )
+    select l.org_id, l.webhook_id
+    from webhook_lane l join webhook w on w.org_id = l.org_id and w.id = l.webhook_id
+      left join counted m on m.org_id = l.org_id and m.webhook_id = l.webhook_id
+    where (l.pending <> 0 or m.messages is not null) and (l.lease_until is null or l.lease_until <= ${now})
+      and (${only?.orgId ?? null}::uuid is null or (l.org_id, l.webhook_id) = (${only?.orgId ?? null}::uuid, ${only?.webhookId ?? null}::uuid))
+      and (
+        l.pending <> coalesce(m.messages, 0) or m.first_due_at < l.due_from
+        or coalesce(l.next_at, 'infinity') > ${nextAtOfFirst})
+    order by l.org_id, l.webhook_id
+  `.execute(reader)
+  return rows
+}

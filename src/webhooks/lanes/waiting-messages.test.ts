@@ -1,0 +1,83 @@
+import { beforeEach, expect, it } from 'vitest'
+import type { DueMessage } from '../delivery/store.ts'
+import { type EndOfUnrouted, type WaitingMessages, createWaitingMessages } from './waiting-messages.ts'
+
+const ends: string[] = []
+let bytes: number
+let room: number
+let waiting: WaitingMessages
+const turn = {
+  add(more: number) {
+    if (bytes + more > room) return false
+    bytes += more
+    return true
+  },
+  subtract(less: number) {
+    bytes -= less
+  },
+}
+beforeEach(() => {
+  ends.splice(0)
+  bytes = 4
+  room = 1000
+  waiting = createWaitingMessages(turn, { order: null, first: [message('first')] })
+})
+
+function message(id: string, orderKey: string | null = null): DueMessage {
+  return { id, topic: 'audits', body: Buffer.alloc(4), attempt: 0, orderKey, payload: null }
+}
+
+const endOf = (id: string): EndOfUnrouted => {
+  return (end) => void ends.push(`${id} ${end}`)
+}
+
+function startAll(): string[] {
+  const started: string[] = []
+  for (let next = waiting.next(); next !== undefined; next = waiting.next()) {
+    waiting.start(next)
+    started.push(next.message.id)
+  }
+  return started
+}
+
+it('starts messages in their order, whether they are in the database or not', () => {
+  waiting.add(message('unrouted'), endOf('unrouted'))
+  waiting.add(message('routed'))
+  expect(startAll()).toEqual(['first', 'unrouted', 'routed'])
+  // They count until they have ended.
+  expect([waiting.count(), bytes, ends]).toEqual([0, 12, []])
+})
+
+it('returns the messages that are not in the database, and keeps the others', () => {
+  waiting.add(message('unrouted'), endOf('unrouted'))
+  waiting.add(message('routed'))
+  waiting.returnUnrouted()
+  waiting.returnUnrouted()
+  expect([ends, bytes, startAll()]).toEqual([['unrouted unsent'], 8, ['first', 'routed']])
+})
+
+it('accepts no message beyond 64, and none that exceeds the bytes of its turn', () => {
+  const all = Array.from({ length: 64 }, (_, index) => waiting.add(message(String(index))))
+  expect(all).toEqual([...Array<boolean>(63).fill(true), false])
+  startAll()
+  room = bytes + 3
+  expect(waiting.add(message('large'))).toBe(false)
+})
+
+it('drops the messages that have to wait for another attempt of one before them', () => {
+  waiting = createWaitingMessages(turn, {
+    order: 'device',
+    first: [message('a1', 'a'), message('b1', 'b'), message('a2', 'a')],
+  })
+  const first = waiting.next()
+  if (first === undefined) throw new Error('none may start')
+  waiting.start(first)
+  expect(waiting.next()?.message.id).toBe('b1')
+  expect(waiting.end(first.message, false)).toBe(false)
+  expect(startAll()).toEqual(['b1'])
+})
+
+it('keeps as many as are asked for', () => {
+  waiting.add(message('second'))
+  expect([waiting.keepFirst(2), waiting.keepFirst(1), bytes, startAll()]).toEqual([true, false, 4, ['first']])
+})

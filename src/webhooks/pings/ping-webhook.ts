@@ -1,0 +1,51 @@
+import { uuidv7 } from 'uuidv7'
+import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
+import type { TopicEvents } from '../../events/topics.ts'
+import { epochS } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { tooManyRequests } from '../../platform/errors.ts'
+import { wakeAfterCommit } from '../../platform/wakes.ts'
+import { isPulled } from '../delivery-options.ts'
+import { messageBody } from '../routing/plan-messages.ts'
+import { lockWebhook } from '../store.ts'
+import { enqueueMessages } from '../delivery/store-enqueue.ts'
+import { countPings, insertPing } from './store.ts'
+import { webhookName } from '../webhook.ts'
+
+/** Further pings of a webhook are refused: they are sent one after the other, and each may take as long as an attempt. */
+const MAX_WAITING = 10
+const RETRY_AFTER_S = 15
+
+/**
+ * Requests one test delivery, even for a disabled webhook. The delivery records show its outcome. A receiver that fetches
+ * its messages fetches the ping with them.
+ */
+export async function pingWebhook(ctx: Context, scope: PlaceScope, id: string): Promise<void> {
+  const at = ctx.clock.now()
+  const { orgId } = scope
+  await inTx(ctx, async (tx) => {
+    const { doc } = await lockWebhook(tx, scope, id)
+    const siteId = siteIdOf(scope)
+    const event: TopicEvents['ping'] = {
+      id,
+      name: webhookName(doc),
+      ...(siteId !== null && { site_id: siteId }),
+      timestamp: epochS(at),
+    }
+    const ping = {
+      orgId,
+      id: uuidv7(),
+      webhookId: id,
+      body: messageBody('ping', [{ json: JSON.stringify(event) }]),
+    }
+    if (isPulled(doc)) {
+      await enqueueMessages(tx, [{ ...ping, topic: 'ping', eventCount: 1, orderKey: null }], at)
+      return
+    }
+    if ((await countPings(tx, { orgId, webhookId: id })) >= MAX_WAITING)
+      throw tooManyRequests(`${MAX_WAITING} pings of the webhook wait for its receiver.`, RETRY_AFTER_S)
+    await insertPing(tx, { ...ping, createdAt: at })
+    wakeAfterCommit(tx, 'pings')
+  })
+}

@@ -1,0 +1,104 @@
+import { uuidv7 } from 'uuidv7'
+import type { PlaceScope } from '../../access/scope.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx } from '../../platform/db.ts'
+import { invalidField } from '../../platform/errors.ts'
+import { isPulled } from '../delivery-options.ts'
+import { hmacKeysOf, signatureHeaders } from '../signing/sign.ts'
+import { signersOf } from '../signing/signing-keys.ts'
+import { type Pull, listNumbered, listUpTo, lockPulledLane, numberMessages, recordPulled } from './store.ts'
+import { type WebhookRow, lockWebhook } from '../store.ts'
+import { openWebhookSecrets, signingSecrets } from '../webhook-secrets.ts'
+
+/** Bounds an answer. */
+const MAX_BYTES = 4 * 1024 * 1024
+/** Bounds one transaction, during which the router waits for the lane. */
+const ACK_BATCH = 500
+
+/** A message as its receiver would get it. */
+export interface HandedMessage {
+  readonly id: string
+  readonly topic: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface Handed {
+  readonly messages: readonly HandedMessage[]
+  /** Acknowledges these messages, and requests later ones. */
+  readonly cursor: bigint
+}
+
+export interface PullRequest {
+  readonly id: string
+  /** Messages after this place; 0 for all that were not acknowledged. */
+  readonly cursor: bigint
+  readonly limit: number
+}
+
+/**
+ * Returns messages of a webhook of the type `pull`, the oldest first, until they are acknowledged: with the same ids
+ * and bytes each time, and a new signature.
+ */
+export async function pullMessages(ctx: Context, scope: PlaceScope, request: PullRequest): Promise<Handed> {
+  const { id, cursor, limit } = request
+  const now = ctx.clock.now()
+  const lane = { orgId: scope.orgId, webhookId: id }
+  return inTx(ctx, async (tx) => {
+    const { enabled, doc, secrets: sealed } = assertPulled(await lockWebhook(tx, scope, id))
+    assertKnown(cursor, await lockPulledLane(tx, lane))
+    const pull: Pull = { after: cursor, now, enabled, limit, bytes: MAX_BYTES }
+    const known = await listNumbered(tx, lane, pull)
+    if (known.length < limit) await numberMessages(tx, lane, { now, enabled, limit: limit - known.length })
+    const found = await listNumbered(tx, lane, pull)
+    const opened = openWebhookSecrets(ctx.secrets, id, sealed)
+    const secrets = signingSecrets(opened, now).map(hmacKeysOf)
+    const keys = signersOf(doc, opened.signingKeys, now)
+    return {
+      messages: found.map(({ id: messageId, topic, body }) => ({
+        id: messageId,
+        topic,
+        headers: {
+          'Content-Type': 'application/json',
+          ...signatureHeaders(secrets, { messageId, at: now, body }, keys),
+        },
+        body: body.toString('utf8'),
+      })),
+      cursor: BigInt(found.at(-1)?.seq ?? cursor),
+    }
+  })
+}
+
+/**
+ * Removes the messages up to the cursor and records them as delivered. A cursor may come again.
+ * @returns How many there were.
+ */
+export async function acknowledgeMessages(
+  ctx: Context,
+  scope: PlaceScope,
+  { id, cursor }: { readonly id: string; readonly cursor: bigint },
+): Promise<number> {
+  const lane = { orgId: scope.orgId, webhookId: id }
+  let acknowledged = 0
+  for (;;) {
+    const count = await inTx(ctx, async (tx) => {
+      assertPulled(await lockWebhook(tx, scope, id))
+      assertKnown(cursor, await lockPulledLane(tx, lane))
+      const ids = await listUpTo(tx, lane, { cursor, limit: ACK_BATCH })
+      const records = ids.map((messageId) => ({ id: messageId, deliveryId: uuidv7() }))
+      if (records.length > 0) await recordPulled(tx, lane, { records, at: ctx.clock.now() })
+      return records.length
+    })
+    acknowledged += count
+    if (count < ACK_BATCH) return acknowledged
+  }
+}
+
+function assertPulled(row: WebhookRow): WebhookRow {
+  if (!isPulled(row.doc)) throw invalidField('type', 'must be pull: the messages of this webhook are sent')
+  return row
+}
+
+function assertKnown(cursor: bigint, last: bigint): void {
+  if (cursor > last) throw invalidField('cursor', `${cursor} was never returned`)
+}

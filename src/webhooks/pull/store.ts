@@ -1,0 +1,123 @@
+import { sql } from 'kysely'
+import type { Tx } from '../../platform/db.ts'
+import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import type { LaneKey } from '../lanes/store.ts'
+
+/** A message that was handed out and not yet acknowledged. */
+export interface PulledMessage {
+  readonly id: string
+  readonly topic: string
+  readonly body: Buffer
+  /** Its position in the order in which messages were first returned. */
+  readonly seq: string
+}
+
+/** @returns The last place that was given. */
+export async function lockPulledLane(tx: Tx, { orgId, webhookId }: LaneKey): Promise<bigint> {
+  const row = await tx
+    .selectFrom('webhookLane')
+    .select('pullSeq')
+    .where('orgId', '=', orgId)
+    .where('webhookId', '=', webhookId)
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+  return BigInt(row.pullSeq)
+}
+
+export interface Pull {
+  /** Messages after this place. */
+  readonly after: bigint
+  readonly now: Date
+  /** False: only pings are returned. */
+  readonly enabled: boolean
+  readonly limit: number
+  /** Limits the bodies together; the first message is returned whatever its size. */
+  readonly bytes: number
+}
+
+/** Gives places to the first due messages that have none. The lane must be locked by lockPulledLane. */
+export async function numberMessages(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+  { now, enabled, limit }: Pick<Pull, 'now' | 'enabled' | 'limit'>,
+): Promise<void> {
+  await sql`
+    with numbered as (
+      update webhook_message m set pull_seq = l.pull_seq + due.place
+      from webhook_lane l, (
+        select id, row_number() over (order by due_at, id) as place from webhook_message
+        where org_id = ${orgId} and webhook_id = ${webhookId} and pull_seq is null and due_at <= ${now}
+          and (${enabled} or topic = 'ping')
+        order by due_at, id limit ${limit}) due
+      where l.org_id = ${orgId} and l.webhook_id = ${webhookId} and m.org_id = ${orgId} and m.id = due.id
+      returning m.pull_seq
+    )
+    update webhook_lane l set pull_seq = (select max(pull_seq) from numbered)
+    where l.org_id = ${orgId} and l.webhook_id = ${webhookId} and exists (select from numbered)
+  `.execute(tx)
+}
+
+/** Lists messages in the order of their places. */
+export async function listNumbered(tx: Tx, { orgId, webhookId }: LaneKey, pull: Pull): Promise<PulledMessage[]> {
+  const { after, enabled, limit, bytes } = pull
+  const { rows } = await sql<PulledMessage>`
+    select id, topic, body, seq from (
+      select id, topic, body, pull_seq as seq, row_number() over by_place as place,
+        sum(octet_length(body)) over by_place as bytes
+      from (
+        select * from webhook_message
+        where org_id = ${orgId} and webhook_id = ${webhookId} and pull_seq > ${String(after)}::bigint
+          and (${enabled} or topic = 'ping')
+        order by pull_seq limit ${limit}) m
+      window by_place as (order by pull_seq)) sized
+    where place = 1 or bytes <= ${bytes} order by seq
+  `.execute(tx)
+  return rows
+}
+
+const recordColumns = columnsOf('webhookMessage', { id: 'uuid' }, { deliveryId: 'uuid' })
+
+/** Lists the ids of messages up to a place, the first ones. */
+export async function listUpTo(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+  { cursor, limit }: { readonly cursor: bigint; readonly limit: number },
+): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('webhookMessage')
+    .select('id')
+    .where('orgId', '=', orgId)
+    .where('webhookId', '=', webhookId)
+    .where('pullSeq', '<=', String(cursor))
+    .orderBy('pullSeq')
+    .limit(limit)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Deletes messages and stores a record of each as a delivery. The lane must be locked. */
+export async function recordPulled(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+  {
+    records,
+    at,
+  }: { readonly records: readonly { readonly id: string; readonly deliveryId: string }[]; readonly at: Date },
+): Promise<void> {
+  await sql`
+    with taken as (
+      delete from webhook_message m using ${rowsAs('k', recordColumns, records)}
+      where m.org_id = ${orgId} and m.webhook_id = ${webhookId} and m.id = k.id
+      returning m.*, k.delivery_id
+    ), recorded as (
+      insert into webhook_delivery (org_id, id, webhook_id, message_id, site_id, topic, attempt, status, req_url, created_at, final)
+      select t.org_id, t.delivery_id, t.webhook_id, t.id, w.site_id, t.topic, t.attempt + 1, 'success', '', ${at}::timestamptz, true
+      from taken t join webhook w on w.org_id = t.org_id and w.id = t.webhook_id
+    ), kept as (
+      insert into webhook_body (org_id, delivery_id, req_headers, req_payload, created_at)
+      select org_id, delivery_id, '{}', convert_from(body, 'UTF8'), ${at}::timestamptz from taken
+    )
+    update webhook_lane set pending = pending - (select count(*) from taken)
+    where org_id = ${orgId} and webhook_id = ${webhookId}
+  `.execute(tx)
+}

@@ -1,0 +1,102 @@
+import { type Static, Type } from 'typebox'
+import { filterQuery, parseFilters } from '../../http/lists/filters.ts'
+import { pageQuery, parsePage } from '../../http/lists/lists.ts'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { distinctParameter, parseSort, parseTimeRange, searchQuery, sortParameter } from '../../http/lists/search.ts'
+import { epochS } from '../../platform/clock.ts'
+import { restoreHeaders } from '../requests/recorded-headers.ts'
+import { deliveryCounts, deliveryFilters, deliverySorts } from './delivery-filters.ts'
+import type { DeliveryDistinct, DeliveryFilter, DeliverySearch, FoundDelivery } from './store.ts'
+
+export const DeliverySearchQuery = Type.Object({
+  ...searchQuery,
+  ...pageQuery,
+  ...filterQuery(deliveryFilters),
+  sort: sortParameter(deliverySorts, '-timestamp'),
+})
+
+export const DeliveryCountQuery = Type.Object({
+  ...searchQuery,
+  limit: pageQuery.limit,
+  ...filterQuery(deliveryFilters),
+  distinct: distinctParameter(deliveryCounts, 'status'),
+})
+
+export const DeliveryReply = named(
+  'WebhookDelivery',
+  Type.Object({
+    id: Uuid,
+    webhook_id: Uuid,
+    org_id: Uuid,
+    site_id: Type.Optional(Uuid),
+    topic: Type.String(),
+    timestamp: Timestamp,
+    status: Type.Enum(['success', 'failure']),
+    status_code: Type.Optional(Type.Integer()),
+    error: Type.Optional(Type.String()),
+    message_id: Type.Optional(Uuid),
+    attempt: Type.Optional(Type.Integer({ description: 'counts from 1' })),
+    final: Type.Optional(Type.Boolean({ description: 'whether no further attempt follows by itself' })),
+    duration_ms: Type.Optional(Type.Integer()),
+    next_attempt: Type.Optional(Timestamp),
+    req_url: Type.String(),
+    remote_address: Type.Optional(Type.String({ description: 'the address that was called, unless through a proxy' })),
+    req_headers: Type.String({ description: 'a JSON object' }),
+    req_payload: Type.String(),
+    resp_headers: Type.Optional(Type.String({ description: 'a JSON object' })),
+    resp_body: Type.Optional(Type.String()),
+  }),
+)
+
+type Filter = Omit<DeliveryFilter, 'webhookId'>
+
+function parseFilter(query: Omit<Static<typeof DeliveryCountQuery>, 'distinct' | 'limit'>, now: Date): Filter {
+  return { ...parseTimeRange(query, now), conditions: parseFilters(deliveryFilters, query) }
+}
+
+/** @throws AppError invalid naming the field. */
+export function parseDeliverySearch(
+  query: Static<typeof DeliverySearchQuery>,
+  now: Date,
+): Omit<DeliverySearch, 'webhookId'> {
+  return { ...parseFilter(query, now), ...parsePage(query), sort: parseSort(query.sort ?? '-timestamp') }
+}
+
+/** @throws AppError invalid naming the field. */
+export function parseDeliveryCount(
+  query: Static<typeof DeliveryCountQuery>,
+  now: Date,
+): Filter & { readonly distinct: DeliveryDistinct; readonly limit: number } {
+  return { ...parseFilter(query, now), limit: parsePage(query).limit, distinct: query.distinct ?? 'status' }
+}
+
+export function presentDelivery(record: FoundDelivery): Static<typeof DeliveryReply> {
+  const { siteId, statusCode, error, final, durationMs, nextAttempt, exchange } = record
+  return {
+    id: record.id,
+    webhook_id: record.webhookId,
+    org_id: record.orgId,
+    ...(siteId !== null && { site_id: siteId }),
+    topic: record.topic,
+    timestamp: epochS(record.createdAt),
+    status: record.status,
+    ...(statusCode !== null && { status_code: statusCode }),
+    ...(error !== null && { error }),
+    message_id: record.messageId,
+    attempt: record.attempt,
+    ...(final !== null && { final }),
+    ...(durationMs !== null && { duration_ms: durationMs }),
+    ...(nextAttempt !== null && { next_attempt: epochS(nextAttempt) }),
+    req_url: record.reqUrl,
+    ...(exchange.remoteAddress !== null && { remote_address: exchange.remoteAddress }),
+    req_headers: headersOf(record),
+    req_payload: exchange.reqPayload,
+    ...(exchange.respHeaders !== null && { resp_headers: exchange.respHeaders }),
+    ...(exchange.respBody !== null && { resp_body: exchange.respBody }),
+  }
+}
+
+function headersOf({ messageId, createdAt, exchange: { reqHeaders, headersReduced } }: FoundDelivery): string {
+  if (headersReduced !== true) return reqHeaders
+  return JSON.stringify(restoreHeaders(JSON.parse(reqHeaders), { messageId, createdAt }))
+}

@@ -1,0 +1,137 @@
+import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
+import { appendAudit } from '../../events/append.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Tx, inTx } from '../../platform/db.ts'
+import { AppError } from '../../platform/errors.ts'
+import { splitByBytes } from '../../platform/split.ts'
+import { wakeAfterCommit } from '../../platform/wakes.ts'
+import { orderOf } from '../delivery-options.ts'
+import type { WebhookLimits } from '../limits.ts'
+import { planDelivered } from './plan-delivered.ts'
+import { lockPending } from '../store-limits.ts'
+import { listDelivered, requeueDelivered } from './store-delivered.ts'
+import { rescheduleLane } from '../lanes/store.ts'
+import { type ReplayFilter, replayPace, requeueParkedMessages } from './store-parked.ts'
+import { getWebhook, lockWebhook } from '../store.ts'
+import { webhookName } from '../webhook.ts'
+
+/** Bounds one transaction, during which the router waits for the lane. */
+const BATCH = { count: 500, bytes: 4 * 1024 * 1024 }
+/** Bounds one request. */
+const MAX_BATCHES = 20
+
+export interface ReplayRequest {
+  readonly status: 'parked' | 'delivered'
+  readonly filter: ReplayFilter
+}
+
+export interface Replayed {
+  readonly replayed: number
+  /** Delivered messages from then on are left; null if none are. */
+  readonly nextStart: Date | null
+}
+
+/** The replay of one webhook. */
+interface Replay extends ReplayRequest {
+  readonly id: string
+  readonly limits: WebhookLimits
+}
+
+/**
+ * Returns messages to the queue of their webhook, with the same ids and bytes, oldest first. Parked messages leave the
+ * parking, so a call that replays 10,000 may have left some. The queue gets a few at a time: live messages don't wait for
+ * all of them. A replay ends early when as many messages wait as may.
+ * @throws AppError conflict if there is no room for any message.
+ */
+export async function replayMessages(ctx: Context, scope: PlaceScope, replay: Replay): Promise<Replayed> {
+  await getWebhook(ctx.db, scope, replay.id)
+  return replay.status === 'parked' ? replayParked(ctx, scope, replay) : replayDelivered(ctx, scope, replay)
+}
+
+async function replayParked(ctx: Context, scope: PlaceScope, { id, filter, limits }: Replay): Promise<Replayed> {
+  let replayed = 0
+  for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
+    const lane = { orgId: scope.orgId, webhookId: id }
+    const before = replayed
+    const requeue = (tx: Tx, { at, room }: BatchState): Promise<number> => {
+      const part = { ...BATCH, count: Math.min(BATCH.count, room) }
+      return requeueParkedMessages(tx, lane, { filter, limits: part, at, before })
+    }
+    const moved = await replayBatch(ctx, scope, { id, limits, what: 'parked', least: 1, before, requeue })
+    if (moved === null || moved === 0) break
+    replayed += moved
+  }
+  return { replayed, nextStart: null }
+}
+
+async function replayDelivered(ctx: Context, scope: PlaceScope, { id, filter, limits }: Replay): Promise<Replayed> {
+  // Messages that this replay delivers again are not part of it.
+  const now = ctx.clock.now()
+  const bounded = { ...filter, end: filter.end !== null && filter.end < now ? filter.end : now }
+  const most = { count: BATCH.count * MAX_BATCHES, bytes: BATCH.bytes * MAX_BATCHES }
+  const found = await listDelivered(ctx.db, scope, { webhookId: id, filter: bounded, limit: most.count + 1 })
+  const { messages, nextStart } = planDelivered(found, most)
+  let [replayed, before] = [0, 0]
+  for (const delivered of splitByBytes(messages, ({ length }) => length, BATCH)) {
+    const place = before
+    const requeue = (tx: Tx, { at, byDevice }: BatchState): Promise<number> => {
+      const dueAt = (n: number): Date => addMs(at, Math.floor((place + n) / replayPace.count) * replayPace.pauseMs)
+      return requeueDelivered(tx, { orgId: scope.orgId, webhookId: id }, { delivered, at, dueAt, byDevice })
+    }
+    const least = delivered.length
+    const moved = await replayBatch(ctx, scope, { id, limits, what: 'delivered', least, before, requeue })
+    if (moved === null) return { replayed, nextStart: delivered[0]?.deliveredAt ?? nextStart }
+    replayed += moved
+    before += delivered.length
+  }
+  return { replayed, nextStart }
+}
+
+interface Batch {
+  readonly id: string
+  readonly limits: WebhookLimits
+  readonly what: ReplayRequest['status']
+  /** The minimum number of messages for which there must be room. */
+  readonly least: number
+  /** The number of earlier messages of the replay. */
+  readonly before: number
+  readonly requeue: (tx: Tx, state: BatchState) => Promise<number>
+}
+
+interface BatchState {
+  readonly at: Date
+  readonly byDevice: boolean
+  /** The number of messages that may be added. */
+  readonly room: number
+}
+
+/** @returns The number of added messages; null if there is no room. */
+async function replayBatch(ctx: Context, scope: PlaceScope, replay: Batch): Promise<number | null> {
+  const { id, what, requeue } = replay
+  const at = ctx.clock.now()
+  return inTx(ctx, async (tx) => {
+    const { doc } = await lockWebhook(tx, scope, id)
+    const room = await findRoom(tx, scope, replay)
+    if (room === null) return null
+    const moved = await requeue(tx, { at, byDevice: orderOf(doc) === 'device', room })
+    if (moved === 0) return 0
+    const messages = moved === 1 ? 'message' : 'messages'
+    const message = `Replay ${moved} ${what} ${messages} of Webhook "${webhookName(doc)}"`
+    await appendAudit(tx, scope, { message, siteId: siteIdOf(scope), at })
+    await rescheduleLane(tx, { orgId: scope.orgId, webhookId: id })
+    wakeAfterCommit(tx, 'deliveries', [id])
+    return moved
+  })
+}
+
+/** @returns The number of messages that may be added; null if other additions have left too few. */
+async function findRoom(tx: Tx, scope: PlaceScope, { id, limits, least, before }: Batch): Promise<number | null> {
+  const { ofWebhook, ofOrg } = await lockPending(tx, scope, { webhookId: id })
+  const room = Math.min(limits.pendingPerWebhook - ofWebhook, limits.pendingPerOrg - ofOrg)
+  if (room >= least) return room
+  if (before > 0) return null
+  throw new AppError('conflict', `${ofWebhook} messages of the webhook and ${ofOrg} of its organization wait already`, {
+    reason: `at most ${limits.pendingPerWebhook} and ${limits.pendingPerOrg} may`,
+  })
+}

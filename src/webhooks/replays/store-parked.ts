@@ -1,0 +1,160 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { PlaceScope } from '../../access/scope.ts'
+import type { Page, Paged } from '../../http/lists/lists.ts'
+import { smallRows } from '../../http/lists/store-bounds.ts'
+import { pageOf } from '../../http/lists/store-pages.ts'
+import type { Db, Tx } from '../../platform/db.ts'
+import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import { type LaneKey, dueFromWith } from '../lanes/store.ts'
+import { selectWebhooks } from '../store.ts'
+import type { WebhookParkedMessageTable } from '../tables.ts'
+
+/** A message that is sent again only on request, without its body. */
+export type ParkedMessage = Omit<Selectable<WebhookParkedMessageTable>, 'body' | 'orderKey'>
+
+export type ParkReason = ParkedMessage['reason']
+
+const attemptColumns = columnsOf(
+  'webhookMessage',
+  { orgId: 'uuid' },
+  { messageId: 'uuid', attempt: 'integer', createdAt: 'timestamptz' },
+)
+
+export interface LastAttempt {
+  readonly orgId: string
+  readonly messageId: string
+  /** Attempts made so far. */
+  readonly attempt: number
+  /** The time of the attempt. */
+  readonly createdAt: Date
+}
+
+/** Keeps copies of messages after their last attempt. deleteMessages must follow. */
+export async function parkMessages(tx: Tx, attempts: readonly LastAttempt[], reason: ParkReason): Promise<void> {
+  await sql`
+    insert into webhook_parked_message
+      (org_id, id, webhook_id, topic, body, event_count, order_key, attempt, reason, created_at, parked_at)
+    select m.org_id, m.id, m.webhook_id, m.topic, m.body, m.event_count, m.order_key, k.attempt, ${reason}, m.created_at, k.created_at
+    from webhook_message m join ${rowsAs('k', attemptColumns, attempts)} on m.org_id = k.org_id and m.id = k.message_id
+    on conflict do nothing
+  `.execute(tx)
+}
+
+/**
+ * Moves the messages of a lane that were created before `before`. The lane must be locked, and recounted afterwards.
+ * @returns How many there were, except pings, which are deleted.
+ */
+export async function parkMessagesOlderThan(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+  { before, at }: { readonly before: Date; readonly at: Date },
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    with expired as (
+      delete from webhook_message
+      where org_id = ${orgId} and webhook_id = ${webhookId} and created_at < ${before} returning *
+    )
+    insert into webhook_parked_message
+      (org_id, id, webhook_id, topic, body, event_count, order_key, attempt, reason, created_at, parked_at)
+    select org_id, id, webhook_id, topic, body, event_count, order_key, attempt, 'expired', created_at, ${at}::timestamptz
+    from expired where topic <> 'ping'
+  `.execute(tx)
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** Lists the parked messages of a webhook of this very place, oldest first. */
+export function listParkedMessages(
+  db: Db,
+  scope: PlaceScope,
+  webhookId: string,
+  page: Page,
+): Promise<Paged<ParkedMessage>> {
+  const hits = db
+    .selectFrom('webhookParkedMessage as p')
+    .select(['orgId', 'id', 'webhookId', 'topic', 'eventCount', 'attempt', 'reason', 'createdAt', 'parkedAt'])
+    .where('p.orgId', '=', scope.orgId)
+    .where('p.webhookId', '=', webhookId)
+    .where((eb) => eb.exists(selectWebhooks(db, scope).where('id', '=', webhookId)))
+  return pageOf<ParkedMessage>(db, { hits, order: ['parked_at', 'id'], sizes: smallRows }, page)
+}
+
+/** Conditions that must all hold; null for none. */
+export interface ReplayFilter {
+  readonly ids: readonly string[] | null
+  readonly topic: string | null
+  readonly reason: ParkReason | null
+  /** The times when the messages were parked or delivered. */
+  readonly start: Date | null
+  readonly end: Date | null
+}
+
+/** The pace of a replay: this many messages are due at once, then the next ones after each pause. */
+export const replayPace = { count: 50, pauseMs: 500 } as const
+
+export interface ReplayLimits {
+  readonly count: number
+  /** Limits the bodies together; the first message is moved whatever its size. */
+  readonly bytes: number
+}
+
+export interface ReplayBatch {
+  readonly filter: ReplayFilter
+  readonly limits: ReplayLimits
+  readonly at: Date
+  /** Messages of the same replay before this batch. */
+  readonly before: number
+}
+
+/**
+ * Returns parked messages to their lane, the oldest first, with the same ids and bytes and all attempts ahead of them. The
+ * webhook must be locked.
+ * @returns How many there were.
+ */
+export async function requeueParkedMessages(
+  tx: Tx,
+  { orgId, webhookId }: LaneKey,
+  { filter, limits, at, before }: ReplayBatch,
+): Promise<number> {
+  const { ids, topic, reason, start, end } = filter
+  const { rows } = await sql<{ count: number }>`
+    with found as (
+      select id from (
+        select p.id, row_number() over oldest as place, sum(octet_length(p.body)) over oldest as bytes
+        from webhook_parked_message p
+        where p.org_id = ${orgId} and p.webhook_id = ${webhookId}
+          and (${ids}::uuid[] is null or p.id = any(${ids}::uuid[]))
+          and (${topic}::text is null or p.topic = ${topic}) and (${reason}::text is null or p.reason = ${reason})
+          and (${start}::timestamptz is null or p.parked_at >= ${start})
+          and (${end}::timestamptz is null or p.parked_at <= ${end})
+        window oldest as (order by p.parked_at, p.id)
+        order by p.parked_at, p.id limit ${limits.count}) sized
+      where place = 1 or bytes <= ${limits.bytes}
+    ), taken as (
+      delete from webhook_parked_message p using found where p.org_id = ${orgId} and p.id = found.id returning p.*
+    ), queued as (
+      insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, order_key, due_at, created_at)
+      select org_id, id, webhook_id, topic, body, event_count, order_key, ${dueAt(at, before)}, ${at}::timestamptz from taken
+      returning id
+    ), counted as (
+      select count(*)::int as count from queued
+    ), changed as (
+      update webhook_lane l set pending = l.pending + counted.count, due_from = ${dueFromWith(sql`${at}::timestamptz`)}
+      from counted where l.org_id = ${orgId} and l.webhook_id = ${webhookId}
+    )
+    select count from counted
+  `.execute(tx)
+  return rows[0]?.count ?? 0
+}
+
+/** The due times of replayed messages in the order in which they were parked: live messages come in between. */
+function dueAt(at: Date, before: number): RawBuilder<Date> {
+  const { count, pauseMs } = replayPace
+  return sql`${at}::timestamptz + ${pauseMs} * interval '1 ms'
+    * ((${before} + row_number() over (order by parked_at, id) - 1) / ${count})`
+}
+
+/** @returns The number of deleted messages. */
+export async function deleteMessagesParkedBefore(tx: Tx, before: Date): Promise<number> {
+  const result = await tx.deleteFrom('webhookParkedMessage').where('parkedAt', '<', before).executeTakeFirst()
+  return Number(result.numDeletedRows)
+}

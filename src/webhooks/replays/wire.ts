@@ -1,0 +1,142 @@
+import { type Static, Type } from 'typebox'
+import { Timestamp, Uuid, named } from '../../http/schemas.ts'
+import { epochS } from '../../platform/clock.ts'
+import { invalidField } from '../../platform/errors.ts'
+import { decideState, openUntilOf } from '../health/decide-state.ts'
+import type { WebhookActivity } from '../health/store.ts'
+import type { ReplayRequest, Replayed } from './replay-messages.ts'
+import type { ParkedMessage, ReplayFilter } from './store-parked.ts'
+
+const Reason = Type.Enum(['exhausted', 'expired'], {
+  description: '`exhausted`: no attempt succeeded; `expired`: it waited for a week',
+})
+
+export const ParkedMessageReply = named(
+  'WebhookParkedMessage',
+  Type.Object({
+    id: Uuid,
+    webhook_id: Uuid,
+    topic: Type.String(),
+    reason: Reason,
+    attempts: Type.Integer(),
+    events: Type.Integer(),
+    created_time: Timestamp,
+    parked_time: Timestamp,
+  }),
+)
+
+const Epoch = Type.Number({ minimum: 0, maximum: 4_102_444_800, description: 'epoch seconds' })
+
+/** All members must match. Without any, all parked messages are replayed. */
+export const ReplayBody = named(
+  'WebhookReplay',
+  Type.Object(
+    {
+      status: Type.Optional(
+        Type.Enum(['parked', 'delivered'], {
+          default: 'parked',
+          description: '`delivered`: messages that the receiver took within the last seven days',
+        }),
+      ),
+      ids: Type.Optional(
+        Type.Array(Uuid, { minItems: 1, maxItems: 1000, description: 'of messages, as `webhook-id` names them' }),
+      ),
+      topic: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+      reason: Type.Optional(Reason),
+      start: Type.Optional(Epoch),
+      end: Type.Optional(Epoch),
+    },
+    { additionalProperties: false },
+  ),
+)
+
+export const ReplayReply = named(
+  'WebhookReplayed',
+  Type.Object({
+    replayed: Type.Integer({ description: 'at most 10,000; then call again' }),
+    next_start: Type.Optional(
+      Type.Number({ description: 'delivered messages are left: call again with it as `start`' }),
+    ),
+  }),
+)
+
+export const WebhookHealthReply = named(
+  'WebhookHealth',
+  Type.Object({
+    state: Type.Enum(['healthy', 'failing', 'paused', 'disabled']),
+    reason: Type.Optional(Type.String()),
+    pending: Type.Integer(),
+    oldest_pending: Type.Optional(Timestamp),
+    parked: Type.Integer({ description: 'at most 10,000' }),
+    overflowed: Type.Integer({ description: 'messages that were dropped because too many waited' }),
+    last_overflow: Type.Optional(Timestamp),
+    breaker: Type.Object({
+      open: Type.Boolean(),
+      failures: Type.Integer(),
+      open_until: Type.Optional(Timestamp),
+    }),
+    last_hour: Type.Object({
+      attempts: Type.Integer({ description: 'at most the last 1,000' }),
+      success_rate: Type.Optional(Type.Number({ description: '0 to 1' })),
+      p50_ms: Type.Optional(Type.Integer()),
+      p99_ms: Type.Optional(Type.Integer()),
+    }),
+  }),
+)
+
+/** @throws AppError invalid naming the field. */
+export function parseReplay({ status, ...filter }: Static<typeof ReplayBody>): ReplayRequest {
+  if (status === 'delivered' && filter.reason !== undefined)
+    throw invalidField('reason', 'applies to parked messages only, and `status` is delivered')
+  return { status: status ?? 'parked', filter: parseFilter(filter) }
+}
+
+function parseFilter({ ids, topic, reason, start, end }: Omit<Static<typeof ReplayBody>, 'status'>): ReplayFilter {
+  if (start !== undefined && end !== undefined && start > end)
+    throw invalidField('start', `${start} is after the end, ${end}`)
+  const dateOf = (seconds: number | undefined): Date | null => (seconds === undefined ? null : new Date(seconds * 1000))
+  return { ids: ids ?? null, topic: topic ?? null, reason: reason ?? null, start: dateOf(start), end: dateOf(end) }
+}
+
+export function presentReplayed({ replayed, nextStart }: Replayed): Static<typeof ReplayReply> {
+  return { replayed, ...(nextStart !== null && { next_start: epochS(nextStart) }) }
+}
+
+export function presentParked(message: ParkedMessage): Static<typeof ParkedMessageReply> {
+  return {
+    id: message.id,
+    webhook_id: message.webhookId,
+    topic: message.topic,
+    reason: message.reason,
+    attempts: message.attempt,
+    events: message.eventCount,
+    created_time: epochS(message.createdAt),
+    parked_time: epochS(message.parkedAt),
+  }
+}
+
+export function presentHealth(
+  { now, ...webhook }: { readonly enabled: boolean; readonly isLimited: boolean; readonly now: Date },
+  activity: WebhookActivity,
+): Static<typeof WebhookHealthReply> {
+  const { pending, oldestPendingAt, parked, overflowed, overflowedAt, failures, attempts, successes, p50Ms, p99Ms } =
+    activity
+  const { state, reason } = decideState({ ...webhook, ...activity }, now)
+  const openUntil = openUntilOf(activity, now)
+  return {
+    state,
+    ...(reason !== null && { reason }),
+    pending,
+    ...(oldestPendingAt !== null && { oldest_pending: epochS(oldestPendingAt) }),
+    parked,
+    overflowed,
+    ...(overflowedAt !== null && { last_overflow: epochS(overflowedAt) }),
+    breaker: { open: openUntil !== null, failures, ...(openUntil !== null && { open_until: epochS(openUntil) }) },
+    last_hour: {
+      attempts,
+      ...(attempts > 0 && { success_rate: successes / attempts }),
+      ...(p50Ms !== null && { p50_ms: p50Ms }),
+      ...(p99Ms !== null && { p99_ms: p99Ms }),
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { X509Certificate, createPrivateKey } from 'node:crypto'
+import type { Document } from '../../platform/document.ts'
+import { invalidField } from '../../platform/errors.ts'
+import type { Reader } from '../../platform/db.ts'
+import type { ClientIdentity } from '../../platform/outbound-agents.ts'
+import { type NamedWebhook, listClientCertificates } from '../health/store-failing.ts'
+
+/**
+ * Returns the client identity of deliveries for receivers that require a certificate; null without one.
+ * @param fields Those of a webhook, secrets included.
+ * @throws AppError invalid, which names the field.
+ */
+export function parseClientIdentity(fields: Document): ClientIdentity | null {
+  const [cert, key] = [textOf(fields, 'client_cert'), textOf(fields, 'client_key')]
+  if (cert === null && key === null) return null
+  if (cert === null) throw invalidField('client_cert', 'is required with client_key')
+  if (key === null) throw invalidField('client_key', 'is required with client_cert')
+  const certificate = parse('client_cert', 'a certificate in PEM', () => new X509Certificate(cert))
+  const privateKey = parse('client_key', 'a private key in PEM without a passphrase', () => createPrivateKey(key))
+  if (!certificate.checkPrivateKey(privateKey)) throw invalidField('client_key', 'is not the key of client_cert')
+  if (!String(fields['url']).startsWith('https:'))
+    throw invalidField('client_cert', 'needs a url that starts with https://')
+  return { cert, key }
+}
+
+/** Returns when the certificate of a valid webhook expires; null without one. */
+export function clientCertificateEnd(fields: Document): Date | null {
+  const cert = textOf(fields, 'client_cert')
+  return cert === null ? null : new Date(new X509Certificate(cert).validTo)
+}
+
+export interface ExpiringCertificate extends NamedWebhook {
+  readonly notAfter: Date
+}
+
+/** Finds the certificates of enabled webhooks that expire before `before`. */
+export async function findExpiringCertificates(reader: Reader, before: Date): Promise<ExpiringCertificate[]> {
+  const webhooks = await listClientCertificates(reader)
+  return webhooks.flatMap(({ cert, ...webhook }) => {
+    const notAfter = clientCertificateEnd({ client_cert: cert })
+    return notAfter === null || notAfter >= before ? [] : [{ ...webhook, notAfter }]
+  })
+}
+
+/** Null and an empty text represent a field that is not set. */
+function textOf(fields: Document, name: string): string | null {
+  const value = fields[name] ?? ''
+  if (typeof value !== 'string') throw invalidField(name, 'must be a text')
+  return value === '' ? null : value
+}
+
+function parse<T>(field: string, what: string, read: () => T): T {
+  try {
+    return read()
+  } catch {
+    throw invalidField(field, `must be ${what}`)
+  }
+}

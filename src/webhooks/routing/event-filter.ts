@@ -1,0 +1,44 @@
+import { type JsonPath, selectsAny } from '../../platform/json-path.ts'
+import { JsonPathError, parseJsonPath } from '../../platform/parse-json-path.ts'
+import type { Subscriber } from './plan-round.ts'
+
+/** Returns the subscribers whose filters the event passes. */
+export type EventFilter = (event: FilteredEvent, hearers: readonly Subscriber[]) => readonly Subscriber[]
+
+export interface FilteredEvent {
+  readonly topic: string
+  /** The JSON text of the event. */
+  readonly json: string
+}
+
+/**
+ * Returns the filter for one round of the router. A filter is a JSONPath that an event passes if it selects anything in
+ * a message with only this event. Each filter is parsed once, and each event only if a filter needs it.
+ */
+export function createEventFilter(): EventFilter {
+  const paths = new Map<string, JsonPath>()
+
+  function pathOf(filter: string): JsonPath {
+    const path = paths.get(filter) ?? parseStored(filter)
+    paths.set(filter, path)
+    return path
+  }
+
+  return ({ topic, json }, hearers) => {
+    if (hearers.every(({ filter }) => filter === null)) return hearers
+    const message = { topic, events: [JSON.parse(json) as unknown] }
+    return hearers.filter(({ filter }) => filter === null || selectsAny(pathOf(filter), message))
+  }
+}
+
+/** Earlier releases stored any field of this name and ignored it. */
+function parseStored(filter: string): JsonPath {
+  try {
+    return parseJsonPath(filter)
+  } catch (error) {
+    if (error instanceof JsonPathError) return everything
+    throw error
+  }
+}
+
+const everything: JsonPath = []

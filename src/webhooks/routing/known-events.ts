@@ -1,0 +1,174 @@
+import type { QueuedEvent } from '../../events/store.ts'
+import { planPortions } from './plan-portions.ts'
+
+/** The events that commits have announced and that the router has not routed yet. */
+export interface KnownEvents {
+  /** Adds events for the next round. The queue is known of those in `events` only; a search must follow for others. */
+  announce(ids: Iterable<string>, events: readonly AnnouncedEvent[]): void
+  /** True if events wait for the next round. */
+  hasAnnounced(): boolean
+  /** Makes the announced events known, at the start of a round. If there are too many, all are dropped. */
+  accept(): void
+  /** True if events were dropped after the last search began, so that only another one finds them. */
+  hasDropped(): boolean
+  ids(): string[]
+  /** The number of `ids`. */
+  size(): number
+  /** Returns the ids for a round: all, or about `limit`, and of each queue the oldest. */
+  idsOfRound(round: { readonly limit: number; readonly turn: number }): string[]
+  delete(ids: Iterable<string>): void
+  /** True if an earlier event of the queue may wait to be routed. */
+  isWaiting(queue: string): boolean
+  /** The same without the events that wait for the next round. */
+  isRouting(queue: string): boolean
+  /** The events that wait for the next round, with their queues, in the order of their commits. */
+  announced(): Iterable<readonly [id: string, queue: string | null]>
+  /** Removes an event that waits for the next round. May be called for each one that `announced` yields. */
+  withdraw(id: string): void
+  has(id: string): boolean
+  /** A search that begins now will find all events that were dropped so far. */
+  beginSearch(): void
+  /** @param isComplete True if the search has left no event that is ripe. */
+  endSearch(isComplete: boolean): void
+}
+
+export type AnnouncedEvent = Pick<QueuedEvent, 'id' | 'orgId' | 'topic'>
+
+/** Identifies the queue of an event. */
+export function queueOf({ orgId, topic }: Pick<QueuedEvent, 'orgId' | 'topic'>): string {
+  return `${orgId} ${topic}`
+}
+
+/** @param maxEvents Limits the announced events, and those that are known. */
+export function createKnownEvents(maxEvents: number): KnownEvents {
+  /** The queues of events by their ids; null if unknown. */
+  const announced = new Map<string, string | null>()
+  const known = new Map<string, string | null>()
+  /** The known events of each queue, and those whose queue is unknown. */
+  const knownOf = new Map<string | null, OrderedIds>()
+  /** The number of events, announced or known, of each queue. */
+  const counts = new Map<string, number>()
+  /** The queues of dropped events: before and since the running search began. */
+  let [covered, uncovered] = [new Set<string>(), new Set<string>()]
+  let hasDropped = false
+
+  function count(queue: string | null | undefined, change: 1 | -1): void {
+    if (queue === null || queue === undefined) return
+    const number = (counts.get(queue) ?? 0) + change
+    if (number > 0) counts.set(queue, number)
+    else counts.delete(queue)
+  }
+
+  function dropAll(events: Map<string, string | null>): void {
+    hasDropped = true
+    for (const queue of events.values()) {
+      count(queue, -1)
+      if (queue !== null) uncovered.add(queue)
+    }
+    events.clear()
+    if (events === known) knownOf.clear()
+  }
+
+  return {
+    announce(ids, events) {
+      const queues = new Map(events.map((event) => [event.id, queueOf(event)]))
+      for (const id of ids) {
+        if (announced.has(id) || known.has(id)) continue
+        // A round may take long, for instance a search of a large outbox.
+        if (announced.size >= maxEvents) dropAll(announced)
+        const queue = queues.get(id) ?? null
+        announced.set(id, queue)
+        count(queue, 1)
+      }
+    },
+    hasAnnounced: () => announced.size > 0,
+    accept() {
+      for (const [id, queue] of announced) {
+        known.set(id, queue)
+        const ids = knownOf.get(queue) ?? createOrderedIds()
+        knownOf.set(queue, ids)
+        ids.add(id)
+      }
+      announced.clear()
+      if (hasDropped || known.size > maxEvents) dropAll(known)
+    },
+    hasDropped: () => hasDropped,
+    ids: () => [...known.keys()],
+    size: () => known.size,
+    idsOfRound(round) {
+      if (known.size <= round.limit) return [...known.keys()]
+      const queues = [...knownOf.values()]
+      const portions = planPortions(
+        queues.map(({ size }) => size),
+        round,
+      )
+      return queues.flatMap((queue, index) => queue.first(portions[index] ?? 0))
+    },
+    delete(ids) {
+      for (const id of ids) {
+        const queue = known.get(id)
+        if (queue === undefined) continue
+        count(queue, -1)
+        known.delete(id)
+        const ofQueue = knownOf.get(queue)
+        ofQueue?.delete(id)
+        if (ofQueue?.size === 0) knownOf.delete(queue)
+      }
+    },
+    isWaiting: (queue) => counts.has(queue) || covered.has(queue) || uncovered.has(queue),
+    isRouting: (queue) => knownOf.has(queue) || covered.has(queue) || uncovered.has(queue),
+    announced: () => announced,
+    withdraw(id) {
+      count(announced.get(id), -1)
+      announced.delete(id)
+    },
+    has: (id) => known.has(id) || announced.has(id),
+    beginSearch() {
+      for (const queue of uncovered) covered.add(queue)
+      uncovered = new Set()
+      hasDropped = false
+    },
+    endSearch(isComplete) {
+      if (isComplete) covered = new Set()
+    },
+  }
+}
+
+interface OrderedIds {
+  readonly size: number
+  add(id: string): void
+  delete(id: string): void
+  /** Returns the first ids in their order. */
+  first(count: number): string[]
+}
+
+/** Most ids come in order, because transactions mostly commit in the order of their events. Only the others are sorted. */
+function createOrderedIds(): OrderedIds {
+  const inOrder = new Set<string>()
+  let late = new Set<string>()
+  let [lastId, lastLateId] = ['', '']
+  let isLateSorted = true
+  return {
+    get size() {
+      return inOrder.size + late.size
+    },
+    add(id) {
+      if (id > lastId) {
+        inOrder.add(id)
+        lastId = id
+        return
+      }
+      late.add(id)
+      isLateSorted &&= id > lastLateId
+      if (id > lastLateId) lastLateId = id
+    },
+    delete(id) {
+      if (!inOrder.delete(id)) late.delete(id)
+    },
+    first(count) {
+      if (!isLateSorted) late = new Set([...late].toSorted())
+      isLateSorted = true
+      return [...inOrder.values().take(count), ...late.values().take(count)].toSorted().slice(0, count)
+    },
+  }
+}

@@ -1,0 +1,125 @@
+import { uuidv7 } from 'uuidv7'
+import { type SetAsideEvent, deleteEvents } from '../../events/store-outbox.ts'
+import { addMs } from '../../platform/clock.ts'
+import type { Context } from '../../platform/context.ts'
+import { inTx, inUnflushedTx } from '../../platform/db.ts'
+import type { DirectDelivery } from '../delivery/deliver.worker.ts'
+import { countCaused } from './count-caused.ts'
+import { createEventFilter } from './event-filter.ts'
+import { type RoutedEvent, planMessages } from './plan-messages.ts'
+import { MAX_EVENT_BYTES, type RoundPlan, type RoundStep, type WaitingQueue, planRound } from './plan-round.ts'
+import { admitMessages } from './admit-messages.ts'
+import type { OrgRoom } from './org-room.ts'
+import { setAsideAndReport } from './set-aside-events.ts'
+import type { NewMessage } from '../store.ts'
+import { listEventTexts } from './store.ts'
+import { type DirectLane, routeMessages } from './store-routed.ts'
+
+/** Limits the bytes that one round reads from the outbox, and those that it writes as messages. */
+const MAX_BYTES = 4 * 1024 * 1024
+/** What the database needs for a message until it is ready to be sent. */
+const MESSAGE_MS = 0.1
+/** When to look again for the events of an organization of which something is locked. */
+const LOCKED_PAUSE_MS = 20
+
+export interface Round {
+  readonly now: Date
+  readonly maxEvents: number
+  /** Increases with each round of the same queues, so that each comes first at times: a large event may need a whole round. */
+  readonly turn: number
+  readonly direct: DirectDelivery | null
+  readonly room: OrgRoom
+  /** The number of messages that may wait for a webhook. */
+  readonly maxPending: number
+  readonly charge: (account: string, databaseMs: number) => void
+  /** Ids of the events that are being routed; they remain known when the round fails. */
+  routing: readonly string[]
+}
+
+export interface RoundResult {
+  readonly messages: readonly NewMessage[]
+  /** The lanes of these messages that the sender has. */
+  readonly lanes: readonly DirectLane[]
+  /** Events that were too large for a message. */
+  readonly oversized: readonly SetAsideEvent[]
+  /** Ids of the events that have left the outbox. */
+  readonly gone: readonly string[]
+  /** False when events were left for the next round. */
+  readonly complete: boolean
+  /** The time of the next attempt, for events that another transaction has locked; null if there are none. */
+  readonly againAt: Date | null
+}
+
+const nothing: RoundResult = { messages: [], lanes: [], oversized: [], gone: [], complete: true, againAt: null }
+
+/** Turns waiting events into messages, as many as the limits of a round allow. */
+export async function routeFound(ctx: Context, round: Round, waiting: readonly WaitingQueue[]): Promise<RoundResult> {
+  if (waiting.length === 0) return nothing
+  const plan = planRound(rotate(waiting, round.turn), { bytes: MAX_BYTES, events: round.maxEvents })
+  round.routing = plan.steps.map(({ event }) => event.id)
+  const oversized = await removeUnroutable(ctx, plan, round.now)
+  const routed = plan.steps.length > 0 ? await routeSteps(ctx, plan.steps, round) : nothing
+  const gone = [...routed.gone, ...plan.unheard, ...plan.oversized]
+  return { ...routed, oversized, gone, complete: plan.complete }
+}
+
+function rotate(items: readonly WaitingQueue[], by: number): readonly WaitingQueue[] {
+  const at = by % items.length
+  return [...items.slice(at), ...items.slice(0, at)]
+}
+
+/** @returns The events that were too large for a message. */
+async function removeUnroutable(
+  ctx: Context,
+  { unheard, oversized }: RoundPlan,
+  now: Date,
+): Promise<readonly SetAsideEvent[]> {
+  if (unheard.length === 0 && oversized.length === 0) return []
+  const reasonOf = ({ bytes }: { readonly bytes: number }): string =>
+    `The event has ${bytes} bytes, a message may have ${MAX_EVENT_BYTES}`
+  // An event that nobody hears is found again if its deletion is lost.
+  if (unheard.length > 0) await inUnflushedTx(ctx, (tx) => deleteEvents(tx, unheard))
+  return oversized.length === 0 ? [] : inTx(ctx, (tx) => setAsideAndReport(tx, oversized, { at: now, reasonOf }))
+}
+
+async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Round): Promise<RoundResult> {
+  const { now, direct, room, maxPending, charge } = round
+  const events = await readTexts(ctx, steps)
+  const planned = planMessages(events, uuidv7)
+  const rooms = await room.find(ctx.db, countPerOrg(planned))
+  const admitted = admitMessages(planned, (orgId) => rooms.get(orgId) ?? 0)
+  const lease = direct?.lease() ?? null
+  const rows = steps.map(({ event: { orgId, id, routedTo: routedBefore }, routedTo }) => ({
+    orgId,
+    id,
+    routedBefore,
+    routedTo,
+  }))
+  const options = { at: now, lease, vtimeFloor: direct?.vtimeFloor() ?? 0, maxPending }
+  const { direct: lanes, ...written } = await routeMessages(ctx.db, { steps: rows, ...admitted }, options)
+  room.subtract(countPerOrg(written.inserted))
+  for (const [account, messages] of countCaused(events)) charge(account, messages * MESSAGE_MS)
+  if (written.toClaim) ctx.wakes.wake('deliveries')
+  const isRouted = ({ orgId }: { readonly orgId: string }): boolean => !written.busyOrgIds.has(orgId)
+  const gone = rows.filter((step) => isRouted(step) && step.routedTo === null).map(({ id }) => id)
+  const againAt = rows.every(isRouted) ? null : addMs(now, LOCKED_PAUSE_MS)
+  return { ...nothing, messages: written.inserted, lanes, gone, againAt }
+}
+
+function countPerOrg(messages: readonly { readonly orgId: string }[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { orgId } of messages) counts.set(orgId, (counts.get(orgId) ?? 0) + 1)
+  return counts
+}
+
+async function readTexts(ctx: Context, steps: readonly RoundStep[]): Promise<RoutedEvent[]> {
+  const long = steps.filter(({ event }) => event.json === null).map(({ event }) => event.id)
+  const texts = long.length === 0 ? null : await listEventTexts(ctx.db, long)
+  const filter = createEventFilter()
+  return steps.flatMap(({ event: { id, orgId, topic, json: short, sentTo }, hearers }) => {
+    const json = short ?? texts?.get(id)
+    // The event is missing when its organization is being deleted.
+    if (json === undefined) return []
+    return [{ id, orgId, topic, json, hearers: filter({ topic, json }, hearers), sentTo }]
+  })
+}

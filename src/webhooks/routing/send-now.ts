@@ -1,0 +1,155 @@
+import { type QueuedEvent, isQueuedEvent } from '../../events/store.ts'
+import type { WokenRow } from '../../platform/wakes.ts'
+import type { DirectDelivery } from '../delivery/deliver.worker.ts'
+import { type AnnouncedEvent, type KnownEvents, queueOf } from './known-events.ts'
+import { messageBody } from './plan-messages.ts'
+import { MAX_EVENT_BYTES, type WaitingEvent, type WaitingQueue } from './plan-round.ts'
+import type { FoundEvent, FoundQueue } from './store.ts'
+
+/** Sends events as soon as they are committed, before they are routed, and knows which may have been sent. */
+export interface SendNow {
+  /**
+   * Passes the event of a commit to its lane, if the commit has only one and the lane accepts it.
+   * @param ids The events of one commit.
+   * @returns The ids of the events that have to be routed.
+   */
+  start(ids: Iterable<string>, rows: readonly WokenRow[]): string[]
+  /** Must be called when a round of the router begins: it routes the events that were announced before. */
+  beginRound(): void
+  /**
+   * Passes events to their lanes that were announced during the round, if it has routed everything before them. Must be
+   * called at the end of the round.
+   */
+  endRound(): void
+  /** The events that lanes have: they wait there, are being sent, or their results are not yet written. */
+  ids(): string[]
+  /** Omits the events that are being sent from what was found. The others will not be sent before they are routed. */
+  excludeSending(found: readonly FoundQueue[]): WaitingQueue[]
+  /** Must be called with the events that need no further round. */
+  forget(ids: Iterable<string>): void
+}
+
+interface SendNowOptions {
+  /** Null if every event has to be routed. */
+  readonly direct: Pick<DirectDelivery, 'accept'> | null
+  readonly known: KnownEvents
+  /** False while the outbox may have earlier events. */
+  readonly isReady: () => boolean
+  /** Receives an event that was not sent, or whose result could not be written. */
+  readonly onReturn: (event: AnnouncedEvent) => void
+}
+
+/**
+ * Limits the events that were found before their commit was announced here. They are remembered after they have been routed,
+ * too, because the announcement may come later still. Events of former runs are among them, and are never announced.
+ */
+const MAX_FOUND = 10_000
+/**
+ * A former run may have sent this many events for each webhook: twice as many as a lane has undecided, because
+ * transactions commit in another order than that of their events.
+ */
+const MAX_OF_FORMER_RUN = 64
+
+/** Limits the events that are kept in memory until the end of a round, and their length. */
+const MAX_LATER = 1000
+const MAX_LATER_LENGTH = 4096
+
+/**
+ * An event for a single webhook is sent without being routed, if this process has the lane and nothing before it waits for the
+ * router. Its row in the outbox stays until the result is written: after a crash it is routed, and the message has its id
+ * again.
+ */
+export function createSendNow({ direct, known, isReady, onReturn }: SendNowOptions): SendNow {
+  const sending = new Set<string>()
+  const returned = new Set<string>()
+  const found = new Set<string>()
+  /** The events that a former run may have sent, by their webhooks: how many there are, and the last one. */
+  const ofFormerRun = new Map<string, { count: number; lastId: string }>()
+  let isFormerRunRouted = false
+  /** Events that were announced during the running round, and that it has not found. */
+  const later = new Map<string, QueuedEvent>()
+
+  function startOne({ id, orgId, topic, webhookId, json }: QueuedEvent): boolean {
+    if (direct === null || webhookId === null || json === null || json.length > MAX_EVENT_BYTES) return false
+    if (!isReady()) return false
+    const body = messageBody(topic, [{ json }])
+    const message = { id, topic, body, attempt: 0, orderKey: null, payload: null }
+    sending.add(id)
+    const isAccepted = direct.accept({ orgId, webhookId }, message, (end) => {
+      sending.delete(id)
+      if (end === 'written') return
+      if (end === 'returned') returned.add(id)
+      onReturn({ id, orgId, topic })
+    })
+    if (!isAccepted) sending.delete(id)
+    // The lane may have returned it already.
+    return sending.has(id)
+  }
+
+  function mayBeOfFormerRun(id: string, webhookId: string): boolean {
+    const former = ofFormerRun.get(webhookId) ?? { count: 0, lastId: '' }
+    if (id <= former.lastId) return true
+    if (former.count >= MAX_OF_FORMER_RUN) return false
+    ofFormerRun.set(webhookId, { count: former.count + 1, lastId: id })
+    return true
+  }
+
+  function mayHaveBeenSent(id: string, webhookId: string): boolean {
+    return returned.has(id) || (!isFormerRunRouted && !known.has(id) && mayBeOfFormerRun(id, webhookId))
+  }
+
+  function waitingOf(event: FoundEvent): WaitingEvent {
+    const { id, webhookId } = event
+    return Object.assign(event, { sentTo: webhookId !== null && mayHaveBeenSent(id, webhookId) ? webhookId : null })
+  }
+
+  return {
+    start(ids, rows) {
+      const all = [...ids]
+      const isFound = all.filter((id) => found.delete(id)).length > 0
+      const [event] = rows
+      // The events of a commit keep their order because all of them are routed.
+      if (isFound || all.length !== 1 || event === undefined || !isQueuedEvent(event)) return all
+      const isWaiting = known.isWaiting(queueOf(event))
+      if (!isWaiting && startOne(event)) return []
+      if (isWaiting && later.size < MAX_LATER && (event.json?.length ?? Infinity) <= MAX_LATER_LENGTH)
+        later.set(event.id, event)
+      return all
+    },
+    beginRound: () => later.clear(),
+    endRound() {
+      if (later.size === 0) return
+      const blocked = new Set<string | null>()
+      for (const [id, queue] of known.announced()) {
+        const event = later.get(id)
+        const isFirst = queue !== null && !blocked.has(queue) && !known.isRouting(queue)
+        if (event !== undefined && isFirst && startOne(event)) known.withdraw(id)
+        else blocked.add(queue)
+      }
+    },
+    ids: () => [...sending],
+    excludeSending(queues) {
+      isFormerRunRouted ||= isReady()
+      if (isFormerRunRouted) ofFormerRun.clear()
+      const left = queues.map(({ events, subscribers }) => ({
+        events: events.filter(({ id }) => !sending.has(id)),
+        subscribers,
+      }))
+      for (const { events } of left)
+        for (const { id, webhookId } of events) {
+          later.delete(id)
+          if (webhookId !== null && !known.has(id)) found.add(id)
+        }
+      for (const id of found) {
+        if (found.size <= MAX_FOUND) break
+        found.delete(id)
+      }
+      return left
+        .filter(({ events }) => events.length > 0)
+        .map(({ events, subscribers }) => ({ events: events.map(waitingOf), subscribers }))
+    },
+    forget(ids) {
+      for (const id of ids) returned.delete(id)
+    },
+  }
+}

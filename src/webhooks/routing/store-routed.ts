@@ -1,0 +1,207 @@
+import { sql } from 'kysely'
+import { type RoutingStep, routingParts } from '../../events/store-outbox.ts'
+import type { Db } from '../../platform/db.ts'
+import { type RowOf, columnsOf, rowsAs } from '../../platform/rows.ts'
+import { statement } from '../../platform/statement.ts'
+import type { LaneHealth } from '../lanes/decide-lane.ts'
+import type { LaneWebhook } from '../delivery/store.ts'
+import { type LaneKey, countPerLane, dueFromWith } from '../lanes/store.ts'
+import type { NewMessage } from '../store.ts'
+
+/** Leases lanes that are idle, so that their new messages can be sent without a claim. */
+export interface DirectLease {
+  /** The run of the server that sends the messages. */
+  readonly runId: string
+  readonly until: Date
+}
+
+/** A lane that the sender has after new messages were added to it. */
+export interface DirectLane extends LaneKey, LaneHealth {
+  readonly epoch: string
+  readonly vtime: number
+  /** Null if the sender had the lane before. */
+  readonly webhook: LaneWebhook | null
+}
+
+export interface RouteOptions {
+  readonly at: Date
+  /** Null if all messages have to be claimed. */
+  readonly lease: DirectLease | null
+  /** The least time that an idle lane starts with, so that idling earns no priority. */
+  readonly vtimeFloor: number
+  /** The number of messages that may wait for a webhook. */
+  readonly maxPending: number
+}
+
+export interface RoutedRows {
+  /** The lanes that the sender has. */
+  readonly direct: readonly DirectLane[]
+  /** True if some lanes have to be claimed. */
+  readonly toClaim: boolean
+  /** The inserted messages, without those of webhooks that have no room. */
+  readonly inserted: readonly NewMessage[]
+  /** The organizations that were left for later. */
+  readonly busyOrgIds: ReadonlySet<string>
+}
+
+const newColumns = columnsOf(
+  'webhookMessage',
+  { orgId: 'uuid', id: 'uuid', webhookId: 'uuid', topic: 'text', eventCount: 'integer', orderKey: 'text' },
+  { bodyPlace: 'integer', lanePlace: 'integer' },
+)
+const bodyColumns = columnsOf('webhookMessage', { body: 'bytea' })
+const laneColumns = columnsOf(
+  'webhookLane',
+  { orgId: 'uuid', webhookId: 'uuid' },
+  { messages: 'integer', dropped: 'integer' },
+)
+
+/** The data that a round writes. */
+export interface RoutedMessages {
+  readonly steps: readonly RoutingStep[]
+  readonly messages: readonly NewMessage[]
+  /** Messages that their organization has no room for; they are only counted. */
+  readonly dropped: readonly LaneKey[]
+}
+
+interface RouteValues {
+  readonly steps: readonly RoutingStep[]
+  readonly lanes: readonly RowOf<typeof laneColumns>[]
+  readonly placed: readonly RowOf<typeof newColumns>[]
+  readonly bodies: readonly RowOf<typeof bodyColumns>[]
+  readonly at: Date
+  readonly runId: string | null
+  readonly leaseUntil: Date | null
+  readonly vtimeFloor: number
+  readonly maxPending: number
+}
+
+const route = statement<RouteValues, RoutedRow>((param) => {
+  const routing = routingParts(param('steps'), sql`org_id not in (select org_id from busy)`)
+  return sql`
+    with ${routing.locked}, lane as materialized (
+      select k.*, w.site_id, w.doc, w.secrets, w.xmin::text as version, l.pulled,
+        greatest(least(k.messages, ${param('maxPending')}::integer - l.pending), 0) as accepted,
+        ${param('runId')}::uuid is not null and not (l.keyed or l.pulled) and l.lease_until is null and l.open_until is null
+          and (l.next_at is null or l.next_at > ${param('at')}) and l.pending < ${param('maxPending')}::integer and k.messages > 0 as is_new,
+        not (l.keyed or l.pulled) and coalesce(l.leased_by = ${param('runId')}::uuid and l.lease_until > ${param('at')}, false) as is_held
+      from ${rowsAs('k', laneColumns, param('lanes'))}
+        join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
+        join webhook_lane l on l.org_id = k.org_id and l.webhook_id = k.webhook_id
+      for key share of w skip locked for update of l skip locked
+    ), busy as materialized (
+      select org_id from step where id not in (select id from locked_step)
+      union
+      select k.org_id from ${rowsAs('k', laneColumns, param('lanes'))}
+        join webhook w on w.org_id = k.org_id and w.id = k.webhook_id and w.enabled
+      where k.webhook_id not in (select webhook_id from lane)
+    ), ${routing.removed}, message as (
+      insert into webhook_message (org_id, id, webhook_id, topic, body, event_count, order_key, due_at, created_at)
+      select m.org_id, m.id, m.webhook_id, m.topic, b.body, m.event_count, m.order_key, ${param('at')}::timestamptz, ${param('at')}::timestamptz
+      from ${rowsAs('m', newColumns, param('placed'))} join lane k on k.webhook_id = m.webhook_id
+        join ${rowsAs('b', bodyColumns, param('bodies'), 'place')} on b.place = m.body_place
+      where m.lane_place <= k.accepted and m.org_id not in (select org_id from busy)
+    ), changed as (
+      update webhook_lane l
+      set pending = l.pending + k.accepted,
+        due_from = ${dueFromWith(sql`${param('at')}::timestamptz`)},
+        overflowed = l.overflowed + k.messages + k.dropped - k.accepted,
+        overflowed_at = case when k.messages + k.dropped > k.accepted then ${param('at')}::timestamptz else l.overflowed_at end,
+        vtime = case when l.pending > 0 then l.vtime else greatest(l.vtime, ${param('vtimeFloor')}::float8) end,
+        next_at = case when k.is_new or k.is_held or l.pulled or k.accepted = 0 then l.next_at
+          else least(l.next_at, greatest(l.open_until, ${param('at')}::timestamptz)) end,
+        lease_until = case when k.is_new then ${param('leaseUntil')}::timestamptz else l.lease_until end,
+        leased_by = case when k.is_new then ${param('runId')}::uuid else l.leased_by end,
+        epoch = case when k.is_new then l.epoch + 1 else l.epoch end
+      from lane k
+      where l.org_id = k.org_id and l.webhook_id = k.webhook_id and k.org_id not in (select org_id from busy)
+      returning l.org_id, l.webhook_id, l.epoch, l.vtime, l.failures, l.open_until, l.failing_since,
+        k.is_new, k.is_held, k.pulled, k.accepted)
+    select b.busy_org_ids, c.*, k.site_id, case when c.is_new then k.doc end as doc, case when c.is_new then k.secrets end as secrets,
+      k.version
+    from (select coalesce(array_agg(org_id), '{}') as busy_org_ids from busy) b
+      left join (changed c join lane k on k.webhook_id = c.webhook_id) on true
+  `
+})
+
+/**
+ * Removes events from the outbox, or records how far they are routed, and inserts their messages, in one statement that
+ * never waits: an organization with an event, a webhook or a lane that another transaction has locked is left for
+ * later. A message for a webhook that is disabled or deleted by now is dropped.
+ *
+ * Messages beyond the limit of a webhook are counted and not inserted.
+ *
+ * A lane is leased if it is idle: without a lease, its breaker closed, and no message due. The others are made due, and
+ * so are lanes with keyed messages, because only a claim knows which of those wait for others. A lane that is pulled is
+ * never due.
+ */
+export async function routeMessages(
+  db: Db,
+  { steps, messages, dropped }: RoutedMessages,
+  { at, lease, vtimeFloor, maxPending }: RouteOptions,
+): Promise<RoutedRows> {
+  const bodies = [...new Set(messages.map(({ body }) => body))]
+  const placeOf = new Map(bodies.map((body, index) => [body, index + 1]))
+  const lanePlaces = placesInLanes(messages)
+  const rows = await route(db, {
+    steps,
+    lanes: laneCounts(messages, dropped),
+    placed: messages.map((message, index) =>
+      Object.assign({}, message, { bodyPlace: placeOf.get(message.body) ?? 0, lanePlace: lanePlaces[index] ?? 0 }),
+    ),
+    bodies: bodies.map((body) => ({ body })),
+    at,
+    runId: lease?.runId ?? null,
+    leaseUntil: lease?.until ?? null,
+    vtimeFloor,
+    maxPending,
+  })
+  const accepted = new Map(rows.map((row) => [row.webhookId, row.accepted ?? 0]))
+  return {
+    direct: rows.flatMap(directLane),
+    toClaim: rows.some(({ isNew, isHeld, pulled, accepted }) => !isNew && !isHeld && !pulled && (accepted ?? 0) > 0),
+    inserted: messages.filter(({ webhookId }, index) => (lanePlaces[index] ?? 0) <= (accepted.get(webhookId) ?? 0)),
+    busyOrgIds: new Set(rows[0]?.busyOrgIds),
+  }
+}
+
+/** The lane is missing where no message was routed. */
+type RoutedRow = Omit<DirectLane, 'webhook'> &
+  LaneWebhook & {
+    readonly busyOrgIds: readonly string[]
+    readonly isNew: boolean
+    readonly isHeld: boolean
+    readonly pulled: boolean
+    readonly accepted: number | null
+  }
+
+function directLane({ siteId, doc, secrets, version, ...row }: RoutedRow): DirectLane[] {
+  const { busyOrgIds: _, isNew, isHeld, pulled: __, accepted, ...lane } = row
+  if ((accepted ?? 0) === 0 || !(isNew || isHeld)) return []
+  return [{ ...lane, webhook: isNew ? { siteId, doc, secrets, version } : null }]
+}
+
+/** Returns the place of each message among those of its webhook, from 1. */
+function placesInLanes(messages: readonly LaneKey[]): number[] {
+  const counts = new Map<string, number>()
+  return messages.map(({ webhookId }) => {
+    const place = (counts.get(webhookId) ?? 0) + 1
+    counts.set(webhookId, place)
+    return place
+  })
+}
+
+interface LaneCounts extends LaneKey {
+  readonly messages: number
+  readonly dropped: number
+}
+
+function laneCounts(messages: readonly LaneKey[], dropped: readonly LaneKey[]): LaneCounts[] {
+  const droppedOf = new Map(countPerLane(dropped).map((lane) => [lane.webhookId, lane]))
+  const counted = countPerLane(messages).map((lane) =>
+    Object.assign(lane, { dropped: droppedOf.get(lane.webhookId)?.messages ?? 0 }),
+  )
+  const withMessages = new Set(counted.map(({ webhookId }) => webhookId))
+  const others = [...droppedOf.values()].filter(({ webhookId }) => !withMessages.has(webhookId))
+  return [...counted, ...others.map(({ messages: dropped, ...lane }) => Object.assign(lane, { messages: 0, dropped }))]
+}
