@@ -25,6 +25,9 @@ describe('mergeDocument', () => {
     for (const [before, change] of [
       [keys(1000), { more: 1 }],
       [{}, { in: [{ it: keys(1001) }] }],
+      // These are encrypted as a whole.
+      [{}, { headers: keys(1001) }],
+      [{}, { psks: [{ of: keys(1001) }] }],
     ] as const)
       expect(() => mergeDocument(before, change)).toThrow('may have at most 1000 keys; one of these has 1001')
     const former = { in: keys(1001) }

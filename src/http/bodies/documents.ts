@@ -107,15 +107,17 @@ function contentsOf(document: Readonly<Record<string, unknown>>): Contents {
   return contents
 }
 
-function countIn(value: unknown, contents: Contents): void {
-  if (Array.isArray(value)) for (const item of value) countIn(item, contents)
+/** @param isWithin True in a value that is encrypted as a whole: it has no further secrets. */
+function countIn(value: unknown, contents: Contents, isWithin = false): void {
+  if (Array.isArray(value)) for (const item of value) countIn(item, contents, isWithin)
   if (!isObject(value)) return
   let keys = 0
   for (const name in value) {
     const member = value[name]
     keys += 1
-    if (isSealed(name, member)) contents.sealed += 1
-    else if (typeof member === 'object') countIn(member, contents)
+    const isEncrypted = !isWithin && isSealed(name, member)
+    if (isEncrypted) contents.sealed += 1
+    if (typeof member === 'object') countIn(member, contents, isWithin || isEncrypted)
   }
   contents.keys = Math.max(contents.keys, keys)
 }
