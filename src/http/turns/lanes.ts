@@ -6,7 +6,7 @@ export type Kind = 'read' | 'change' | 'upload'
 export interface Requester {
   readonly account?: string | undefined
   readonly network: string
-  /** Requests of the same operation are expected to cost the same. */
+  /** See kindOfRequest(): requests with an equal one are expected to cost the same. */
   readonly operation: string
   readonly kind: Kind
   /** The size of its body. */

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { MAX_LIMIT } from '../lists/lists.ts'
 import { bodyBytesOf } from './work-limits.ts'
 
 /** A larger body makes a request one of another kind. */
@@ -14,7 +15,8 @@ export function kindOfRequest({ method, query, raw, routeOptions }: FastifyReque
   return operation + body + pageOf(query)
 }
 
+/** A client may name any number, but no page has more rows than the largest: each power of ten would be another kind. */
 function pageOf(query: unknown): string {
   const limit = typeof query === 'object' && query !== null && 'limit' in query ? Number(query.limit) : NaN
-  return limit >= 1 ? ` with pages of 10^${Math.ceil(Math.log10(limit))}` : ''
+  return limit >= 1 ? ` with pages of 10^${Math.ceil(Math.log10(Math.min(limit, MAX_LIMIT)))}` : ''
 }
