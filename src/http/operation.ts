@@ -134,7 +134,7 @@ export function operation<
     /** Headers of that answer, which `run` sets. */
     readonly headers?: TProperties
     /**
-     * True for a change whose locks delay no device and no change of another record: it may run at a low priority. Its
+     * True for a change that may run at a low priority, because its locks delay no device and no other organization. Its
      * transaction must not query outside of it.
      */
     readonly locksOnlyItsRecord?: boolean

@@ -16,7 +16,10 @@ export interface Context {
   readonly keyDb: Db
   /** Executes claims, each of them one statement, on its own connections; see openClaimPool(). */
   readonly claimDb: Db
-  /** For reads, and some changes, of accounts that use more than their share: each has one connection of low priority; see openHeavyPool(). */
+  /**
+   * For reads, and some changes, of accounts that use more than their share: each has one connection of low priority; see
+   * openHeavyPool().
+   */
   readonly heavyDbs: readonly Db[]
   readonly clock: Clock
   /** For time-outs that must be correct despite outages and changes of the clock. */

@@ -115,9 +115,9 @@ export function openClaimPool(connection: pg.PoolConfig, onError: (error: Error)
 }
 
 /**
- * One connection for reads, and some changes, of an account that uses more than its share of the server. An operation that
- * queries in the middle of a transaction, but outside of it, would wait forever. The processes that would help with a large read have the usual
- * priority, so there are none.
+ * One connection for reads, and some changes, of an account that uses more than its share of the server. An operation
+ * that queries in the middle of a transaction, but outside of it, would wait forever. The processes that would help with
+ * a large read have the usual priority, so there are none.
  * @param onOpen Receives the process of the database behind each new connection.
  */
 export function openHeavyPool(

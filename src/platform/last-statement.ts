@@ -50,8 +50,8 @@ export function collectLast(tx: object): void {
 }
 
 /**
- * Declares one statement as last. It precedes those of lastStatement(), and its own rows may be read once the transaction has
- * committed: its caller must know without them what else there is to write.
+ * Declares one statement as last. It precedes those of lastStatement() that are sent with the commit. Its rows may be read
+ * once the transaction has committed, so the caller must know without them what else there is to write.
  *
  * @returns A function that returns the rows; it must be called after inTx().
  * @throws Error outside inTx().

@@ -26,7 +26,7 @@ it('closes the oldest connection of the account with most unread bytes if there 
   await once(oldest, 'close')
   expect((await call(first, '/quick')).status).toBe(200)
   expect(closed).toEqual(['first'])
-  // Those who read get everything.
+  // A client that reads gets its whole answer.
   let bytes = 0
   newest.on('data', (part: Buffer) => (bytes += part.length))
   await waitUntil('the whole answer', () => Promise.resolve(bytes > 16 * 1024 * 1024))
