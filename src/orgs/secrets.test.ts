@@ -47,6 +47,22 @@ describe('omitSecrets', () => {
     })
   })
 
+  it('reads a value at any depth a few times at most, and does not change the document', () => {
+    let reads = 0
+    const deepest = {
+      get value() {
+        reads += 1
+        return 'a'
+      },
+      psk: 'b',
+    }
+    const nest = (inside: unknown): object => Array.from({ length: 50 }).reduce<object>((a) => ({ a }), { inside })
+    const document = nest(deepest)
+    expect(omitSecrets({ document })).toEqual({ document: nest({ value: 'a' }) })
+    expect(reads).toBeLessThan(5)
+    expect(document).toEqual(nest({ value: 'a', psk: 'b' }))
+  })
+
   it('keeps what the request wrote, where the document has the same in the same place', () => {
     const url = 'https://user:login@example.test/'
     const document = { psk: 'a', wlans: [{ psk: 'b', id: 1 }, { psk: 'c' }], proxy: { url }, auth_keys: { '1': 'd' } }

@@ -16,13 +16,22 @@ export function presentSecrets(document: Document, reveal: Reveal): Document {
  * @param written Its values remain if the document has the same values in the same place.
  */
 export function omitSecrets(document: Document, written: Document = {}): Record<string, unknown> {
-  // Most documents have none, and a large one takes long to copy.
-  if (!hasSecrets(document)) return { ...document }
-  return Object.fromEntries(
-    Object.entries(document)
-      .filter(([name, value]) => !isSecret(name, value) || isDeepStrictEqual(value, written[name]))
-      .map(([name, value]) => [name, presentField(name, value, written[name])]),
-  )
+  return { ...omitMembers(document, written) }
+}
+
+/** Returns the document itself, and values of it, unless they contain secrets: a large document takes long to copy. */
+function omitMembers(document: Document, written: Document): Document {
+  let copy: Record<string, unknown> | undefined
+  for (const name in document) {
+    const value = document[name]
+    const isOmitted = isSecret(name, value) && !isDeepStrictEqual(value, written[name])
+    const shown = isOmitted ? undefined : presentField(name, value, written[name])
+    if (!isOmitted && shown === value) continue
+    copy ??= { ...document }
+    if (isOmitted) delete copy[name]
+    else copy[name] = shown
+  }
+  return copy ?? document
 }
 
 /** True if omitSecrets() would change the document. */
@@ -57,7 +66,8 @@ function withoutLogin(url: string): string {
 function withoutSecrets(value: unknown, written: unknown): unknown {
   if (Array.isArray(value)) {
     const items: readonly unknown[] = Array.isArray(written) ? written : []
-    return value.map((item, index) => withoutSecrets(item, items[index]))
+    const shown = value.map((item, index) => withoutSecrets(item, items[index]))
+    return shown.some((item, index) => item !== value[index]) ? shown : value
   }
-  return isObject(value) ? omitSecrets(value, isObject(written) ? written : {}) : value
+  return isObject(value) ? omitMembers(value, isObject(written) ? written : {}) : value
 }
