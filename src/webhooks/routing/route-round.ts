@@ -98,9 +98,9 @@ async function routeSteps(ctx: Context, steps: readonly RoundStep[], round: Roun
   const options = { at: now, lease, vtimeFloor: direct?.vtimeFloor() ?? 0, maxPending }
   const { direct: lanes, ...written } = await routeMessages(ctx.db, { steps: rows, ...admitted }, options)
   room.subtract(countPerOrg(written.inserted))
-  for (const [account, messages] of countCaused(events)) charge(account, messages * MESSAGE_MS)
-  if (written.toClaim) ctx.wakes.wake('deliveries')
   const isRouted = ({ orgId }: { readonly orgId: string }): boolean => !written.busyOrgIds.has(orgId)
+  for (const [account, messages] of countCaused(events.filter(isRouted))) charge(account, messages * MESSAGE_MS)
+  if (written.toClaim) ctx.wakes.wake('deliveries')
   const gone = rows.filter((step) => isRouted(step) && step.routedTo === null).map(({ id }) => id)
   const againAt = rows.every(isRouted) ? null : addMs(now, LOCKED_PAUSE_MS)
   return { ...nothing, messages: written.inserted, lanes, gone, againAt }
