@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
-import { uuidv7 } from 'uuidv7'
+import { UUID, uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { OrgScope } from '../../src/access/scope.ts'
 import { insertOutbox } from '../../src/events/store.ts'
 import type { TopicEvents } from '../../src/events/topics.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx, json } from '../../src/platform/db.ts'
+import { wakeAfterCommit } from '../../src/platform/wakes.ts'
 import { MAX_EVENT_BYTES } from '../../src/webhooks/routing/plan-round.ts'
 import { startRouteWorker } from '../../src/webhooks/routing/route.worker.ts'
 import { findQueues, firstKey, lowestId } from '../../src/webhooks/routing/store.ts'
@@ -252,6 +253,38 @@ it('fills the messages of webhooks that gather events when many of them have a b
   const counts = rows.map(({ counts }) => counts.join(' '))
   expect(counts.toSorted()).toEqual(['3', ...Array.from({ length: queues }, () => '50 100 100')].toSorted())
 }, 60_000)
+
+it('gathers a lingering event whose transaction took long with the later events of its queue', async () => {
+  const { ctx, scope } = harness
+  const { orgId } = scope
+  await harness.addWebhook({ url, topics: ['audits', 'device-events'] })
+  startRouter()
+  const routed = async (count: number): Promise<void> => {
+    await addEvent(scope, 'short')
+    await waitUntil('a round has ended', async () => {
+      const ended = await ctx.db.selectFrom('webhookMessage').select('id').where('topic', '=', 'audits').execute()
+      return ended.length === count
+    })
+  }
+  await routed(1)
+  const id = UUID.fromFieldsV7(Date.now() - 60_000, 1, 1, 1).toString()
+  await inTx(ctx, async (tx) => {
+    const event = json({ device_name: 'late' })
+    const late = { id, orgId, siteId: null, topic: 'device-events', event, createdAt: clock.now() }
+    await tx.insertInto('webhookOutbox').values(late).execute()
+    wakeAfterCommit(tx, 'outbox', [id])
+  })
+  await harness.deviceEvents(['next'])
+  await routed(2)
+  clock.advance(1000)
+  await routed(3)
+  await waitUntil('both are routed', async () => (await outbox()).length === 0)
+  const { rows } = await sql<{ names: unknown }>`
+    select jsonb_path_query_array(convert_from(body, 'UTF8')::jsonb, '$.events[*].device_name') as names
+    from webhook_message where topic = 'device-events'
+  `.execute(ctx.db)
+  expect(rows).toEqual([{ names: ['late', 'next'] }])
+})
 
 it('reports what the database needs for many messages to the account that caused them', async () => {
   for (let index = 0; index < 9; index += 1) await harness.addWebhook({ url, topics: ['audits'] })

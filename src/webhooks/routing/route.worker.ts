@@ -289,6 +289,8 @@ async function routeKnown(ctx: Context, knowledge: Knowledge, round: Round): Pro
   const doneIds = ids.filter((id) => !waiting.has(id))
   const unripe = found.queues.filter(({ ripeAt }) => ripeAt > round.now)
   knowledge.searchAt = earliest([knowledge.searchAt, ...unripe.map(({ ripeAt }) => ripeAt)])
+  // From now on only a search finds the events of these queues, and their ids may be older than those of the last one.
+  if (unripe.length > 0) knowledge.fromId = ids.reduce((lowest, id) => (id < lowest ? id : lowest), knowledge.fromId)
   if (isLimited) {
     const past = { events, tookMs: performance.now() - beganMs, searchMs: 0, isAwaited: isAwaited(knowledge) }
     knowledge.eventsPerRound = decideRoundSize(past)
