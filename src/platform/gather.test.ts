@@ -308,8 +308,11 @@ describe('stop', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('still writes what is added later, once', async () => {
-    const { gatherer, tries } = start({ failure: (items) => (items.includes(2) ? away() : null) })
+  test.each([
+    ['', {}],
+    [', without waiting for more', { wait: { ms: 60_000, count: 100 } }],
+  ])('still writes what is added later, once%s', async (_how, options) => {
+    const { gatherer, tries } = start({ failure: (items) => (items.includes(2) ? away() : null), ...options })
     await gatherer.stop()
     const added = Promise.allSettled([gatherer.add(1)])
     await run()

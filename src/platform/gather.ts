@@ -19,7 +19,7 @@ export interface Gatherer<T> {
    * Writes the waiting items without waiting for more. Resolves when all items added so far are settled; never rejects.
    */
   flush(): Promise<void>
-  /** As `flush`, but from now on a failed write is not repeated. Items that are added later are still written, once. */
+  /** As `flush`, but from now on a failed write is not repeated. Items that are added later are written without waiting for more. */
   stop(): Promise<void>
 }
 
@@ -86,8 +86,9 @@ export function createGatherer<T>(options: GatherOptions<T>): Gatherer<T> {
 
   /** How long the waiting items wait for more, unless they are hurried. */
   function waitMs(): number {
+    if (stopping.signal.aborted) return 0
     if (wait !== null) return waiting.length >= wait.count ? 0 : wait.ms
-    if (spacing === null || stopping.signal.aborted || waiting.length >= options.batch.count) return 0
+    if (spacing === null || waiting.length >= options.batch.count) return 0
     return Math.floor(spacing.pauseMs(performance.now()))
   }
 
