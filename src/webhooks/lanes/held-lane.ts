@@ -11,7 +11,7 @@ import type { ClaimedLane, DueMessage } from '../delivery/store.ts'
 import type { HeldLaneKey, KnownLane } from './store.ts'
 import { type EndOfUnrouted, type WaitingMessage, createWaitingMessages } from './waiting-messages.ts'
 
-/** A lane that this process has leased. Its messages are in memory and in the database. */
+/** A lane that this process has leased. Its messages are in memory and in the database, except those that it has accepted unrouted. */
 export interface HeldLane {
   readonly key: HeldLaneKey
   /**
@@ -36,7 +36,7 @@ export interface HeldLane {
    * @param extended The state for which the lease was extended; null if it was not.
    */
   confirm(atMs: number, extended: KnownLane | null): void
-  /** Closes the lane if it has been idle or open for long enough. Must be called often. */
+  /** Closes the lane if it has been idle, or not confirmed, for long enough. Must be called often. */
   age(): void
   /** Resolves when the lane is released: with true when messages are left that may be due. Rejects if it could not be. */
   readonly ended: Promise<boolean>
@@ -65,9 +65,9 @@ interface HoldOptions extends DeliverOptions {
 }
 
 /**
- * Sends the messages of a leased lane in order, and then those that are routed to it. The lane is released when it is
- * idle or old, when the breaker opens, the receiver is gone, a request was aborted, too many results wait for the
- * database, or no slot is free.
+ * Sends the messages of a leased lane in order, and then those that it gets later. The lane is released when it is idle
+ * or no longer confirmed, when the breaker opens, the receiver is gone, a request was aborted, too many results wait for
+ * the database, or no slot is free.
  */
 export function holdLane(
   ctx: Context,

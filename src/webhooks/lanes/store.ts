@@ -288,8 +288,8 @@ export async function releaseStrayLeases(tx: Tx, stray: StrayLeases): Promise<nu
 }
 
 /**
- * Lists lanes without a lease whose count is wrong, whose due time is missing or too late, or of whose messages one is due
- * before claims look for it. It locks nothing, so recount them.
+ * Lists lanes without a lease whose count is wrong, whose due time is missing or too late, or with a message that is due
+ * before `due_from`, so that claims miss it. It locks nothing, so recount them.
  */
 export async function listDoubtfulLanes(reader: Reader, now: Date, only: LaneKey | null = null): Promise<LaneKey[]> {
   const { rows } = await sql<LaneKey>`

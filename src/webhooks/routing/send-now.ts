@@ -17,8 +17,8 @@ export interface SendNow {
   /** Must be called when a round of the router begins: it routes the events that were announced before. */
   beginRound(): void
   /**
-   * Passes events to their lanes that were announced during the round, if it has routed everything before them. Must be
-   * called at the end of the round.
+   * Passes the events that were announced during the round to their lanes, if the round has routed everything before them.
+   * Must be called at its end.
    */
   endRound(): void
   /** The events that lanes have: they wait there, are being sent, or their results are not yet written. */
@@ -35,7 +35,7 @@ interface SendNowOptions {
   readonly known: KnownEvents
   /** False while the outbox may have earlier events. */
   readonly isReady: () => boolean
-  /** Receives an event that was not sent, or whose result could not be written. */
+  /** Receives an event that a lane has returned. */
   readonly onReturn: (event: AnnouncedEvent) => void
 }
 
