@@ -258,7 +258,9 @@ async function searchAndRoute(ctx: Context, knowledge: Knowledge, round: Round):
 
 /** Only a pass from the lowest id finds events of other processes that were committed late. */
 function beginPass(knowledge: Knowledge): Pass {
-  const isWhole = knowledge.mustSearchAll || performance.now() >= knowledge.nextSearchMs
+  // Events may have been dropped since the round began, if this is not its first try.
+  const mustBeWhole = knowledge.mustSearchAll || knowledge.known.hasDropped()
+  const isWhole = mustBeWhole || performance.now() >= knowledge.nextSearchMs
   knowledge.mustSearchAll = false
   knowledge.known.beginSearch()
   const fromId = isWhole ? lowestId : knowledge.fromId
