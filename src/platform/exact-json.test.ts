@@ -16,6 +16,26 @@ describe('JSON with integers of any length', () => {
     )
   })
 
+  it('is written as it was read, whatever its texts and names contain', () => {
+    const texts = fc.string({ unit: fc.constantFrom('"', '\\', '1234567890123456789', ',', ':', '-', '.', 'e', ' ') })
+    const { value: values } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small' },
+        texts,
+        fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }),
+        fc.constantFrom(0.1234567890123456, -1234567890.123456, 1, null),
+        fc.array(tie('value')),
+        fc.dictionary(texts, tie('value'), { noNullPrototype: true }),
+      ),
+    }))
+    fc.assert(
+      fc.property(values, (value) => {
+        const text = encode(value)
+        expect(JSON.stringify(parseExactJson(text))).toBe(text)
+      }),
+    )
+  })
+
   it.each([
     '9007199254740991',
     '-9007199254740991',
@@ -48,3 +68,11 @@ describe('JSON with integers of any length', () => {
     expect(hasLongIntegers(parseExactJson('{"a":1}'))).toBe(false)
   })
 })
+
+function encode(value: unknown): string {
+  if (typeof value === 'bigint') return String(value)
+  if (Array.isArray(value)) return `[${value.map(encode).join()}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}:${encode(member)}`)
+  return `{${members.join()}}`
+}

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import { isObject } from './is-object.ts'
+
 declare global {
   // Functions of Node.js that the library of TypeScript does not declare yet.
   interface JSON {
@@ -11,8 +14,11 @@ declare global {
   }
 }
 
-/** A double holds every integer of up to 15 digits. */
-const LONG_INTEGER = /\d{16}/
+/** Integers with so many digits that a double may not hold them, in valid JSON or in its texts. */
+const LONG_INTEGERS = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g
+
+/** Begins the texts that stand for integers while the rest is parsed. No client knows it. */
+const MARK = `integer ${randomUUID()} `
 
 /**
  * Parses JSON without rounding integers: those that a double can't hold become `JSON.rawJSON` values, which
@@ -20,10 +26,47 @@ const LONG_INTEGER = /\d{16}/
  * @throws SyntaxError
  */
 export function parseExactJson(text: string): unknown {
-  // Hardly any text has such integers, and a reviver costs many times as much as the parser.
-  if (!LONG_INTEGER.test(text)) return JSON.parse(text)
-  const value = JSON.parse(text, keepDigits)
-  if (typeof value === 'object' && value !== null) parsedWithCare.add(value)
+  const value: unknown = JSON.parse(text)
+  const marked = markLongIntegers(text)
+  // A reviver, which gets the digits of each number, would cost many times as much as parsing again.
+  if (marked === text) return value
+  const exact = restore(JSON.parse(marked))
+  if (typeof exact === 'object' && exact !== null) parsedWithCare.add(exact)
+  return exact
+}
+
+/** @param text Valid JSON. */
+function markLongIntegers(text: string): string {
+  const parts: string[] = []
+  let copied = 0
+  let end = 0
+  /** Where the first text behind `end`, which is outside of texts, begins. */
+  let quote = text.indexOf('"')
+  for (const { 0: digits, index } of text.matchAll(LONG_INTEGERS)) {
+    while (quote !== -1 && quote < index) {
+      end = endOfText(text, quote)
+      quote = text.indexOf('"', end)
+    }
+    if (end > index || isExact(digits)) continue
+    parts.push(text.slice(copied, index), `"${MARK}${digits}"`)
+    copied = index + digits.length
+  }
+  return copied === 0 ? text : parts.join('') + text.slice(copied)
+}
+
+/** Returns the position behind the text that begins at `quote`. */
+function endOfText(json: string, quote: number): number {
+  for (let end = json.indexOf('"', quote + 1); ; end = json.indexOf('"', end + 1)) {
+    let escapes = 0
+    while (json[end - 1 - escapes] === '\\') escapes += 1
+    if (escapes % 2 === 0) return end + 1
+  }
+}
+
+function restore(value: unknown): unknown {
+  if (typeof value === 'string') return value.startsWith(MARK) ? JSON.rawJSON(value.slice(MARK.length)) : value
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) value[index] = restore(item)
+  else if (isObject(value)) for (const name in value) value[name] = restore(value[name])
   return value
 }
 
@@ -40,10 +83,10 @@ export function inheritLongIntegers(outer: object, inner: unknown): void {
   if (hasLongIntegers(inner)) parsedWithCare.add(outer)
 }
 
-function keepDigits(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
-  if (typeof value !== 'number' || !Number.isFinite(value) || Number.isSafeInteger(value)) return value
-  if (source === undefined || !/^-?\d+$/.test(source) || digitsOf(value) === source) return value
-  return JSON.rawJSON(source)
+/** True if a double has these digits, or is infinite, which is refused elsewhere. */
+function isExact(digits: string): boolean {
+  const value = Number(digits)
+  return !Number.isFinite(value) || Number.isSafeInteger(value) || digitsOf(value) === digits
 }
 
 /** The shortest digits of a large double, without an exponent: the database writes 1e305 with all its zeros. */
