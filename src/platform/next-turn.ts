@@ -45,6 +45,18 @@ function isDoneWithin(ms: number, steps: Steps<void>): boolean {
   return true
 }
 
+const ITEMS_PER_STEP = 1000
+
+/** Visits each item of a long list. */
+export function* visitInSteps<T>(items: Iterable<T>, visit: (item: T) => void): Steps<void> {
+  let visited = 0
+  for (const item of items) {
+    visit(item)
+    visited += 1
+    if (visited % ITEMS_PER_STEP === 0) yield
+  }
+}
+
 /** Runs a computation without a pause. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {

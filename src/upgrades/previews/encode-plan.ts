@@ -1,8 +1,9 @@
+import { type Steps, visitInSteps } from '../../platform/next-turn.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import type { StoredKind, StoredPlan } from './preview.ts'
 
 /** Encodes a plan for its storage. */
-export function encodePlan({ org, sites, targets }: NewUpgrade): StoredPlan {
+export function* encodePlanInSteps({ org, sites, targets }: NewUpgrade): Steps<StoredPlan> {
   const siteIndexes = new Map(sites.map(({ id }, index) => [id, index]))
   const kinds: StoredKind[] = []
   const kindIndexes = new Map<string, number>()
@@ -14,17 +15,19 @@ export function encodePlan({ org, sites, targets }: NewUpgrade): StoredPlan {
     kindIndexes.set(key, kinds.length)
     return kinds.push(kind) - 1
   }
+  const encoded: StoredPlan['targets'][number][] = []
+  yield* visitInSteps(targets, (target) => {
+    const { mac, upgradeId, phase, ordinal, downloadPhase, rank } = target
+    const place = [mac, siteIndexes.get(upgradeId) ?? 0, indexOfKind(target), phase, ordinal] as const
+    encoded.push(downloadPhase === null && rank === null ? place : ([...place, downloadPhase, rank] as const))
+  })
   return {
     phase_plan: org.phasePlan,
     download_plan: org.downloadPlan,
     sites: sites.map(({ siteId, startAt, rebootAt, plan, notes }) => {
       return { site_id: siteId, start_at: startAt.toISOString(), reboot_at: rebootAt.toISOString(), plan, notes }
     }),
-    targets: Array.from(targets, (target) => {
-      const { mac, upgradeId, phase, ordinal, downloadPhase, rank } = target
-      const place = [mac, siteIndexes.get(upgradeId) ?? 0, indexOfKind(target), phase, ordinal] as const
-      return downloadPhase === null && rank === null ? place : ([...place, downloadPhase, rank] as const)
-    }),
+    targets: encoded,
     kinds,
   }
 }
@@ -38,13 +41,14 @@ export function kindOf({ model, imageId, fromVersion, targetVersion, path, state
 
 /**
  * Returns the upgrade of a stored plan.
- * @param fresh The same upgrade, planned again: it has the current ids and times. findDifferences() finds no difference
+ * @param fresh The same upgrade, planned again: it has the current ids and times. findDifferencesInSteps() finds none
  *   between the two.
  */
-export function decodePlan(stored: StoredPlan, fresh: NewUpgrade): NewUpgrade {
+export function* decodePlanInSteps(stored: StoredPlan, fresh: NewUpgrade): Steps<NewUpgrade> {
   const places = new Map<string, Place>()
-  for (const [mac, , , phase, ordinal, downloadPhase = null, rank = null] of stored.targets)
+  yield* visitInSteps(stored.targets, ([mac, , , phase, ordinal, downloadPhase = null, rank = null]) => {
     places.set(mac, { phase, ordinal, downloadPhase, rank })
+  })
   const sites = new Map(stored.sites.map((site) => [site.site_id, site]))
   return {
     org: { ...fresh.org, phasePlan: stored.phase_plan, downloadPlan: stored.download_plan },

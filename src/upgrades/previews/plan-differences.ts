@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describeWindows } from '../../orgs/windows/windows.ts'
+import { type Steps, visitInSteps } from '../../platform/next-turn.ts'
 import type { UpgradePlan } from '../../rollout/rollout.ts'
 import type { NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { kindOf } from './encode-plan.ts'
@@ -16,28 +17,31 @@ interface StoredTarget {
  * decides the order of a plan, which the plan retains.
  * @param fresh The same upgrade, planned again.
  */
-export function findDifferences(stored: StoredPlan, fresh: NewUpgrade): PlanDifference[] {
-  return [...compareSites(stored, fresh), ...compareTargets(stored, fresh)]
+export function* findDifferencesInSteps(stored: StoredPlan, fresh: NewUpgrade): Steps<PlanDifference[]> {
+  return [...compareSites(stored, fresh), ...(yield* compareTargetsInSteps(stored, fresh))]
 }
 
-function compareTargets({ sites, kinds, targets }: StoredPlan, fresh: NewUpgrade): PlanDifference[] {
-  const before = new Map(
-    targets.flatMap(([mac, site, kind]): [string, StoredTarget][] => {
-      const siteId = sites[site]?.site_id
-      const facts = kinds[kind]
-      return siteId === undefined || facts === undefined ? [] : [[mac, { siteId, kind: facts }]]
-    }),
-  )
+function* compareTargetsInSteps(
+  { sites, kinds, targets }: StoredPlan,
+  fresh: NewUpgrade,
+): Steps<readonly PlanDifference[]> {
+  const before = new Map<string, StoredTarget>()
+  yield* visitInSteps(targets, ([mac, site, kind]) => {
+    const siteId = sites[site]?.site_id
+    const facts = kinds[kind]
+    if (siteId !== undefined && facts !== undefined) before.set(mac, { siteId, kind: facts })
+  })
   const siteIds = new Map(fresh.sites.map(({ id, siteId }) => [id, siteId]))
   const reasons = new Map(fresh.sites.flatMap(({ notes }) => notes.map(({ mac, reason }) => [mac, reason] as const)))
   const differences: PlanDifference[] = []
   const gone = new Set(before.keys())
-  for (const target of fresh.targets) {
+  yield
+  yield* visitInSteps(fresh.targets, (target) => {
     const { mac } = target
     gone.delete(mac)
     const reason = compareTarget(before.get(mac), target, siteIds.get(target.upgradeId))
     if (reason !== null) differences.push({ mac, siteId: null, reason })
-  }
+  })
   for (const mac of gone) {
     const reason = `can't be upgraded any more: ${reasons.get(mac) ?? 'it is not selected'}`
     differences.push({ mac, siteId: null, reason })

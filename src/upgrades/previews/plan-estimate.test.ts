@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { atOnce } from '../../platform/next-turn.ts'
 import { type OrgPhasePlan, type UpgradePlan, noCounts } from '../../rollout/rollout.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
-import { type TimedDevice, planEstimate } from './plan-estimate.ts'
+import { type TimedDevice, planEstimateInSteps } from './plan-estimate.ts'
 
 const now = new Date('2026-06-13T12:00:00Z')
 const minutes = (date: Date | null): number | null => date && (date.getTime() - now.getTime()) / 60_000
@@ -53,7 +54,7 @@ function estimate(
     ...{ enableP2p: false, maxFailurePercentage: null, planned: places.length, joining: null, includeDueMs: null },
     ...{ createdAt: now, phasePlan, downloadPlan },
   }
-  return planEstimate({ org, sites, targets }, devices)
+  return atOnce(planEstimateInSteps({ org, sites, targets }, devices))
 }
 
 const gates: OrgPhasePlan = { phase_sizes: [], gates: null }

@@ -1,6 +1,7 @@
 import type { CommandKind } from '../../devices/tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { findOpening } from '../../orgs/windows/windows.ts'
+import { type Steps, visitInSteps } from '../../platform/next-turn.ts'
 import { canStage } from '../../rollout/targets/decide-order.ts'
 import { rebootTimeoutMs } from '../../rollout/targets/decide-window.ts'
 import { defaultRolloutOptions } from '../../rollout/rollout.ts'
@@ -59,21 +60,27 @@ type Part = 'download' | 'restart' | 'both'
  * maintenance window that is long enough for it. The phases of the downloads come first where there are any, and a phase
  * of the reboots waits for the images of its devices.
  */
-export function planEstimate({ org, sites, targets }: NewUpgrade, devices: readonly TimedDevice[]): Estimate {
-  const byMac = new Map(devices.map((device) => [device.mac, device]))
+export function* planEstimateInSteps(
+  { org, sites, targets }: NewUpgrade,
+  devices: readonly TimedDevice[],
+): Steps<Estimate> {
+  const byMac = new Map<string, TimedDevice>()
+  yield* visitInSteps(devices, (device) => byMac.set(device.mac, device))
   const bySite = new Map(sites.map((site) => [site.id, site]))
-  const planned = Array.from(targets).flatMap((target): Timed[] => {
+  const planned: Timed[] = []
+  yield* visitInSteps(targets, (target) => {
     const [device, site] = [byMac.get(target.mac), bySite.get(target.upgradeId)]
-    return target.state !== 'planned' || device === undefined || site === undefined ? [] : [{ target, device, site }]
+    if (target.state === 'planned' && device !== undefined && site !== undefined) planned.push({ target, device, site })
   })
   const loading = planned.filter(({ target }) => target.downloadPhase !== null)
-  const downloads = estimatePhases(loading, {
+  yield
+  const downloads = yield* estimatePhasesInSteps(loading, {
     phaseOf: ({ downloadPhase }) => downloadPhase ?? 0,
     partOf: ({ device }) => (canStage(device) ? 'download' : 'both'),
     startOf: ({ site }) => site.startAt.getTime(),
     hasGates: org.downloadPlan !== null,
   })
-  const reboots = estimatePhases(planned, {
+  const reboots = yield* estimatePhasesInSteps(planned, {
     phaseOf: ({ phase }) => phase,
     partOf: ({ target, device }) => {
       if (target.downloadPhase === null) return 'both'
@@ -105,12 +112,23 @@ interface PhaseKind {
   readonly hasGates: boolean
 }
 
-function estimatePhases(planned: readonly Timed[], { phaseOf, partOf, startOf, hasGates }: PhaseKind) {
+interface EstimatedPhases {
+  readonly beginsAbout: Begins
+  /** Returns when the phase of the target ends at its site. */
+  readonly endOf: (target: NewTarget) => number
+  readonly lastMs: number
+}
+
+function* estimatePhasesInSteps(
+  planned: readonly Timed[],
+  { phaseOf, partOf, startOf, hasGates }: PhaseKind,
+): Steps<EstimatedPhases> {
   const begins = new Map<string, number>()
   const phaseEnds = new Map<string, number>()
   const siteEnds = new Map<string, number>()
   const keyOf = (upgradeId: string, phase: number): string => `${upgradeId} ${phase}`
   const byPhase = [...Map.groupBy(planned, ({ target }) => phaseOf(target))].toSorted(([a], [b]) => a - b)
+  yield
   let gateMs = 0
   for (const [phase, members] of byPhase) {
     let endMs = gateMs
@@ -121,6 +139,7 @@ function estimatePhases(planned: readonly Timed[], { phaseOf, partOf, startOf, h
       phaseEnds.set(keyOf(upgradeId, phase), span.endMs)
       siteEnds.set(upgradeId, span.endMs)
       endMs = Math.max(endMs, span.endMs)
+      yield
     }
     if (hasGates) gateMs = endMs
   }

@@ -1,8 +1,9 @@
 import type { UpgradeHop, UpgradePlan } from '../../rollout/rollout.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { addMs } from '../../platform/clock.ts'
+import { type Steps, visitInSteps } from '../../platform/next-turn.ts'
 import type { PhasingPlan } from '../planning/plan-downloads.ts'
-import { type Estimate, type TimedDevice, planEstimate } from './plan-estimate.ts'
+import { type Estimate, type TimedDevice, planEstimateInSteps } from './plan-estimate.ts'
 import { PREVIEW_MS, type PreviewPhase, type UpgradePreview } from './preview.ts'
 
 export interface PreviewFacts {
@@ -13,10 +14,12 @@ export interface PreviewFacts {
 }
 
 /** Describes an upgrade that is not started. */
-export function planPreview(upgrade: NewUpgrade, { devices, phasing }: PreviewFacts): UpgradePreview {
+export function* planPreviewInSteps(upgrade: NewUpgrade, { devices, phasing }: PreviewFacts): Steps<UpgradePreview> {
   const { org, sites } = upgrade
-  const targets = [...upgrade.targets]
-  const estimate = planEstimate({ org, sites, targets }, devices)
+  const targets: NewTarget[] = []
+  yield* visitInSteps(upgrade.targets, (target) => targets.push(target))
+  const estimate = yield* planEstimateInSteps({ org, sites, targets }, devices)
+  yield
   const phases = planPreviewPhases(sites, targets, {
     phaseOf: ({ phase }) => phase,
     percents: phasing.phasing.percents,
@@ -24,6 +27,7 @@ export function planPreview(upgrade: NewUpgrade, { devices, phasing }: PreviewFa
     gates: org.phasePlan?.gates ?? sites[0]?.plan.gates ?? null,
     beginsAbout: estimate.beginsAbout,
   })
+  yield
   const downloads = planPreviewPhases(sites, targets, {
     phaseOf: ({ downloadPhase }) => downloadPhase,
     percents: phasing.downloads?.percents ?? null,
@@ -31,6 +35,7 @@ export function planPreview(upgrade: NewUpgrade, { devices, phasing }: PreviewFa
     gates: org.downloadPlan?.gates ?? sites.find(({ plan }) => plan.downloads)?.plan.downloads?.gates ?? null,
     beginsAbout: estimate.downloadsBeginAbout,
   })
+  yield
   const ways = targets.flatMap(({ mac, path }) => (path === null ? [] : [{ mac, versions: path.map(versionOf) }]))
   const leftOut = sites.flatMap(({ notes }) => notes.flatMap(({ mac, reason }) => (mac ? [{ mac, reason }] : [])))
   const current = targets.flatMap(({ mac, state, targetVersion }) =>

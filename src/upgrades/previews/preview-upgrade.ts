@@ -9,8 +9,8 @@ import type { UpgradeRequest } from '../org-upgrade.ts'
 import { planPhasing } from '../planning/plan-downloads.ts'
 import { planUpgradeInSteps } from '../planning/plan-upgrade.ts'
 import { listUpgraded, prepareUpgrade } from '../prepare-upgrade.ts'
-import { encodePlan } from './encode-plan.ts'
-import { planPreview } from './plan-preview.ts'
+import { encodePlanInSteps } from './encode-plan.ts'
+import { planPreviewInSteps } from './plan-preview.ts'
 import type { UpgradePreview } from './preview.ts'
 import { insertPreview } from './store.ts'
 
@@ -47,13 +47,14 @@ async function insertPlan(
   const takeable = new Set(taken.map(({ deviceId }) => deviceId))
   const claimed = new Set(wanted.filter((id) => !busy.has(id) || takeable.has(id)))
   const upgrade = await inTurns(planUpgradeInSteps(request, { ...prepared, claimed, taken }))
-  const preview = planPreview(upgrade, { devices: prepared.candidates, phasing: planPhasing(request, prepared.plans) })
+  const facts = { devices: prepared.candidates, phasing: planPhasing(request, prepared.plans) }
+  const preview = await inTurns(planPreviewInSteps(upgrade, facts))
   const { planId: id, expiresAt } = preview
   const { dry_run: _, ...sent } = body
   await insertPreview(tx, scope, {
     ...{ id, origin, expiresAt },
     body: sent,
-    plan: encodePlan(upgrade),
+    plan: await inTurns(encodePlanInSteps(upgrade)),
     createdAt: prepared.now,
   })
   return preview

@@ -1,10 +1,11 @@
 import type { InOrg } from '../../access/scope.ts'
 import type { Tx } from '../../platform/db.ts'
 import { AppError } from '../../platform/errors.ts'
+import { inTurns } from '../../platform/next-turn.ts'
 import type { NewUpgrade } from '../../rollout/store-create.ts'
-import { decodePlan } from './encode-plan.ts'
+import { decodePlanInSteps } from './encode-plan.ts'
 import { noSuchPlan } from './find-request.ts'
-import { findDifferences } from './plan-differences.ts'
+import { findDifferencesInSteps } from './plan-differences.ts'
 import type { PlanDifference, StoredPlan } from './preview.ts'
 import { deletePreview, isStarted } from './store.ts'
 
@@ -20,9 +21,9 @@ export async function usePlan(tx: Tx, scope: InOrg, fresh: NewUpgrade): Promise<
   const { id, createdAt: now } = fresh.org
   const stored = await deletePreview<StoredPlan>(tx, scope, { id, now })
   if (stored === undefined) throw noSuchPlan(await isStarted(tx, scope, id))
-  const differences = findDifferences(stored, fresh)
+  const differences = await inTurns(findDifferencesInSteps(stored, fresh))
   if (differences.length > 0) throw outdated(differences.map(describe))
-  return decodePlan(stored, fresh)
+  return inTurns(decodePlanInSteps(stored, fresh))
 }
 
 /** @param differences As on the wire. */

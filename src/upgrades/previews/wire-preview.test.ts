@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { type Steps, atOnce } from '../../platform/next-turn.ts'
 import type { UpgradeNote } from '../../rollout/rollout.ts'
 import type { Candidate, NewUpgrade } from '../../rollout/store-create.ts'
 import type { SiteTimes } from '../planning/plan-times.ts'
@@ -7,9 +8,9 @@ import type { Planned } from '../planning/plan-targets.ts'
 import { planUpgrade } from '../planning/plan-upgrade.ts'
 import { strategies } from '../strategies/index.ts'
 import { parseOrgUpgrade } from '../wire-parse.ts'
-import { decodePlan, encodePlan } from './encode-plan.ts'
-import { findDifferences } from './plan-differences.ts'
-import { planPreview } from './plan-preview.ts'
+import { decodePlanInSteps, encodePlanInSteps } from './encode-plan.ts'
+import { findDifferencesInSteps } from './plan-differences.ts'
+import { planPreviewInSteps } from './plan-preview.ts'
 
 const now = new Date('2026-06-13T12:00:00Z')
 const image = { '1.0': 'image-1', '2.0': 'image-2' } as const
@@ -96,8 +97,13 @@ function plan(devices: readonly Given[], body: object, round: string): NewUpgrad
 
 const big = strategies.big_bang.parse({})
 
-const previewOf = (upgrade: NewUpgrade, devices: readonly Given[]) =>
-  planPreview(upgrade, { devices: devices.map(candidate), phasing: { phasing: big, downloads: null } })
+const previewInSteps = (upgrade: NewUpgrade, devices: readonly Given[]) =>
+  planPreviewInSteps(upgrade, { devices: devices.map(candidate), phasing: { phasing: big, downloads: null } })
+const previewOf = (...given: Parameters<typeof previewInSteps>) => atOnce(previewInSteps(...given))
+const encodePlan = (upgrade: NewUpgrade) => atOnce(encodePlanInSteps(upgrade))
+const decodePlan = (...given: Parameters<typeof decodePlanInSteps>) => atOnce(decodePlanInSteps(...given))
+const findDifferences = (...given: Parameters<typeof findDifferencesInSteps>) =>
+  atOnce(findDifferencesInSteps(...given))
 
 describe('a preview', () => {
   test('is a partition of the selected devices, in phases or skipped with a reason', () => {
@@ -142,6 +148,23 @@ describe('a preview', () => {
         }
       }),
     )
+  })
+
+  test('is made, stored and compared in steps of a thousand devices', () => {
+    const device: Given = { site: 0, connected: true, model: 'AP-1', decision: 'upgrade' }
+    const devices = Array.from({ length: 10_000 }, () => device)
+    const fresh = plan(devices, { strategy: 'canary' }, 'a')
+    const stored = encodePlan(fresh)
+    const countSteps = (steps: Steps<unknown>): number => {
+      let count = 0
+      while (steps.next().done !== true) count += 1
+      return count
+    }
+    // The preview visits each device three times.
+    expect(countSteps(previewInSteps(fresh, devices))).toBeGreaterThan(30)
+    expect(countSteps(encodePlanInSteps(fresh))).toBe(10)
+    expect(countSteps(findDifferencesInSteps(stored, fresh))).toBeGreaterThan(20)
+    expect(countSteps(decodePlanInSteps(stored, fresh))).toBe(10)
   })
 
   test('is the same for the same id and inputs', () => {
