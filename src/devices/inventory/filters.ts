@@ -31,7 +31,10 @@ export const searchFilters = {
   name: part(),
   serial: text(),
   site_id: id(),
-  magic: spelled({ about: 'the claim code', spell: plainSpelling }),
+  magic: spelled({
+    about: 'the claim code; only for callers who may write to the whole organization',
+    spell: plainSpelling,
+  }),
   sku: text(),
   version: text(),
   status,

@@ -5,6 +5,7 @@ import { type Operation, operation } from '../../http/operation.ts'
 import { Empty } from '../../http/schemas.ts'
 import { AppError } from '../../platform/errors.ts'
 import { replaceDevice } from './replace-device.ts'
+import { assertCodesUnasked, seesClaimCodes } from './sees-claim-codes.ts'
 import { listInventory } from './store.ts'
 import { countInventory, searchInventory } from './store-search.ts'
 import { InventoryItemReply, InventoryQuery, InventoryUpdateReply, parseInventory, presentInventory } from './wire.ts'
@@ -43,8 +44,11 @@ export const inventoryOperations: Operation[] = [
     at: orgSites('/inventory', { needs: 'read' }),
     query: InventoryQuery,
     item: InventoryItemReply,
-    run: async (ctx, { scope, query, page }) =>
-      presentPage(await listInventory(ctx.db, scope, { filter: parseInventory(query), page }), presentInventory),
+    run: async (ctx, { scope, caller, query, page }) => {
+      const found = await listInventory(ctx.db, scope, { filter: parseInventory(query), page })
+      const showsCode = seesClaimCodes(caller, scope)
+      return presentPage(found, (item) => presentInventory(item, { showsCode }))
+    },
   }),
   operation({
     id: 'replaceOrgDevices',
@@ -67,8 +71,9 @@ export const inventoryOperations: Operation[] = [
     at: orgSites('/inventory/search', { needs: 'read' }),
     query: InventorySearchQuery,
     reply: InventorySearchReply,
-    run: async (ctx, { scope, query, url }) => {
+    run: async (ctx, { scope, caller, query, url }) => {
       const search = parseInventorySearch(query)
+      assertCodesUnasked(caller, scope, search)
       const found = await searchInventory(ctx.db, scope, { ...search, page: search })
       return presentInventorySearch(found, search, url)
     },

@@ -39,7 +39,12 @@ export const InventoryItemReply = named(
   'InventoryItem',
   Type.Object({
     ...identityFields,
-    magic: Type.Optional(Type.String({ description: 'claim code, in upper case without dashes' })),
+    magic: Type.Optional(
+      Type.String({
+        description:
+          'claim code, in upper case without dashes; only for callers who may write to the whole organization',
+      }),
+    ),
     deviceprofile_id: Type.Optional(Type.String({ description: 'as set by a person' })),
     vc_mac: Type.Optional(Type.String()),
     connected: Type.Boolean(),
@@ -56,11 +61,14 @@ export const InventoryItemReply = named(
   }),
 )
 
-export function presentInventory(item: InventoryItem): Static<typeof InventoryItemReply> {
+export function presentInventory(
+  item: InventoryItem,
+  { showsCode }: { readonly showsCode: boolean },
+): Static<typeof InventoryItemReply> {
   const { claimCode, vcMac, connected, disconnectedAt } = item
   return {
     ...presentIdentity(item),
-    ...(claimCode !== null && { magic: claimCode }),
+    ...(showsCode && claimCode !== null && { magic: claimCode }),
     ...(item.deviceprofileId !== null && { deviceprofile_id: item.deviceprofileId }),
     ...(vcMac !== null && { vc_mac: vcMac }),
     connected,
