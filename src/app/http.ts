@@ -106,6 +106,7 @@ export async function buildHttp(ctx: Context, parts: HttpParts): Promise<BuiltHt
     log: ctx.log,
     tls: parts.tls,
     ...parts.network,
+    onRefused: () => ctx.crowding.note(),
     isSecure: () => ctx.baseUrl.startsWith('https:'),
   })
   const throttle = createLoginThrottle(ctx.clock)

@@ -3,6 +3,7 @@ import type { Limits } from '../platform/limits.ts'
 import { createMetrics } from '../platform/prometheus.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Context } from '../platform/context.ts'
+import { createCrowding } from '../platform/crowding.ts'
 import { endPool, openClaimPool, openDb, openHeavyPool, openHotPool, openKeyPool, openPool } from '../platform/db.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
@@ -75,6 +76,7 @@ export async function openContext(options: ContextOptions): Promise<OpenContext>
     ctx: {
       ...base,
       serviceClock,
+      crowding: createCrowding(serviceClock),
       get baseUrl() {
         // An answer that comes too early must not be wrong.
         if (baseUrl === null) throw new Error('The address is not known before the server listens')

@@ -21,9 +21,13 @@ export interface DownloadPlaces {
   within(ticket: DownloadTicket, begin: () => Promise<Readable>): Promise<Readable>
 }
 
-export function createDownloadPlaces({ atOnce, waitMs }: Pick<DownloadLimits, 'atOnce' | 'waitMs'>): DownloadPlaces {
+/** @param onRefused Called when a request is refused because the server has no place. */
+export function createDownloadPlaces(
+  { atOnce, waitMs }: Pick<DownloadLimits, 'atOnce' | 'waitMs'>,
+  onRefused: () => void,
+): DownloadPlaces {
   const ofCommands = createPlacesOfCommands()
-  const turns = createTurns(atOnce, waitMs)
+  const turns = createTurns(atOnce, waitMs, onRefused)
   return {
     async within({ commandId }, begin) {
       const leaveCommand = ofCommands(commandId)
@@ -64,7 +68,7 @@ function createPlacesOfCommands(): (commandId: string) => () => void {
 }
 
 /** Returns a function that waits for a place of the server, and resolves with how to leave it. */
-function createTurns(atOnce: number, waitMs: number): () => Promise<() => void> {
+function createTurns(atOnce: number, waitMs: number, onRefused: () => void): () => Promise<() => void> {
   let running = 0
   const waiting = new Set<() => void>()
   const leave = (): void => {
@@ -74,27 +78,26 @@ function createTurns(atOnce: number, waitMs: number): () => Promise<() => void> 
   }
   return async () => {
     if (running < atOnce) running += 1
-    else if (waiting.size >= MAX_WAITING) throw noPlace()
-    else await waitForTurn(waiting, waitMs)
+    else if (waiting.size >= MAX_WAITING || !(await waitForTurn(waiting, waitMs))) {
+      onRefused()
+      throw new AppError('unavailable', 'Too many devices download at once: try again soon', {}, RETRY_AFTER_S)
+    }
     return leave
   }
 }
 
-function waitForTurn(waiting: Set<() => void>, waitMs: number): Promise<void> {
-  return new Promise((resolve, reject) => {
+/** Resolves with false if no place became free in time. */
+function waitForTurn(waiting: Set<() => void>, waitMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const timer = setTimeout(() => {
       waiting.delete(next)
-      reject(noPlace())
+      resolve(false)
     }, waitMs)
     const next = (): void => {
       clearTimeout(timer)
       waiting.delete(next)
-      resolve()
+      resolve(true)
     }
     waiting.add(next)
   })
-}
-
-function noPlace(): AppError {
-  return new AppError('unavailable', 'Too many devices download at once: try again soon', {}, RETRY_AFTER_S)
 }

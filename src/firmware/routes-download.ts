@@ -27,7 +27,7 @@ export function firmwareDownloadRoutes(
 ): FastifyPluginAsyncTypebox {
   return async (http) => {
     const sending = new Set<Readable>()
-    const places = createDownloadPlaces(limits)
+    const places = createDownloadPlaces(limits, () => ctx.crowding.note())
     const pace = createSitePace(limits.siteBytesPerS)
     const records = createDownloadRecords(ctx)
     const files = { ...place, shared: createSharedFiles() }

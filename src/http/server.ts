@@ -82,6 +82,8 @@ export interface HttpOptions {
   readonly balancers?: readonly string[]
   /** Connections that one network may have open at a time; those of trusted proxies are not counted. Default 2000. */
   readonly connectionsPerNetwork?: number
+  /** Called after the connection of a network that has too many was closed. */
+  readonly onRefused?: () => void
   /** Default 30 s. */
   readonly bodyMs?: number
   /** True if clients reach the server by HTTPS, its own or that of a proxy; evaluated at each request. */
@@ -91,7 +93,7 @@ export interface HttpOptions {
 /** Creates a server with the conventions of the interface and no routes yet. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
   const { tls, trustedProxies = [], balancers = [], bodyMs = BODY_MS, isSecure = () => tls !== null } = options
-  const { connectionsPerNetwork = MAX_PER_NETWORK } = options
+  const { connectionsPerNetwork = MAX_PER_NETWORK, onRefused = () => {} } = options
   const policy = { maxPerNetwork: connectionsPerNetwork, uncounted: trustedProxies, balancers }
   const gate = createConnectionGate(policy, options.log)
   const loggerInstance: FastifyBaseLogger = options.log.child({ part: 'http' })
@@ -114,6 +116,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
           ? createServer({ ...timeouts, ...parsing }, handler)
           : createTlsServer({ ...timeouts, ...parsing, ...tls, handshakeTimeout: HANDSHAKE_MS }, handler),
         gate,
+        onRefused,
       )
         .setTimeout(SILENCE_MS)
         .on('checkExpectation', replyToExpectation),

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import type { Crowding } from './crowding.ts'
 import type { Db } from './db.ts'
 import type { Limits } from './limits.ts'
 import type { Logger } from './log.ts'
@@ -24,6 +25,7 @@ export interface Context {
   readonly clock: Clock
   /** For time-outs that must be correct despite outages and changes of the clock. */
   readonly serviceClock: ServiceClock
+  readonly crowding: Crowding
   readonly wakes: Wakes
   readonly log: Logger
   /** The counters of this process. */

@@ -4,13 +4,14 @@ import type { OrgRound } from './rounds/decide-org-upgrade.ts'
 import { decideOutage } from './targets/decide-outage.ts'
 import { WINDOW_TOO_SHORT } from './targets/decide-window.ts'
 import type { Step } from './rounds/decide-step.ts'
-import { OFFLINE, inFlightStates, isInFlight, isTerminal, terminalStates } from './rollout.ts'
+import { DOWNLOAD_REFUSED, OFFLINE, inFlightStates, isInFlight, isTerminal, terminalStates } from './rollout.ts'
 import type { LockedSiteUpgrade } from './store.ts'
 
 /** Reasons of the engine. Any other reason of a failed target is the device's refusal, in its own words. */
 const causes = [
   OFFLINE,
   'connection_lost',
+  DOWNLOAD_REFUSED,
   'health',
   'members_behind',
   'no_reconnect',

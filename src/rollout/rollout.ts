@@ -75,6 +75,9 @@ export function openCount(counts: TargetCounts): number {
 /** The only failure without a cause in the upgrade: it counts against no limit. */
 export const OFFLINE = 'offline'
 
+/** The server had no room for the download of the device, in each of its attempts. */
+export const DOWNLOAD_REFUSED = 'download_refused'
+
 /** The reason of a cancelled target whose device had its image for too long without a reboot. */
 export const NOT_REBOOTED = 'not_rebooted'
 

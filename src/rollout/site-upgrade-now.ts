@@ -67,5 +67,6 @@ export interface Now {
   readonly nowMs: number
   /** See TargetRules. */
   readonly graceUntilMs: number
+  readonly crowdedMs: number | null
   readonly options: RolloutOptions
 }

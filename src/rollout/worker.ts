@@ -293,7 +293,7 @@ async function graceDisturbed(
   return disturbed
 }
 
-function nowOf({ clock, serviceClock }: Context, options: RolloutOptions): Now {
+function nowOf({ clock, serviceClock, crowding }: Context, options: RolloutOptions): Now {
   const graceUntilMs = serviceClock.listeningSinceMs() + options.reconnectGraceMs
-  return { now: clock.now(), nowMs: serviceClock.nowMs(), graceUntilMs, options }
+  return { now: clock.now(), nowMs: serviceClock.nowMs(), graceUntilMs, crowdedMs: crowding.lastMs(), options }
 }

@@ -141,6 +141,9 @@ export type Reply =
   /** It does not answer for now. */
   | 'silent'
 
+/** Returns the reaction of a device to its command; a promise if it depends on what the device does first. */
+export type Replies = (device: SeededDevice, attempt: number, command: CommandToSend) => Reply | Promise<Reply>
+
 /** Devices, and the gateway that they are connected to: the engine sees both only through rows. */
 export interface Fleet {
   /** `reason`: the reason that the client reports; a boot by default. */
@@ -154,7 +157,7 @@ export interface Fleet {
    * Sends the queued commands and lets the devices answer according to `reply`.
    * @returns How many commands were sent.
    */
-  answer(reply?: (device: SeededDevice, attempt: number) => Reply): Promise<number>
+  answer(reply?: Replies): Promise<number>
   /** The number of times that each device has flashed, by its id. */
   readonly flashes: ReadonlyMap<string, number>
   /** The number of commands that each device has been sent, by its id. */
@@ -227,14 +230,19 @@ export function createFleet(ctx: Context, orgs: readonly SeededOrg[]): Fleet {
     await connect(some, OLD, 'socket')
   }
 
-  async function answer(reply: (device: SeededDevice, attempt: number) => Reply = () => 'upgrades'): Promise<number> {
+  async function answer(reply: Replies = () => 'upgrades'): Promise<number> {
     const sent = await recordCommandsSent(ctx, nodeId, { limit: BATCH, rebooting: [] })
-    const replies = sent.flatMap((command) => {
+    const addressed = sent.flatMap((command) => {
       const device = devices.get(command.deviceId)
-      if (device === undefined) return []
-      attempts.set(device.id, (attempts.get(device.id) ?? 0) + 1)
-      return [{ command, device, reply: reply(device, attempts.get(device.id) ?? 0) }]
+      return device === undefined ? [] : [{ command, device }]
     })
+    const replies = await Promise.all(
+      addressed.map(async ({ command, device }) => {
+        const attempt = (attempts.get(device.id) ?? 0) + 1
+        attempts.set(device.id, attempt)
+        return { command, device, reply: await reply(device, attempt, command) }
+      }),
+    )
     const having = (...kinds: Reply[]) => replies.filter((one) => kinds.includes(one.reply))
     await download(
       ctx,

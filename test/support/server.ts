@@ -144,6 +144,7 @@ export interface UploadBounds extends StorageSettings {
 /** Limits that a test tightens. */
 interface BoundedThings {
   readonly limits: Partial<Limits>
+  readonly connectionsPerNetwork: number
 }
 
 /** What the gateway has refused; a test's server has no gateway. */
@@ -176,6 +177,7 @@ export async function startTestServer(
   {
     console: consoleFiles = null,
     limits = {},
+    connectionsPerNetwork,
     refusals = { list: () => [] },
     ...bounds
   }: Partial<UploadBounds & ServedConsole & BoundedThings & RefusedThings> = {},
@@ -205,7 +207,10 @@ export async function startTestServer(
     operatorKey: 'operator-key',
     tls: null,
     // The proxy is on another address of this machine.
-    network: { trustedProxies: ['127.0.0.2/32'] },
+    network: {
+      trustedProxies: ['127.0.0.2/32'],
+      ...(connectionsPerNetwork !== undefined && { connectionsPerNetwork }),
+    },
     deviceCaDir: context.dataDir,
     agents: agentGateway(context.dataDir, {
       address: () => ({ host: '127.0.0.1', port: edge.port }),

@@ -77,6 +77,11 @@ export const events = {
   'all is downloaded': { facts: () => ({ download: delivered }) },
   'command done': { facts: answered('done') },
   'command refused': { facts: answered('rejected', { refusal: 'full' }) },
+  'command refused, server crowded': { facts: answered('rejected', { refusal: 'full' }), rules: { crowdedMs: ms(30) } },
+  'command refused after a byte, server crowded': {
+    facts: (target) => ({ ...answered('rejected', { refusal: 'full' })(target), download: moving }),
+    rules: { crowdedMs: ms(30) },
+  },
   'content refused': { facts: answered('rejected', { refusal: 'bad', refusalIsFinal: true }) },
   'connection lost, image there': {
     facts: (target) => ({ ...answered('unknown', { loss: 'connection_lost' })(target), download: delivered }),

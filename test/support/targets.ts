@@ -91,6 +91,7 @@ export function decide(target: TargetNow, seconds = 61, rules: Partial<TargetRul
     held: false,
     offlineDeadlineMs: null,
     graceUntilMs: 0,
+    crowdedMs: null,
     ...rules,
   })
 }

@@ -5,8 +5,9 @@ import type { ConnectionGate } from '../../platform/connection-gate.ts'
 /**
  * Hides from an HTTP or HTTPS server all connections that don't pass the gate, before TLS and HTTP begin on them, and
  * makes their requests come from the address of the client.
+ * @param onRefused Called after the connection of a network that has too many was closed.
  */
-export function guardConnections<S extends Server>(server: S, gate: ConnectionGate): S {
+export function guardConnections<S extends Server>(server: S, gate: ConnectionGate, onRefused: () => void): S {
   const serve = server.listeners('connection')
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) =>
@@ -16,6 +17,7 @@ export function guardConnections<S extends Server>(server: S, gate: ConnectionGa
         if (!(server instanceof TlsServer)) presentAs(socket, address)
         for (const listener of serve) Reflect.apply(listener, server, [socket])
       },
+      refuse: onRefused,
     }),
   )
   server.prependListener('secureConnection', (socket: TLSSocket) => {

@@ -17,7 +17,7 @@ import { type UpgradePlan, defaultRolloutOptions, noCounts } from '../rollout.ts
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
 import type { TargetNow } from '../targets/target.ts'
 
-const now = { now: at(300), nowMs: ms(300), graceUntilMs: 0, options: defaultRolloutOptions }
+const now = { now: at(300), nowMs: ms(300), graceUntilMs: 0, crowdedMs: null, options: defaultRolloutOptions }
 const twoSteps = { ...online, commands: ['stage', 'activate'] as const }
 
 /** A site upgrade in the first of two phases, and in the first of its phases of the downloads. */

@@ -179,7 +179,7 @@ const table: Readonly<Record<StateName, Readonly<Record<EventName, string>>>> = 
 
 function decided(state: StateName, name: EventName): string {
   const [targets, more] = events[name]
-  const now = { now: at(NOW_S), nowMs: ms(NOW_S), graceUntilMs: 0, options: defaultRolloutOptions }
+  const now = { now: at(NOW_S), nowMs: ms(NOW_S), graceUntilMs: 0, crowdedMs: null, options: defaultRolloutOptions }
   const { siteUpgrade, steps, fences } = decideNext(upgrades[state](targets, more), now)
   const { status, stopping, hold: held, finishedAt } = siteUpgrade
   const orders = steps.flatMap(({ order }) => order ?? [])
@@ -208,7 +208,7 @@ describe('the table of the states of a site upgrade', () => {
 })
 
 test('a round decides about more targets than a call can have arguments', () => {
-  const now = { now: at(NOW_S), nowMs: ms(NOW_S), graceUntilMs: 0, options: defaultRolloutOptions }
+  const now = { now: at(NOW_S), nowMs: ms(NOW_S), graceUntilMs: 0, crowdedMs: null, options: defaultRolloutOptions }
   const dueMs = (count: number): number | null =>
     decideNext(
       upgrades.upgrading(

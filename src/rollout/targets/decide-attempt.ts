@@ -5,8 +5,8 @@ import type { DeviceNow, TargetDecision, TargetNow, TargetRules } from './target
 /** Doublings of the pause between attempts; from then on it stays the same. */
 const MAX_DOUBLINGS = 5
 /**
- * A device whose connection breaks this often during an upgrade can't complete it. With the pauses between the attempts
- * that takes hours.
+ * A device whose connection breaks this often during an upgrade can't complete it, nor one that the server has no room
+ * for this often. With the pauses between the attempts that takes seven hours.
  */
 const MAX_LOST_ATTEMPTS = 30
 

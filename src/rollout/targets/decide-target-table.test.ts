@@ -11,12 +11,18 @@ const lost = (becomes: string): Row[1] => ({
   'it is lost for good': becomes,
   'it is lost for good, restores are wanted': becomes,
 })
+/** The same whether or not the server turned clients away. */
+const refused = (becomes: string): Row[1] => ({
+  'command refused': becomes,
+  'command refused, server crowded': becomes,
+  'command refused after a byte, server crowded': becomes,
+})
 /** For a target whose command was sent and can still be refused. */
 const answers = {
   'on the version': 'verifying',
   'on the version for the soak': 'upgraded',
   'command done': 'rebooting',
-  'command refused': 'again: full',
+  ...refused('again: full'),
   'content refused': 'failed: bad',
   'connection lost, image there': 'rebooting',
   'connection lost, image there, device idle': 'command upgrade',
@@ -57,6 +63,8 @@ const table: Readonly<Record<TargetState, Row>> = {
     {
       ...lost('fence'),
       ...answers,
+      // A device that got nothing of the image is not at fault.
+      'command refused, server crowded': 'again: download_refused',
       'a byte is downloaded': 'downloading',
       'all is downloaded': 'downloading',
       'upgrade stops': 'fence',
@@ -96,7 +104,7 @@ const table: Readonly<Record<TargetState, Row>> = {
       'on the version': 'verifying',
       'on the version for the soak': 'upgraded',
       'back on the old version': 'failed: not_applied',
-      'command refused': 'deferred: full',
+      ...refused('deferred: full'),
       'content refused': 'failed: bad',
       'connection lost, image there, device idle': 'command upgrade',
       'everything times out': 'failed: no_reconnect',
@@ -121,7 +129,7 @@ const table: Readonly<Record<TargetState, Row>> = {
     {
       ...lost('upgraded: timeout'),
       'command done': 'upgraded',
-      'command refused': 'upgraded: full',
+      ...refused('upgraded: full'),
       'content refused': 'upgraded: bad',
       'connection lost, image there': 'upgraded: connection_lost',
       'connection lost, image there, device idle': 'upgraded: gateway_lost',
@@ -137,7 +145,7 @@ const table: Readonly<Record<TargetState, Row>> = {
       connected: 'failed: rolled_back',
       'connection lost, image there, device idle': 'failed: rolled_back',
       'back on the old version': 'failed: rolled_back',
-      'command refused': 'failed: rollback_failed',
+      ...refused('failed: rollback_failed'),
       'content refused': 'failed: rollback_failed',
       'everything times out': 'failed: rollback_failed',
       ...removed,
@@ -211,7 +219,15 @@ const downloadTable: Readonly<Record<keyof typeof inDownloads, Row>> = {
       ...removed,
     },
   ],
-  dl_requested: ['wait', { ...loading, 'a byte is downloaded': 'downloading', 'all is downloaded': 'downloading' }],
+  dl_requested: [
+    'wait',
+    {
+      ...loading,
+      'command refused, server crowded': 'again: download_refused',
+      'a byte is downloaded': 'downloading',
+      'all is downloaded': 'downloading',
+    },
+  ],
   downloading: ['wait', loading],
   // It has its image, so only its reboot can end it.
   downloaded: ['wait', { 'upgrade stops': 'cancelled', ...removed }],
@@ -248,4 +264,34 @@ test('a refused attempt is repeated at most twice, after pauses that double', ()
   expect(refused(0)).toMatchObject({ kind: 'pause', retryAtMs: ms(61 + 30) })
   expect(refused(1)).toMatchObject({ kind: 'pause', retryAtMs: ms(61 + 60) })
   expect(show(refused(2))).toBe('failed: full')
+})
+
+describe('a download that the server may have refused', () => {
+  const refuse = (lostAttempts: number, crowdedMs: number | null) =>
+    decide(
+      {
+        ...targets.dl_requested,
+        ...answered('rejected', { refusal: 'full' })(targets.dl_requested),
+        failedAttempts: 2,
+        lostAttempts,
+      },
+      61,
+      { crowdedMs },
+    )
+
+  test('is repeated without counting as failed, after pauses that double up to 16 minutes', () => {
+    const again = { kind: 'pause', reason: 'download_refused', failedAttempts: 2 }
+    expect(refuse(0, ms(0))).toEqual({ ...again, lostAttempts: 1, retryAtMs: ms(61 + 30) })
+    expect(refuse(1, ms(0))).toEqual({ ...again, lostAttempts: 2, retryAtMs: ms(61 + 60) })
+    expect(refuse(28, ms(0))).toEqual({ ...again, lostAttempts: 29, retryAtMs: ms(61 + 16 * 60) })
+  })
+
+  test('fails its device for this reason after 30 attempts, which take seven hours', () => {
+    expect(show(refuse(29, ms(0)))).toBe('failed: download_refused')
+  })
+
+  test('counts as failed if the server turned nobody away since the command', () => {
+    expect(show(refuse(0, null))).toBe('failed: full')
+    expect(show(refuse(0, ms(0) - 1))).toBe('failed: full')
+  })
 })

@@ -6,7 +6,7 @@ import { decideWaiting } from './decide-waiting.ts'
 import { findWindowWait, rebootTimeoutMs } from './decide-window.ts'
 import { hopInstead } from './hops.ts'
 import { isOnTarget } from './is-on-target.ts'
-import type { RolloutOptions } from '../rollout.ts'
+import { DOWNLOAD_REFUSED, type RolloutOptions } from '../rollout.ts'
 import type { CommandNow, DeviceNow, TargetDecision, TargetNow, TargetRules } from './target.ts'
 
 const wait: TargetDecision = { kind: 'wait' }
@@ -95,7 +95,16 @@ function decideRejected(target: TargetNow, device: DeviceNow, { command, rules }
   // The service went down while the device downloaded from it.
   const isInterrupted = command.lost === 'gateway_lost' && target.download?.delivered !== true
   if (isInterrupted && command.kind !== 'activate') return repeatAttempt(target, device, rules)
+  if (wasTurnedAway(target, rules)) return pauseAttempt(target, rules, { reason: DOWNLOAD_REFUSED, costs: false })
   return pauseAttempt(target, rules, { reason, costs: true })
+}
+
+/**
+ * True if the download of the command has never begun at the server, which has turned clients away since. The server can't
+ * tell whether the device was among them: it closes connections before it knows whose they are.
+ */
+function wasTurnedAway({ state, enteredMs, download }: TargetNow, { crowdedMs }: TargetRules): boolean {
+  return state === 'dl_requested' && download === null && crowdedMs !== null && crowdedMs >= enteredMs
 }
 
 function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {

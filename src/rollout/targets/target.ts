@@ -105,8 +105,8 @@ export interface TargetNow {
   /** Attempts that the device refused or failed. */
   readonly failedAttempts: number
   /**
-   * Attempts that ended with the device's connection or without effect, and don't count as failed. Those that the
-   * service ended are not included.
+   * Attempts that ended with the device's connection, without effect, or because the server had no room for the download,
+   * and don't count as failed. Those that the service interrupted are not included.
    */
   readonly lostAttempts: number
   /** The latest attempt had no effect; the next one goes out no earlier than this. */
@@ -187,6 +187,8 @@ export interface TargetRules {
   readonly offlineDeadlineMs: number | null
   /** The time until which absent devices may still be reconnecting, for example after a restart of the service. */
   readonly graceUntilMs: number
+  /** When the server last turned a client away because it had no room for it; null: not since its start. */
+  readonly crowdedMs: number | null
 }
 
 /** The health of a device before its upgrade and now. */

@@ -30,7 +30,7 @@ export function round(world: World): RoundResult {
     )
   const { steps, withdrawn, fences, siteUpgrade } = decideNext(
     { ...world.siteUpgrade, targets },
-    { now, nowMs: serviceMs(now), graceUntilMs: 0, options },
+    { now, nowMs: serviceMs(now), graceUntilMs: 0, crowdedMs: null, options },
   )
   const byId = new Map(fleet.map((one) => [one.target.deviceId, one]))
   for (const { target, to, reason, failedAttempts, retryAtMs, staged, order } of steps) {

@@ -5,6 +5,7 @@
 const words: ReadonlyMap<string, string> = new Map(
   Object.entries({
     connection_lost: 'lost the connection',
+    download_refused: 'the server had no room for the download',
     gateway_lost: 'the service stopped before the device answered',
     health_clients: 'has fewer than half of its clients after the restart',
     health_neighbor: 'does not hear all of its neighbors after the restart',
