@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { openDeviceCa } from '../gateway/certificates/device-ca.ts'
 import { AppError } from '../platform/errors.ts'
@@ -59,7 +60,11 @@ function commandLine(): Command {
         '127.0.0.1:15002',
       ),
     )
-    .option('--ca <dir>', 'folder with ca.pem and ca.key, which sign device certificates', 'data/device-ca')
+    .option(
+      '--ca <dir>',
+      'folder with ca.pem and ca.key, which sign device certificates',
+      join(process.env['SIGNALBOX_DATA_DIR'] ?? 'data', 'device-ca'),
+    )
     .option(
       '--fleet <file>',
       'devices, a JSON array of {mac, serial, model, type: ap|switch, firmware, members?: [{mac, serial, model}], cluster?}; with protocol: "junos" and type: switch|gateway, a device that calls home over NETCONF',
