@@ -6,9 +6,11 @@ import type { PreviewPhase, UpgradePreview } from './preview.ts'
 /** Fields of requests for an upgrade, all of them ours. */
 export const previewFields = {
   dry_run: Type.Optional(
-    Type.Boolean({ default: false, description: 'true: only plan the upgrade, and answer the plan' }),
+    Type.Boolean({ default: false, description: 'true: only plan the upgrade, and answer the plan with its plan_id' }),
   ),
-  plan_id: Type.Optional(Type.String({ ...Uuid, description: 'carry out this plan, which a preview has answered' })),
+  plan_id: Type.Optional(
+    Type.String({ ...Uuid, description: 'carry out the plan with this id, which a request with dry_run has answered' }),
+  ),
 }
 
 const PhaseReply = Type.Object({
