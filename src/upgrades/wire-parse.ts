@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type MaintenanceWindow, refuseEndless } from '../orgs/windows/windows.ts'
 import { type AppError, invalidField } from '../platform/errors.ts'
 import { DEFAULT_CLUSTER_SIZE } from './planning/plan-p2p.ts'
 import { parseRule } from './parse-rule.ts'
 import { parseStartTime } from './planning/plan-start.ts'
 import type { UpgradeRequest, RequestedModel, RequestedTime, RequestedVersion } from './org-upgrade.ts'
+import { DEFAULT_PERCENTS } from './strategies/canary-sites.ts'
 import type { PhaseKind } from './strategies/gate-fields.ts'
 import { strategies } from './strategies/index.ts'
 import type { Phasing, Strategies, Strategy } from './strategies/strategy.ts'
@@ -24,6 +26,7 @@ export function parseOrgUpgrade(body: OrgUpgradeBody, registry: Strategies = str
     const isChosen = each === strategy || each === downloads
     each.check?.(body, isChosen ? each.name : strategy.name)
   }
+  refusePercents(body, { reboots: strategy, downloads })
   const models = parseModels(body.models)
   const selection = {
     ids: null,
@@ -79,6 +82,16 @@ function unsupported(field: string): AppError {
 function refuseShare({ min_success_percentage: share }: OrgUpgradeBody, { name, fields }: Strategy): void {
   if (share !== undefined && !Object.hasOwn(fields, 'min_success_percentage'))
     throw invalidField('min_success_percentage', `is given with the strategy ${name}, which has no phases`)
+}
+
+/** Some clients send the default of each field, whatever the strategy. */
+function refusePercents(
+  { canary_phases: percents }: OrgUpgradeBody,
+  { reboots, downloads }: RequestedStrategies,
+): void {
+  if (percents === undefined || isDeepStrictEqual(percents, DEFAULT_PERCENTS)) return
+  if ([reboots, downloads].every(({ fields }) => !Object.hasOwn(fields, 'canary_phases')))
+    throw invalidField('canary_phases', `is for the strategy canary only, and the strategy is ${reboots.name}`)
 }
 
 /**
