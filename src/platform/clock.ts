@@ -19,6 +19,11 @@ export function epochS(date: Date): number {
   return date.getTime() / 1000
 }
 
+/** Differences of epoch seconds have more digits than their times. */
+export function roundToMs(seconds: number): number {
+  return Math.round(seconds * 1000) / 1000
+}
+
 export function addMs(date: Date, ms: number): Date {
   return new Date(date.getTime() + ms)
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS, roundToMs } from '../../platform/clock.ts'
 import { finalVersionOf } from '../../rollout/targets/hops.ts'
 import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'
@@ -54,7 +54,7 @@ export function presentReportDevice(row: ReportRow): Static<typeof ReportDeviceR
     run,
     ...(downAt !== null && {
       down_at: epochS(downAt),
-      downtime: epochS(upAt ?? enteredAt) - epochS(downAt) + sumHops(path),
+      downtime: roundToMs(epochS(upAt ?? enteredAt) - epochS(downAt) + sumHops(path)),
     }),
     ...(upAt !== null && { up_at: epochS(upAt) }),
     ...(terminalBuckets.has(status) && { ended_at: epochS(enteredAt) }),

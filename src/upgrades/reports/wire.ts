@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS, roundToMs } from '../../platform/clock.ts'
 import { decideWholeStatus } from '../decide-whole-status.ts'
 import { limitOf } from '../previews/plan-preview.ts'
 import { statuses } from '../site/filters.ts'
@@ -109,7 +109,7 @@ const noDowntime: Downtime = { devices: 0, longestS: 0, sumS: 0, atOnce: 0, stil
 
 function presentDowntime(downtime: Downtime | null): Static<typeof DowntimeReply> {
   const { devices, longestS, sumS, atOnce, stillDown } = downtime ?? noDowntime
-  return { devices, longest: longestS, sum: sumS, at_once: atOnce, still_down: stillDown }
+  return { devices, longest: roundToMs(longestS), sum: roundToMs(sumS), at_once: atOnce, still_down: stillDown }
 }
 
 /** Presents everything but the devices. */
@@ -172,7 +172,7 @@ function timesOf(startedAt: number | null, endedAt: number | null) {
   return {
     ...(startedAt !== null && { started_at: startedAt }),
     ...(endedAt !== null && { ended_at: endedAt }),
-    ...(startedAt !== null && endedAt !== null && { duration: Math.max(0, endedAt - startedAt) }),
+    ...(startedAt !== null && endedAt !== null && { duration: roundToMs(Math.max(0, endedAt - startedAt)) }),
   }
 }
 
