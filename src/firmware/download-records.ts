@@ -4,6 +4,7 @@ import { inTxByKeys } from '../platform/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { gatherAnswers } from '../platform/gather-answers.ts'
 import { pause } from '../platform/pause.ts'
+import { deviceSpacing } from '../platform/spacing.ts'
 import type { DownloadTicket } from './download-url.ts'
 import {
   type DownloadProgress,
@@ -33,9 +34,6 @@ export interface DownloadRecords {
 /** Small, so that the first devices of a phase do not wait for the last. */
 const batch = { count: 200, bytes: Infinity }
 
-/** The distance of the transactions while many devices begin or end. */
-const spacing = { ms: 50, arrivalsPerS: 80 }
-
 /** How soon a download is recorded again whose row another transaction is changing. */
 const LOCKED_PAUSE_MS = { first: 20, longest: 500 }
 
@@ -50,7 +48,7 @@ export function createDownloadRecords(ctx: Context): DownloadRecords {
     name: 'starts of downloads',
     log: ctx.log,
     batch,
-    spacing,
+    spacing: deviceSpacing,
     keyOf: ({ commandId }) => commandId,
     answer: (tickets) => inTxByKeys(ctx, (tx) => startDownloads(tx, tickets, now())),
   })
@@ -58,7 +56,7 @@ export function createDownloadRecords(ctx: Context): DownloadRecords {
     name: 'progress of downloads',
     log: ctx.log,
     batch,
-    spacing,
+    spacing: deviceSpacing,
     keyOf: ({ commandId }) => commandId,
     answer: (progress) => inTxByKeys(ctx, (tx) => touchDownloads(tx, progress, now())),
   })

@@ -1,4 +1,3 @@
-import type { SpacingLimits } from '../platform/spacing.ts'
 import type { PartLimits } from '../platform/split.ts'
 
 export interface Limits {
@@ -14,9 +13,6 @@ export interface Limits {
 export function batchOf(count: number): PartLimits {
   return { count, bytes: Infinity }
 }
-
-/** The distance of the transactions that record connections, reports and outcomes of many devices. */
-export const spacing: SpacingLimits = { ms: 50, arrivalsPerS: 80 }
 
 /** A statement about many links; commands wait while it is encoded. */
 export const linksOfStatement = batchOf(500)

@@ -1,7 +1,7 @@
 import { type SessionReport, recordReports } from '../devices/stats/record-report.ts'
 import type { Context } from '../platform/context.ts'
 import { createGatherer } from '../platform/gather.ts'
-import { spacing } from './limits.ts'
+import { deviceSpacing } from '../platform/spacing.ts'
 
 /** Unwritten reports of one device; beyond them the device must wait, so that it can't fill our memory. */
 const MAX_UNWRITTEN = 32
@@ -27,7 +27,7 @@ export function createReports(ctx: Context, batchSize: number): Reports {
     name: 'reports of devices',
     log: ctx.log,
     batch: { count: batchSize, bytes: BATCH_BYTES },
-    spacing,
+    spacing: deviceSpacing,
     // All other parts of a report have small limits.
     bytesOf: ({ telemetry }) => (telemetry === null ? 0 : JSON.stringify(telemetry).length),
     room: { count: Infinity, bytes: ROOM_BYTES },

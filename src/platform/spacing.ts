@@ -5,6 +5,9 @@ export interface SpacingLimits {
   readonly arrivalsPerS: number
 }
 
+/** For transactions that record what many devices do. */
+export const deviceSpacing: SpacingLimits = { ms: 50, arrivalsPerS: 80 }
+
 /** The time over which arrivals are averaged. */
 const AVERAGED_MS = 200
 

@@ -9,7 +9,7 @@ import type { Decode, Link, LinkEvent, LinkProgress } from '../links/device-link
 import type { Outcome, UpgradeStep } from '../driver.ts'
 import { gatherFacts } from '../facts.ts'
 import { createLateReplies } from './late-replies.ts'
-import { spacing } from '../limits.ts'
+import { deviceSpacing } from '../../platform/spacing.ts'
 import type { LinkRegistry } from '../links/link-registry.ts'
 
 export interface DispatcherOptions<L extends Link, C extends RowOfCommand, S> {
@@ -79,7 +79,7 @@ export function startDispatcher<L extends Link, C extends RowOfCommand, S>(
   })
   const outcomes = gatherFacts<FinishedCommand>(ctx, {
     name: 'outcomes of commands',
-    spacing,
+    spacing: deviceSpacing,
     async write(items) {
       // A command that has ended accepts no progress any more, so the device's earlier reports are written first.
       await progress.flush()

@@ -9,7 +9,8 @@ import { AppError } from '../../platform/errors.ts'
 import { gatherAnswers } from '../../platform/gather-answers.ts'
 import { pause } from '../../platform/pause.ts'
 import type { DeviceLink } from './device-link.ts'
-import { batchOf, spacing } from '../limits.ts'
+import { deviceSpacing } from '../../platform/spacing.ts'
+import { batchOf } from '../limits.ts'
 import type { OpenResult, SessionRows } from './link-side.ts'
 
 /** The proofs of a link about its device. */
@@ -23,7 +24,7 @@ export function deviceSessions(ctx: Context, nodeId: string, batchSize: number):
     name: 'connections of devices',
     log: ctx.log,
     batch: batchOf(batchSize),
-    spacing,
+    spacing: deviceSpacing,
     keyOf: ({ mac }) => deviceIdOf(mac),
     async answer(openings) {
       const { opened, lockedIds } = await recordConnects(

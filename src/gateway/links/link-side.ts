@@ -5,7 +5,7 @@ import type { CommandRows, RowOfCommand } from '../commands/command-rows.ts'
 import { type Link, NO_EPOCH } from './device-link.ts'
 import { type Dispatcher, startDispatcher } from '../commands/dispatcher.ts'
 import { gatherFacts } from '../facts.ts'
-import { spacing } from '../limits.ts'
+import { deviceSpacing } from '../../platform/spacing.ts'
 import { type LinkRegistry, createLinkRegistry } from './link-registry.ts'
 import type { LinkSide } from '../protocol.ts'
 import { watchReplacements } from './replacements.ts'
@@ -62,7 +62,7 @@ export function startSide<L extends Link, F, C extends RowOfCommand, S>(
   const dispatcher = startDispatcher(ctx, { ...options, rows: commands, links })
   const disconnects = gatherFacts<SessionKey>(ctx, {
     name: 'ends of sessions',
-    spacing,
+    spacing: deviceSpacing,
     async write(keys) {
       // A device replies before its connection closes. Without the reply, its command would be lost with the session.
       await dispatcher.flushOutcomes()
