@@ -94,7 +94,7 @@ module.exports = {
       'pure-has-no-io',
       { path: '(/strategies/|/driver\\.ts$|/(plan|decide)-[^/]+\\.ts$)', pathNot: '\\.test\\.ts$' },
       {
-        path: '(^src/platform/(db|context|log)|/store|node_modules/(pg|kysely|fastify)/|^(fs|net|http|https|child_process|timers)$)',
+        path: '(^src/platform/(database/|context|log)|/store|node_modules/(pg|kysely|fastify)/|^(fs|net|http|https|child_process|timers)$)',
         dependencyTypesNot: ['type-only'],
       },
     ),

@@ -13,7 +13,7 @@ import { openContext } from '../src/app/open-context.ts'
 import type { Context } from '../src/platform/context.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../src/platform/log.ts'
-import { migrate } from '../src/platform/migrate.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
 import { createSecrets } from '../src/platform/secrets.ts'
 import { type Signalbox, startSignalbox } from './support/signalbox.ts'
 

@@ -34,7 +34,7 @@ function names(text, table) {
   return inCode.test(text) || inSql.test(text) || writes(text, table)
 }
 
-/** Returns true if the source of a store writes the table, through Kysely, in SQL, or by the columns of platform/rows.ts. */
+/** Returns true if the source of a store writes the table, through Kysely, in SQL, or by the columns of platform/database/rows.ts. */
 function writes(text, table) {
   const inCode = new RegExp(`(insertInto|updateTable|deleteFrom)\\(\\s*'${table}[' ]`)
   const inSql = new RegExp(`\\b(insert into|update|delete from|merge into)\\s+${snake(table)}\\b(?! *\\.)`)
@@ -48,7 +48,7 @@ function writes(text, table) {
 }
 
 const owners = new Map(
-  ['src/platform/schema.ts', ...globSync('src/**/tables.ts', { cwd: ROOT })].flatMap((file) =>
+  ['src/platform/database/schema.ts', ...globSync('src/**/tables.ts', { cwd: ROOT })].flatMap((file) =>
     tablesIn(file).map((table) => [table, folderOf(file)]),
   ),
 )

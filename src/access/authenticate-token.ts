@@ -1,4 +1,4 @@
-import { coalesceReads } from '../platform/coalesce.ts'
+import { coalesceReads } from '../platform/database/coalesce.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError } from '../platform/errors.ts'
 import { sha256Hex } from '../platform/secrets.ts'

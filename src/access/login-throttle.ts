@@ -1,6 +1,6 @@
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../platform/time/clock.ts'
 import { tooManyRequests } from '../platform/errors.ts'
-import { networkOf } from '../platform/network-of.ts'
+import { networkOf } from '../platform/outbound/network-of.ts'
 import { sha256Hex } from '../platform/secrets.ts'
 
 /** Wrong attempts at one account that cause no delay, and how long each counts. */

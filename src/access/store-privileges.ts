@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import type { InOrg } from './scope.ts'
 import type { PrivilegeTable } from './tables.ts'
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { anyOf } from '../platform/db.ts'
+import { anyOf } from '../platform/database/db.ts'
 import type { SitesScope } from './scope.ts'
 
 /**

@@ -1,9 +1,9 @@
 import type { Generated, GeneratedAlways } from 'kysely'
-import type { DefaultJson, Json } from '../platform/json-column.ts'
+import type { DefaultJson, Json } from '../platform/database/json-column.ts'
 import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 import type { AccessPolicy } from './decide-policy.ts'
 
-declare module '../platform/schema.ts' {
+declare module '../platform/database/schema.ts' {
   interface Schema {
     org: OrgTable
     site: SiteTable

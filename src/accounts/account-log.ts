@@ -1,7 +1,7 @@
 import type { Actor } from '../access/scope.ts'
 import { actorScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { insertAccountLogs, listOrgIdsOfAdmin } from './store-log.ts'
 
 /** A change of an account. `before` and `after` never hold secrets. */

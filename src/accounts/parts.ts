@@ -3,8 +3,8 @@ import type { LoginThrottle } from '../access/login-throttle.ts'
 import type { Passwords } from '../access/password.ts'
 import type { HourlyLimits, RequestLimits } from '../access/request-limits.ts'
 import type { TokenUses } from '../access/token-uses.ts'
-import type { Mailer } from '../platform/mail.ts'
-import type { OutboundHttp } from '../platform/outbound-http.ts'
+import type { Mailer } from '../platform/outbound/mail.ts'
+import type { OutboundHttp } from '../platform/outbound/outbound-http.ts'
 
 /** The operator's settings for accounts, from the environment; see app/config/config/config-accounts.ts. */
 export interface AccountSettings extends HourlyLimits {

@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { reduceChange } from '../events/reduce-change.ts'
-import type { Reader, Tx } from '../platform/db.ts'
-import { columnsOf, insertRows } from '../platform/rows.ts'
+import type { Reader, Tx } from '../platform/database/db.ts'
+import { columnsOf, insertRows } from '../platform/database/rows.ts'
 
 export interface NewAccountLog {
   readonly adminId: string

@@ -1,5 +1,5 @@
 import type { OrgScope } from '../access/scope.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 
 /** Deletes the accounts that the organization's identity providers vouch for. */
 export async function deleteSsoAdminsOfOrg(tx: Tx, { orgId }: OrgScope): Promise<void> {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { AgingRows } from '../platform/retention.ts'
+import type { AgingRows } from '../platform/database/retention.ts'
 
 export const agingAccountLog: AgingRows = {
   table: 'account_log',

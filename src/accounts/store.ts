@@ -1,4 +1,4 @@
-import { type Tx, json } from '../platform/db.ts'
+import { type Tx, json } from '../platform/database/db.ts'
 import { sha256 } from '../platform/secrets.ts'
 import { lockMailAddress } from './mail/store-mail-quota.ts'
 

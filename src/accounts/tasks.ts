@@ -1,5 +1,5 @@
 import type { Context } from '../platform/context.ts'
-import type { Task } from '../platform/jobs.ts'
+import type { Task } from '../platform/time/jobs.ts'
 import { sweepInvites } from './admins/sweep-invites.ts'
 import { sweepRegistrations } from './registration/sweep.ts'
 import { sweepTokens } from './tokens/sweep-tokens.ts'

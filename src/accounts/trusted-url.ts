@@ -1,4 +1,4 @@
-import { isLoopbackUrl } from '../platform/loopback.ts'
+import { isLoopbackUrl } from '../platform/outbound/loopback.ts'
 import type { AccountSettings } from './parts.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { watchDevices } from '../devices/alarms/watch-devices.ts'
 import { closeCounts } from '../events/alarms/store.ts'
-import { addMs } from '../platform/clock.ts'
+import { addMs } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
-import { type Poller, startPoller } from '../platform/poller.ts'
+import { inTx } from '../platform/database/db.ts'
+import { type Poller, startPoller } from '../platform/time/poller.ts'
 import { watchUpgrades } from '../upgrades/alarms/watch-upgrades.ts'
 
 const INTERVAL_MS = 15_000

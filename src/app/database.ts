@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { lockDatabase } from '../platform/database-lock.ts'
+import { lockDatabase } from '../platform/database/database-lock.ts'
 import { AppError } from '../platform/errors.ts'
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/embedded-postgres.ts'
 import type { Logger } from '../platform/log.ts'

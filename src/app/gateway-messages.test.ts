@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { isQueuedEvent } from '../events/store.ts'
-import { createWakes } from '../platform/wakes.ts'
+import { createWakes } from '../platform/database/wakes.ts'
 import { createKnownEvents } from '../webhooks/routing/known-events.ts'
 import { type FromGateway, wakeMessage } from './gateway-messages.ts'
 

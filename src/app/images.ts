@@ -6,12 +6,12 @@ import { filterKnownMapImages } from '../maps/store.ts'
 import { mapImageSizes } from '../maps/store-sizes.ts'
 import { filterKnownMxedgeImages } from '../mxedges/images/store.ts'
 import { mxedgeImageSizes } from '../mxedges/images/store-sizes.ts'
-import { addMs } from '../platform/clock.ts'
+import { addMs } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'
-import { type Db, inTx } from '../platform/db.ts'
+import { type Db, inTx } from '../platform/database/db.ts'
 import { type ImageFiles, removeOrphanImages } from '../platform/images/image-files.ts'
 import type { ImageSizes } from '../platform/images/image-sizes.ts'
-import type { Task } from '../platform/jobs.ts'
+import type { Task } from '../platform/time/jobs.ts'
 
 /** Returns those of the files in the folder of images that a row of any noun refers to. See sweepImages(). */
 export async function filterKnownImages(db: Db, names: readonly string[]): Promise<ReadonlySet<string>> {

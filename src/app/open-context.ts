@@ -1,15 +1,23 @@
 import type pg from 'pg'
 import type { Limits } from '../platform/limits.ts'
-import { createMetrics } from '../platform/prometheus.ts'
-import { type Clock, systemClock } from '../platform/clock.ts'
+import { createMetrics } from '../platform/process/prometheus.ts'
+import { type Clock, systemClock } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'
-import { createCrowding } from '../platform/crowding.ts'
-import { endPool, openClaimPool, openDb, openHeavyPool, openHotPool, openKeyPool, openPool } from '../platform/db.ts'
+import { createCrowding } from '../platform/queues/crowding.ts'
+import {
+  endPool,
+  openClaimPool,
+  openDb,
+  openHeavyPool,
+  openHotPool,
+  openKeyPool,
+  openPool,
+} from '../platform/database/db.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Secrets } from '../platform/secrets.ts'
-import type { ServiceClock, TimeReading } from '../platform/service-clock.ts'
-import { type RunningServiceClock, startServiceClock } from '../platform/start-service-clock.ts'
-import { createWakes } from '../platform/wakes.ts'
+import type { ServiceClock, TimeReading } from '../platform/time/service-clock.ts'
+import { type RunningServiceClock, startServiceClock } from '../platform/time/start-service-clock.ts'
+import { createWakes } from '../platform/database/wakes.ts'
 import { defaultLimits } from './config/config-limits.ts'
 
 export interface ContextOptions {

@@ -11,11 +11,11 @@ import {
 import { agingDownloads } from '../firmware/store-retention.ts'
 import { agingMxedgeCommands } from '../mxedges/commands/store-retention.ts'
 import { agingMxedgeUpgrades } from '../mxedges/upgrades/store-retention.ts'
-import { addMs } from '../platform/clock.ts'
+import { addMs } from '../platform/time/clock.ts'
 import type { Context } from '../platform/context.ts'
-import type { Task } from '../platform/jobs.ts'
-import type { Tx } from '../platform/db.ts'
-import { type AgingRows, type DeletedRows, deleteOldRows } from '../platform/retention.ts'
+import type { Task } from '../platform/time/jobs.ts'
+import type { Tx } from '../platform/database/db.ts'
+import { type AgingRows, type DeletedRows, deleteOldRows } from '../platform/database/retention.ts'
 import { agingCommands, agingUpgrades } from '../rollout/store-retention.ts'
 
 /** The number of days for which each kind of record is stored. */

@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads'
 import type { RepeatedRefusal } from '../gateway/admission/refusals.ts'
 import type { Context } from '../platform/context.ts'
 import type { LogOutput } from '../platform/log.ts'
-import { pause } from '../platform/pause.ts'
-import type { TimeReading } from '../platform/service-clock.ts'
+import { pause } from '../platform/time/pause.ts'
+import type { TimeReading } from '../platform/time/service-clock.ts'
 import {
   type FromGateway,
   type GatewayPorts,

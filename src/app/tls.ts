@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import type { GatewayTls } from '../gateway/certificates/device-ca.ts'
 import { openGatewayTls } from '../gateway/certificates/gateway-tls.ts'
-import { systemClock } from '../platform/clock.ts'
+import { systemClock } from '../platform/time/clock.ts'
 import type { Config } from './config/config.ts'
 import { isWildcard } from './wildcard.ts'
 

@@ -3,7 +3,7 @@ import { createClosing } from '../app/closing.ts'
 import { explainDatabaseError, openDatabase } from '../app/database.ts'
 import { openDataDir } from '../platform/data-dir.ts'
 import { createLog } from '../platform/log.ts'
-import { migrate } from '../platform/migrate.ts'
+import { migrate } from '../platform/database/migrate.ts'
 
 /** Migrates the database without serving: `npm run migrate`. The server also does it at every start. */
 async function main(): Promise<void> {

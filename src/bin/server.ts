@@ -1,6 +1,6 @@
 import { type Config, describeSettings, parseConfig } from '../app/config/config.ts'
 import { type Running, startServer } from '../app/start.ts'
-import { saveMemory } from '../platform/save-memory.ts'
+import { saveMemory } from '../platform/process/save-memory.ts'
 import { version } from '../platform/version.ts'
 import { AppError } from '../platform/errors.ts'
 

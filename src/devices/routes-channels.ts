@@ -1,7 +1,7 @@
 import type { SiteScope } from '../access/scope.ts'
 import { site } from '../http/at.ts'
 import type { Channel, StreamPart } from '../http/stream/channel.ts'
-import { addMs } from '../platform/clock.ts'
+import { addMs } from '../platform/time/clock.ts'
 import { imageUrl } from '../platform/images/image-url.ts'
 import { type CommandResult, listCommandResults, listRecentResults } from './commands/store-list.ts'
 import { listDeviceStatsById } from './stats/store.ts'

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
 import { shareMapsOfSite } from '../maps/store-share.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { shareSiteName } from './store.ts'
 
 /** The place of a device: its site, and the map from its document. */

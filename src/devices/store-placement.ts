@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { InOrg, SiteScope } from '../access/scope.ts'
-import { type Tx, anyOf } from '../platform/db.ts'
-import { noteChanges } from '../platform/changes.ts'
-import { columnsOf, rowsAs } from '../platform/rows.ts'
+import { type Tx, anyOf } from '../platform/database/db.ts'
+import { noteChanges } from '../platform/database/changes.ts'
+import { columnsOf, rowsAs } from '../platform/database/rows.ts'
 import type { DeviceType } from '../events/device-type.ts'
 
 /** The part of a device that maps need. */

@@ -3,8 +3,8 @@ import type { InOrg } from '../access/scope.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import { conditionOn } from '../http/lists/store-filters.ts'
 import type { Context } from '../platform/context.ts'
-import { type Tx, inTx } from '../platform/db.ts'
-import { columnsOf, rowsAs } from '../platform/rows.ts'
+import { type Tx, inTx } from '../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../platform/database/rows.ts'
 import type { Comparison, DeviceFilter } from './store-lists.ts'
 
 /** Changes that one transaction adds to the counters. */

@@ -1,9 +1,9 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import type { DeviceType } from '../events/device-type.ts'
-import type { Json } from '../platform/json-column.ts'
+import type { Json } from '../platform/database/json-column.ts'
 import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 
-declare module '../platform/schema.ts' {
+declare module '../platform/database/schema.ts' {
   interface Schema {
     deviceRegistry: DeviceRegistryTable
     device: DeviceTable

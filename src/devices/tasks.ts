@@ -1,5 +1,5 @@
 import type { Context } from '../platform/context.ts'
-import type { Task } from '../platform/jobs.ts'
+import type { Task } from '../platform/time/jobs.ts'
 import { foldValueCounts } from './store-value-counts.ts'
 
 /** Returns the chore that folds changes into the counters of values, for startJobs(). */

@@ -3,7 +3,7 @@ import { type Conditions, filterQuery, parseFilters } from '../http/lists/filter
 import { pageQuery } from '../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { type Reveal, presentSecrets } from '../orgs/secrets.ts'
-import { epochS } from '../platform/clock.ts'
+import { epochS } from '../platform/time/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { RestartParams } from './commands/command.ts'
 import type { Device } from './store.ts'

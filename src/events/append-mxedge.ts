@@ -1,6 +1,6 @@
 import type { InOrg } from '../access/scope.ts'
-import { epochS } from '../platform/clock.ts'
-import type { Tx } from '../platform/db.ts'
+import { epochS } from '../platform/time/clock.ts'
+import type { Tx } from '../platform/database/db.ts'
 import type { EventTypeDefinition } from './device-event-types.ts'
 import { insertMxedgeEvents, insertOutbox } from './store.ts'
 import { type TopicEvents, topics } from './topics.ts'

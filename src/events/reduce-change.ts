@@ -1,5 +1,5 @@
-import type { Document } from '../platform/document.ts'
-import { isSameJson } from '../platform/same-json.ts'
+import type { Document } from '../platform/json/document.ts'
+import { isSameJson } from '../platform/json/same-json.ts'
 
 /** A change: the documents before and after it; only one of them for a creation or a deletion. */
 export interface Change {

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import { type Tx, anyOf } from '../platform/db.ts'
-import { columnsOf, rowsAs, updateRows } from '../platform/rows.ts'
-import type { Param } from '../platform/statement.ts'
+import { type Tx, anyOf } from '../platform/database/db.ts'
+import { columnsOf, rowsAs, updateRows } from '../platform/database/rows.ts'
+import type { Param } from '../platform/database/statement.ts'
 import type { WebhookOutboxTable } from './tables.ts'
 
 /** Deletes events that nobody has to receive any more. */

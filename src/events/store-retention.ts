@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { AgingRows } from '../platform/retention.ts'
+import type { AgingRows } from '../platform/database/retention.ts'
 
 const byOrg = { owner: 'org_id', isOld: (before: Date) => sql`created_at < ${before}` } as const
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
-import { type Reader, type Tx, json } from '../platform/db.ts'
-import { columnsOf, rowsAs } from '../platform/rows.ts'
+import { type Reader, type Tx, json } from '../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../platform/database/rows.ts'
 import { type AlarmDetails } from './alarms/alarm-types.ts'
 import { type AlarmKey, type NewAlarm, endAlarms, raiseAlarms } from './alarms/store.ts'
 import {

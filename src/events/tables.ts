@@ -1,9 +1,9 @@
 import type { Generated, GeneratedAlways } from 'kysely'
-import type { Json } from '../platform/json-column.ts'
+import type { Json } from '../platform/database/json-column.ts'
 import type { AlarmDetails, AlarmType } from './alarms/alarm-types.ts'
 import type { ConditionType, SystemEventType } from './system-event-types.ts'
 
-declare module '../platform/schema.ts' {
+declare module '../platform/database/schema.ts' {
   interface Schema {
     auditLog: AuditLogTable
     webhookOutbox: WebhookOutboxTable

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import type { Reader } from '../platform/db.ts'
+import type { Reader } from '../platform/database/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { ImagePlace } from './firmware.ts'
 import { type StoredImage, listStoredImages } from './store-files.ts'

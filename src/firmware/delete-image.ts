@@ -1,7 +1,7 @@
 import type { OrgScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { inTx } from '../platform/database/db.ts'
 import { AppError, notFound } from '../platform/errors.ts'
 import type { CatalogImage, FirmwareFiles, ImageUse } from './firmware.ts'
 import { removeImageFile } from './storage.ts'

@@ -1,10 +1,10 @@
 import type { Context } from '../platform/context.ts'
-import { coalesceReads } from '../platform/coalesce.ts'
-import { inTxByKeys } from '../platform/db.ts'
+import { coalesceReads } from '../platform/database/coalesce.ts'
+import { inTxByKeys } from '../platform/database/db.ts'
 import { AppError } from '../platform/errors.ts'
-import { gatherAnswers } from '../platform/gather-answers.ts'
-import { pause } from '../platform/pause.ts'
-import { deviceSpacing } from '../platform/spacing.ts'
+import { gatherAnswers } from '../platform/queues/gather-answers.ts'
+import { pause } from '../platform/time/pause.ts'
+import { deviceSpacing } from '../platform/queues/spacing.ts'
 import type { DownloadTicket } from './download-url.ts'
 import {
   type DownloadProgress,

@@ -1,5 +1,5 @@
 import type { OrgScope } from '../access/scope.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import type { ObjectStore } from '../platform/storage/object-store.ts'
 import type { UploadQuota } from '../platform/storage/upload-quota.ts'
 import type { SignatureTrust } from './check-signature.ts'

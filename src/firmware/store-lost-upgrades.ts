@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type CommandToSend, isUnanswered, sentColumns } from '../devices/commands/store.ts'
-import type { Reader } from '../platform/db.ts'
+import type { Reader } from '../platform/database/db.ts'
 
 /** A device reports that an upgrade has ended, but not which one. */
 export interface UpgradeEnd {

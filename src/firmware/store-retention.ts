@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { AgingRows } from '../platform/retention.ts'
+import type { AgingRows } from '../platform/database/retention.ts'
 
 /**
  * Downloads whose command no longer exists. While it exists, the fence of its download applies; the signed address has

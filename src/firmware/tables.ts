@@ -1,8 +1,8 @@
 import type { Generated } from 'kysely'
-import type { DefaultJson } from '../platform/json-column.ts'
+import type { DefaultJson } from '../platform/database/json-column.ts'
 import type { Channel, PackageName } from './packages/package.ts'
 
-declare module '../platform/schema.ts' {
+declare module '../platform/database/schema.ts' {
   interface Schema {
     firmwareImage: FirmwareImageTable
     firmwareVersion: FirmwareVersionTable

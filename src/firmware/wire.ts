@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Conditions, filterQuery, parseFilters } from '../http/lists/filters.ts'
 import { Binary, Timestamp, Uuid, named } from '../http/schemas.ts'
-import { epochS } from '../platform/clock.ts'
+import { epochS } from '../platform/time/clock.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { DeviceType } from '../events/device-type.ts'
 import { versionFilters } from './filters.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '../platform/context.ts'
-import { type GatherOptions, type Gatherer, createGatherer } from '../platform/gather.ts'
+import { type GatherOptions, type Gatherer, createGatherer } from '../platform/queues/gather.ts'
 
 export interface FactsOptions<T> extends Pick<GatherOptions<T>, 'name' | 'write' | 'bytesOf' | 'spacing'> {
   /** Identifies a fact in the log. */

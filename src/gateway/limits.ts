@@ -1,4 +1,4 @@
-import type { PartLimits } from '../platform/split.ts'
+import type { PartLimits } from '../platform/database/split.ts'
 
 export interface Limits {
   /** The interval at which links are checked and queued commands are searched for. */

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isObject } from '../platform/is-object.ts'
+import { isObject } from '../platform/json/is-object.ts'
 import { deviceText } from './device-text.ts'
 
 /*

@@ -1,7 +1,7 @@
 import { type SessionReport, recordReports } from '../devices/stats/record-report.ts'
 import type { Context } from '../platform/context.ts'
-import { createGatherer } from '../platform/gather.ts'
-import { deviceSpacing } from '../platform/spacing.ts'
+import { createGatherer } from '../platform/queues/gather.ts'
+import { deviceSpacing } from '../platform/queues/spacing.ts'
 
 /** Unwritten reports of one device; beyond them the device must wait, so that it can't fill our memory. */
 const MAX_UNWRITTEN = 32

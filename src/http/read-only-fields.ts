@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { invalidField } from '../platform/errors.ts'
-import { isObject } from '../platform/is-object.ts'
+import { isObject } from '../platform/json/is-object.ts'
 
 /**
  * True if a client may send `sent` to a record that answers show with `present`, which is null if the field is absent.

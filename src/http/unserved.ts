@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Value } from 'typebox/value'
-import { isObject } from '../platform/is-object.ts'
+import { isObject } from '../platform/json/is-object.ts'
 import { Uuid } from './schemas.ts'
 
 /** Thrown if a route matches a path only because one of its parameters accepts any text, such as an invalid id. */

@@ -2,7 +2,7 @@ import { noCapabilities } from '../devices/commands/capabilities.ts'
 import { type LocateOrder, queueLocate } from '../devices/commands/locate-device.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { inTx } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
 import { lockInstallerDevice } from './store.ts'
 

@@ -8,7 +8,7 @@ import type { Page, Paged } from '../http/lists/lists.ts'
 import { allHold, column, conditionsOn } from '../http/lists/store-filters.ts'
 import { pageOf } from '../http/lists/store-pages.ts'
 import type { Installer } from '../orgs/installers/reach.ts'
-import type { Reader, Tx } from '../platform/db.ts'
+import type { Reader, Tx } from '../platform/database/db.ts'
 import type { DeviceCapabilities, DeviceStatusTable } from '../devices/tables.ts'
 import type { installerDeviceFilters } from './filters.ts'
 

@@ -1,5 +1,5 @@
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { inTx } from '../platform/database/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { type ImageFiles, keepImage, removeImage, shrinkImage } from '../platform/images/image-files.ts'
 import { type BarePicture, listBarePictures, updateThumbnail } from './store-thumbnails.ts'

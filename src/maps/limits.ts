@@ -1,5 +1,5 @@
 import type { SiteScope } from '../access/scope.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { AppError } from '../platform/errors.ts'
 import type { Limits } from '../platform/limits.ts'
 import { countMaps } from './store-usage.ts'

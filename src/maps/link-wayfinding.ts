@@ -1,11 +1,11 @@
 import type { SiteScope } from '../access/scope.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { inTx } from '../platform/database/db.ts'
 import { notFound } from '../platform/errors.ts'
 import type { SiteMap } from './map.ts'
 import { lockMap } from './store.ts'
 import { changeMap } from './update-map.ts'
-import { isObject } from '../platform/is-object.ts'
+import { isObject } from '../platform/json/is-object.ts'
 
 export interface WayfindingLink {
   readonly mapId: string

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { mergeDocument, omitFields } from '../http/bodies/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
-import { isObject } from '../platform/is-object.ts'
+import { isObject } from '../platform/json/is-object.ts'
 import { identifyPaths } from './survey-paths.ts'
 import type { SiteMapTable } from './tables.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { SitesScope } from '../access/scope.ts'
 import { inSites } from '../access/store-sites.ts'
-import { type Tx, anyOf } from '../platform/db.ts'
+import { type Tx, anyOf } from '../platform/database/db.ts'
 
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 

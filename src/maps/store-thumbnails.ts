@@ -1,4 +1,4 @@
-import type { Reader, Tx } from '../platform/db.ts'
+import type { Reader, Tx } from '../platform/database/db.ts'
 import type { MapImage } from './store.ts'
 
 /** A picture that has no thumbnail yet. */

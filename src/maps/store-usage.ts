@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { SiteScope } from '../access/scope.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 
 export function countMaps(
   tx: Tx,

@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import { isObject } from '../platform/is-object.ts'
+import { isObject } from '../platform/json/is-object.ts'
 
 type Path = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 import type { Context } from '../platform/context.ts'
 import type { ImageFiles } from '../platform/images/image-files.ts'
-import type { Task } from '../platform/jobs.ts'
+import type { Task } from '../platform/time/jobs.ts'
 import { createThumbnails } from './create-thumbnails.ts'
 
 /** Requested when a picture arrives; scheduled runs cover requests that failed. */

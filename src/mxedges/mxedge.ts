@@ -1,4 +1,4 @@
-import type { Document } from '../platform/document.ts'
+import type { Document } from '../platform/json/document.ts'
 import type { Selectable } from 'kysely'
 import type { EventMxedge } from '../events/append-mxedge.ts'
 import { assertUnchanged, mergeDocument, omitFields } from '../http/bodies/documents.ts'

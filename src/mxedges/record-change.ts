@@ -1,7 +1,7 @@
 import type { InOrg } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import { appendMxedgeEvents } from '../events/append-mxedge.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { type Mxedge, mxedgeOfEvent } from './mxedge.ts'
 
 export interface MxedgeChange {

@@ -1,6 +1,6 @@
 import type { SiteScope } from '../access/scope.ts'
 import type { EventMxedge } from '../events/append-mxedge.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 
 /**
  * Removes the edge appliances from a site that is being deleted. @returns The appliances before the change, ordered by

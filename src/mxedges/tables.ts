@@ -1,6 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 import type { CommandProgress } from '../devices/tables.ts'
-import type { DefaultJson, Json } from '../platform/json-column.ts'
+import type { DefaultJson, Json } from '../platform/database/json-column.ts'
 import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 import type { MxedgeFacts, MxedgeReport } from './sessions/facts.ts'
 import type { MxedgeCommandKind } from './commands/command.ts'
@@ -15,7 +15,7 @@ import type {
 } from './upgrades/upgrade.ts'
 import type { UpgradeHold } from '../rollout/rollout.ts'
 
-declare module '../platform/schema.ts' {
+declare module '../platform/database/schema.ts' {
   interface Schema {
     mxedgeRegistry: MxedgeRegistryTable
     mxcluster: MxclusterTable

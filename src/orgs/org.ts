@@ -1,4 +1,4 @@
-import type { Document } from '../platform/document.ts'
+import type { Document } from '../platform/json/document.ts'
 import { mergeDocument, omitFields } from '../http/bodies/documents.ts'
 import { readOnlyOf } from '../http/read-only-fields.ts'
 import { invalidField } from '../platform/errors.ts'

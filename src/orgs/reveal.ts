@@ -1,6 +1,6 @@
 import { type Caller, may } from '../access/authorize.ts'
 import type { InOrg } from '../access/scope.ts'
-import type { Document } from '../platform/document.ts'
+import type { Document } from '../platform/json/document.ts'
 import type { Context } from '../platform/context.ts'
 import { type Reveal, hasSecrets, presentSecrets } from './secrets.ts'
 import { hidesSecrets } from './store-setting.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Document } from '../platform/document.ts'
-import { isObject } from '../platform/is-object.ts'
+import type { Document } from '../platform/json/document.ts'
+import { isObject } from '../platform/json/is-object.ts'
 import { isSecret, isUrl } from '../platform/sealing/secret-names.ts'
 
 /** The secrets that an answer shows: all, or only those that the request itself has written. */

@@ -8,7 +8,7 @@ import type { Counts, Sort, TimeRange } from '../http/lists/search.ts'
 import { sizesOf } from '../http/lists/store-bounds.ts'
 import { type Column, type Columns, allHold, column, conditionsOn } from '../http/lists/store-filters.ts'
 import { countsOf, pageOf } from '../http/lists/store-pages.ts'
-import type { Db } from '../platform/db.ts'
+import type { Db } from '../platform/database/db.ts'
 import type { logCounts, logFilters, logSorts } from './log-filters.ts'
 
 export type AuditRecord = Selectable<AuditLogTable>

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg, OrgScope, SiteScope } from '../access/scope.ts'
-import { type Tx, isForeignKeyViolation } from '../platform/db.ts'
+import { type Tx, isForeignKeyViolation } from '../platform/database/db.ts'
 import { AppError } from '../platform/errors.ts'
 
 /**

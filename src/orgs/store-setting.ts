@@ -1,10 +1,10 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { InOrg, OrgScope } from '../access/scope.ts'
-import { type Reader, type Tx, anyOf, json } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf, json } from '../platform/database/db.ts'
 import { documentText } from '../platform/sealing/document-column.ts'
 import type { OrgSettingTable } from './tables.ts'
 import type { SiteSettingTable } from './tables.ts'
-import type { Document } from '../platform/document.ts'
+import type { Document } from '../platform/json/document.ts'
 import {
   type InstallerSetting,
   type PasswordPolicy,

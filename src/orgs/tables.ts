@@ -1,6 +1,6 @@
 import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 
-declare module '../platform/schema.ts' {
+declare module '../platform/database/schema.ts' {
   interface Schema {
     orgSetting: OrgSettingTable
     siteGroup: SiteGroupTable

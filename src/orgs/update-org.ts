@@ -1,8 +1,8 @@
 import type { OrgScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
-import type { Document } from '../platform/document.ts'
+import { inTx } from '../platform/database/db.ts'
+import type { Document } from '../platform/json/document.ts'
 import { auditDocumentOfOrg, mergeOrg } from './org.ts'
 import { type Org, lockOrgAlone, updateOrgAtCommit } from './store.ts'
 

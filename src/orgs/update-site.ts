@@ -1,10 +1,10 @@
 import type { SiteScope } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { inTx } from '../platform/database/db.ts'
 import { auditDocument } from './create-site.ts'
 import { AppError } from '../platform/errors.ts'
-import type { Document } from '../platform/document.ts'
+import type { Document } from '../platform/json/document.ts'
 import { listChangedGroups, mergeSite } from './org.ts'
 import { type Site, lockSiteAlone, updateSiteAtCommit } from './store-sites.ts'
 

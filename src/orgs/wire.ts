@@ -1,7 +1,7 @@
 import { IANAZone } from 'luxon'
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
-import { epochS } from '../platform/clock.ts'
+import { epochS } from '../platform/time/clock.ts'
 import type { Org } from './store.ts'
 import type { Site } from './store-sites.ts'
 

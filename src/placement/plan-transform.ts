@@ -1,6 +1,6 @@
 import { invalidField } from '../platform/errors.ts'
 import type { MapDocument } from '../maps/map.ts'
-import { isObject } from '../platform/is-object.ts'
+import { isObject } from '../platform/json/is-object.ts'
 
 /**
  * Maps positions on the former picture to the new one: rotated about the upper left corner, clockwise on the screen,

@@ -10,7 +10,7 @@ import { installerSite } from '../orgs/installers/at.ts'
 import type { Context } from '../platform/context.ts'
 import { invalidField, notFound } from '../platform/errors.ts'
 import { type ImageFiles, discardImage, receiveFile } from '../platform/images/image-files.ts'
-import { limitConcurrency } from '../platform/limit-concurrency.ts'
+import { limitConcurrency } from '../platform/queues/limit-concurrency.ts'
 import { importMaps } from './import/import-maps.ts'
 import { ImportForm, ImportReply, parseImport, presentImport } from './wire-import.ts'
 

@@ -1,5 +1,5 @@
 import { invalidField } from './errors.ts'
-import type { OutboundHttp } from './outbound-http.ts'
+import type { OutboundHttp } from './outbound/outbound-http.ts'
 
 /**
  * Parses the address of something that the service calls.

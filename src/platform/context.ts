@@ -1,12 +1,12 @@
-import type { Clock } from './clock.ts'
-import type { Crowding } from './crowding.ts'
-import type { Db } from './db.ts'
+import type { Clock } from './time/clock.ts'
+import type { Crowding } from './queues/crowding.ts'
+import type { Db } from './database/db.ts'
 import type { Limits } from './limits.ts'
 import type { Logger } from './log.ts'
-import type { Metrics } from './prometheus.ts'
+import type { Metrics } from './process/prometheus.ts'
 import type { Secrets } from './secrets.ts'
-import type { ServiceClock } from './service-clock.ts'
-import type { Wakes } from './wakes.ts'
+import type { ServiceClock } from './time/service-clock.ts'
+import type { Wakes } from './database/wakes.ts'
 
 /** Dependencies of every use case; built once in app/, passed as the first argument. */
 export interface Context {

@@ -10,7 +10,7 @@ import { auditDocumentOfOrg } from '../orgs/org.ts'
 import { deleteOrgRow } from '../orgs/store-removal.ts'
 import { getOrg } from '../orgs/store.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { inTx } from '../platform/database/db.ts'
 import { lockWebhooks } from '../webhooks/store-removal.ts'
 import { assertNothingInTheWay } from './refusal.ts'
 

@@ -5,7 +5,7 @@ import { appendAudit } from '../events/append.ts'
 import { auditDocument } from '../orgs/site-groups/site-group.ts'
 import { deleteSiteGroupRow, lockSiteGroup, updateMembers } from '../orgs/site-groups/store.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { inTx } from '../platform/database/db.ts'
 
 /** Removes the group from its sites, and every privilege that names it. */
 export async function deleteSiteGroup(ctx: Context, scope: OrgScope, id: string): Promise<void> {

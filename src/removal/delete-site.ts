@@ -8,7 +8,7 @@ import { auditDocument } from '../orgs/create-site.ts'
 import { deleteSiteRow, removeInstallerSite } from '../orgs/store-removal.ts'
 import { lockSite } from '../orgs/store-sites.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
+import { inTx } from '../platform/database/db.ts'
 import { lockWebhooks } from '../webhooks/store-removal.ts'
 import { assertNothingInTheWay } from './refusal.ts'
 

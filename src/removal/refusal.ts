@@ -1,7 +1,7 @@
 import type { OrgScope, SiteScope } from '../access/scope.ts'
 import { countDevices } from '../devices/store-removal.ts'
 import { countRunningMxedgeUpgrades } from '../mxedges/upgrades/store-removal.ts'
-import type { Tx } from '../platform/db.ts'
+import type { Tx } from '../platform/database/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { countRunningUpgrades } from '../rollout/store-removal.ts'
 

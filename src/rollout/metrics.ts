@@ -1,4 +1,4 @@
-import { type Metrics, metric } from '../platform/prometheus.ts'
+import { type Metrics, metric } from '../platform/process/prometheus.ts'
 import type { Now } from './site-upgrade-now.ts'
 import type { OrgRound } from './rounds/decide-org-upgrade.ts'
 import { decideOutage } from './targets/decide-outage.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Reader } from '../platform/db.ts'
-import { type Sample, metric } from '../platform/prometheus.ts'
+import type { Reader } from '../platform/database/db.ts'
+import { type Sample, metric } from '../platform/process/prometheus.ts'
 import { inFlightStates, waitingStates } from './rollout.ts'
 
 const sitesRunning = metric({

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { endedCommands } from '../devices/commands/store-retention.ts'
-import type { AgingRows } from '../platform/retention.ts'
+import type { AgingRows } from '../platform/database/retention.ts'
 
 /** Commands that have ended, except those of a running upgrade, which still decides by them. */
 export const agingCommands: AgingRows = {

@@ -1,9 +1,9 @@
 import type { Generated } from 'kysely'
 import type { TopicEvents } from '../events/topics.ts'
-import type { DefaultJson, Json } from '../platform/json-column.ts'
+import type { DefaultJson, Json } from '../platform/database/json-column.ts'
 import type { OrgPhasePlan, UpgradePlan } from './plan.ts'
 
-declare module '../platform/schema.ts' {
+declare module '../platform/database/schema.ts' {
   interface Schema {
     orgUpgrade: OrgUpgradeTable
     siteUpgrade: SiteUpgradeTable

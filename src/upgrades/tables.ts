@@ -1,8 +1,8 @@
-import type { Json } from '../platform/json-column.ts'
+import type { Json } from '../platform/database/json-column.ts'
 import type { StoredMxedgePlan } from './mxedges/plan-preview.ts'
 import type { StoredPlan } from './previews/preview.ts'
 
-declare module '../platform/schema.ts' {
+declare module '../platform/database/schema.ts' {
   interface Schema {
     upgradePreview: UpgradePreviewTable
   }

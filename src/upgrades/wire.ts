@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../http/schemas.ts'
 import { textOf } from '../http/texts.ts'
-import { MAX_EPOCH_S, epochS } from '../platform/clock.ts'
+import { MAX_EPOCH_S, epochS } from '../platform/time/clock.ts'
 import { buckets } from './buckets.ts'
 import type { OrgUpgrade, SiteUpgrade } from './org-upgrade.ts'
 import { DEFAULT_CLUSTER_SIZE } from './planning/plan-p2p.ts'

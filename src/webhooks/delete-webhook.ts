@@ -1,8 +1,8 @@
 import { type PlaceScope, siteIdOf } from '../access/scope.ts'
 import { appendAudit } from '../events/append.ts'
 import type { Context } from '../platform/context.ts'
-import { inTx } from '../platform/db.ts'
-import { wakeAfterCommit } from '../platform/wakes.ts'
+import { inTx } from '../platform/database/db.ts'
+import { wakeAfterCommit } from '../platform/database/wakes.ts'
 import { deleteWebhookRow, lockWebhookAndLane } from './store.ts'
 import { auditDocument, webhookName, webhookOf } from './webhook.ts'
 

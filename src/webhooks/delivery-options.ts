@@ -1,7 +1,7 @@
-import type { Document } from '../platform/document.ts'
+import type { Document } from '../platform/json/document.ts'
 import { invalidField } from '../platform/errors.ts'
-import { isObject } from '../platform/is-object.ts'
-import { JsonPathError, parseJsonPath } from '../platform/parse-json-path.ts'
+import { isObject } from '../platform/json/is-object.ts'
+import { JsonPathError, parseJsonPath } from '../platform/json/parse-json-path.ts'
 import type { RateLimit } from './lanes/decide-pace.ts'
 
 const DEFAULT_OVERLAP_S = 24 * 3600

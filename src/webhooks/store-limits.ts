@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type InOrg, type PlaceScope, siteIdOf } from '../access/scope.ts'
-import { type Reader, type Tx, anyOf } from '../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../platform/database/db.ts'
 import { lockAdditions } from '../orgs/store.ts'
 import type { LaneKey } from './lanes/store.ts'
 

@@ -1,5 +1,5 @@
 import type { OrgScope, SiteScope } from '../access/scope.ts'
-import { type Tx, anyOf } from '../platform/db.ts'
+import { type Tx, anyOf } from '../platform/database/db.ts'
 
 /** Locks webhooks, then their lanes, each in the order of their keys, as deliveries do. */
 export async function lockWebhooks(tx: Tx, scope: OrgScope | SiteScope): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import type { DocumentColumn } from '../platform/sealing/document-column.ts'
 
-declare module '../platform/schema.ts' {
+declare module '../platform/database/schema.ts' {
   interface Schema {
     webhook: WebhookTable
     webhookMessage: WebhookMessageTable

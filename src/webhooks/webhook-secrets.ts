@@ -1,4 +1,4 @@
-import type { Document } from '../platform/document.ts'
+import type { Document } from '../platform/json/document.ts'
 import { invalidField } from '../platform/errors.ts'
 import type { Secrets } from '../platform/secrets.ts'
 import { secretOverlapMs } from './delivery-options.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../platform/errors.ts'
-import type { Document } from '../platform/document.ts'
+import type { Document } from '../platform/json/document.ts'
 import { type Webhook, auditDocument, mergeWebhook } from './webhook.ts'
 
 const url = 'https://receiver.test/hook'

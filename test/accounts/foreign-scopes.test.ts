@@ -18,7 +18,7 @@ import {
 } from '../../src/accounts/sso/saml/store-saml.ts'
 import { deleteSsoRow, updateSsoRow } from '../../src/accounts/sso/store.ts'
 import { deleteToken, updateToken } from '../../src/accounts/tokens/store.ts'
-import type { Tx } from '../../src/platform/db.ts'
+import type { Tx } from '../../src/platform/database/db.ts'
 import { databaseState } from '../support/database-state.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 

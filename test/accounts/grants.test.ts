@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { json } from '../../src/platform/db.ts'
+import { json } from '../../src/platform/database/db.ts'
 import { tokenIn, waitForMail } from '../support/mails.ts'
 import { addPerson } from '../support/people.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'

@@ -13,7 +13,7 @@ import {
 } from '../../src/events/system-event-types.ts'
 import { topics } from '../../src/events/topics.ts'
 import { updateConditions } from '../../src/events/store-system.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { type AnyJson } from '../support/any-json.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'

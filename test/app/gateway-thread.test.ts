@@ -17,8 +17,8 @@ import {
   issueGatewayTls,
   makeCa,
 } from '../../src/gateway/certificates/device-ca.ts'
-import { addMs } from '../../src/platform/clock.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { addMs } from '../../src/platform/time/clock.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { claimDevice, newMac, openDevice } from '../gateway/harness.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'

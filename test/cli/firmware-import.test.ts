@@ -6,7 +6,7 @@ import { type Client, createClient } from '../../src/cli/client.ts'
 import { operatorImporter } from '../../src/cli/firmware.ts'
 import { type ImportResult, importFirmware } from '../../src/client/import-firmware.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
-import { systemClock } from '../../src/platform/clock.ts'
+import { systemClock } from '../../src/platform/time/clock.ts'
 import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { createRefusals } from '../../src/gateway/admission/refusals.ts'
 import { version } from '../../src/platform/version.ts'
 import { startRealProvider } from '../oauth/real-provider.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { setAsideEvents } from '../../src/events/store-outbox.ts'
 import { startIdentityProvider } from '../sso/identity-provider.ts'
 import { addSso, signIn as signInBySso } from '../sso/world.ts'

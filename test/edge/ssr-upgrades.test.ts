@@ -1,6 +1,6 @@
 // Upgrades of SSR routers with the real interface, engine, gateway, downloads and agent.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Poller } from '../../src/platform/poller.ts'
+import type { Poller } from '../../src/platform/time/poller.ts'
 import { defaultRolloutOptions } from '../../src/rollout/rollout.ts'
 import { startRollouts } from '../../src/rollout/worker.ts'
 import type { AnyJson } from '../support/any-json.ts'

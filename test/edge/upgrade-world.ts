@@ -7,7 +7,7 @@ import { advanceMxedgeUpgrades, startMxedgeUpgrades } from '../../src/mxedges/up
 import type { AnyJson } from '../support/any-json.ts'
 import { type TestOrg, type TestServer } from '../support/server.ts'
 import { systemScope } from '../../src/access/scope.ts'
-import { anyOf, inTx, json } from '../../src/platform/db.ts'
+import { anyOf, inTx, json } from '../../src/platform/database/db.ts'
 import type { MxedgeReport } from '../../src/mxedges/sessions/facts.ts'
 import { openSession } from '../../src/mxedges/sessions/store.ts'
 import { addMxedge } from '../support/mxedges.ts'

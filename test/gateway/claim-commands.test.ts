@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { expect, it, onTestFinished } from 'vitest'
 import { claimQueuedCommands } from '../../src/devices/commands/store.ts'
-import type { Tx } from '../../src/platform/db.ts'
+import type { Tx } from '../../src/platform/database/db.ts'
 import { seedOrg } from '../support/fleet.ts'
 import { createTestContext } from '../support/server.ts'
 

@@ -2,7 +2,7 @@ import type { KyselyPlugin } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { lockClaimedStatuses } from '../../src/devices/sessions/store.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { defaultConnections } from '../../src/platform/connection-gate.ts'
+import { defaultConnections } from '../../src/platform/queues/connection-gate.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, connectParams, createGatewayHarness, newMac, openDevice } from './harness.ts'
 

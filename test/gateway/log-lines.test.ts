@@ -9,7 +9,7 @@ const logCalls = /\blog(?:\.warn|\.error|\[)[^]{0,200}?['`]((?=[^'`]* )[^'`$\n]{
 
 test('the operations manual explains every warning and error of the gateway', () => {
   const manual = readFileSync(pathOf('docs/operations.md'), 'utf8').replaceAll(/\s+/g, ' ')
-  const patterns = ['gateway/**/*.ts', 'platform/gather.ts', 'platform/poller.ts']
+  const patterns = ['gateway/**/*.ts', 'platform/queues/gather.ts', 'platform/time/poller.ts']
   const lines = globSync(patterns, { cwd: pathOf('src'), exclude: ['**/*.test.ts'] })
     .map((name) => readFileSync(pathOf(`src/${name}`), 'utf8'))
     .flatMap((source) => [...source.matchAll(logCalls)].map(([, line = '']) => line.trimEnd()))

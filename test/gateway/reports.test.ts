@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import type { Telemetry } from '../../src/devices/telemetry/telemetry.ts'
 import { createReports } from '../../src/gateway/reports.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from './harness.ts'
 
 let harness: GatewayHarness & { close(): Promise<void> }

@@ -5,7 +5,7 @@ import { systemScope } from '../../src/access/scope.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { deleteDevices } from '../../src/devices/store.ts'
 import { accessPoint, currentAccessPoint, olsSwitch } from '../../src/gateway/ucentral/state/samples.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import {

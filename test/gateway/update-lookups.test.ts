@@ -11,7 +11,7 @@ import {
   updateDisconnectedStatuses,
 } from '../../src/devices/sessions/store.ts'
 import { registerDevices } from '../../src/devices/sessions/store-registered.ts'
-import { type Tx, inTx } from '../../src/platform/db.ts'
+import { type Tx, inTx } from '../../src/platform/database/db.ts'
 import { seedOrg } from '../support/fleet.ts'
 import { createTestContext } from '../support/server.ts'
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import { endPool } from '../../src/platform/db.ts'
+import { endPool } from '../../src/platform/database/db.ts'
 import { addSite, claimNewDevices, makeDevices } from '../support/devices.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { defaultMxedgeUpgradeOptions } from '../../src/mxedges/upgrades/options.ts'
 import { advanceMxedgeUpgrades } from '../../src/mxedges/upgrades/worker.ts'
-import { json } from '../../src/platform/db.ts'
+import { json } from '../../src/platform/database/db.ts'
 import { uploadPackage } from '../edge/packages.ts'
 import { addBox, find, pathOf, playUpgrades, running, targetsOf, upgrade } from '../edge/upgrade-world.ts'
 import type { AnyJson } from '../support/any-json.ts'

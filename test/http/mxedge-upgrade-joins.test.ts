@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
-import { anyOf, json } from '../../src/platform/db.ts'
+import { anyOf, json } from '../../src/platform/database/db.ts'
 import { includeAllMxedges } from '../../src/upgrades/mxedges/include-new.worker.ts'
 import { uploadPackage } from '../edge/packages.ts'
 import { addBox, playUpgrades, running } from '../edge/upgrade-world.ts'

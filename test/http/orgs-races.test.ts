@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { join } from 'node:path'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
-import type { Tx } from '../../src/platform/db.ts'
+import type { Tx } from '../../src/platform/database/db.ts'
 import { addSite, connectDevice, makeDevices } from '../support/devices.ts'
 import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
 import { untilWaiting } from '../support/until-waiting.ts'

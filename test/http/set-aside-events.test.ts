@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { setAsideEvents } from '../../src/events/store-outbox.ts'
 import { type TestServer, startTestServer } from '../support/server.ts'
 import { listenTo } from '../support/webhooks.ts'

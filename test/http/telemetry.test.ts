@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
 import type { OpenedSession } from '../../src/devices/sessions/store.ts'
 import { accessPoint, currentAccessPoint, olsSwitch } from '../../src/gateway/ucentral/state/samples.ts'
-import { addMs } from '../../src/platform/clock.ts'
+import { addMs } from '../../src/platform/time/clock.ts'
 import { type MadeDevice, addSite, claimNewDevices, connectDevice, reportState } from '../support/devices.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Operation, contentOf } from '../../src/http/operation.ts'
-import { isObject } from '../../src/platform/is-object.ts'
+import { isObject } from '../../src/platform/json/is-object.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
 import type { Areas } from '../tenancy/areas.ts'

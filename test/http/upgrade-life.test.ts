@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { json } from '../../src/platform/db.ts'
+import { json } from '../../src/platform/database/db.ts'
 import { releaseDevices } from '../support/device-upgrades.ts'
 import type { Answer } from '../support/server.ts'
 import { createUpgradesHarness } from './upgrades-harness.ts'

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { createFetchBounded } from '../../src/accounts/oauth/fetch-bounded.ts'
-import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
+import { createOutboundHttp } from '../../src/platform/outbound/outbound-http.ts'
 import { startNameServer } from '../support/name-server.ts'
 
 const options = { method: 'GET', headers: {}, redirect: 'manual', body: null } as const

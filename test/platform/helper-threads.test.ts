@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
-const module = fileURLToPath(new URL('../../src/platform/lower-helper-threads.ts', import.meta.url))
+const module = fileURLToPath(new URL('../../src/platform/process/lower-helper-threads.ts', import.meta.url))
 
 /** Prints the priorities of its main thread and of its helpers. */
 const program = `

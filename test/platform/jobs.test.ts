@@ -2,8 +2,8 @@ import { EventEmitter, once } from 'node:events'
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { endPool } from '../../src/platform/db.ts'
-import { startJobs } from '../../src/platform/jobs.ts'
+import { endPool } from '../../src/platform/database/db.ts'
+import { startJobs } from '../../src/platform/time/jobs.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database.ts'
 
 const log = pino({ level: 'silent' })

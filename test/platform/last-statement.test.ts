@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type Tx, inTx } from '../../src/platform/db.ts'
-import { executeAtCommit, lastStatement } from '../../src/platform/last-statement.ts'
-import { compileValues } from '../../src/platform/statement.ts'
+import { type Tx, inTx } from '../../src/platform/database/db.ts'
+import { executeAtCommit, lastStatement } from '../../src/platform/database/last-statement.ts'
+import { compileValues } from '../../src/platform/database/statement.ts'
 import { type TestContext, createTestContext } from '../support/server.ts'
 
 let test: TestContext

@@ -8,7 +8,7 @@ import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { composeMail } from '../../src/accounts/mail/compose-mail.ts'
 import { postMail } from '../../src/accounts/mail/post-mail.ts'
-import { type Mailer, type MailerOptions, createMailer } from '../../src/platform/mail.ts'
+import { type Mailer, type MailerOptions, createMailer } from '../../src/platform/outbound/mail.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { selfSigned } from '../webhooks/self-signed.ts'
 

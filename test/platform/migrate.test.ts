@@ -1,7 +1,7 @@
 import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { migrate, migrationsDir } from '../../src/platform/migrate.ts'
+import { migrate, migrationsDir } from '../../src/platform/database/migrate.ts'
 import { type TestDatabase, createTestDatabase } from '../support/database.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 

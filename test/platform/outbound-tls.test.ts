@@ -3,7 +3,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { expect, it, onTestFinished } from 'vitest'
-import { createOutboundHttp } from '../../src/platform/outbound-http.ts'
+import { createOutboundHttp } from '../../src/platform/outbound/outbound-http.ts'
 import { selfSigned } from '../webhooks/self-signed.ts'
 
 const LENGTH = 4 * 1024 * 1024

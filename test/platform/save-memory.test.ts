@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
-const module = fileURLToPath(new URL('../../src/platform/save-memory.ts', import.meta.url))
+const module = fileURLToPath(new URL('../../src/platform/process/save-memory.ts', import.meta.url))
 
 /** Has garbage all the time and, until it is told to stop, much that is in use. */
 const worker = `

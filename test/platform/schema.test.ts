@@ -39,7 +39,7 @@ function readType(type: TsType): { readonly type: string; readonly nullable: boo
 
 /** Returns every table of the schema, by its name in camel case, as the folders declare it. */
 async function declaredTables(): Promise<Map<string, Column[]>> {
-  const files = ['src/platform/schema.ts', ...globSync('src/**/tables.ts', { cwd: ROOT })]
+  const files = ['src/platform/database/schema.ts', ...globSync('src/**/tables.ts', { cwd: ROOT })]
   const interfaces = new Map<string, Column[]>()
   const tables = new Map<string, string>()
   for (const file of files) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { migrate } from '../../src/platform/migrate.ts'
+import { migrate } from '../../src/platform/database/migrate.ts'
 import { openFormerDatabase } from '../support/former-database.ts'
 
 const ORG = '00000000-0000-0000-0000-000000000001'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { json } from '../../src/platform/db.ts'
+import { json } from '../../src/platform/database/db.ts'
 import { claimSiteUpgrades } from '../../src/rollout/store.ts'
 import { advanceSiteUpgrades } from '../../src/rollout/worker.ts'
 import { expectConsistent } from './expect-consistent.ts'

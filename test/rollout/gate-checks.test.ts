@@ -1,7 +1,7 @@
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
+import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound/outbound-http.ts'
 import { askChecks } from '../../src/rollout/gates/gate-checks.worker.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'

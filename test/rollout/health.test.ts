@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { upsertReports } from '../../src/devices/telemetry/store-reports.ts'
 import type { Telemetry } from '../../src/devices/telemetry/telemetry.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
 import type { SeededDevice } from '../support/fleet.ts'

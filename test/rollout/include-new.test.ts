@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
-import { anyOf, inTx } from '../../src/platform/db.ts'
+import { anyOf, inTx } from '../../src/platform/database/db.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { stopSiteUpgrades } from '../../src/rollout/stops/store.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'

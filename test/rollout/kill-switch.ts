@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect } from 'vitest'
-import type { Db } from '../../src/platform/db.ts'
+import type { Db } from '../../src/platform/database/db.ts'
 import { databaseState } from '../support/database-state.ts'
 
 /** Kills connections at their writes to chosen tables: the writer dies before it can commit. */

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { isInFlight, noCounts } from '../../src/rollout/rollout.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
-import { type Tx, inTx, json } from '../../src/platform/db.ts'
+import { type Tx, inTx, json } from '../../src/platform/database/db.ts'
 import { lockOrgUpgrades } from '../../src/rollout/store.ts'
 import { untilWaiting } from '../support/until-waiting.ts'
 import { expectConsistent } from './expect-consistent.ts'

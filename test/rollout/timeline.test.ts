@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { RESTORE_TEXT } from '../../src/devices/commands/command.ts'
 import { appendDeviceEvents } from '../../src/events/append.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'

@@ -1,4 +1,4 @@
-import type { ServiceClock } from '../../src/platform/service-clock.ts'
+import type { ServiceClock } from '../../src/platform/time/service-clock.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 /** Wall clock and service time of a service that runs, is down, and runs again. */

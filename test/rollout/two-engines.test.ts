@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { expect, it, vi } from 'vitest'
-import { type Db, inTx } from '../../src/platform/db.ts'
+import { type Db, inTx } from '../../src/platform/database/db.ts'
 import { type SiteUpgradeClaim, claimSiteUpgrades, expediteSiteUpgrades } from '../../src/rollout/store.ts'
 import { advanceSiteUpgrades } from '../../src/rollout/worker.ts'
 import { approveOrgUpgrade } from '../../src/upgrades/approve-org-upgrade.ts'

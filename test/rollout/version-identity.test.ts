@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { json } from '../../src/platform/db.ts'
+import { json } from '../../src/platform/database/db.ts'
 import { NEW } from '../support/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countOf, useRollout } from './harness.ts'

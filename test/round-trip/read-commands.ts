@@ -1,4 +1,4 @@
-import { isObject } from '../../src/platform/is-object.ts'
+import { isObject } from '../../src/platform/json/is-object.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import type { Answer, TestServer } from '../support/server.ts'
 import type { Ids } from '../tenancy/area.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../../src/platform/is-object.ts'
+import { isObject } from '../../src/platform/json/is-object.ts'
 import type { Answer } from '../support/server.ts'
 import type { Resource } from './resources.ts'
 import { EMPTY, type Property, type Source, admits, typicalValues } from './schema-values.ts'

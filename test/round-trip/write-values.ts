@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { isObject } from '../../src/platform/is-object.ts'
+import { isObject } from '../../src/platform/json/is-object.ts'
 import type { AnyJson } from '../support/any-json.ts'
 import type { Answer } from '../support/server.ts'
 import type { Resource } from './resources.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db } from '../../src/platform/db.ts'
+import type { Db } from '../../src/platform/database/db.ts'
 
 /**
  * Returns a digest of all rows of each table: equal states prove that nothing was written in between.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { fwUpdateOf } from '../../src/devices/stats/store-fwupdates.ts'
 import type { FwUpdate } from '../../src/devices/tables.ts'
-import type { Db } from '../../src/platform/db.ts'
+import type { Db } from '../../src/platform/database/db.ts'
 
 /** Gives a device to an upgrade that does not exist, as far as its row says. */
 export async function giveToUpgrade(

@@ -12,7 +12,7 @@ import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.
 import type { CommandToSend } from '../../src/devices/commands/store.ts'
 import { startDownloads, touchDownloads } from '../../src/firmware/store-downloads.ts'
 import type { Context } from '../../src/platform/context.ts'
-import { inTx, json } from '../../src/platform/db.ts'
+import { inTx, json } from '../../src/platform/database/db.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import type { DeviceCapabilities } from '../../src/devices/tables.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'

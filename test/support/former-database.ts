@@ -2,7 +2,7 @@ import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
-import { migrate, migrationsDir } from '../../src/platform/migrate.ts'
+import { migrate, migrationsDir } from '../../src/platform/database/migrate.ts'
 import { type TestConnection, createEmptyDatabase } from './database.ts'
 import { temporaryDir } from './temporary-dir.ts'
 

@@ -4,7 +4,7 @@ import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { migrate } from '../../src/platform/migrate.ts'
+import { migrate } from '../../src/platform/database/migrate.ts'
 import type { TestServer } from './database.ts'
 import { makeRunDir } from './run-dir.ts'
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
-import type { Db } from '../../src/platform/db.ts'
+import type { Db } from '../../src/platform/database/db.ts'
 import type { TestConnection } from './database.ts'
 import { waitUntil } from './wait-until.ts'
 

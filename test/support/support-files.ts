@@ -2,7 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import { systemScope } from '../../src/access/scope.ts'
 import { supportUploadUrl } from '../../src/devices/support/file-url.ts'
 import { insertCommand } from '../../src/mxedges/commands/store.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import type { TestServer } from './server.ts'
 
 export interface SupportUpload {

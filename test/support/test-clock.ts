@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/platform/clock.ts'
+import type { Clock } from '../../src/platform/time/clock.ts'
 
 /** A clock that only moves when a test moves it. */
 export interface TestClock extends Clock {

@@ -1,5 +1,5 @@
 import { raiseAlarms } from '../../src/events/alarms/store.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { addSite } from '../support/devices.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Area, type Ids, create } from './area.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
-import { json } from '../../src/platform/db.ts'
+import { json } from '../../src/platform/database/db.ts'
 import { claimNewDevices } from '../support/devices.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Area, type Ids, create } from './area.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { preparePartitions } from '../../src/platform/partitions.ts'
+import { preparePartitions } from '../../src/platform/database/partitions.ts'
 import { keptDays } from '../../src/webhooks/partitions.ts'
 import { expireMessages, expireParkedMessages, expireSetAsideEvents, sweepLanes } from '../../src/webhooks/tasks.ts'
 import { type Harness, createHarness } from './harness.ts'

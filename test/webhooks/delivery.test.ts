@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { appendAudit } from '../../src/events/append.ts'
 import { systemScope, systemScopeOf } from '../../src/access/scope.ts'
 import { searchDeliveries } from '../../src/webhooks/records/store.ts'

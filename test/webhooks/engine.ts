@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { Clock } from '../../src/platform/clock.ts'
+import type { Clock } from '../../src/platform/time/clock.ts'
 import { type Harness, createHarness } from './harness.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 

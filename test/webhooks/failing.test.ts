@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { uuidv7 } from 'uuidv7'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { type Mailer, createMailer } from '../../src/platform/mail.ts'
+import { type Mailer, createMailer } from '../../src/platform/outbound/mail.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { watchFailing } from '../../src/webhooks/health/watch-failing.ts'
 import { type Smtp, startSmtp } from '../support/smtp.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { type WebhookCounters, createWebhookCounters } from '../../src/webhooks/counters.ts'
 import type { Attempt } from '../../src/webhooks/delivery/deliver-message.ts'
 import { createFlusher } from '../../src/webhooks/delivery/flush.ts'

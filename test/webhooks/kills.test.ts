@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { beforeEach, expect, it } from 'vitest'
 import type { Context } from '../../src/platform/context.ts'
-import { endPool, openDb, openPool } from '../../src/platform/db.ts'
+import { endPool, openDb, openPool } from '../../src/platform/database/db.ts'
 import { startWebhookWorkers } from '../../src/webhooks/workers.ts'
 import { createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'

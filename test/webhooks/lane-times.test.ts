@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { beforeEach, expect, it } from 'vitest'
 import { uuidv7 } from 'uuidv7'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { enqueueMessages } from '../../src/webhooks/delivery/store-enqueue.ts'
 import {
   confirmLanes,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { insertOutbox } from '../../src/events/store.ts'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type Harness, createHarness } from './harness.ts'

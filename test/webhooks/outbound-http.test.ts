@@ -5,7 +5,11 @@ import { type AddressInfo, type Server, type Socket, createServer } from 'node:n
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type OutboundHttp, type OutboundOptions, createOutboundHttp } from '../../src/platform/outbound-http.ts'
+import {
+  type OutboundHttp,
+  type OutboundOptions,
+  createOutboundHttp,
+} from '../../src/platform/outbound/outbound-http.ts'
 import { startNameServer } from '../support/name-server.ts'
 import { selfSigned } from './self-signed.ts'
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { addMs } from '../../src/platform/clock.ts'
+import { addMs } from '../../src/platform/time/clock.ts'
 import { pingWebhook } from '../../src/webhooks/pings/ping-webhook.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it } from 'vitest'
-import { preparePartitions } from '../../src/platform/partitions.ts'
+import { preparePartitions } from '../../src/platform/database/partitions.ts'
 import { defaultWebhookLimits } from '../../src/webhooks/limits.ts'
 import { keptDays } from '../../src/webhooks/partitions.ts'
 import { replayMessages } from '../../src/webhooks/replays/replay-messages.ts'

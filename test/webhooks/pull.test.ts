@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { pingWebhook } from '../../src/webhooks/pings/ping-webhook.ts'
 import { type HandedMessage, acknowledgeMessages, pullMessages } from '../../src/webhooks/pull/pull-messages.ts'
 import { defaultWebhookLimits as limits } from '../../src/webhooks/limits.ts'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { uuidv7 } from 'uuidv7'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { createAccessTokens } from '../../src/webhooks/requests/access-tokens.ts'
 import { defaultCaps } from '../../src/webhooks/delivery/admission.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { beforeEach, expect, it } from 'vitest'
-import { inTx } from '../../src/platform/db.ts'
+import { inTx } from '../../src/platform/database/db.ts'
 import { defaultCaps } from '../../src/webhooks/delivery/admission.ts'
 import { createWebhookCounters } from '../../src/webhooks/counters.ts'
 import { startRouteWorker } from '../../src/webhooks/routing/route.worker.ts'

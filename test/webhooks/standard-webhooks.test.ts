@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import { beforeEach, expect, it } from 'vitest'
-import { systemClock } from '../../src/platform/clock.ts'
+import { systemClock } from '../../src/platform/time/clock.ts'
 import { updateWebhook } from '../../src/webhooks/update-webhook.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { startEngine } from './engine.ts'

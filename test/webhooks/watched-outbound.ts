@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound-http.ts'
+import { type OutboundHttp, createOutboundHttp } from '../../src/platform/outbound/outbound-http.ts'
 
 /** The requests in flight, where the engine counts them. */
 export interface WatchedOutbound extends OutboundHttp {

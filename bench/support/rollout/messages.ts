@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { WakeMessage } from '../../../src/app/gateway-messages.ts'
-import type { TimeReading } from '../../../src/platform/service-clock.ts'
+import type { TimeReading } from '../../../src/platform/time/service-clock.ts'
 import type { Needs } from '../loop-watch.ts'
 
 /** Creates an organization with these devices, and connects them. */

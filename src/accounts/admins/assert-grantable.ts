@@ -1,7 +1,7 @@
 import type { Caller } from '../../access/authorize.ts'
 import type { InOrg } from '../../access/scope.ts'
 import { lockOrg } from '../../orgs/store.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import { mayGrant } from './decide-grant.ts'

@@ -1,6 +1,6 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 import { insertAccountLogs } from '../store-log.ts'
 

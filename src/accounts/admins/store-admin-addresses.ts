@@ -1,5 +1,5 @@
 import type { InOrg } from '../../access/scope.ts'
-import type { Reader } from '../../platform/db.ts'
+import type { Reader } from '../../platform/database/db.ts'
 
 /** Bounds the mails about one matter. */
 const MAX_ADDRESSES = 50

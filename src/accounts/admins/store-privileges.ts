@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import type { InOrg } from '../../access/scope.ts'
 import { insertPrivilege } from '../../access/store-privileges.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import type { WirePrivilege } from '../../access/tables.ts'
 
 /**

@@ -1,6 +1,6 @@
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { deleteInvitesExpiredBefore } from './store-invites.ts'
 
 /** How long an expired invitation stays in the list, and its link is reported as expired. */

@@ -3,7 +3,7 @@ import { isUnset, unsettable } from '../../http/bodies/closed-bodies.ts'
 import { assertKept, assertUnchanged } from '../../http/bodies/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import {
   AdminPrivilegeReply,
   PrivilegeBody,

@@ -1,5 +1,5 @@
 import type { InOrg } from '../../access/scope.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { insertAccountLogs } from '../store-log.ts'
 
 export interface Loss {

@@ -1,6 +1,6 @@
 import { deletePrivilegesAt } from '../../access/store-privileges.ts'
 import type { InOrg } from '../../access/scope.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { recordLoss } from './record-loss.ts'
 import { type Place, planRevocation } from './plan-revocation.ts'
 import {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/database/db.ts'
 import { documentText } from '../../platform/sealing/document-column.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { WirePrivilege } from '../../access/tables.ts'

@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
-import { addMs } from '../../platform/clock.ts'
-import type { Tx } from '../../platform/db.ts'
+import { addMs } from '../../platform/time/clock.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { countMailsSent, insertMailSent, lockMailAddress } from './store-mail-quota.ts'
 

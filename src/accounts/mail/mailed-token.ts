@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { addMs } from '../../platform/clock.ts'
-import type { Tx } from '../../platform/db.ts'
+import { addMs } from '../../platform/time/clock.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import {

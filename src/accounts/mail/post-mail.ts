@@ -1,5 +1,5 @@
 import type { Context } from '../../platform/context.ts'
-import type { Mail, Mailer } from '../../platform/mail.ts'
+import type { Mail, Mailer } from '../../platform/outbound/mail.ts'
 
 /**
  * Sends a mail without making the reply wait: neither how long sending takes nor whether it works may reveal anything

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Tx, countRows } from '../../platform/db.ts'
+import { type Tx, countRows } from '../../platform/database/db.ts'
 
 /**
  * Makes transactions about the same address take turns, until `tx` ends.

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { AdminScope } from '../../access/scope.ts'
-import { type Reader, type Tx } from '../../platform/db.ts'
+import { type Reader, type Tx } from '../../platform/database/db.ts'
 import { documentText } from '../../platform/sealing/document-column.ts'
 import type { MailedTokenTable } from '../tables.ts'
 

@@ -1,4 +1,4 @@
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { AccountParts, OauthProvider } from '../parts.ts'

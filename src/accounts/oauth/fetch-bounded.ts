@@ -1,7 +1,7 @@
 import type { CustomFetchOptions } from 'openid-client'
 import { AppError } from '../../platform/errors.ts'
-import { isLoopbackUrl } from '../../platform/loopback.ts'
-import type { OutboundHttp } from '../../platform/outbound-http.ts'
+import { isLoopbackUrl } from '../../platform/outbound/loopback.ts'
+import type { OutboundHttp } from '../../platform/outbound/outbound-http.ts'
 
 /** Key sets and metadata take a few kilobytes. */
 const MAX_ANSWER_BYTES = 512 * 1024

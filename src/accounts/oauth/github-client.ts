@@ -9,7 +9,7 @@ import {
 } from 'openid-client'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { isLoopbackUrl } from '../../platform/loopback.ts'
+import { isLoopbackUrl } from '../../platform/outbound/loopback.ts'
 import type { OauthProvider } from '../parts.ts'
 import type { OauthClient } from './client.ts'
 import { type FetchBounded, TIMEOUT_S } from './fetch-bounded.ts'

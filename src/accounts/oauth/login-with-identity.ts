@@ -1,6 +1,6 @@
 import { type Actor, adminScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import type { LoggedIn } from '../sessions/login.ts'
 import { openSession } from '../sessions/open-session.ts'
 import type { Identity } from './client.ts'

@@ -11,7 +11,7 @@ import {
   discovery,
   enableNonRepudiationChecks,
 } from 'openid-client'
-import { isLoopbackUrl } from '../../platform/loopback.ts'
+import { isLoopbackUrl } from '../../platform/outbound/loopback.ts'
 import type { OauthProvider } from '../parts.ts'
 import type { Identity, OauthClient, ProviderAnswer, AuthorizationRequest } from './client.ts'
 import { type FetchBounded, TIMEOUT_S, assertSecure, unavailable } from './fetch-bounded.ts'

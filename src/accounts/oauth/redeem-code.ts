@@ -1,5 +1,5 @@
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import type { Identity, ProviderAnswer, AuthorizationRequest } from './client.ts'
 import { type Redeemer, mayRedeem } from './decide-redeem.ts'

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { SettingDocument } from '../../orgs/setting.ts'
-import { type Reader, type Tx } from '../../platform/db.ts'
+import { type Reader, type Tx } from '../../platform/database/db.ts'
 import { documentText } from '../../platform/sealing/document-column.ts'
 import type { PendingRegistrationTable, RegistrationDocument } from '../tables.ts'
 

@@ -1,6 +1,6 @@
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { MAIL_WINDOW_MS } from '../mail/mail-quota.ts'
 import { deleteMailsSentUntil } from '../mail/store-mail-quota.ts'
 import { deletePendingExpiredBefore } from './store.ts'

@@ -1,6 +1,6 @@
 import type { AdminScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { recoveryCodeHash } from './recovery-codes.ts'
 import { openSecret } from './sealed-secret.ts'
 import { lockSecondFactor, consumeRecoveryCode, updateSecondFactor } from './store.ts'

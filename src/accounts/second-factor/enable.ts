@@ -1,6 +1,6 @@
 import { actorOf } from '../../access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import type { LoginGuard } from '../parts.ts'

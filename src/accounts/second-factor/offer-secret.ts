@@ -1,5 +1,5 @@
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { Person } from '../self/person.ts'
 import { openSecret, sealSecret } from './sealed-secret.ts'

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { AdminScope } from '../../access/scope.ts'
-import type { Tx } from '../../platform/db.ts'
-import { columnsOf, insertRows } from '../../platform/rows.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { columnsOf, insertRows } from '../../platform/database/rows.ts'
 import type { AdminTable } from '../../access/tables.ts'
 
 export type SecondFactor = Pick<Selectable<AdminTable>, 'email' | 'ssoId' | 'totpSecret' | 'totpSince' | 'totpLastStep'>

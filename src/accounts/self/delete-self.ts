@@ -1,6 +1,6 @@
 import { actorOf } from '../../access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { actorScope } from '../../access/scope.ts'
 import { appendAccountChange } from '../account-log.ts'

@@ -1,4 +1,4 @@
-import type { Mail } from '../../platform/mail.ts'
+import type { Mail } from '../../platform/outbound/mail.ts'
 import { composeMail } from '../mail/compose-mail.ts'
 import type { NamedToken } from '../tokens/store-access.ts'
 import type { RevokedAccess } from './revoke-access.ts'

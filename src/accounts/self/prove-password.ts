@@ -1,6 +1,6 @@
 import { findAccessByEmail } from '../../access/store.ts'
 import type { Context } from '../../platform/context.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { AppError, invalidField } from '../../platform/errors.ts'
 import type { LoginGuard } from '../parts.ts'
 import { findPasswordAt, lockSignIn } from '../sessions/store.ts'

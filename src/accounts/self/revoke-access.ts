@@ -1,5 +1,5 @@
 import type { AdminScope } from '../../access/scope.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { deleteIdentities } from '../oauth/store.ts'
 import { deleteSessionsOfAdmin } from '../sessions/store.ts'
 import { deleteMailedTokens } from '../mail/store-mailed-token.ts'

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { type Db, type Reader, type Tx, anyOf, json, readByKeys } from '../../platform/db.ts'
+import { type Db, type Reader, type Tx, anyOf, json, readByKeys } from '../../platform/database/db.ts'
 import type { AdminScope, InOrg } from '../../access/scope.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { AdminTable } from '../../access/tables.ts'

@@ -3,7 +3,7 @@ import type { Principal, Privilege } from '../../access/principal.ts'
 import { assertUnchanged } from '../../http/bodies/documents.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { textOf } from '../../http/texts.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import type { Admin } from './store.ts'
 import type { SelfChange } from './update-self.ts'
 

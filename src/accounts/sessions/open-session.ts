@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Actor, AdminScope } from '../../access/scope.ts'
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { sha256 } from '../../platform/secrets.ts'
 import { appendAccountChange } from '../account-log.ts'
 import {

@@ -1,8 +1,8 @@
 import { uuidv7 } from 'uuidv7'
 import type { Actor } from '../../access/scope.ts'
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { insertAccountLogs } from '../store-log.ts'
 import { deleteLoginFailuresBefore, insertLoginFailure } from './store.ts'
 

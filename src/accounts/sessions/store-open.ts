@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { AdminScope } from '../../access/scope.ts'
 import type { SessionTable } from '../../access/tables.ts'
-import type { Reader, Tx } from '../../platform/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 
 export type OpenSession = Pick<
   Selectable<SessionTable>,

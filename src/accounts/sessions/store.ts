@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import { actorName } from '../../access/principal.ts'
 import type { AdminScope } from '../../access/scope.ts'
-import type { Reader, Tx } from '../../platform/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 import type { AdminTable, SessionTable } from '../../access/tables.ts'
 
 /** Finds the shortest `session_expiry` (in minutes) of the admin's organizations; null if none sets one. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, named } from '../../http/schemas.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import type { OpenSession } from './store-open.ts'
 
 /** The secret of a session is its cookie; this is a part of the hash of it. */

@@ -2,7 +2,7 @@ import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import { lockOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { lockSso } from './store.ts'
 import { deleteSsoAdminsByEmail } from './saml/store-saml.ts'
 

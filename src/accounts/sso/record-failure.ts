@@ -1,7 +1,7 @@
 import { appendAudit } from '../../events/append.ts'
 import { type Actor, actorScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { decodeMessage } from './saml/verify-message.ts'
 import type { Sso } from './sso.ts'
 import { shareSso } from './store.ts'

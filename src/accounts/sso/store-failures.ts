@@ -5,7 +5,7 @@ import type { Page, Paged } from '../../http/lists/lists.ts'
 import { sizesOf } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import type { TimeRange } from '../../http/lists/search.ts'
-import type { Reader, Tx } from '../../platform/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 import type { SsoFailureTable } from '../tables.ts'
 
 export type SsoFailure = Selectable<SsoFailureTable>

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { Timestamp, Uuid, asTheyAre, named } from '../../http/schemas.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { OrgPrivilegeReply, PrivilegeBody, parsePrivileges, presentPrivilegeOf } from '../wire-privileges.ts'
 import type { SsoRoleContent } from './sso-roles.ts'
 import type { SsoRole } from './store-roles.ts'

@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import { actorOf } from '../../access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { AppError } from '../../platform/errors.ts'
 import { appendAccountChange } from '../account-log.ts'
 import { assertRoomForToken } from '../limits.ts'

@@ -1,5 +1,5 @@
 import type { AdminScope } from '../../access/scope.ts'
-import type { Reader, Tx } from '../../platform/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 
 /** A token as shown to its owner. */
 export interface NamedToken {

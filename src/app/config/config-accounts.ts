@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { AccountSettings, CaptchaSettings, OauthProvider } from '../../accounts/parts.ts'
 import { AppError } from '../../platform/errors.ts'
-import { isLoopbackUrl } from '../../platform/loopback.ts'
+import { isLoopbackUrl } from '../../platform/outbound/loopback.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description }))
 

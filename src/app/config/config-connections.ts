@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { MAX_REQUESTS_PER_ACCOUNT } from '../../http/turns/work-limits.ts'
-import { defaultConnections } from '../../platform/connection-gate.ts'
+import { defaultConnections } from '../../platform/queues/connection-gate.ts'
 import { parseCidrs } from './config-values.ts'
 
 /** The number of connections that the ports accept. */

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { RepeatedRefusal } from '../../gateway/admission/refusals.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { version } from '../../platform/version.ts'
 import { findDatabaseStatus } from './store-status.ts'

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
-import type { Reader } from '../../platform/db.ts'
+import type { Reader } from '../../platform/database/db.ts'
 
 export interface OrgStorage {
   readonly id: string

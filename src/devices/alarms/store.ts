@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { DeviceType } from '../../events/device-type.ts'
-import type { Reader } from '../../platform/db.ts'
+import type { Reader } from '../../platform/database/db.ts'
 
 export interface DownDevice {
   readonly orgId: string

@@ -1,8 +1,8 @@
 import type { AlarmDetails } from '../../events/alarms/alarm-types.ts'
 import { endAlarms, raiseAlarms } from '../../events/alarms/store.ts'
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { type DownDevice, listDownDevices, listRecoveredDevices } from './store.ts'
 
 /** The longest time that the devices of the catalog need to reboot. */

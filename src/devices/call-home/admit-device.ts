@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { findFamily } from '../routers/store.ts'
 import {
   countUnclaimedDevices,

@@ -1,5 +1,5 @@
 import type { Context } from '../../platform/context.ts'
-import type { Reader } from '../../platform/db.ts'
+import type { Reader } from '../../platform/database/db.ts'
 import { findSecretGeneration } from './store.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { InOrg, SitesScope } from '../../access/scope.ts'
 import { inSites } from '../../access/store-sites.ts'
 import { sql } from 'kysely'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import type { Device } from '../store.ts'
 
 /** A known public key of a device. */

@@ -1,7 +1,7 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { type HostKey, deleteHostKeys, insertHostKeys, listHostKeys, lockKeyedDevice } from './store.ts'
 

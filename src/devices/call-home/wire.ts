@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { parseFingerprint } from './fingerprint.ts'
 import type { HostKey } from './store.ts'

@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
-import { wakeAfterCommit } from '../../platform/wakes.ts'
+import { inTx } from '../../platform/database/db.ts'
+import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { DeviceCertificate } from './certificate.ts'
 import { insertIssued, upsertRevoked } from './store.ts'
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader } from '../../platform/db.ts'
+import type { Reader } from '../../platform/database/db.ts'
 
 /** The devices of a site whose certificates expire soon. */
 export interface ExpiringDevices {

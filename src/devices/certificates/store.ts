@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
-import type { Reader, Tx } from '../../platform/db.ts'
-import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import type { DeviceCertificate } from './certificate.ts'
 
 const columns = columnsOf('revokedCertificate', { mac: 'text', serial: 'text' })

@@ -1,4 +1,4 @@
-declare module '../../platform/schema.ts' {
+declare module '../../platform/database/schema.ts' {
   interface Schema {
     issuedCertificate: IssuedCertificateTable
     revokedCertificate: RevokedCertificateTable

@@ -1,6 +1,6 @@
 import { systemScope } from '../../access/scope.ts'
 import { type DeviceEventInput, appendDeviceEvents } from '../../events/append.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { deviceOfEvent, listDevicesById } from '../store.ts'
 import type { CommandState } from '../tables.ts'
 import { type LossReason, RESTORE_TEXT } from './command.ts'

@@ -1,6 +1,6 @@
 import type { InOrg, SiteScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { invalidField, notFound } from '../../platform/errors.ts'
 import { shareCommandCandidates } from '../store.ts'
 import type { CommandOrder } from './command.ts'

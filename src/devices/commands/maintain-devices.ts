@@ -1,7 +1,7 @@
 import type { SiteScope } from '../../access/scope.ts'
 import { type DeviceEventInput, appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { TextError, notFound } from '../../platform/errors.ts'
 import { type CommandCandidate, deviceOfEvent, lockCommandCandidates } from '../store.ts'
 import { RESTORE_TEXT } from './command.ts'

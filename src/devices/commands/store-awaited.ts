@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Reader } from '../../platform/db.ts'
-import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import type { Reader } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import type { RestartParams } from './command.ts'
 
 /** SQL condition on a command: it restarts one member or node, which was sent the request, and may not be back yet. */

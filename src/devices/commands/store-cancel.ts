@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Tx, anyOf } from '../../platform/db.ts'
+import { type Tx, anyOf } from '../../platform/database/db.ts'
 import { inOrder } from './store.ts'
 
 /** Cancels those of the commands that have not been sent. */

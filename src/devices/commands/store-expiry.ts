@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../platform/db.ts'
-import { wakeAfterCommit } from '../../platform/wakes.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import type { CommandOrder } from './command.ts'
 
 /** A command of a person, or of the device itself, that could not be sent in time. */

@@ -3,7 +3,7 @@ import type { OrgScope, SiteScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
-import { type Reader, anyOf } from '../../platform/db.ts'
+import { type Reader, anyOf } from '../../platform/database/db.ts'
 import type { CommandKind, CommandState } from '../tables.ts'
 
 /** A command of a person or of an upgrade, in its present state. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Reader, Tx } from '../../platform/db.ts'
-import { columnsOf, rowsAs } from '../../platform/rows.ts'
-import { wakeAfterCommit } from '../../platform/wakes.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { isUnanswered, lockByKey } from './store.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { addMs } from '../../platform/clock.ts'
-import { type Tx, anyOf, json } from '../../platform/db.ts'
+import { addMs } from '../../platform/time/clock.ts'
+import { type Tx, anyOf, json } from '../../platform/database/db.ts'
 import type { RestartParams } from './command.ts'
 
 /** A device that is still on the same connection after this time has not restarted: the nodes of a cluster wait a minute. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Tx, anyOf } from '../../platform/db.ts'
+import { type Tx, anyOf } from '../../platform/database/db.ts'
 
 /** A restore of the backup version whose effect is known. */
 export interface SettledRestore {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { AgingRows } from '../../platform/retention.ts'
+import type { AgingRows } from '../../platform/database/retention.ts'
 
 /** Commands that have ended. The engine of upgrades may still need some of them: see rollout/store-retention.ts. */
 export const endedCommands: AgingRows = {

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import { columnsOf, rowsAs } from '../../platform/rows.ts'
-import { splitRows } from '../../platform/split.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import { splitRows } from '../../platform/database/split.ts'
 import { noteStats } from '../stats/note-stats.ts'
 import type { FwUpdate } from '../tables.ts'
 

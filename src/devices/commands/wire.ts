@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { textOf } from '../../http/texts.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { plainMac } from '../device.ts'
 import { type PingParams, type RestartParams, commandKinds, commandStates } from './command.ts'

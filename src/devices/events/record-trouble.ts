@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { appendSystemEvent } from '../../events/append-system.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { findTroubledDevice } from './store-trouble.ts'
 
 /** A problem that the gateway has observed with a device, which the device itself does not report. */

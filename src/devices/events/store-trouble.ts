@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { Reader } from '../../platform/db.ts'
+import type { Reader } from '../../platform/database/db.ts'
 import type { DeviceTable } from '../tables.ts'
 
 export type TroubledDevice = Pick<Selectable<DeviceTable>, 'orgId' | 'siteId' | 'mac' | 'name' | 'type'> & {

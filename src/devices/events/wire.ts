@@ -5,7 +5,7 @@ import { type Page, pageQuery } from '../../http/lists/lists.ts'
 import { parseEventCount, parseEventSearch } from '../../http/lists/place-filters.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import { type TimeRange, distinctParameter, searchQuery, sortParameter } from '../../http/lists/search.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { macOfDeviceId } from '../device.ts'
 import {
   eventSorts,

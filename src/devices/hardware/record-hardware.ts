@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { withLastSeen } from './hardware.ts'
 import { type DeviceHardware, listKnownHardware, upsertHardware } from './store.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { DeviceType } from '../../events/device-type.ts'
-import type { Tx } from '../../platform/db.ts'
-import { columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { columnsOf, insertRows, rowsAs } from '../../platform/database/rows.ts'
 import type { Hardware } from './hardware.ts'
 
 /** The hardware of a device. */

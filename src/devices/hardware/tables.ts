@@ -1,9 +1,9 @@
 import type { GeneratedAlways } from 'kysely'
 import type { DeviceType } from '../../events/device-type.ts'
-import type { Json } from '../../platform/json-column.ts'
+import type { Json } from '../../platform/database/json-column.ts'
 import type { Hardware } from './hardware.ts'
 
-declare module '../../platform/schema.ts' {
+declare module '../../platform/database/schema.ts' {
   interface Schema {
     deviceHardware: DeviceHardwareTable
   }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { ImageSizes } from '../../platform/images/image-sizes.ts'
-import { columnsOf, updateRows } from '../../platform/rows.ts'
+import { columnsOf, updateRows } from '../../platform/database/rows.ts'
 
 const sizeColumns = columnsOf('deviceImage', { name: 'text', bytes: 'integer' })
 

@@ -1,5 +1,5 @@
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 
 /** Returns those of `names` that are pictures of any organization's devices: files have no tenant. */
 export async function filterKnownDeviceImages(reader: Reader, names: readonly string[]): Promise<string[]> {

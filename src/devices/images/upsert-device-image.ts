@@ -1,7 +1,7 @@
 import type { InOrg } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { type ImageFiles, type ReceivedImage, keepImageFor, removeImage } from '../../platform/images/image-files.ts'
 import type { Device } from '../store.ts'

@@ -1,7 +1,7 @@
 import type { InOrg } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { plainClaimCode } from '../registry/claim-code.ts'
 import { type ClaimPlan, type ClaimedByCode, planClaim } from './plan-claim.ts'
 import { insertDevices } from '../store.ts'

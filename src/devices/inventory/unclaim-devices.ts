@@ -1,6 +1,6 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit, appendDeviceEvents } from '../../events/append.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { listActiveDevices } from '../commands/store-upgrades.ts'
 import { countOf, onlyOf } from './claim-devices.ts'
 import { deviceIdOf } from '../device.ts'

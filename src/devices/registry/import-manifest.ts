@@ -1,5 +1,5 @@
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { typeOfModel } from './models.ts'
 import { type ManifestConflict, type ManifestRow, checkManifest, planImport } from './plan-import.ts'
 import { lockRegistryOf, upsertManifest } from './store.ts'

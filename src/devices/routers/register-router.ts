@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { type AppError, invalidField } from '../../platform/errors.ts'
 import { deviceIdOf, newClaimCode, plainMac } from '../device.ts'
 import { claimDevicesIn } from '../inventory/claim-devices.ts'

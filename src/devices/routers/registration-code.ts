@@ -1,4 +1,4 @@
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 
 /** The grant of a registration code: routers may register for the organization until it expires. */

@@ -1,7 +1,7 @@
 import { systemScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { type RenewingRouter, type RouterKey, updateRenewalKey, updateRenewed } from './store.ts'
 
 /**

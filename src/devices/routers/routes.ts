@@ -1,7 +1,7 @@
 import { createLoginThrottle } from '../../access/login-throttle.ts'
 import { nobody, org } from '../../http/at.ts'
 import { type Operation, operation } from '../../http/operation.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/time/clock.ts'
 import type { AgentGateway } from './certificates.ts'
 import { routerNameOf } from './identity.ts'
 import { registerRouter } from './register-router.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf, countRows } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf, countRows } from '../../platform/database/db.ts'
 import type { RegisteredDevice } from '../registry/store.ts'
 
 /** Locks the registry's row of a device, claimed or not. There is no tenant yet: the caller compares the owner. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Uuid, named } from '../../http/schemas.ts'
 import { textOf } from '../../http/texts.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { AgentCertificate, AgentGateway } from './certificates.ts'
 import type { RegisteredRouter } from './register-router.ts'

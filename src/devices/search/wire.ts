@@ -12,7 +12,7 @@ import {
   searchQuery,
   sortParameter,
 } from '../../http/lists/search.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import {
   orgCountFilters,
   orgCounts,

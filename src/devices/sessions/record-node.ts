@@ -1,6 +1,6 @@
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx, inTxByKeys } from '../../platform/db.ts'
+import { type Tx, inTx, inTxByKeys } from '../../platform/database/db.ts'
 import { applyDisconnections } from './record-disconnect.ts'
 import { type Grace, updateGrace } from './decide-grace.ts'
 import { recordCommandsLost } from '../commands/append-ended.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader, Tx } from '../../platform/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 import type { SessionKey } from './store.ts'
 
 export async function insertNode(tx: Tx, nodeId: string, { at, until }: { at: Date; until: Date }): Promise<void> {

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import { columnsOf, insertRows } from '../../platform/rows.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
+import { columnsOf, insertRows } from '../../platform/database/rows.ts'
 import type { DeviceOutageTable } from '../tables.ts'
 
 const outageColumns = columnsOf('deviceOutage', {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { type Tx, anyOf } from '../../platform/db.ts'
-import { type RowOf, columnsOf, insertRows, rowsAs } from '../../platform/rows.ts'
-import { splitRows } from '../../platform/split.ts'
-import { statement } from '../../platform/statement.ts'
+import { type Tx, anyOf } from '../../platform/database/db.ts'
+import { type RowOf, columnsOf, insertRows, rowsAs } from '../../platform/database/rows.ts'
+import { splitRows } from '../../platform/database/split.ts'
+import { statement } from '../../platform/database/statement.ts'
 import { deviceIdOf, newClaimCode } from '../device.ts'
 import type { SessionOpening } from './store.ts'
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import { type RowOf, columnsOf, insertRows, rowsAs, updateRows } from '../../platform/rows.ts'
-import { splitRows } from '../../platform/split.ts'
-import { statement } from '../../platform/statement.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
+import { type RowOf, columnsOf, insertRows, rowsAs, updateRows } from '../../platform/database/rows.ts'
+import { splitRows } from '../../platform/database/split.ts'
+import { statement } from '../../platform/database/statement.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { type DeviceFacts, deviceIdOf } from '../device.ts'
 

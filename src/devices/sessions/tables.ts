@@ -1,9 +1,9 @@
 import type { Generated } from 'kysely'
 import type { DeviceType } from '../../events/device-type.ts'
-import type { Json } from '../../platform/json-column.ts'
+import type { Json } from '../../platform/database/json-column.ts'
 import type { DeviceCapabilities, VcMember } from '../tables.ts'
 
-declare module '../../platform/schema.ts' {
+declare module '../../platform/database/schema.ts' {
   interface Schema {
     gatewayNode: GatewayNodeTable
     deviceSession: DeviceSessionTable

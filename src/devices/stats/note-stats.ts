@@ -1,4 +1,4 @@
-import { noteChanges } from '../../platform/changes.ts'
+import { noteChanges } from '../../platform/database/changes.ts'
 
 /** Notifies watchers that the statistics of devices have changed, once `tx` has committed. */
 export function noteStats(tx: object, devices: readonly { readonly orgId: string; readonly deviceId: string }[]): void {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Tx } from '../../platform/db.ts'
-import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import { noteStats } from './note-stats.ts'
 
 /** The wire's `fwupdate` of a row of device_upgrade; null: no progress is shown. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../platform/db.ts'
-import { columnsOf, updateRows } from '../../platform/rows.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { columnsOf, updateRows } from '../../platform/database/rows.ts'
 import type { DeviceCapabilities, VcMember } from '../tables.ts'
 import type { ReportedStatus } from './decide-report.ts'
 

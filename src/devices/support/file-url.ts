@@ -1,4 +1,4 @@
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 

@@ -1,6 +1,6 @@
 import type { SiteScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { AppError, notFound } from '../../platform/errors.ts'
 import { queueCommand } from '../commands/queue-commands.ts'
 import { listRouterKeys } from '../routers/store.ts'

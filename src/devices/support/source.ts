@@ -1,5 +1,5 @@
 import type { InOrg } from '../../access/scope.ts'
-import type { Reader, Tx } from '../../platform/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 import type { CommandState } from '../tables.ts'
 
 /** The command for which a machine uploads a file. */

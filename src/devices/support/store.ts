@@ -3,7 +3,7 @@ import type { InOrg, SiteScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import type { SupportCommand, SupportSource } from './source.ts'
 
 /** A file that a machine has uploaded for a command. */

@@ -1,6 +1,6 @@
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import type { Task } from '../../platform/jobs.ts'
+import type { Task } from '../../platform/time/jobs.ts'
 import { removeOrphans } from '../../platform/storage/orphans.ts'
 import type { UploadQuota } from '../../platform/storage/upload-quota.ts'
 import { emptyIncoming } from '../../platform/storage/uploads.ts'

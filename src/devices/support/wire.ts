@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
 import type { Context } from '../../platform/context.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { supportReadUrl } from './file-url.ts'
 import type { SupportFile } from './store.ts'

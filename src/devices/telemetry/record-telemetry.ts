@@ -1,6 +1,6 @@
 import type { DeviceType } from '../../events/device-type.ts'
-import { addMs } from '../../platform/clock.ts'
-import type { Tx } from '../../platform/db.ts'
+import { addMs } from '../../platform/time/clock.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { type Bucket, addSample, sampleOf } from './decide-bucket.ts'
 import { type PortChange, decidePortChanges } from './decide-port-changes.ts'
 import { type TimedTelemetry, decideRates } from './decide-rates.ts'

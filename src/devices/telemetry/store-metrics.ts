@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { SiteScope } from '../../access/scope.ts'
-import type { Reader } from '../../platform/db.ts'
+import type { Reader } from '../../platform/database/db.ts'
 
 /** The switches or gateways of a site. */
 export interface MetricsOf {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg, SiteScope } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import { columnsOf, insertRows } from '../../platform/rows.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
+import { columnsOf, insertRows } from '../../platform/database/rows.ts'
 import { type Bucket, meanOf } from './decide-bucket.ts'
 import type { DeviceKey } from './store-reports.ts'
 

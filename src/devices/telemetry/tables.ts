@@ -1,9 +1,9 @@
 import type { DeviceType } from '../../events/device-type.ts'
-import type { Json } from '../../platform/json-column.ts'
+import type { Json } from '../../platform/database/json-column.ts'
 import type { Bucket } from './decide-bucket.ts'
 import type { Telemetry } from './telemetry.ts'
 
-declare module '../../platform/schema.ts' {
+declare module '../../platform/database/schema.ts' {
   interface Schema {
     deviceReport: DeviceReportTable
     deviceSummary: DeviceSummaryTable

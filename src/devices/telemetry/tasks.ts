@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts'
-import type { Task } from '../../platform/jobs.ts'
-import { preparePartitions } from '../../platform/partitions.ts'
+import type { Task } from '../../platform/time/jobs.ts'
+import { preparePartitions } from '../../platform/database/partitions.ts'
 import { keptDays } from './store-series.ts'
 
 /** Returns the chore that creates and drops the partitions of device_series, for startJobs(). */

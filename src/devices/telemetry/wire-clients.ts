@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { NO_ID, Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { addMs, epochS } from '../../platform/clock.ts'
+import { addMs, epochS } from '../../platform/time/clock.ts'
 import type { DeviceClients } from './store-clients.ts'
 import type { WiredClient, WirelessClient } from './telemetry.ts'
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { InOrg, SiteScope } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import { noteChanges } from '../../platform/changes.ts'
-import { columnsOf, updateRows } from '../../platform/rows.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
+import { noteChanges } from '../../platform/database/changes.ts'
+import { columnsOf, updateRows } from '../../platform/database/rows.ts'
 import { type TableDevice, documentColumns } from './device-table.ts'
 
 /** Lists all devices of the scope's site by MAC: a table has no pages. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg, OrgScope } from '../../access/scope.ts'
-import type { Reader, Tx } from '../../platform/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 import type { CatalogPackage } from './package.ts'
 
 /** The column is part of the key, so it can't be null. */

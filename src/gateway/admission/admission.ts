@@ -1,4 +1,4 @@
-import { networkOf } from '../../platform/network-of.ts'
+import { networkOf } from '../../platform/outbound/network-of.ts'
 
 export interface AdmissionLimits {
   /** The sustained rate of new connections, and the number that may arrive at once. */

@@ -1,7 +1,7 @@
 import type { AdvancedCommand, CallKey } from '../../devices/commands/store.ts'
 import type { FinishedCommand } from '../../devices/commands/store-ended.ts'
 import type { UpgradeEnd } from '../../firmware/store-lost-upgrades.ts'
-import type { WakeName } from '../../platform/wakes.ts'
+import type { WakeName } from '../../platform/database/wakes.ts'
 import type { Link, SendResult } from '../links/device-link.ts'
 import type { UpgradeStep } from '../driver.ts'
 

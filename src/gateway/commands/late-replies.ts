@@ -1,6 +1,6 @@
 import type { CallKey } from '../../devices/commands/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { gatherAnswers } from '../../platform/gather-answers.ts'
+import { gatherAnswers } from '../../platform/queues/gather-answers.ts'
 import { isCommandCallId } from './call-ids.ts'
 import type { CommandRows, RowOfCommand, UpgradeEnd } from './command-rows.ts'
 import { batchOf } from '../limits.ts'

@@ -8,7 +8,11 @@ import type { MxedgeCommandToSend } from '../../mxedges/commands/store.ts'
 import { createAgentSigner } from '../certificates/agent-signer.ts'
 import { Allowances } from '../admission/allowance.ts'
 import type { ProvenIdentity } from '../links/appliance-link.ts'
-import { type ConnectionPolicy, createConnectionGate, defaultConnections } from '../../platform/connection-gate.ts'
+import {
+  type ConnectionPolicy,
+  createConnectionGate,
+  defaultConnections,
+} from '../../platform/queues/connection-gate.ts'
 import type { GatewayTls } from '../certificates/device-ca.ts'
 import type { Decode } from '../links/device-link.ts'
 import type { SentCommand } from '../driver.ts'

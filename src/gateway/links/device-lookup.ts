@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts'
-import type { Reader } from '../../platform/db.ts'
-import { gatherAnswers } from '../../platform/gather-answers.ts'
+import type { Reader } from '../../platform/database/db.ts'
+import { gatherAnswers } from '../../platform/queues/gather-answers.ts'
 import { batchOf } from '../limits.ts'
 
 /** Looks up rows of a device that connects. */

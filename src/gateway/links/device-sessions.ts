@@ -6,10 +6,10 @@ import type { OpenedSession, SessionOpening } from '../../devices/sessions/store
 import type { DeviceFacts } from '../../devices/device.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError } from '../../platform/errors.ts'
-import { gatherAnswers } from '../../platform/gather-answers.ts'
-import { pause } from '../../platform/pause.ts'
+import { gatherAnswers } from '../../platform/queues/gather-answers.ts'
+import { pause } from '../../platform/time/pause.ts'
 import type { DeviceLink } from './device-link.ts'
-import { deviceSpacing } from '../../platform/spacing.ts'
+import { deviceSpacing } from '../../platform/queues/spacing.ts'
 import { batchOf } from '../limits.ts'
 import type { OpenResult, SessionRows } from './link-side.ts'
 

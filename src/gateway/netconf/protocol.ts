@@ -1,6 +1,10 @@
 import { type AddressInfo, type Server, type Socket, createServer } from 'node:net'
 import { SSH_USER } from '../../devices/call-home/ssh-user.ts'
-import { type ConnectionPolicy, createConnectionGate, defaultConnections } from '../../platform/connection-gate.ts'
+import {
+  type ConnectionPolicy,
+  createConnectionGate,
+  defaultConnections,
+} from '../../platform/queues/connection-gate.ts'
 import type { LinkHost, Listener, Protocol } from '../protocol.ts'
 import { Allowances } from '../admission/allowance.ts'
 import { createTurns } from '../admission/turns.ts'

@@ -1,5 +1,9 @@
 import { X509Certificate } from 'node:crypto'
-import { type ConnectionPolicy, createConnectionGate, defaultConnections } from '../../platform/connection-gate.ts'
+import {
+  type ConnectionPolicy,
+  createConnectionGate,
+  defaultConnections,
+} from '../../platform/queues/connection-gate.ts'
 import type { GatewayTls } from '../certificates/device-ca.ts'
 import type { LinkHost, Listener, Protocol } from '../protocol.ts'
 import { FAMILY } from './driver.ts'

@@ -1,5 +1,5 @@
 import { deflateSync, inflateSync } from 'node:zlib'
-import { isObject } from '../../platform/is-object.ts'
+import { isObject } from '../../platform/json/is-object.ts'
 
 /** A uCentral frame: JSON-RPC 2.0, where devices send calls without an id and answer our calls by id. */
 export type Frame =

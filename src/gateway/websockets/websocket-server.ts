@@ -8,7 +8,7 @@ import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
 import { plainSerial } from '../../devices/certificates/certificate.ts'
 import type { AdmissionLimits } from '../admission/admission.ts'
 import type { GatewayTls } from '../certificates/device-ca.ts'
-import type { ConnectionGate } from '../../platform/connection-gate.ts'
+import type { ConnectionGate } from '../../platform/queues/connection-gate.ts'
 import { type ArrivalTimes, type Arrivals, createArrivals } from '../admission/arrivals.ts'
 
 /** The largest frame; a larger one closes the session. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '../../platform/errors.ts'
-import { parseExactJson } from '../../platform/exact-json.ts'
-import { isObject } from '../../platform/is-object.ts'
+import { parseExactJson } from '../../platform/json/exact-json.ts'
+import { isObject } from '../../platform/json/is-object.ts'
 
 /** Documents deeper than any client sends could overflow the stack where they are encoded. */
 const MAX_DEPTH = 64

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { invalidField } from '../../platform/errors.ts'
-import { isObject } from '../../platform/is-object.ts'
+import { isObject } from '../../platform/json/is-object.ts'
 
 /** The end of a sentence that starts with the name of a field. */
 export const UNKNOWN_FIELD = 'is no field of this operation'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError, invalidField } from '../../platform/errors.ts'
-import { isObject } from '../../platform/is-object.ts'
+import { isObject } from '../../platform/json/is-object.ts'
 import { isSealed } from '../../platform/sealing/secret-names.ts'
 
 /** The maximum size of a document as JSON, unless its kind needs more. */

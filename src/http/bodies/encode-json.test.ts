@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { parseExactJson } from '../../platform/exact-json.ts'
+import { parseExactJson } from '../../platform/json/exact-json.ts'
 import { encodeJson } from './encode-json.ts'
 
 it('encodes every value as JSON.stringify does', async () => {

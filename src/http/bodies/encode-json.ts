@@ -1,4 +1,4 @@
-import { nextTurn } from '../../platform/next-turn.ts'
+import { nextTurn } from '../../platform/queues/next-turn.ts'
 
 /** The size that a slice aims at: it takes about half a millisecond. */
 const SLICE_LENGTH = 32 * 1024

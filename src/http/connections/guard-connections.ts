@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net'
 import { type TLSSocket, Server as TlsServer } from 'node:tls'
-import type { ConnectionGate } from '../../platform/connection-gate.ts'
+import type { ConnectionGate } from '../../platform/queues/connection-gate.ts'
 
 /**
  * Hides from an HTTP or HTTPS server all connections that don't pass the gate, before TLS and HTTP begin on them, and

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { MAX_EPOCH_S, addMs, epochS } from '../../platform/clock.ts'
+import { MAX_EPOCH_S, addMs, epochS } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { type Page, type Paged, nextPage } from './lists.ts'
 import { nameOf, named } from '../schemas.ts'

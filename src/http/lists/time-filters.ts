@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MAX_EPOCH_S } from '../../platform/clock.ts'
+import { MAX_EPOCH_S } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import {
   ANY_TEXT,

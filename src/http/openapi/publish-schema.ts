@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { isObject } from '../../platform/is-object.ts'
+import { isObject } from '../../platform/json/is-object.ts'
 import { FILTER } from '../lists/filters.ts'
 import { NAME } from '../schemas.ts'
 

@@ -1,5 +1,5 @@
 import type { OrgScope, PlaceScope } from '../../access/scope.ts'
-import type { ChangeKind } from '../../platform/changes.ts'
+import type { ChangeKind } from '../../platform/database/changes.ts'
 import type { Context } from '../../platform/context.ts'
 import type { At } from '../at.ts'
 

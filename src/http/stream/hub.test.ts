@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { noteChanges } from '../../platform/changes.ts'
-import type { Clock } from '../../platform/clock.ts'
+import { noteChanges } from '../../platform/database/changes.ts'
+import type { Clock } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { createLog } from '../../platform/log.ts'
-import { createWakes, publishWakes, runCollectingWakes } from '../../platform/wakes.ts'
+import { createWakes, publishWakes, runCollectingWakes } from '../../platform/database/wakes.ts'
 import { createHub, type Listener } from './hub.ts'
 
 beforeEach(() => void vi.useFakeTimers())

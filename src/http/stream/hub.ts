@@ -1,5 +1,5 @@
 import { systemScope } from '../../access/scope.ts'
-import { type ChangeKind, MAX_NAMED, parseChange } from '../../platform/changes.ts'
+import { type ChangeKind, MAX_NAMED, parseChange } from '../../platform/database/changes.ts'
 import type { Context } from '../../platform/context.ts'
 import type { ChangeSource, Told } from './channel.ts'
 import { type History, type Message, createHistory } from './history.ts'

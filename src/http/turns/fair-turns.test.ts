@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { nextTurn } from '../../platform/next-turn.ts'
+import { nextTurn } from '../../platform/queues/next-turn.ts'
 import { STRANGERS } from './account-use.ts'
 import { createFairTurns } from './fair-turns.ts'
 import type { Requester } from './lanes.ts'

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { tooManyRequests } from '../../platform/errors.ts'
-import { nextTurn } from '../../platform/next-turn.ts'
+import { nextTurn } from '../../platform/queues/next-turn.ts'
 import { STRANGERS, type Demand, createAccountUse } from './account-use.ts'
 import { type Group, type Kind, type Lane, type Requester, type Waiting, createLanes } from './lanes.ts'
 import { createLightWork } from './light-work.ts'

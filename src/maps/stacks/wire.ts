@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { type Conditions, filterQuery, parseFilters } from '../../http/lists/filters.ts'
 import { pageQuery } from '../../http/lists/lists.ts'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { stackFilters } from '../filters.ts'
 import type { MapStack } from './store.ts'
 

@@ -1,6 +1,6 @@
 import { mergeDocument, omitFields } from '../../http/bodies/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
-import type { Document } from '../../platform/document.ts'
+import type { Document } from '../../platform/json/document.ts'
 import type { Cluster } from './store.ts'
 
 /** Merges `body` into the document of a cluster. */

@@ -3,11 +3,11 @@ import type { InOrg, OrgScope } from '../../access/scope.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { sizesOf } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
-import { type Reader, type Tx, countRows } from '../../platform/db.ts'
+import { type Reader, type Tx, countRows } from '../../platform/database/db.ts'
 import { documentText } from '../../platform/sealing/document-column.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { MxclusterTable } from '../tables.ts'
-import type { Document } from '../../platform/document.ts'
+import type { Document } from '../../platform/json/document.ts'
 
 export type Cluster = Selectable<MxclusterTable>
 

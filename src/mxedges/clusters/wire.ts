@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { type Reveal, presentSecrets } from '../../orgs/secrets.ts'
 import { clusterFields, kept } from '../wire-documents.ts'
 import type { Cluster } from './store.ts'

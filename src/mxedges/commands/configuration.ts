@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Document } from '../../platform/document.ts'
+import type { Document } from '../../platform/json/document.ts'
 
 /** Returns the configuration for the agent: everything that a person has configured on its appliance. */
 export function configurationOf({ name, model, doc }: { name: string; model: string; doc: Document }): Document {

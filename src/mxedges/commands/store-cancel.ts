@@ -1,5 +1,5 @@
 import type { InOrg } from '../../access/scope.ts'
-import { type Tx, anyOf } from '../../platform/db.ts'
+import { type Tx, anyOf } from '../../platform/database/db.ts'
 import type { MxedgeOrder } from './command.ts'
 
 /** Withdraws those of the commands that are still queued. */

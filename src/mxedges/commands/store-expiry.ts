@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Tx, json } from '../../platform/db.ts'
+import { type Tx, json } from '../../platform/database/db.ts'
 import type { EndedCommand } from './store.ts'
 
 /** Ends queued commands that were not sent in time, and returns them. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 
 /** True if a command that has not ended will download the image. */
 export async function isImageOfOpenCommand(tx: Tx, scope: OrgScope, imageId: string): Promise<boolean> {

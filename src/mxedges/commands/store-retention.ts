@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { AgingRows } from '../../platform/retention.ts'
+import type { AgingRows } from '../../platform/database/retention.ts'
 
 /** Commands to edge appliances that have ended, except those of a running upgrade, which still decides by them. */
 export const agingMxedgeCommands: AgingRows = {

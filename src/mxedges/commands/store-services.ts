@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import type { ServiceCommand } from '../sessions/decide-service-changes.ts'
 
 /** Lists the commands that may have changed services: those in flight, and those that were sent and ended after `since`. */

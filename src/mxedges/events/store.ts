@@ -8,7 +8,7 @@ import type { Counts, Sort, TimeRange } from '../../http/lists/search.ts'
 import { sizesOf } from '../../http/lists/store-bounds.ts'
 import { type Column, type Columns, allHold, column, conditionsOn } from '../../http/lists/store-filters.ts'
 import { countsOf, pageOf } from '../../http/lists/store-pages.ts'
-import type { Reader } from '../../platform/db.ts'
+import type { Reader } from '../../platform/database/db.ts'
 import type { counts, eventSorts, searchFilters } from './filters.ts'
 
 export type MxedgeEventRecord = Selectable<MxedgeEventTable>

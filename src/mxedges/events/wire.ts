@@ -10,7 +10,7 @@ import {
   searchReplyOf,
   sortParameter,
 } from '../../http/lists/search.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { countFilters, counts, eventSorts, searchFilters } from './filters.ts'
 import type { EventDistinct, EventFilter, EventSearch, MxedgeEventRecord } from './store.ts'
 

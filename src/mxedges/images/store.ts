@@ -1,5 +1,5 @@
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 
 /** Names of the files by their number, 1 to 3. */
 export type ImageNames = ReadonlyMap<number, string>

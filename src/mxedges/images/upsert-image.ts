@@ -1,7 +1,7 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { type ImageFiles, type ReceivedImage, keepImageFor, removeImage } from '../../platform/images/image-files.ts'
 import { titleOf } from '../mxedge.ts'

@@ -5,7 +5,7 @@ import { NOT_FOUND, settleUnknown } from '../../devices/inventory/select-devices
 import type { RegisteredDevice } from '../../devices/registry/store.ts'
 import { shareOrg } from '../../orgs/store.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { claimMxedges } from '../claim-mxedge.ts'
 import type { RegisteredMxedge } from '../registry/store.ts'
 

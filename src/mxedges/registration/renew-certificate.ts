@@ -2,7 +2,7 @@ import { systemScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import { appendMxedgeEvents } from '../../events/append-mxedge.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { type Mxedge, mxedgeOfEvent, titleOf } from '../mxedge.ts'
 import { type RenewingAgent, updateRenewalKey, updateRenewed } from './store.ts'
 

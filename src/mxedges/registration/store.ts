@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import type { MxedgeTable } from '../tables.ts'
 
 /**

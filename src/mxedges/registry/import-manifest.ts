@@ -1,7 +1,7 @@
 import type { ImportReport } from '../../devices/registry/import-manifest.ts'
 import { type ManifestRow, checkManifest, planImport } from '../../devices/registry/plan-import.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { lockRegistryOf, upsertManifest } from './store.ts'
 
 /** As importManifest() for devices; edge appliances have their own registry. */

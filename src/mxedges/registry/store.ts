@@ -4,8 +4,8 @@ import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
 import type { ManifestItem } from '../../devices/registry/plan-import.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import { columnsOf, insertRows } from '../../platform/rows.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
+import { columnsOf, insertRows } from '../../platform/database/rows.ts'
 import type { MxedgeRegistryTable } from '../tables.ts'
 
 /** An edge appliance of a manifest, claimed or not. */

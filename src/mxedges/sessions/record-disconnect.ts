@@ -1,8 +1,8 @@
 import { systemScope } from '../../access/scope.ts'
 import { appendMxedgeEvents } from '../../events/append-mxedge.ts'
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTxByKeys } from '../../platform/db.ts'
+import { type Tx, inTxByKeys } from '../../platform/database/db.ts'
 import { markMxedgeCommandsLost } from '../commands/store.ts'
 import {
   type Downed,

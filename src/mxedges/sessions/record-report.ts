@@ -1,6 +1,6 @@
 import { systemScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx, inUnflushedTx } from '../../platform/db.ts'
+import { inTx, inUnflushedTx } from '../../platform/database/db.ts'
 import { listMxedgesById } from '../commands/store.ts'
 import { appendServiceChanges } from './append-service-changes.ts'
 import { listServiceChanges } from './decide-service-changes.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader } from '../../platform/db.ts'
+import type { Reader } from '../../platform/database/db.ts'
 import type { Mxedge } from '../mxedge.ts'
 
 /** An edge appliance whose agent has a certificate that expires soon. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import type { FwUpdate } from '../../devices/tables.ts'
-import type { Reader } from '../../platform/db.ts'
-import { epochS } from '../../platform/clock.ts'
+import type { Reader } from '../../platform/database/db.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { type NewestUpgrade, decideFwUpdate } from './decide-fwupdate.ts'
 
 interface NewestRow extends NewestUpgrade {

@@ -1,4 +1,4 @@
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { findHoldReason } from '../../rollout/gates/decide-hold.ts'
 import { decideOutcome } from '../../rollout/rounds/decide-outcome.ts'
 import { countByPhase, isHardFailure, isSuccess } from '../../rollout/rounds/decide-step.ts'

@@ -1,5 +1,5 @@
 import type { OrgScope, SiteScope } from '../../access/scope.ts'
-import { type Tx, countRows } from '../../platform/db.ts'
+import { type Tx, countRows } from '../../platform/database/db.ts'
 
 /** Counts the unfinished upgrades of edge appliances of the organization, or of the site. */
 export function countRunningMxedgeUpgrades(tx: Tx, scope: OrgScope | SiteScope): Promise<number> {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { AgingRows } from '../../platform/retention.ts'
+import type { AgingRows } from '../../platform/database/retention.ts'
 
 /** Ended upgrades of edge appliances, with their targets, which are deleted in cascade. */
 export const agingMxedgeUpgrades: AgingRows = {

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import type { Reopening } from '../../rollout/changes/plan-retry.ts'
-import { noteChanges } from '../../platform/changes.ts'
-import { type Reader, type Tx, anyOf, json } from '../../platform/db.ts'
-import { columnsOf, updateRows } from '../../platform/rows.ts'
+import { noteChanges } from '../../platform/database/changes.ts'
+import { type Reader, type Tx, anyOf, json } from '../../platform/database/db.ts'
+import { columnsOf, updateRows } from '../../platform/database/rows.ts'
 import { MAX_RUNS, type MxedgeTargetCounts, type MxedgeTargetRun, type MxedgeUpgradeStatus } from './upgrade.ts'
 import type { MxedgeUpgrade, MxedgeUpgradeTarget } from './store-records.ts'
 

@@ -1,7 +1,7 @@
 import { type OrgScope, systemScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTxByKeys } from '../../platform/db.ts'
-import { type Poller, startPoller } from '../../platform/poller.ts'
+import { type Tx, inTxByKeys } from '../../platform/database/db.ts'
+import { type Poller, startPoller } from '../../platform/time/poller.ts'
 import { type DecidedRound, applyRounds } from './apply.ts'
 import { type Now, decideUpgrade } from './decide-upgrade.ts'
 import {

@@ -3,7 +3,7 @@ import { siteIdOf } from '../../access/scope.ts'
 import { type ChosenAlarms, ackAlarms, findUnknownAlarm, unackAlarms } from '../../events/alarms/store.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 
 interface Acknowledgment {

@@ -9,7 +9,7 @@ import type { Counts, Sort, TimeRange } from '../../http/lists/search.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { type Column, type Columns, column, conditionsOn } from '../../http/lists/store-filters.ts'
 import { countsOf, pageOf } from '../../http/lists/store-pages.ts'
-import { type Reader, anyOf } from '../../platform/db.ts'
+import { type Reader, anyOf } from '../../platform/database/db.ts'
 import type { alarmCounts, alarmSorts, orgAlarmFilters } from './filters.ts'
 
 type Filters = typeof orgAlarmFilters

@@ -13,7 +13,7 @@ import {
   searchQuery,
   sortParameter,
 } from '../../http/lists/search.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { alarmCounts, alarmSorts, orgAlarmFilters, siteAlarmFilters } from './filters.ts'
 import type { AlarmCountQuery, AlarmSearch, FoundAlarm } from './store.ts'
 

@@ -3,7 +3,7 @@ import { mergeDocument, omitFields } from '../../http/bodies/documents.ts'
 import { readOnlyOf } from '../../http/read-only-fields.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { SiteGroupTable } from '../tables.ts'
-import type { Document } from '../../platform/document.ts'
+import type { Document } from '../../platform/json/document.ts'
 import { omitSecrets } from '../secrets.ts'
 
 /**

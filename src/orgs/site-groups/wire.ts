@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import type { SiteGroup } from './site-group.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 200 })

@@ -11,7 +11,7 @@ import {
   sortParameter,
 } from '../../http/lists/search.ts'
 import { textOf } from '../../http/texts.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { type FoundSite, siteCounts, siteFilters, siteSorts } from './site-search.ts'
 import type { SiteSearch } from './store.ts'
 

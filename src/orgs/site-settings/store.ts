@@ -1,5 +1,5 @@
 import type { SiteScope } from '../../access/scope.ts'
-import { type Reader, type Tx } from '../../platform/db.ts'
+import { type Reader, type Tx } from '../../platform/database/db.ts'
 import { documentText } from '../../platform/sealing/document-column.ts'
 import type { SiteSetting } from '../store-setting.ts'
 

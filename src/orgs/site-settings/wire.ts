@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { epochS } from '../../platform/clock.ts'
-import type { Document } from '../../platform/document.ts'
+import { epochS } from '../../platform/time/clock.ts'
+import type { Document } from '../../platform/json/document.ts'
 import type { SiteSetting } from '../store-setting.ts'
 import { commonSettings } from '../wire-setting.ts'
 

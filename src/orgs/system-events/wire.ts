@@ -14,7 +14,7 @@ import {
   searchQuery,
   sortParameter,
 } from '../../http/lists/search.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { eventFilters, eventSorts, orgCounts, siteCounts, systemFilters, systemSorts } from './filters.ts'
 import type { EventCountQuery, EventSearch, FoundEvent } from './store.ts'
 

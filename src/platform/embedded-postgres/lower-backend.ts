@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { getPriority, setPriority } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
-import { loweredNiceness } from '../lowered-niceness.ts'
+import { loweredNiceness } from '../process/lowered-niceness.ts'
 
 /** Linux lets only a system administrator change groups more often than every 100 ms. */
 const AGAIN_MS = 110

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { type AppError, invalidField } from '../errors.ts'
-import { limitConcurrency } from '../limit-concurrency.ts'
+import { limitConcurrency } from '../queues/limit-concurrency.ts'
 import type { Decoded, DecoderAnswer, DecoderEnd, DecoderJob, Shrink } from './decoder-job.ts'
 import { type DecodeLimits, TOO_LARGE_EXIT_CODE } from './decoder-limits.ts'
 import { brokenImage } from './refusals.ts'

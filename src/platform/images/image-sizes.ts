@@ -1,4 +1,4 @@
-import type { Reader, Tx } from '../db.ts'
+import type { Reader, Tx } from '../database/db.ts'
 
 export interface ImageSize {
   readonly name: string

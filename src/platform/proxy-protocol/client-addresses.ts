@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { addressListOf, hasAddress } from '../address-list.ts'
+import { addressListOf, hasAddress } from '../outbound/address-list.ts'
 import type { Logger } from '../log.ts'
 import { parseProxyHeader, plainAddress } from './header.ts'
 

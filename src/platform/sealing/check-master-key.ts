@@ -1,4 +1,4 @@
-import { type Transactional, inTx } from '../db.ts'
+import { type Transactional, inTx } from '../database/db.ts'
 import { AppError } from '../errors.ts'
 import type { Secrets } from '../secrets.ts'
 import { findSealedKey, insertSealedKey } from './store-sealing.ts'

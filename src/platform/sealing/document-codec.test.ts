@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hasLongIntegers, parseExactJson } from '../exact-json.ts'
+import { hasLongIntegers, parseExactJson } from '../json/exact-json.ts'
 import { createSecrets } from '../secrets.ts'
 import { createDocumentCodec } from './document-codec.ts'
 import { documentText } from './document-column.ts'

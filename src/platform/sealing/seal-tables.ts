@@ -1,5 +1,5 @@
-import { type Transactional, inTx } from '../db.ts'
-import { isObject } from '../is-object.ts'
+import { type Transactional, inTx } from '../database/db.ts'
+import { isObject } from '../json/is-object.ts'
 import type { Logger } from '../log.ts'
 import { isSealed } from './secret-names.ts'
 import {

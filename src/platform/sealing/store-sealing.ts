@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Reader, Tx } from '../db.ts'
+import type { Reader, Tx } from '../database/db.ts'
 import { documentText } from './document-column.ts'
 
 export async function findSealedKey(tx: Tx): Promise<Buffer | undefined> {

@@ -1,7 +1,7 @@
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
-import { limitConcurrency } from '../limit-concurrency.ts'
+import { limitConcurrency } from '../queues/limit-concurrency.ts'
 
 /** The mode of files that no other user of the machine may read. */
 export const OWNER_ONLY = 0o600

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Reader } from '../db.ts'
-import type { StorageKind } from '../schema.ts'
+import type { Reader } from '../database/db.ts'
+import type { StorageKind } from '../database/schema.ts'
 
 export interface StorageUsage {
   /** Bytes of the given organization. */

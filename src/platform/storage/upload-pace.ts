@@ -1,4 +1,4 @@
-import { pause } from '../pause.ts'
+import { pause } from '../time/pause.ts'
 
 /** What an organization may upload per second in the long run, in all its uploads of a kind together. */
 const BYTES_PER_S = 32 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { type AppError, invalidField } from '../errors.ts'
-import { limitConcurrency } from '../limit-concurrency.ts'
+import { limitConcurrency } from '../queues/limit-concurrency.ts'
 import type { DiskSpace } from './disk-space.ts'
 import type { StorageUsage } from './store-usage.ts'
 import { type UploadPace, createUploadPace } from './upload-pace.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/db.ts'
-import { columnsOf, rowsAs, updateRows } from '../../platform/rows.ts'
+import { type Reader, type Tx, anyOf, json, noneOf } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs, updateRows } from '../../platform/database/rows.ts'
 import {
   type LosingSite,
   type SiteTakeover,

@@ -1,7 +1,7 @@
 import type { OrgScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import type { UpgradeEventType } from '../../events/upgrade-event-types.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { type UpgradeEventInput, appendUpgradeEvents, wantsDeviceEvents } from './append-events.ts'
 import type { Now } from '../site-upgrade-now.ts'
 import type { OrgRound } from '../rounds/decide-org-upgrade.ts'

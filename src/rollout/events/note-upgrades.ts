@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { InOrg } from '../../access/scope.ts'
-import { noteChanges } from '../../platform/changes.ts'
+import { noteChanges } from '../../platform/database/changes.ts'
 import type { SiteUpgradeDecision, SiteUpgradeNow } from '../site-upgrade-now.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
 import type { TopicEvents } from '../../events/topics.ts'
-import type { Tx } from '../../platform/db.ts'
-import { columnsOf, insertRows } from '../../platform/rows.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { columnsOf, insertRows } from '../../platform/database/rows.ts'
 
 export type UpgradeEvent = TopicEvents['upgrade-events']
 

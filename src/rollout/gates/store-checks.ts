@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
-import { type Db, type Tx, json } from '../../platform/db.ts'
+import { type Db, type Tx, json } from '../../platform/database/db.ts'
 import type { UpgradeHold } from '../rollout.ts'
 
 /** A check that is due. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
-import { type Tx, noneOf } from '../../platform/db.ts'
+import { type Tx, noneOf } from '../../platform/database/db.ts'
 import type { Witnesses } from './decide-grace.ts'
 import { terminalStates } from '../rollout.ts'
 

@@ -1,4 +1,4 @@
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { findHoldReason, ofDownloads } from '../gates/decide-hold.ts'
 import type { Now } from '../site-upgrade-now.ts'
 import { canStage } from '../targets/decide-order.ts'

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
 import { firstCheck, listApproved } from './store.ts'
 import type { OrgUpgradeTable } from '../tables.ts'

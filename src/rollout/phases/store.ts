@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
-import { type Tx, json } from '../../platform/db.ts'
+import { type Tx, json } from '../../platform/database/db.ts'
 import type { OrgUpgradeTable, PhaseApproval, PhaseOf, UpgradeHold } from '../tables.ts'
 import type { OrgPhases, OrgPhasesChange } from './decide-org-phases.ts'
 

@@ -1,4 +1,4 @@
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import { type Capacity, limitToCapacity, unlimited } from '../phases/decide-capacity.ts'
 import { countDownloads, haveImages, passDownloadGate } from '../phases/decide-downloads.ts'
 import { findHoldReason, ofDownloads } from '../gates/decide-hold.ts'

@@ -1,5 +1,5 @@
 import type { OrgScope } from '../../access/scope.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { appendUpgradeChange } from '../events/append-events.ts'
 import { placeOf } from '../events/append-round-events.ts'
 import type { OrgRound } from '../rounds/decide-org-upgrade.ts'

@@ -1,7 +1,7 @@
 import type { InOrg } from '../../access/scope.ts'
 import { cancelQueuedCommands } from '../../devices/commands/store-cancel.ts'
 import { type DownloadKey, fenceDownloads } from '../../firmware/store-downloads.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
 import { terminalStates } from '../rollout.ts'
 
 export interface Stop {

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, anyOf } from '../../platform/db.ts'
-import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import { type Reader, type Tx, anyOf } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import type { TargetKey } from './store.ts'
 import type { DeviceHealth, HealthNow } from './target.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { OrgScope } from '../../access/scope.ts'
-import type { Tx } from '../../platform/db.ts'
-import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import type { UpgradeHop } from './hops.ts'
 import type { Now } from '../site-upgrade-now.ts'
 

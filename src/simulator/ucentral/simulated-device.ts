@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { decodeFrame, compressParams, encodeNotification, encodeResult } from '../../gateway/websockets/jsonrpc.ts'
 import type { KeyPairPem } from '../../gateway/certificates/device-ca.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/time/clock.ts'
 import type { Logger } from '../../platform/log.ts'
 import { advanceDevice } from './advance-device.ts'
 import {

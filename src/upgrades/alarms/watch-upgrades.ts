@@ -1,8 +1,8 @@
 import type { AlarmType } from '../../events/alarms/alarm-types.ts'
 import { type NewAlarm, endAlarms, raiseAlarms } from '../../events/alarms/store.ts'
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { type TroubledUpgrade, listFailedUpgrades, listHeldAlarms, listHeldUpgrades } from './store.ts'
 
 const DAY_MS = 24 * 3600e3

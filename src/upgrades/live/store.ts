@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, anyOf } from '../../platform/db.ts'
+import { type Reader, anyOf } from '../../platform/database/db.ts'
 import type { LiveSite, LiveUpgrade } from './live.ts'
 
 /** Lists the progress of site upgrades. The number of rows that it reads does not depend on the number of devices. */

@@ -7,10 +7,10 @@ import {
   resumeUpgrade,
   stopUpgrade,
 } from '../../mxedges/upgrades/store-records.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Tx, inTx } from '../../platform/db.ts'
-import { wakeAfterCommit } from '../../platform/wakes.ts'
+import { type Tx, inTx } from '../../platform/database/db.ts'
+import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 
 /**
  * Stops an upgrade. After the commit no appliance is commanded; those in flight finish their step. An upgrade that has

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
 import type { MxedgeStep, MxedgeUpgradePlan } from '../../mxedges/upgrades/upgrade.ts'
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import { limitOf, phaseLimitOf } from '../previews/plan-preview.ts'
 import { PREVIEW_MS } from '../previews/preview.ts'
 import { planMxedgeEstimate } from './plan-estimate.ts'

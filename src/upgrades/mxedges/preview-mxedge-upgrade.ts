@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import type { PlaceScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import type { PreviewOrigin } from '../previews/preview-upgrade.ts'
 import { insertPreview } from '../previews/store.ts'
 import { planAtPlace } from './create-mxedge-upgrade.ts'

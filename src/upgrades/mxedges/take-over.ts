@@ -2,7 +2,7 @@ import type { PlaceScope } from '../../access/scope.ts'
 import { appendAudit } from '../../events/append.ts'
 import { type TakenAppliance, updateTakenOver } from '../../mxedges/upgrades/store-takeover.ts'
 import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { takeoverReason } from '../../rollout/changes/plan-takeover.ts'
 
 /** An audit record names no more appliances. */

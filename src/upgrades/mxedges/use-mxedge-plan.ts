@@ -1,6 +1,6 @@
 import type { InOrg } from '../../access/scope.ts'
 import type { NewUpgrade } from '../../mxedges/upgrades/store-create.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { noSuchPlan } from '../previews/find-request.ts'
 import { deletePreview, isStarted } from '../previews/store.ts'
 import { outdated } from '../previews/use-plan.ts'

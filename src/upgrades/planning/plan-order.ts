@@ -1,4 +1,4 @@
-import { type Steps, atOnce } from '../../platform/next-turn.ts'
+import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
 
 export interface Orderable {
   /** Twelve lower-case hex digits; for an edge appliance, which may have none, its id. */

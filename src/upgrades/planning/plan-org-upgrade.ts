@@ -1,5 +1,5 @@
 import { AppError, invalidField } from '../../platform/errors.ts'
-import { type Steps, atOnce } from '../../platform/next-turn.ts'
+import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
 import { type NamedVersion, isReportOf } from '../../firmware/version-identity.ts'
 import { planHops } from './plan-hops.ts'
 import { findTooLow } from './plan-lowest.ts'

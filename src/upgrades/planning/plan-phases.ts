@@ -1,4 +1,4 @@
-import { type Steps, atOnce } from '../../platform/next-turn.ts'
+import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
 import type { OrgPhasePlan, PhaseGate } from '../../rollout/rollout.ts'
 import type { Phasing, PlanFacts, TargetFacts } from '../strategies/strategy.ts'
 

@@ -1,5 +1,5 @@
 import { canStage } from '../../rollout/targets/decide-order.ts'
-import { type Steps, atOnce } from '../../platform/next-turn.ts'
+import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
 import { type UpgradeNote, noCounts } from '../../rollout/rollout.ts'
 import { noteRanks, planSiteRanksInSteps } from '../uplinks/plan-site-ranks.ts'
 import type { CabledDevice, Ranks } from '../uplinks/plan-ranks.ts'

@@ -1,4 +1,4 @@
-import { type Steps, visitInSteps } from '../../platform/next-turn.ts'
+import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import type { StoredKind, StoredPlan } from './preview.ts'
 

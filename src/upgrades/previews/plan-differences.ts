@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describeWindows } from '../../orgs/windows/windows.ts'
-import { type Steps, visitInSteps } from '../../platform/next-turn.ts'
+import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
 import type { UpgradePlan } from '../../rollout/rollout.ts'
 import type { NewSiteUpgrade, NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { kindOf } from './encode-plan.ts'

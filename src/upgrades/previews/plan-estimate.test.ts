@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { atOnce } from '../../platform/next-turn.ts'
+import { atOnce } from '../../platform/queues/next-turn.ts'
 import { type OrgPhasePlan, type UpgradePlan, noCounts } from '../../rollout/rollout.ts'
 import type { NewTarget, NewUpgrade } from '../../rollout/store-create.ts'
 import { type TimedDevice, planEstimateInSteps } from './plan-estimate.ts'

@@ -1,7 +1,7 @@
 import type { CommandKind } from '../../devices/tables.ts'
 import type { DeviceType } from '../../events/device-type.ts'
 import { findOpening } from '../../orgs/windows/windows.ts'
-import { type Steps, visitInSteps } from '../../platform/next-turn.ts'
+import { type Steps, visitInSteps } from '../../platform/queues/next-turn.ts'
 import { canStage } from '../../rollout/targets/decide-order.ts'
 import { rebootTimeoutMs } from '../../rollout/targets/decide-window.ts'
 import { defaultRolloutOptions } from '../../rollout/rollout.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, type Tx, json } from '../../platform/db.ts'
+import { type Reader, type Tx, json } from '../../platform/database/db.ts'
 import type { StoredMxedgePlan } from '../mxedges/plan-preview.ts'
 import type { StoredPlan } from './preview.ts'
 

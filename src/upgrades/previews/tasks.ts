@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
-import type { Task } from '../../platform/jobs.ts'
+import { inTx } from '../../platform/database/db.ts'
+import type { Task } from '../../platform/time/jobs.ts'
 import { deleteExpiredPreviews } from './store.ts'
 
 /** The chore that deletes plans of upgrades that were not started in time, for startJobs(). */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Steps, atOnce } from '../../platform/next-turn.ts'
+import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
 import type { UpgradeNote } from '../../rollout/rollout.ts'
 import type { Candidate, NewUpgrade } from '../../rollout/store-create.ts'
 import type { SiteTimes } from '../planning/plan-times.ts'

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ErrorReply, Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { epochS } from '../../platform/clock.ts'
+import { epochS } from '../../platform/time/clock.ts'
 import type { PreviewPhase, UpgradePreview } from './preview.ts'
 
 /** Fields of requests for an upgrade, all of them ours. */

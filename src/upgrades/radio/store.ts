@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { addMs } from '../../platform/clock.ts'
-import type { Tx } from '../../platform/db.ts'
-import { readInPortions } from '../../platform/portions.ts'
+import { addMs } from '../../platform/time/clock.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { readInPortions } from '../../platform/queues/portions.ts'
 import type { HeardCell, RadioFacts, RadioFactsByMac } from './radio.ts'
 
 /** An older scan no longer shows the positions of access points reliably. */

@@ -1,5 +1,5 @@
 import type { InOrg } from '../../access/scope.ts'
-import type { Reader } from '../../platform/db.ts'
+import type { Reader } from '../../platform/database/db.ts'
 import type { LeftOutDevice, ReportSummary, ReportedDevice, ReportedSite, ReportedUpgrade } from './report.ts'
 import { DEVICES_PER_PART, type DeviceKey, findLeftOut, listReportedDevices } from './store.ts'
 import { findSummary } from './store-summary.ts'

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { InOrg, OrgScope, SiteScope } from '../../access/scope.ts'
-import type { Reader } from '../../platform/db.ts'
+import type { Reader } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import type { UpgradeEvent } from '../../rollout/events/store.ts'
 import type { LeftOutDevice, ReportedDevice, ReportedUpgrade } from './report.ts'

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { epochS, roundToMs } from '../../platform/clock.ts'
+import { epochS, roundToMs } from '../../platform/time/clock.ts'
 import { finalVersionOf } from '../../rollout/targets/hops.ts'
 import type { UpgradeHop } from '../../rollout/rollout.ts'
 import { bucketOf, buckets } from '../buckets.ts'

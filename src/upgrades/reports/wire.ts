@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Timestamp, Uuid, named } from '../../http/schemas.ts'
-import { epochS, roundToMs } from '../../platform/clock.ts'
+import { epochS, roundToMs } from '../../platform/time/clock.ts'
 import { decideWholeStatus } from '../decide-whole-status.ts'
 import { limitOf } from '../previews/plan-preview.ts'
 import { statuses } from '../site/filters.ts'

@@ -5,7 +5,7 @@ import type { DeviceType } from '../../events/device-type.ts'
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { sizesOf } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
-import { type Reader, anyOf } from '../../platform/db.ts'
+import { type Reader, anyOf } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 import { DEFAULT_CHANNEL, type SsrSite, type SsrTarget, type SsrUpgrade, type SsrUpgradeItem } from './ssr-upgrade.ts'
 

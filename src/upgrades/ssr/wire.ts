@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Uuid, named } from '../../http/schemas.ts'
 import { textOf } from '../../http/texts.ts'
-import { MAX_EPOCH_S } from '../../platform/clock.ts'
+import { MAX_EPOCH_S } from '../../platform/time/clock.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { TargetCounts, TargetState } from '../../rollout/rollout.ts'
 import type { RequestedPart, RequestedTime } from '../org-upgrade.ts'

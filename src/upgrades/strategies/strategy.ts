@@ -2,7 +2,7 @@ import type { Static, TObject, TProperties } from 'typebox'
 import type { DeviceType } from '../../events/device-type.ts'
 import type { PhaseGate, PhaseScope, UpgradeNote } from '../../rollout/rollout.ts'
 import type { RadioFactsByMac } from '../radio/radio.ts'
-import type { Steps } from '../../platform/next-turn.ts'
+import type { Steps } from '../../platform/queues/next-turn.ts'
 import type { Orderable } from '../planning/plan-order.ts'
 import type { PhaseKind } from './gate-fields.ts'
 

@@ -1,5 +1,5 @@
 import type { DeviceType } from '../../events/device-type.ts'
-import { type Steps, atOnce } from '../../platform/next-turn.ts'
+import { type Steps, atOnce } from '../../platform/queues/next-turn.ts'
 import type { UpgradeNote } from '../../rollout/rollout.ts'
 import { type CabledDevice, type Ranks, planRanks } from './plan-ranks.ts'
 

@@ -1,5 +1,5 @@
 import type { InOrg } from '../../access/scope.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import type { IncludedDevice } from '../../rollout/changes/plan-inclusion.ts'
 import { listOpenTargets, updateRanks } from '../../rollout/changes/store-inclusion.ts'
 import type { Ranks } from './plan-ranks.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { InOrg } from '../../access/scope.ts'
-import { type Reader, anyOf } from '../../platform/db.ts'
+import { type Reader, anyOf } from '../../platform/database/db.ts'
 import type { CabledDevice } from './plan-ranks.ts'
 
 /** Lists the switches and gateways of the sites, with the neighbors that they reported last. */

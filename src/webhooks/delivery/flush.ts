@@ -1,6 +1,6 @@
 import type { Context } from '../../platform/context.ts'
-import { type Gatherer, createGatherer } from '../../platform/gather.ts'
-import type { PartLimits } from '../../platform/split.ts'
+import { type Gatherer, createGatherer } from '../../platform/queues/gather.ts'
+import type { PartLimits } from '../../platform/database/split.ts'
 import type { WebhookCounters } from '../counters.ts'
 import { type FlushEntry, bytesOf, writeEntries } from './write-entries.ts'
 

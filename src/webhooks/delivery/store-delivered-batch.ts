@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { sentEventsPart } from '../../events/store-outbox.ts'
-import type { Db } from '../../platform/db.ts'
-import { type RowOf, columnsOf, namesOf, rowsAs } from '../../platform/rows.ts'
-import { statement } from '../../platform/statement.ts'
+import type { Db } from '../../platform/database/db.ts'
+import { type RowOf, columnsOf, namesOf, rowsAs } from '../../platform/database/rows.ts'
+import { statement } from '../../platform/database/statement.ts'
 import { type DeliveryRecord, bodyColumns, bodyOf, deliveryColumns } from './store.ts'
 import { type HeldLaneKey, type LaneKey, type LaneRelease, laneKeyColumns } from '../lanes/store.ts'
 

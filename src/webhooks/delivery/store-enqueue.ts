@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../platform/db.ts'
-import { rowsAs } from '../../platform/rows.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { rowsAs } from '../../platform/database/rows.ts'
 import { countPerLane, dueFromWith, laneChangeColumns } from '../lanes/store.ts'
 import { type NewMessage, messageColumns } from '../store.ts'
 

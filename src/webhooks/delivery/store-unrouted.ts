@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../platform/db.ts'
-import { insertRows, rowsAs } from '../../platform/rows.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { insertRows, rowsAs } from '../../platform/database/rows.ts'
 import { type LaneKey, laneKeyColumns } from '../lanes/store.ts'
 import { type ScheduledMessage, scheduledColumns } from '../store.ts'
 

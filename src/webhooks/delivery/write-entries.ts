@@ -1,4 +1,4 @@
-import { type Transactional, type Tx, inTx, isUniqueViolation } from '../../platform/db.ts'
+import { type Transactional, type Tx, inTx, isUniqueViolation } from '../../platform/database/db.ts'
 import { deleteEvents } from '../../events/store-outbox.ts'
 import type { Logger } from '../../platform/log.ts'
 import type { Attempt } from './deliver-message.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import { BREAKER_FAILURES } from '../lanes/decide-lane.ts'
 import { decideState, openUntilOf } from './decide-state.ts'
 

@@ -1,5 +1,5 @@
 import { composeMail } from '../../accounts/mail/compose-mail.ts'
-import type { Mail } from '../../platform/mail.ts'
+import type { Mail } from '../../platform/outbound/mail.ts'
 import { disables } from './decide-notice.ts'
 
 /** A webhook that has failed for so many hours. */

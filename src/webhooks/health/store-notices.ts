@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Reader, Tx } from '../../platform/db.ts'
+import type { Reader, Tx } from '../../platform/database/db.ts'
 import type { FailingSigns } from './decide-notice.ts'
 import type { LaneKey } from '../lanes/store.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type PlaceScope, siteIdOf } from '../../access/scope.ts'
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/database/db.ts'
 
 /** The activity of a webhook's deliveries in the database. */
 export interface WebhookActivity {

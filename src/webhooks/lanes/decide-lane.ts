@@ -1,4 +1,4 @@
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 
 /** A lane's record of its receiver's failures. */
 export interface LaneHealth {

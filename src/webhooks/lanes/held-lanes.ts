@@ -1,4 +1,4 @@
-import { addMs } from '../../platform/clock.ts'
+import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Admission } from '../delivery/admission.ts'
 import type { DeliverOptions } from '../requests/receiver.ts'

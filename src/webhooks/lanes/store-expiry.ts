@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../../platform/db.ts'
+import type { Db, Tx } from '../../platform/database/db.ts'
 import type { LaneKey } from './store.ts'
 import { webhookName } from '../webhook.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Document } from '../../platform/document.ts'
-import type { Tx } from '../../platform/db.ts'
+import type { Document } from '../../platform/json/document.ts'
+import type { Tx } from '../../platform/database/db.ts'
 import { isPulled, orderOf } from '../delivery-options.ts'
 import type { LaneKey } from './store.ts'
 

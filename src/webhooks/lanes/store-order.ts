@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../platform/db.ts'
-import { columnsOf, rowsAs, updateRows } from '../../platform/rows.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs, updateRows } from '../../platform/database/rows.ts'
 import { type LaneKey, laneKeyColumns } from './store.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Db, Reader, Tx } from '../../platform/db.ts'
-import { columnsOf, rowsAs } from '../../platform/rows.ts'
-import { statement } from '../../platform/statement.ts'
+import type { Db, Reader, Tx } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import { statement } from '../../platform/database/statement.ts'
 
 export interface LaneKey {
   readonly orgId: string

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { type Db, type Tx, countRows } from '../../platform/db.ts'
+import { type Db, type Tx, countRows } from '../../platform/database/db.ts'
 import type { LaneWebhook } from '../delivery/store.ts'
 import type { LaneKey } from '../lanes/store.ts'
 import type { WebhookPingTable } from '../tables.ts'

@@ -1,7 +1,7 @@
 import { uuidv7 } from 'uuidv7'
 import type { PlaceScope } from '../../access/scope.ts'
 import type { Context } from '../../platform/context.ts'
-import { inTx } from '../../platform/db.ts'
+import { inTx } from '../../platform/database/db.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { isPulled } from '../delivery-options.ts'
 import { hmacKeysOf, signatureHeaders } from '../signing/sign.ts'

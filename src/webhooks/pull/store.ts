@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Tx } from '../../platform/db.ts'
-import { columnsOf, rowsAs } from '../../platform/rows.ts'
+import type { Tx } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
 import type { LaneKey } from '../lanes/store.ts'
 
 /** A message that was handed out and not yet acknowledged. */

@@ -1,4 +1,4 @@
-import type { PartLimits } from '../../platform/split.ts'
+import type { PartLimits } from '../../platform/database/split.ts'
 
 /** The record of a delivery whose message may be sent again. */
 export interface DeliveredMessage {

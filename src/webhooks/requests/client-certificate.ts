@@ -1,8 +1,8 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
-import type { Document } from '../../platform/document.ts'
+import type { Document } from '../../platform/json/document.ts'
 import { invalidField } from '../../platform/errors.ts'
-import type { Reader } from '../../platform/db.ts'
-import type { ClientIdentity } from '../../platform/outbound-agents.ts'
+import type { Reader } from '../../platform/database/db.ts'
+import type { ClientIdentity } from '../../platform/outbound/outbound-agents.ts'
 import { type NamedWebhook, listClientCertificates } from '../health/store-failing.ts'
 
 /**

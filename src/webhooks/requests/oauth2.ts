@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto'
 import { invalidField } from '../../platform/errors.ts'
-import type { Document } from '../../platform/document.ts'
+import type { Document } from '../../platform/json/document.ts'
 
 export interface TokenClient {
   readonly id: string

@@ -1,4 +1,4 @@
-import type { OutboundResult } from '../../platform/outbound-http.ts'
+import type { OutboundResult } from '../../platform/outbound/outbound-http.ts'
 import type { TokenResult } from './access-tokens.ts'
 import type { DeliverOptions, Delivery, Receiver } from './receiver.ts'
 import { replaceHeaders } from './headers.ts'

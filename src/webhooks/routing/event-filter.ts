@@ -1,5 +1,5 @@
-import { type JsonPath, selectsAny } from '../../platform/json-path.ts'
-import { JsonPathError, parseJsonPath } from '../../platform/parse-json-path.ts'
+import { type JsonPath, selectsAny } from '../../platform/json/json-path.ts'
+import { JsonPathError, parseJsonPath } from '../../platform/json/parse-json-path.ts'
 import type { Subscriber } from './plan-round.ts'
 
 /** Returns the subscribers whose filters the event passes. */

@@ -1,4 +1,4 @@
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/database/db.ts'
 import { countPendingOf } from '../store-limits.ts'
 
 /** Knows how many more messages may wait for an organization, without a query for each round of the router. */

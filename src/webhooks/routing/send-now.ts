@@ -1,5 +1,5 @@
 import { type QueuedEvent, isQueuedEvent } from '../../events/store.ts'
-import type { WokenRow } from '../../platform/wakes.ts'
+import type { WokenRow } from '../../platform/database/wakes.ts'
 import type { DirectDelivery } from '../delivery/deliver.worker.ts'
 import { type AnnouncedEvent, type KnownEvents, queueOf } from './known-events.ts'
 import { messageBody } from './plan-messages.ts'

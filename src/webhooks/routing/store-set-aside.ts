@@ -2,7 +2,7 @@ import { type SetAsideEvent, setAsideEventColumns } from '../../events/store-out
 import type { Page, Paged } from '../../http/lists/lists.ts'
 import { smallRows } from '../../http/lists/store-bounds.ts'
 import { pageOf } from '../../http/lists/store-pages.ts'
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/database/db.ts'
 
 /** Lists the events that the router ignores, oldest first. */
 export function listSetAsideEvents(db: Db, page: Page): Promise<Paged<SetAsideEvent>> {

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { topics } from '../../events/topics.ts'
-import type { Reader } from '../../platform/db.ts'
-import { columnsOf, rowsAs } from '../../platform/rows.ts'
-import { type Param, statement } from '../../platform/statement.ts'
+import type { Reader } from '../../platform/database/db.ts'
+import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
+import { type Param, statement } from '../../platform/database/statement.ts'
 import { MAX_MESSAGE_EVENTS } from './plan-messages.ts'
 import type { Subscriber, WaitingEvent, WaitingQueue } from './plan-round.ts'
 

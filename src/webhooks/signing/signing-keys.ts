@@ -1,5 +1,5 @@
 import { type KeyObject, createPrivateKey, createPublicKey, hash, randomBytes } from 'node:crypto'
-import type { Document } from '../../platform/document.ts'
+import type { Document } from '../../platform/json/document.ts'
 import { invalidField } from '../../platform/errors.ts'
 
 /** An Ed25519 key that signs the messages of one webhook. */

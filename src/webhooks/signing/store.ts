@@ -1,5 +1,5 @@
 import type { InOrg } from '../../access/scope.ts'
-import type { Db } from '../../platform/db.ts'
+import type { Db } from '../../platform/database/db.ts'
 import { notFound } from '../../platform/errors.ts'
 
 /**

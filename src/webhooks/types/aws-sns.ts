@@ -1,4 +1,4 @@
-import type { Document } from '../../platform/document.ts'
+import type { Document } from '../../platform/json/document.ts'
 import { invalidField } from '../../platform/errors.ts'
 import { replaceHeaders } from '../requests/headers.ts'
 import {

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
-import type { Document } from '../../platform/document.ts'
+import type { Document } from '../../platform/json/document.ts'
 import { invalidField } from '../../platform/errors.ts'
-import { isObject } from '../../platform/is-object.ts'
+import { isObject } from '../../platform/json/is-object.ts'
 import type { TokenGrant } from '../requests/oauth2.ts'
 import {
   type ReceiverType,

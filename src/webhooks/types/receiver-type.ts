@@ -1,5 +1,5 @@
 import { parseCallable } from '../../platform/assert-callable.ts'
-import type { Document } from '../../platform/document.ts'
+import type { Document } from '../../platform/json/document.ts'
 import { invalidField } from '../../platform/errors.ts'
 import type { TokenGrant } from '../requests/oauth2.ts'
 

@@ -1,6 +1,6 @@
-import type { Document } from '../../platform/document.ts'
+import type { Document } from '../../platform/json/document.ts'
 import { invalidField } from '../../platform/errors.ts'
-import { isObject } from '../../platform/is-object.ts'
+import { isObject } from '../../platform/json/is-object.ts'
 import { headerFault, replaceHeaders } from '../requests/headers.ts'
 import {
   type Encodable,

@@ -1,4 +1,4 @@
-import { addMs } from '../../../platform/clock.ts'
+import { addMs } from '../../../platform/time/clock.ts'
 import type { Assertion, Confirmation } from './assertion.ts'
 
 /** The conditions under which an assertion is meant for us, now. */

@@ -1,6 +1,6 @@
 import { type Actor, systemScope } from '../../../access/scope.ts'
 import type { Context } from '../../../platform/context.ts'
-import { type Tx, inTx } from '../../../platform/db.ts'
+import { type Tx, inTx } from '../../../platform/database/db.ts'
 import { notFound } from '../../../platform/errors.ts'
 import { equalText, sha256 } from '../../../platform/secrets.ts'
 import type { AccountSettings } from '../../parts.ts'

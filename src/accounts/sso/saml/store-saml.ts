@@ -1,7 +1,7 @@
 import type { Insertable, Selectable } from 'kysely'
 import { uuidv7 } from 'uuidv7'
 import type { AdminScope, InOrg, OrgScope } from '../../../access/scope.ts'
-import { type Reader, type Tx, anyOf, json } from '../../../platform/db.ts'
+import { type Reader, type Tx, anyOf, json } from '../../../platform/database/db.ts'
 import type { SamlRequestTable } from '../../tables.ts'
 
 /** @throws If the SSO is not one of the organization's. */

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from './clock.ts'
 import { type PollerOptions, startPoller } from './poller.ts'
-import { createWakes } from './wakes.ts'
+import { createWakes } from '../database/wakes.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,4 +1,4 @@
-import type { ServiceClock } from './service-clock.ts'
+import type { ServiceClock } from '../time/service-clock.ts'
 
 /**
  * Remembers when the HTTP port last turned a client away because it had no room for it. Devices report only that their

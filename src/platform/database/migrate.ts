@@ -3,9 +3,9 @@ import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { AppError } from './errors.ts'
+import { AppError } from '../errors.ts'
 
-export const migrationsDir = fileURLToPath(new URL('../../migrations/', import.meta.url))
+export const migrationsDir = fileURLToPath(new URL('../../../migrations/', import.meta.url))
 
 /** Any fixed number: two servers that start together migrate one after the other. */
 const LOCK = 7461938

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
-import { addressListOf, hasAddress } from './address-list.ts'
-import type { Logger } from './log.ts'
-import { networkOf } from './network-of.ts'
-import { createClientAddresses } from './proxy-protocol/client-addresses.ts'
+import { addressListOf, hasAddress } from '../outbound/address-list.ts'
+import type { Logger } from '../log.ts'
+import { networkOf } from '../outbound/network-of.ts'
+import { createClientAddresses } from '../proxy-protocol/client-addresses.ts'
 
 /** The connections that a port accepts. */
 export interface ConnectionPolicy {

@@ -3,10 +3,10 @@ import { callbackify } from 'node:util'
 import type * as undici from 'undici'
 import type { AddressGuard } from './address-guard.ts'
 import { type EgressProxy, openTunnel } from './egress-proxy.ts'
-import { type NameResolver, noPublicAddress } from './names/name-resolver.ts'
+import { type NameResolver, noPublicAddress } from '../names/name-resolver.ts'
 import type { AgentKind } from './outbound-agents.ts'
 import { createTracedClient } from './outbound-dispatch.ts'
-import { sharedReads } from './shared-reads.ts'
+import { sharedReads } from '../database/shared-reads.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 /** Short, because a request fails on a connection that the other side is just closing. */

@@ -1,6 +1,6 @@
 import type * as undici from 'undici'
 import type { Dispatcher } from 'undici'
-import type { Deadlines } from './deadlines.ts'
+import type { Deadlines } from '../time/deadlines.ts'
 
 /** A request to a host whose name is resolved. */
 export interface DispatchRequest {

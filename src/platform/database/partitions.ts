@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Context } from './context.ts'
+import type { Context } from '../context.ts'
 import { type Tx, inTx } from './db.ts'
 
 const DAY_MS = 24 * 3600e3

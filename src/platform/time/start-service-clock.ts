@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { monotonicMs } from './clock.ts'
-import type { Context } from './context.ts'
+import type { Context } from '../context.ts'
 import { startPoller } from './poller.ts'
 import { type ListeningClock, createServiceClock } from './service-clock.ts'
 

@@ -10,14 +10,14 @@ import {
 } from 'kysely'
 import { Socket } from 'node:net'
 import pg from 'pg'
-import { notFound } from './errors.ts'
-import { parseExactJson } from './exact-json.ts'
+import { notFound } from '../errors.ts'
+import { parseExactJson } from '../json/exact-json.ts'
 import type { Schema } from './schema.ts'
 import { sharedReads } from './shared-reads.ts'
 import { collectLast, runLast } from './last-statement.ts'
 import { preparingPool } from './prepared.ts'
-import { createDocumentCodec } from './sealing/document-codec.ts'
-import type { Secrets } from './secrets.ts'
+import { createDocumentCodec } from '../sealing/document-codec.ts'
+import type { Secrets } from '../secrets.ts'
 import { type Wakes, publishUncertainWakes, publishWakes, runCollectingWakes } from './wakes.ts'
 
 // Documents come back with the digits with which they were stored.

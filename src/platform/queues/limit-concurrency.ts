@@ -1,4 +1,4 @@
-import { AppError } from './errors.ts'
+import { AppError } from '../errors.ts'
 
 export interface ConcurrencyLimit {
   /** The number of concurrent calls. */

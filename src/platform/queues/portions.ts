@@ -1,5 +1,5 @@
 import { type Expression, sql } from 'kysely'
-import type { Tx } from './db.ts'
+import type { Tx } from '../database/db.ts'
 
 /** Converting the rows of one portion holds the event loop for some milliseconds. */
 const ROWS_PER_PORTION = 2000

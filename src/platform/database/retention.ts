@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Context } from './context.ts'
+import type { Context } from '../context.ts'
 import { type Db, type Tx, inTx } from './db.ts'
 
 /** Rows of one table that are deleted when they are old. */

@@ -1,8 +1,8 @@
-import { isPassingError } from './db.ts'
-import type { Logger } from './log.ts'
-import { pause } from './pause.ts'
+import { isPassingError } from '../database/db.ts'
+import type { Logger } from '../log.ts'
+import { pause } from '../time/pause.ts'
 import { Spacing, type SpacingLimits } from './spacing.ts'
-import type { PartLimits } from './split.ts'
+import type { PartLimits } from '../database/split.ts'
 
 /** Gathers items in memory for a moment and writes them together, in the order of their arrival, one batch at a time. */
 export interface Gatherer<T> {

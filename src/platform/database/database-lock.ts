@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
 import pg from 'pg'
-import { AppError } from './errors.ts'
-import type { Logger } from './log.ts'
-import { pause } from './pause.ts'
+import { AppError } from '../errors.ts'
+import type { Logger } from '../log.ts'
+import { pause } from '../time/pause.ts'
 
 /** The exclusive right to work on a database: two servers on one would undo each other's work. */
 export interface DatabaseLock {

@@ -1,6 +1,6 @@
-import type { Context } from './context.ts'
+import type { Context } from '../context.ts'
 import { pause } from './pause.ts'
-import type { WakeName } from './wakes.ts'
+import type { WakeName } from '../database/wakes.ts'
 
 export interface PollerOptions {
   /** Names the worker in the log. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { arrayLiteral } from './array-literal.ts'
 import { type Tx, json } from './db.ts'
-import { documentText } from './sealing/document-column.ts'
+import { documentText } from '../sealing/document-column.ts'
 import type { Schema } from './schema.ts'
 import { splitRows } from './split.ts'
 import { Param, statement } from './statement.ts'

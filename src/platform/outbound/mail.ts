@@ -3,9 +3,9 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { uuidv7 } from 'uuidv7'
-import { writeWhole } from './storage/files.ts'
-import { lazily } from './lazily.ts'
-import type { Logger } from './log.ts'
+import { writeWhole } from '../storage/files.ts'
+import { lazily } from '../lazily.ts'
+import type { Logger } from '../log.ts'
 import { isLoopback } from './loopback.ts'
 
 /** A mail to one person. */

@@ -1,6 +1,6 @@
 import { type PostgresPool, type RawBuilder, sql } from 'kysely'
 import pg from 'pg'
-import type { DocumentCodec } from './sealing/document-codec.ts'
+import type { DocumentCodec } from '../sealing/document-codec.ts'
 
 /** The number of distinct statements that are prepared; others are sent whole each time. */
 const MAX_STATEMENTS = 500

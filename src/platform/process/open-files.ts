@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Logger } from './log.ts'
+import type { Logger } from '../log.ts'
 
 /** Files, and connections of the database and of clients, that a server has open besides its devices. */
 const BESIDES_DEVICES = 500
