@@ -20,8 +20,8 @@ import { createSecrets } from '../src/platform/secrets.ts'
 import { newDevice } from '../src/simulator/ucentral/device.ts'
 import { realPace, timingOf } from '../src/simulator/pace.ts'
 import { stateParams } from '../src/simulator/ucentral/telemetry.ts'
-import { stockCapabilities } from '../test/support/devices.ts'
-import { seedOrg } from '../test/support/fleet.ts'
+import { stockCapabilities } from '../test/support/fleets/devices.ts'
+import { seedOrg } from '../test/support/fleets/fleet.ts'
 import { cpuSeconds } from './support/process-usage.ts'
 
 export const options = { devices: { type: 'string' }, rounds: { type: 'string' } } as const

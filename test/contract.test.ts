@@ -8,7 +8,7 @@ import { countShortfalls, outdated, outdatedCorrections, unexplained } from '../
 import type { Document } from '../scripts/contract/openapi.ts'
 import { furtherRefusals } from '../scripts/contract/further-refusals.ts'
 import { makeRefusalsPage } from '../scripts/contract/refusals-page.ts'
-import { hasContract, readContract } from './support/contract.ts'
+import { hasContract, readContract } from './support/contract/contract.ts'
 
 const pathOf = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { furtherRefusals } from '../scripts/contract/further-refusals.ts'
 import { zip } from './maps/bundles.ts'
 import { picture } from './maps/pictures.ts'
-import { addSite, claimNewDevices, connectDevice } from './support/devices.ts'
-import { NEW, createFleet, seedOrg } from './support/fleet.ts'
-import { type FormPart, encodeForm } from './support/forms.ts'
-import { type Answer, type TestServer, startTestServer } from './support/server.ts'
+import { addSite, claimNewDevices, connectDevice } from './support/fleets/devices.ts'
+import { NEW, createFleet, seedOrg } from './support/fleets/fleet.ts'
+import { type FormPart, encodeForm } from './support/contract/forms.ts'
+import { type Answer, type TestServer, startTestServer } from './support/servers/server.ts'
 
 let server: TestServer
 let world: World
@@ -223,7 +223,7 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
 
 /** Tests that have the server or the hardware that other rows need. */
 const elsewhere: Readonly<Record<string, string>> = {
-  "The device can't upload to this server": 'http/device-support.test.ts',
+  "The device can't upload to this server": 'http/devices/device-support.test.ts',
   "The agent of the edge appliance can't collect support files": 'edge/support.test.ts',
 }
 

@@ -4,8 +4,8 @@ import { type Resource, makeResources } from './round-trip/resources.ts'
 import type { Source } from './round-trip/schema-values.ts'
 import { writeMembers } from './round-trip/write-members.ts'
 import { type Outcome, createWithValues, unsetValues, writeReadOnly, writeValues } from './round-trip/write-values.ts'
-import { hasContract, readAddedBodies, readAddedProperties, readContract } from './support/contract.ts'
-import { type TestServer, startTestServer } from './support/server.ts'
+import { hasContract, readAddedBodies, readAddedProperties, readContract } from './support/contract/contract.ts'
+import { type TestServer, startTestServer } from './support/servers/server.ts'
 import { createTestClock } from './support/test-clock.ts'
 
 let server: TestServer

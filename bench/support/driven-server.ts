@@ -7,7 +7,7 @@ import { startServer } from '../../src/app/start.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { noteChanges } from '../../src/platform/database/changes.ts'
 import type { Context } from '../../src/platform/context.ts'
-import { type Fleet, type SeededOrg, createFleet, seedOrg } from '../../test/support/fleet.ts'
+import { type Fleet, type SeededOrg, createFleet, seedOrg } from '../../test/support/fleets/fleet.ts'
 
 /** A request to the process of the server. */
 export type Ask =

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { addSite, claimNewDevices } from '../support/devices.ts'
+import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
 import { addPerson, makeSsoAdmin } from '../support/people.ts'
-import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 
 let server: TestServer
 let admins: string

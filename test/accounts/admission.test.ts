@@ -5,8 +5,8 @@ import type { AccountSettings } from '../../src/accounts/parts.ts'
 import { addMs } from '../../src/platform/time/clock.ts'
 import { sha256 } from '../../src/platform/secrets.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
-import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
-import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import { mailsTo, tokenIn, waitForMail } from '../support/peers/mails.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 let closed: TestServer

@@ -3,8 +3,8 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { CaptchaSettings } from '../../src/accounts/parts.ts'
-import { mailsTo, waitForMail } from '../support/mails.ts'
-import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import { mailsTo, waitForMail } from '../support/peers/mails.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/servers/server.ts'
 
 type Respond = (response: ServerResponse) => void
 const json =

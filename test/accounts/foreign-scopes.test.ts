@@ -19,8 +19,8 @@ import {
 import { deleteSsoRow, updateSsoRow } from '../../src/accounts/sso/store.ts'
 import { deleteToken, updateToken } from '../../src/accounts/tokens/store.ts'
 import type { Tx } from '../../src/platform/database/db.ts'
-import { databaseState } from '../support/database-state.ts'
-import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { databaseState } from '../support/database/database-state.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 
 const privileges = [{ scope: 'org', role: 'admin' }] as const
 const at = new Date()

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { json } from '../../src/platform/database/db.ts'
-import { tokenIn, waitForMail } from '../support/mails.ts'
+import { tokenIn, waitForMail } from '../support/peers/mails.ts'
 import { addPerson } from '../support/people.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
-import { untilWaiting } from '../support/until-waiting.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
+import { untilWaiting } from '../support/database/until-waiting.ts'
 
 let server: TestServer
 beforeAll(async () => {

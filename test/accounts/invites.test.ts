@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweepInvites } from '../../src/accounts/admins/sweep-invites.ts'
-import { addSite } from '../support/devices.ts'
-import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
+import { addSite } from '../support/fleets/devices.ts'
+import { mailsTo, tokenIn, waitForMail } from '../support/peers/mails.ts'
 import { addPerson, makeSsoAdmin } from '../support/people.ts'
-import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 

@@ -1,9 +1,9 @@
 import { uuidv7 } from 'uuidv7'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createBrowser, codeAt } from '../support/browser.ts'
-import { addSite } from '../support/devices.ts'
+import { createBrowser, codeAt } from '../support/peers/browser.ts'
+import { addSite } from '../support/fleets/devices.ts'
 import { addPerson } from '../support/people.ts'
-import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 let clock: TestClock

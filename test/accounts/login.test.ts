@@ -1,7 +1,7 @@
 import { hash } from '@node-rs/argon2'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Browser, createBrowser, isEmptyAnswer } from '../support/browser.ts'
-import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type Browser, createBrowser, isEmptyAnswer } from '../support/peers/browser.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

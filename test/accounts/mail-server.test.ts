@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, type Server, createServer } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
-import { tokenIn } from '../support/mails.ts'
-import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
-import { type Smtp, startSmtp } from '../support/smtp.ts'
+import { tokenIn } from '../support/peers/mails.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/servers/server.ts'
+import { type Smtp, startSmtp } from '../support/peers/smtp.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const closing: (() => Promise<void>)[] = []

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
-import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import { mailsTo, tokenIn, waitForMail } from '../support/peers/mails.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 const HOUR_MS = 3600e3

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Browser, createBrowser, isEmptyAnswer } from '../support/browser.ts'
-import { mailsTo, tokenIn, waitForMail } from '../support/mails.ts'
-import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type Browser, createBrowser, isEmptyAnswer } from '../support/peers/browser.ts'
+import { mailsTo, tokenIn, waitForMail } from '../support/peers/mails.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 const MINUTE_MS = 60_000

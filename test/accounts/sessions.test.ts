@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Browser, createBrowser } from '../support/browser.ts'
+import { type Browser, createBrowser } from '../support/peers/browser.ts'
 import { addPerson } from '../support/people.ts'
-import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 let clock: TestClock

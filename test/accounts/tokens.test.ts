@@ -3,10 +3,10 @@ import { get } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweepTokens } from '../../src/accounts/tokens/sweep-tokens.ts'
 import { sha256 } from '../../src/platform/secrets.ts'
-import { addSite } from '../support/devices.ts'
+import { addSite } from '../support/fleets/devices.ts'
 import { addPerson, makeSsoAdmin } from '../support/people.ts'
-import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
-import { untilWaiting } from '../support/until-waiting.ts'
+import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
+import { untilWaiting } from '../support/database/until-waiting.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 const DAY_MS = 24 * 3600e3

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweepRegistrations } from '../../src/accounts/registration/sweep.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
-import { tokenIn, waitForMail } from '../support/mails.ts'
-import { openPage } from '../support/page.ts'
-import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import { tokenIn, waitForMail } from '../support/peers/mails.ts'
+import { openPage } from '../support/peers/page.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 const HOUR_MS = 3600e3

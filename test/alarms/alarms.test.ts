@@ -14,11 +14,11 @@ import {
 import { topics } from '../../src/events/topics.ts'
 import { updateConditions } from '../../src/events/store-system.ts'
 import { inTx } from '../../src/platform/database/db.ts'
-import { type AnyJson } from '../support/any-json.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { type AnyJson } from '../support/contract/any-json.ts'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
-import { listenTo } from '../support/webhooks.ts'
+import { listenTo } from '../support/peers/webhooks.ts'
 
 let clock: TestClock
 let server: TestServer

@@ -21,7 +21,7 @@ import { addMs } from '../../src/platform/time/clock.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { claimDevice, newMac, openDevice } from '../gateway/harness.ts'
-import { type TestContext, createTestContext } from '../support/server.ts'
+import { type TestContext, createTestContext } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const HOUR_MS = 3600e3
@@ -138,7 +138,7 @@ it('serves devices while the thread that answers clients is blocked', async () =
   const place = join(dataDir, 'device.json')
   const identity = await issueDeviceCertificate(ca, mac)
   await writeFile(place, JSON.stringify({ port: ports.ucentralPort, ca: ca.certificatePem, mac, ...identity }))
-  const program = fileURLToPath(new URL('../support/one-device.ts', import.meta.url))
+  const program = fileURLToPath(new URL('../support/fleets/one-device.ts', import.meta.url))
   // No other work runs in this thread until the device has ended.
   const printed = execFileSync(process.execPath, [program, place], { encoding: 'utf8', timeout: 25_000 })
   expect(printed).toBe('telemetry\n')

@@ -5,8 +5,8 @@ import { uuidv7 } from 'uuidv7'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Retention, deletePastRetention, retentionTasks } from '../../src/app/retention.ts'
 import { addMs } from '../../src/platform/time/clock.ts'
-import { type SeededDevice, type SeededOrg, seedOrg } from '../support/fleet.ts'
-import { type TestContext, createTestContext } from '../support/server.ts'
+import { type SeededDevice, type SeededOrg, seedOrg } from '../support/fleets/fleet.ts'
+import { type TestContext, createTestContext } from '../support/servers/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const DAY_MS = 24 * 3600e3

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { prepareSeries, seriesTasks } from '../../src/devices/telemetry/tasks.ts'
-import { type TestContext, createTestContext } from '../support/server.ts'
+import { type TestContext, createTestContext } from '../support/servers/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const clock = createTestClock()

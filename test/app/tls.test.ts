@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Config, parseConfig } from '../../src/app/config/config.ts'
 import { openTls } from '../../src/app/tls.ts'
 import { issueGatewayTls, loadDeviceCa, makeCa } from '../../src/gateway/certificates/device-ca.ts'
-import { issueCertificate } from '../support/client-certificates.ts'
+import { issueCertificate } from '../support/peers/client-certificates.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 /** Returns true if access points are configured to verify downloads by their own CA. */

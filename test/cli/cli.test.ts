@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { switchSerial } from '../support/client-certificates.ts'
-import { startServerProcess } from '../support/server-process.ts'
+import { switchSerial } from '../support/peers/client-certificates.ts'
+import { startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 const run = promisify(execFile)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createClient } from '../../src/cli/client.ts'
-import { startTestServer } from '../support/server.ts'
+import { startTestServer } from '../support/servers/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 it('reports the detail of an error once, though its reason repeats a part of it', async () => {

@@ -7,7 +7,7 @@ import { operatorImporter } from '../../src/cli/firmware.ts'
 import { type ImportResult, importFirmware } from '../../src/client/import-firmware.ts'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { systemClock } from '../../src/platform/time/clock.ts'
-import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 const KIB = 1024

@@ -1,7 +1,7 @@
 import type { components, paths } from '#openapi'
 import createClient from 'openapi-fetch'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 
 /**
  * A client of the types that scripts/generate-client-types.mjs generates from the published document. `npm run check`

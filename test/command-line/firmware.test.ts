@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { addPerson } from '../support/people.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { type Person, runSignalbox } from './run-signalbox.ts'
 

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { runProgram } from '../../src/client/program.ts'
-import type { AnyJson } from '../support/any-json.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 export const program = fileURLToPath(new URL('../../src/bin/signalbox.ts', import.meta.url))

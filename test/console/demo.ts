@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll } from 'vitest'
-import { buildConsole, launchChromium, openView, signIn } from '../support/chromium.ts'
-import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { buildConsole, launchChromium, openView, signIn } from '../support/peers/chromium.ts'
+import { type ServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 /** Pages wait for the service, and the service for the processor. */

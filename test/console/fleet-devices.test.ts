@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { noChromium } from '../support/chromium.ts'
+import { noChromium } from '../support/peers/chromium.ts'
 import { expectAccessible } from './axe.ts'
 import { WITHIN_MS, openDemo } from './demo.ts'
 

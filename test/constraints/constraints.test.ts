@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Operation, fetchOpenApi, operationsOf } from '../support/openapi.ts'
-import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import { type Operation, fetchOpenApi, operationsOf } from '../support/contract/openapi.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type Areas, makeAreas } from '../tenancy/areas.ts'
 import { type Probe, type Schema, exampleOf, probesOf } from './probes.ts'
 

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/cli/client.ts'
-import { startConnectProxy } from '../support/connect-proxy.ts'
-import { startServerProcess } from '../support/server-process.ts'
+import { startConnectProxy } from '../support/peers/connect-proxy.ts'
+import { startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 const run = promisify(execFile)

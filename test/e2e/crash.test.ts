@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { runCrashTest } from '../../soak/support/crash-test.ts'
 import type { Interruption, Moment } from '../../soak/support/interruption.ts'
 import { onAllSites } from '../../soak/support/plan-rollouts.ts'
-import { copyPreparedData } from '../support/prepared-data.ts'
+import { copyPreparedData } from '../support/database/prepared-data.ts'
 
 /**
  * How soon after the last restart of the server all devices must be upgraded, the rest of the phases included. A device that

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type Client, createClient } from '../../src/cli/client.ts'
-import { type ServerProcess, startFirstServerProcess, startServerProcess } from '../support/server-process.ts'
+import { type ServerProcess, startFirstServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 interface Listed {

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
-import type { AnyJson } from '../support/any-json.ts'
-import { type ClaimedSite, claimDevices, startDevices, startService } from '../support/service.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import { type ClaimedSite, claimDevices, startDevices, startService } from '../support/servers/service.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const ap: PlannedDevice = { mac: '02000000d101', serial: 'S1', model: 'EAP101', type: 'ap', firmware: '1.0.0' }

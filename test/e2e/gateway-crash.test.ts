@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { startServerProcess } from '../support/server-process.ts'
+import { startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 /** The level of the log. */
@@ -20,7 +20,7 @@ it(
       dataDir,
       env: {
         SIGNALBOX_TEST_CRASH_FILE: crashFile,
-        NODE_OPTIONS: `--import=${new URL('../support/crash-gateway.ts', import.meta.url).href}`,
+        NODE_OPTIONS: `--import=${new URL('../support/servers/crash-gateway.ts', import.meta.url).href}`,
       },
     })
     let logged = ''

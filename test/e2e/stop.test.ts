@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { findNobody } from '../../src/platform/embedded-postgres/account.ts'
-import { startFirstServerProcess, startServerProcess } from '../support/server-process.ts'
+import { startFirstServerProcess, startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

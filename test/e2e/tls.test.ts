@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { expect, it, onTestFinished } from 'vitest'
 import { createClient } from '../../src/cli/client.ts'
-import { startServerProcess } from '../support/server-process.ts'
+import { startServerProcess } from '../support/servers/server-process.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 
 const email = 'operator@example.test'

@@ -1,7 +1,7 @@
 import { readFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addMxedge } from '../support/mxedges.ts'
+import { addMxedge } from '../support/fleets/mxedges.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { doneBy, startAgent, untilConnected } from './start-agent.ts'

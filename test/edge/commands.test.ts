@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AnyJson } from '../support/any-json.ts'
-import { addMxedge } from '../support/mxedges.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import { addMxedge } from '../support/fleets/mxedges.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type EdgeWorld, connectAgent, openAgent, report, startEdgeWorld } from './world.ts'
 

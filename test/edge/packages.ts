@@ -4,8 +4,8 @@ import { systemScope } from '../../src/access/scope.ts'
 import type { MxedgeOrder } from '../../src/mxedges/commands/command.ts'
 import { insertCommand } from '../../src/mxedges/commands/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
-import type { AnyJson } from '../support/any-json.ts'
-import type { TestServer } from '../support/server.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import type { TestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Uploads random bytes as a package; returns the image. */

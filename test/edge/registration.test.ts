@@ -7,8 +7,8 @@ import {
 } from '@peculiar/x509'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { signingRequest } from '../../src/agent/signing-request.ts'
-import { addMxedge, lastRecords } from '../support/mxedges.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { addMxedge, lastRecords } from '../support/fleets/mxedges.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { newKey, register, tryToRegister } from './world.ts'
 
 let server: TestServer

@@ -1,9 +1,9 @@
 import { type KeyObject, randomBytes } from 'node:crypto'
 import { signingRequest } from '../../src/agent/signing-request.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
-import type { AnyJson } from '../support/any-json.ts'
-import { addSite } from '../support/devices.ts'
-import type { Answer, TestOrg, TestServer } from '../support/server.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import { addSite } from '../support/fleets/devices.ts'
+import type { Answer, TestOrg, TestServer } from '../support/servers/server.ts'
 import { type AgentPeer, type Credentials, type EdgeWorld, newKey, openAgent, report } from './world.ts'
 
 export function newRouterMac(): string {

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
-import { addMxedge, lastRecords, makeMxedge } from '../support/mxedges.ts'
+import { addMxedge, lastRecords, makeMxedge } from '../support/fleets/mxedges.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import {
   type EdgeWorld,

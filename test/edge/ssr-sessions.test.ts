@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { issueDeviceCertificate, loadDeviceCa } from '../../src/gateway/certificates/device-ca.ts'
-import { addMxedge } from '../support/mxedges.ts'
+import { addMxedge } from '../support/fleets/mxedges.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { connectRouter, inventoryOf, openRouter, registerRouter, routerHello, statsOf } from './routers.ts'
 import { type AgentPeer, type EdgeWorld, hello, newKey, openAgent, register, startEdgeWorld } from './world.ts'

@@ -10,7 +10,7 @@ import {
 import { createRouterRole } from '../../src/agent/router/router-role.ts'
 import { runAgent } from '../../src/agent/run-agent.ts'
 import { openState } from '../../src/agent/state.ts'
-import { addSite } from '../support/devices.ts'
+import { addSite } from '../support/fleets/devices.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { assignRouter, codeOf, newRouterMac, statsOf } from './routers.ts'

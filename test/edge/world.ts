@@ -16,9 +16,9 @@ import {
 } from '../../src/gateway/websockets/jsonrpc.ts'
 import { createProtocols } from '../../src/gateway/protocols.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
-import type { AnyJson } from '../support/any-json.ts'
-import { addMxedge } from '../support/mxedges.ts'
-import { type Answer, type TestServer, startTestServer } from '../support/server.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import { addMxedge } from '../support/fleets/mxedges.ts'
+import { type Answer, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** A server with a gateway that agents can register at and connect to. */

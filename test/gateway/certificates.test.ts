@@ -9,7 +9,7 @@ import {
 import { type GatewayTlsOptions, openGatewayTls } from '../../src/gateway/certificates/gateway-tls.ts'
 import { createProtocols } from '../../src/gateway/protocols.ts'
 import { type Gateway, startGateway } from '../../src/gateway/start-gateway.ts'
-import { accessPointTrusts, issueCertificate, shakeHands, switchSerial } from '../support/client-certificates.ts'
+import { accessPointTrusts, issueCertificate, shakeHands, switchSerial } from '../support/peers/client-certificates.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from './harness.ts'

@@ -3,8 +3,8 @@ import { uuidv7 } from 'uuidv7'
 import { expect, it, onTestFinished } from 'vitest'
 import { claimQueuedCommands } from '../../src/devices/commands/store.ts'
 import type { Tx } from '../../src/platform/database/db.ts'
-import { seedOrg } from '../support/fleet.ts'
-import { createTestContext } from '../support/server.ts'
+import { seedOrg } from '../support/fleets/fleet.ts'
+import { createTestContext } from '../support/servers/server.ts'
 
 const DEVICES = 2000
 const LIMIT = 50

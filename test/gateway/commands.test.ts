@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { markCommandsLost } from '../../src/devices/commands/store-ended.ts'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { inTx } from '../../src/platform/database/db.ts'
-import { listFwUpdates, setFwUpdate } from '../support/device-upgrades.ts'
-import { untilWaiting } from '../support/until-waiting.ts'
+import { listFwUpdates, setFwUpdate } from '../support/fleets/device-upgrades.ts'
+import { untilWaiting } from '../support/database/until-waiting.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, type TestDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
 

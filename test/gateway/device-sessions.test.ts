@@ -5,7 +5,7 @@ import { deviceIdOf } from '../../src/devices/device.ts'
 import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
 import { deviceSessions } from '../../src/gateway/links/device-sessions.ts'
 import { type Tx, inTx } from '../../src/platform/database/db.ts'
-import { stockCapabilities } from '../support/devices.ts'
+import { stockCapabilities } from '../support/fleets/devices.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, newMac } from './harness.ts'
 

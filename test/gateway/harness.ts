@@ -29,7 +29,7 @@ import { sha256Hex } from '../../src/platform/secrets.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import type { CommandState } from '../../src/devices/tables.ts'
 import type { DeviceType } from '../../src/events/device-type.ts'
-import { createTestContext } from '../support/server.ts'
+import { createTestContext } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Real waits are short; the clock shortens long ones. */

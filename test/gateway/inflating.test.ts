@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type DeviceCa, issueGatewayTls, makeCa } from '../../src/gateway/certificates/device-ca.ts'
 import { createProtocols } from '../../src/gateway/protocols.ts'
 import { startGateway } from '../../src/gateway/start-gateway.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { claimDevice, newMac, openDevice } from './harness.ts'
 

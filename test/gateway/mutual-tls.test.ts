@@ -5,7 +5,7 @@ import { type TLSSocket, connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { issueDeviceCertificate, makeCa } from '../../src/gateway/certificates/device-ca.ts'
 import type { Gateway } from '../../src/gateway/start-gateway.ts'
-import { issueCertificate } from '../support/client-certificates.ts'
+import { issueCertificate } from '../support/peers/client-certificates.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, createGatewayHarness, newMac, openDevice } from './harness.ts'
 

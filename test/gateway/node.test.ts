@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { recordConnects } from '../../src/devices/sessions/record-connect.ts'
 import { createLostDevicesSweep, recordNodeStarted } from '../../src/devices/sessions/record-node.ts'
-import { stockCapabilities } from '../support/devices.ts'
+import { stockCapabilities } from '../support/fleets/devices.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { type GatewayHarness, claimDevice, createGatewayHarness, newMac, openDevice } from './harness.ts'
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { recordDisconnects, appendDueOutages } from '../../src/devices/sessions/record-disconnect.ts'
 import { type OpenedSession, lockClaimedStatuses } from '../../src/devices/sessions/store.ts'
 import { insertOutages } from '../../src/devices/sessions/store-outages.ts'
-import { addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
-import { listenTo } from '../support/webhooks.ts'
+import { listenTo } from '../support/peers/webhooks.ts'
 
 const MINUTE_MS = 60_000
 const clock = createTestClock()

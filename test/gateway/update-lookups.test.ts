@@ -12,8 +12,8 @@ import {
 } from '../../src/devices/sessions/store.ts'
 import { registerDevices } from '../../src/devices/sessions/store-registered.ts'
 import { type Tx, inTx } from '../../src/platform/database/db.ts'
-import { seedOrg } from '../support/fleet.ts'
-import { createTestContext } from '../support/server.ts'
+import { seedOrg } from '../support/fleets/fleet.ts'
+import { createTestContext } from '../support/servers/server.ts'
 
 const DEVICES = 2000
 const SOME = 50

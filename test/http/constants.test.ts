@@ -1,7 +1,7 @@
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { topics } from '../../src/events/topics.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 
 let server: TestServer
 beforeAll(async () => {

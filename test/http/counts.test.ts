@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { makeAreas } from '../tenancy/areas.ts'
 import { callSample } from '../tenancy/call-sample.ts'
 

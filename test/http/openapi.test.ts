@@ -2,8 +2,14 @@ import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { makeReference } from '../../scripts/reference/reference.ts'
-import { type OpenApi, type Operation, fetchOpenApi, fetchPublished, operationsOf } from '../support/openapi.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import {
+  type OpenApi,
+  type Operation,
+  fetchOpenApi,
+  fetchPublished,
+  operationsOf,
+} from '../support/contract/openapi.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 
 /** Operations that clients call before they have credentials. */
 const PUBLIC = [

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createRefusals } from '../../src/gateway/admission/refusals.ts'
 import { version } from '../../src/platform/version.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const clock = createTestClock()

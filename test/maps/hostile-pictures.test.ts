@@ -5,9 +5,9 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/platform/time/clock.ts'
 import { DEFAULT_DECODE_LIMITS } from '../../src/platform/images/decoder-limits.ts'
-import { addSite, claimNewDevices } from '../support/devices.ts'
+import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
 import { addPerson } from '../support/people.ts'
-import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 import { hollowPng, picture, pngWithTexts, postForm } from './pictures.ts'
 
 const MIB = 1024 * 1024

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addSite } from '../support/devices.ts'
+import { addSite } from '../support/fleets/devices.ts'
 import { addPerson } from '../support/people.ts'
-import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type Answer, type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 
 let server: TestServer
 let siteId: string

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addSite, claimNewDevices } from '../support/devices.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 
 let server: TestServer
 let siteId: string

@@ -4,8 +4,8 @@ import { buffer } from 'node:stream/consumers'
 import { crc32, deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import { stripImage } from '../../src/platform/images/strip-image.ts'
-import { type FormPart, encodeForm } from '../support/forms.ts'
-import type { Answer, TestOrg, TestServer } from '../support/server.ts'
+import { type FormPart, encodeForm } from '../support/contract/forms.ts'
+import type { Answer, TestOrg, TestServer } from '../support/servers/server.ts'
 
 /** Creates an image of one colour; a PNG or JPEG without anything that the server would strip. */
 export async function picture(

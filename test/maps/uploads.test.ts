@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { addSite } from '../support/devices.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { addSite } from '../support/fleets/devices.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { picture, postForm } from './pictures.ts'
 
 let server: TestServer

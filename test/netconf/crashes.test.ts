@@ -11,7 +11,7 @@ import { type JunosConfig, parseJunosConfig } from '../../src/simulator/junos/ju
 import { type JunosDevice, createJunosDevice } from '../../src/simulator/junos/junos-device.ts'
 import { type SimulatedJunosOptions, startSimulatedJunos } from '../../src/simulator/junos/simulated-junos.ts'
 import { newMac } from '../gateway/harness.ts'
-import type { AnyJson } from '../support/any-json.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { newHostKey } from './harness.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type Browser, openBrowser } from './browser.ts'
 import { type Fault, type HostileProvider, startHostileProvider } from './hostile-provider.ts'
 import { callAs, callByScript, signedIn } from './person.ts'

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { createFetchBounded } from '../../src/accounts/oauth/fetch-bounded.ts'
 import { createOutboundHttp } from '../../src/platform/outbound/outbound-http.ts'
-import { startNameServer } from '../support/name-server.ts'
+import { startNameServer } from '../support/peers/name-server.ts'
 
 const options = { method: 'GET', headers: {}, redirect: 'manual', body: null } as const
 

@@ -1,6 +1,6 @@
 import { request } from 'undici'
-import type { AnyJson } from '../support/any-json.ts'
-import type { TestOrg, TestServer } from '../support/server.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import type { TestOrg, TestServer } from '../support/servers/server.ts'
 import { type Browser, openBrowser } from './browser.ts'
 
 export interface PersonAnswer {

@@ -2,7 +2,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { text as textOf } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { OauthProvider } from '../../src/accounts/parts.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type Browser, openBrowser } from './browser.ts'
 import { type HostileProvider, startHostileProvider } from './hostile-provider.ts'
 import { callAs, callByScript, signedIn } from './person.ts'

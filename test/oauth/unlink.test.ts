@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type TestOrg, type TestServer, startTestServer } from '../support/server.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../support/servers/server.ts'
 
 const provider = (name: string) => ({
   name,

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { type DatabaseLock, lockDatabase } from '../../src/platform/database/database-lock.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
-import { type TestConnection, createTestDatabase } from '../support/database.ts'
+import { type TestConnection, createTestDatabase } from '../support/database/database.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Reader, type Tx, inTx, inTxByKeys, inUnflushedTx } from '../../src/platform/database/db.ts'
 import { wakeAfterCommit } from '../../src/platform/database/wakes.ts'
-import { type TestContext, createTestContext } from '../support/server.ts'
+import { type TestContext, createTestContext } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 let test: TestContext

@@ -11,7 +11,7 @@ import type { PostgresConnection } from '../../src/platform/embedded-postgres/em
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-const HOST = fileURLToPath(new URL('../support/postgres-host.ts', import.meta.url))
+const HOST = fileURLToPath(new URL('../support/servers/postgres-host.ts', import.meta.url))
 
 function spawnHost(path: string): ChildProcess {
   const child = spawn(process.execPath, [HOST, path], { stdio: ['ignore', 'pipe', 'pipe'] })

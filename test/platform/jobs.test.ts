@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { endPool } from '../../src/platform/database/db.ts'
 import { startJobs } from '../../src/platform/time/jobs.ts'
-import { type TestDatabase, createTestDatabase } from '../support/database.ts'
+import { type TestDatabase, createTestDatabase } from '../support/database/database.ts'
 
 const log = pino({ level: 'silent' })
 let database: TestDatabase

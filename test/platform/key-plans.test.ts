@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type TestContext, createTestContext } from '../support/server.ts'
+import { type TestContext, createTestContext } from '../support/servers/server.ts'
 
 let test: TestContext
 beforeAll(async () => {

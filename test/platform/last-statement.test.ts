@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Tx, inTx } from '../../src/platform/database/db.ts'
 import { executeAtCommit, lastStatement } from '../../src/platform/database/last-statement.ts'
 import { compileValues } from '../../src/platform/database/statement.ts'
-import { type TestContext, createTestContext } from '../support/server.ts'
+import { type TestContext, createTestContext } from '../support/servers/server.ts'
 
 let test: TestContext
 let reported: unknown[][]

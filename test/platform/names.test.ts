@@ -6,7 +6,7 @@ import {
   type NameResolverOptions,
   createNameResolver,
 } from '../../src/platform/names/name-resolver.ts'
-import { type NameServer, startNameServer } from '../support/name-server.ts'
+import { type NameServer, startNameServer } from '../support/peers/name-server.ts'
 import { temporaryDir } from '../support/temporary-dir.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

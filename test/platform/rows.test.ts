@@ -10,7 +10,7 @@ import { copyRows } from '../../src/platform/database/copy-rows.ts'
 import { columnsOf, insertRows, rowsAs, updateRows } from '../../src/platform/database/rows.ts'
 import { documentText } from '../../src/platform/sealing/document-column.ts'
 import { createSecrets } from '../../src/platform/secrets.ts'
-import { type TestDatabase, createTestDatabase } from '../support/database.ts'
+import { type TestDatabase, createTestDatabase } from '../support/database/database.ts'
 
 let database: TestDatabase
 let pool: pg.Pool

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TsType, parse } from '@swc/core'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type TestContext, createTestContext } from '../support/server.ts'
+import { type TestContext, createTestContext } from '../support/servers/server.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

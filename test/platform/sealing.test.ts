@@ -5,7 +5,7 @@ import { uuidv7 } from 'uuidv7'
 import { createSecrets } from '../../src/platform/secrets.ts'
 import { checkMasterKey } from '../../src/platform/sealing/check-master-key.ts'
 import { sealTables } from '../../src/platform/sealing/seal-tables.ts'
-import { type TestContext, createTestContext } from '../support/server.ts'
+import { type TestContext, createTestContext } from '../support/servers/server.ts'
 
 let test: TestContext
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
+import { createEmptyDatabase, createTestDatabase } from '../support/database/database.ts'
 
 async function tableCount(connection: pg.ClientConfig): Promise<number> {
   const client = new pg.Client(connection)

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { TargetState } from '../../src/rollout/rollout.ts'
 import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
-import { listFwUpdates } from '../support/device-upgrades.ts'
-import { NEW, type SeededDevice } from '../support/fleet.ts'
+import { listFwUpdates } from '../support/fleets/device-upgrades.ts'
+import { NEW, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countOf, statusOf, useRollout } from './harness.ts'
 

@@ -8,7 +8,7 @@ import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
 import { messageSchemaOf } from '../../src/webhooks/topics.ts'
 import { Value } from 'typebox/value'
-import type { SeededDevice } from '../support/fleet.ts'
+import type { SeededDevice } from '../support/fleets/fleet.ts'
 import { useRollout } from './harness.ts'
 import { subscribe } from './subscribe.ts'
 

@@ -7,7 +7,7 @@ import type { OrgUpgrade } from '../../src/upgrades/org-upgrade.ts'
 import { getOrgUpgrade } from '../../src/upgrades/store.ts'
 import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
-import type { TestConnection } from '../support/database.ts'
+import type { TestConnection } from '../support/database/database.ts'
 import {
   type Fleet,
   type Reply,
@@ -16,8 +16,8 @@ import {
   type SiteSeed,
   createFleet,
   seedOrg,
-} from '../support/fleet.ts'
-import { type TestContext, createTestContext } from '../support/server.ts'
+} from '../support/fleets/fleet.ts'
+import { type TestContext, createTestContext } from '../support/servers/server.ts'
 import { type TestClock, createTestClock } from '../support/test-clock.ts'
 
 /** Devices need not stay connected for a while to count as upgraded. */

@@ -5,7 +5,7 @@ import type { Telemetry } from '../../src/devices/telemetry/telemetry.ts'
 import { inTx } from '../../src/platform/database/db.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
-import type { SeededDevice } from '../support/fleet.ts'
+import type { SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, options, useRollout } from './harness.ts'
 

@@ -4,7 +4,7 @@ import { watchUpgrades } from '../../src/upgrades/alarms/watch-upgrades.ts'
 import type { SiteUpgrade } from '../../src/upgrades/org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
-import type { Reply } from '../support/fleet.ts'
+import type { Reply } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countOf, useRollout } from './harness.ts'
 

@@ -6,7 +6,7 @@ import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
 import { inTx, json } from '../../src/platform/database/db.ts'
-import { MODEL, NEW, OLD, type SeededDevice } from '../support/fleet.ts'
+import { MODEL, NEW, OLD, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, countOf, statusOf, useRollout } from './harness.ts'
 

@@ -9,7 +9,7 @@ import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { parseSiteUpgrade } from '../../src/upgrades/site/wire.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
-import { MODEL, NEW, type SeededDevice } from '../support/fleet.ts'
+import { MODEL, NEW, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, useRollout } from './harness.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect } from 'vitest'
 import type { Db } from '../../src/platform/database/db.ts'
-import { databaseState } from '../support/database-state.ts'
+import { databaseState } from '../support/database/database-state.ts'
 
 /** Kills connections at their writes to chosen tables: the writer dies before it can commit. */
 export interface KillSwitch {

@@ -1,8 +1,8 @@
 // `kill -9` of the process that changes an upgrade, before and after the commit of each change that can interrupt or divert it.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { NEW, OLD } from '../support/fleet.ts'
-import { databaseState } from '../support/database-state.ts'
-import { type Change, type KilledProcesses, prepareKills } from '../support/kill-at-commit.ts'
+import { NEW, OLD } from '../support/fleets/fleet.ts'
+import { databaseState } from '../support/database/database-state.ts'
+import { type Change, type KilledProcesses, prepareKills } from '../support/servers/kill-at-commit.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
 import { expectConsistent } from './expect-consistent.ts'

@@ -3,7 +3,7 @@ import { isInFlight, noCounts } from '../../src/rollout/rollout.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
 import { type Tx, inTx, json } from '../../src/platform/database/db.ts'
 import { lockOrgUpgrades } from '../../src/rollout/store.ts'
-import { untilWaiting } from '../support/until-waiting.ts'
+import { untilWaiting } from '../support/database/until-waiting.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, statusOf, useRollout } from './harness.ts'
 

@@ -4,7 +4,7 @@ import { cancelOrgUpgrade } from '../../src/upgrades/cancel-org-upgrade.ts'
 import { pauseOrgUpgrade } from '../../src/upgrades/pause-org-upgrade.ts'
 import { resumeOrgUpgrade } from '../../src/upgrades/resume-org-upgrade.ts'
 import type { OrgUpgradeBody } from '../../src/upgrades/wire.ts'
-import type { Reply, SeededDevice, SiteSeed } from '../support/fleet.ts'
+import type { Reply, SeededDevice, SiteSeed } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, useRollout } from './harness.ts'
 

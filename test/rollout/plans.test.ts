@@ -11,8 +11,8 @@ import { findPortionEnds, targetQuery } from '../../src/rollout/targets/store.ts
 import { advanceRollouts } from '../../src/rollout/worker.ts'
 import { createOrgUpgrade } from '../../src/upgrades/create-org-upgrade.ts'
 import { parseOrgUpgrade } from '../../src/upgrades/wire-parse.ts'
-import { createFleet, seedOrg } from '../support/fleet.ts'
-import { type TestContext, createTestContext } from '../support/server.ts'
+import { createFleet, seedOrg } from '../support/fleets/fleet.ts'
+import { type TestContext, createTestContext } from '../support/servers/server.ts'
 import { createTestClock } from '../support/test-clock.ts'
 
 const DEVICES = 1000

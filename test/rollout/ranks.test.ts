@@ -1,7 +1,7 @@
 // The order of restarts at a site, as the engine enforces it.
 import { expect, it } from 'vitest'
 import { json } from '../../src/platform/database/db.ts'
-import type { SeededDevice } from '../support/fleet.ts'
+import type { SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countAll, useRollout } from './harness.ts'
 

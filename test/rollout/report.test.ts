@@ -10,7 +10,7 @@ import { getReported } from '../../src/upgrades/reports/store.ts'
 import { ReportReply } from '../../src/upgrades/reports/wire.ts'
 import { readUpgradeSamples } from '../../src/rollout/store-metrics.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
-import { NEW, type SeededDevice } from '../support/fleet.ts'
+import { NEW, type SeededDevice } from '../support/fleets/fleet.ts'
 import { useRollout } from './harness.ts'
 
 const rollout = useRollout()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TargetState } from '../../src/rollout/rollout.ts'
-import { listFwUpdates } from '../support/device-upgrades.ts'
-import { NEW, type Reply, type SeededDevice } from '../support/fleet.ts'
+import { listFwUpdates } from '../support/fleets/device-upgrades.ts'
+import { NEW, type Reply, type SeededDevice } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countOf, statusOf, useRollout } from './harness.ts'
 

@@ -14,8 +14,8 @@ import {
   type SeededOrg,
   createFleet,
   seedOrg,
-} from '../support/fleet.ts'
-import { type TestContext, createTestContext } from '../support/server.ts'
+} from '../support/fleets/fleet.ts'
+import { type TestContext, createTestContext } from '../support/servers/server.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { type Times, createTimes } from './times.ts'
 

@@ -5,7 +5,7 @@ import { inTx } from '../../src/platform/database/db.ts'
 import { retryOrgUpgrade } from '../../src/upgrades/retry-org-upgrade.ts'
 import { getUpgradeTarget } from '../../src/upgrades/targets/store.ts'
 import { presentUpgradeTargetDetail } from '../../src/upgrades/targets/wire.ts'
-import { NEW, OLD, type SeededDevice } from '../support/fleet.ts'
+import { NEW, OLD, type SeededDevice } from '../support/fleets/fleet.ts'
 import { useRollout } from './harness.ts'
 
 const rollout = useRollout()

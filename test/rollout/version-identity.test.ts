@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { json } from '../../src/platform/database/db.ts'
-import { NEW } from '../support/fleet.ts'
+import { NEW } from '../support/fleets/fleet.ts'
 import { expectConsistent } from './expect-consistent.ts'
 import { countOf, useRollout } from './harness.ts'
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { addSite, claimNewDevices } from '../support/devices.ts'
-import { addCluster, addMxedge } from '../support/mxedges.ts'
+import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
+import { addCluster, addMxedge } from '../support/fleets/mxedges.ts'
 import { addPerson } from '../support/people.ts'
-import type { TestOrg, TestServer } from '../support/server.ts'
-import { serviceAccount } from '../support/service-account.ts'
+import type { TestOrg, TestServer } from '../support/servers/server.ts'
+import { serviceAccount } from '../support/servers/service-account.ts'
 
 /** A kind of objects that clients write and read. */
 export interface Kind {

@@ -1,6 +1,6 @@
 import { isObject } from '../../src/platform/json/is-object.ts'
-import type { AnyJson } from '../support/any-json.ts'
-import type { Answer, TestServer } from '../support/server.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import type { Answer, TestServer } from '../support/servers/server.ts'
 import type { Ids } from '../tenancy/area.ts'
 
 interface Executed {

@@ -1,5 +1,5 @@
-import type { AnyJson } from '../support/any-json.ts'
-import type { Answer, TestServer } from '../support/server.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import type { Answer, TestServer } from '../support/servers/server.ts'
 import { type Kind, kindsOf } from './kinds.ts'
 
 /** One object of a kind that clients write and read. */

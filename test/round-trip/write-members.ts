@@ -1,5 +1,5 @@
 import { isObject } from '../../src/platform/json/is-object.ts'
-import type { Answer } from '../support/server.ts'
+import type { Answer } from '../support/servers/server.ts'
 import type { Resource } from './resources.ts'
 import { EMPTY, type Property, type Source, admits, typicalValues } from './schema-values.ts'
 import { type Outcome, type Tried, type Writing, isSame, propertiesIn, writeValue } from './write-values.ts'

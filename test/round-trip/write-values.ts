@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { isObject } from '../../src/platform/json/is-object.ts'
-import type { AnyJson } from '../support/any-json.ts'
-import type { Answer } from '../support/server.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import type { Answer } from '../support/servers/server.ts'
 import type { Resource } from './resources.ts'
 import {
   EMPTY,

@@ -1,5 +1,5 @@
-import type { AnyJson } from '../support/any-json.ts'
-import type { Form } from '../support/documented-forms.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import type { Form } from '../support/contract/documented-forms.ts'
 import type { Meaning } from './meanings.ts'
 
 /** A value of a parameter, and which rows it must find. */

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deviceIdOf } from '../../src/devices/device.ts'
 import { foldValueCounts } from '../../src/devices/store-value-counts.ts'
 import { recordDisconnects } from '../../src/devices/sessions/record-disconnect.ts'
-import { claimNewDevices, connectDevice } from '../support/devices.ts'
-import { seedOrg } from '../support/fleet.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
+import { seedOrg } from '../support/fleets/fleet.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 
 /** With this number, a page of one device is read in the order of the list, and a page of all is gathered. */
 const DEVICES = 700

@@ -1,4 +1,4 @@
-import type { AnyJson } from '../support/any-json.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
 
 /** Returns a row's value for a filter; a list if any of its values may match, undefined if it has none. */
 export type ValueOf = (row: AnyJson) => AnyJson
@@ -120,7 +120,7 @@ export const eventMeanings: Meanings = {
   device_type: choice('device_type'),
   site_id: id('site_id'),
   timestamp: is('99999999999', () => false),
-  // Each event has a unique id; `http/device-events.test.ts` covers other fields.
+  // Each event has a unique id; `http/devices/device-events.test.ts` covers other fields.
   last_by: same('id'),
   includes: same('ext_tunnel'),
   apfw: whole('apfw'),

@@ -1,4 +1,4 @@
-import type { AnyJson } from '../support/any-json.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
 import {
   type Meanings,
   deliveryMeanings,
@@ -122,10 +122,10 @@ export const elsewhere: Readonly<Record<string, string>> = {
   countSiteWebhooksDeliveries: 'the declaration of countOrgWebhooksDeliveries',
   searchSiteWebhooksDeliveries: 'the declaration of searchOrgWebhooksDeliveries',
   listSiteAvailableDeviceVersions: 'the declaration of listOrgAvailableDeviceVersions',
-  listSiteDeviceUpgrades: 'test/http/site-upgrades.test.ts',
-  listOrgDeviceUpgradeTargets: 'test/http/upgrade-life.test.ts',
+  listSiteDeviceUpgrades: 'test/http/upgrades/site-upgrades.test.ts',
+  listOrgDeviceUpgradeTargets: 'test/http/upgrades/upgrade-life.test.ts',
   getOrgDeviceUpgradeReport: 'test/rollout/report.test.ts',
-  getSiteDeviceUpgradeReport: 'test/http/upgrade-life.test.ts',
+  getSiteDeviceUpgradeReport: 'test/http/upgrades/upgrade-life.test.ts',
   listOrgSsoLatestFailures: 'test/sso',
   getOrgMxEdgeStats: 'one appliance',
   getSiteMxEdgeStats: 'one appliance',

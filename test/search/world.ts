@@ -11,9 +11,9 @@ import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { decodeState } from '../../src/gateway/ucentral/state/decode-state.ts'
 import { accessPoint, currentAccessPoint } from '../../src/gateway/ucentral/state/samples.ts'
 import { inTx } from '../../src/platform/database/db.ts'
-import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/devices.ts'
-import { addCluster, addMxedge } from '../support/mxedges.ts'
-import type { TestServer } from '../support/server.ts'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../support/fleets/devices.ts'
+import { addCluster, addMxedge } from '../support/fleets/mxedges.ts'
+import type { TestServer } from '../support/servers/server.ts'
 
 /** An organization with a few of everything that searches find. */
 export interface World {

@@ -14,9 +14,9 @@ import type { PlannedDevice } from '../../src/simulator/fleet-plan.ts'
 import type { Fault } from '../../src/simulator/faults.ts'
 import { type Fleet, startFleet } from '../../src/simulator/fleet.ts'
 import { imageHeader } from '../../src/simulator/image.ts'
-import type { AnyJson } from '../support/any-json.ts'
-import { addSite, claimNewDevices } from '../support/devices.ts'
-import { startTestServer, type TestServer } from '../support/server.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
+import { startTestServer, type TestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const TIMEOUT_MS = 15_000

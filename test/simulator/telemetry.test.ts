@@ -5,9 +5,9 @@ import { issueGatewayTls, makeCa } from '../../src/gateway/certificates/device-c
 import { createProtocols } from '../../src/gateway/protocols.ts'
 import { startGateway } from '../../src/gateway/start-gateway.ts'
 import { startFleet } from '../../src/simulator/fleet.ts'
-import type { AnyJson } from '../support/any-json.ts'
-import { addSite, claimNewDevices } from '../support/devices.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import { addSite, claimNewDevices } from '../support/fleets/devices.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const [apMac, switchMac] = ['02a0b0000001', '02a0b0000002']

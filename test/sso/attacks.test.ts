@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openBrowser } from '../oauth/browser.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
 import { type IdentityProvider, makeKeys, startIdentityProvider } from './identity-provider.ts'
 import { type TestSso, type Visit, addSso, beginLogin, failuresOf, post, present, selfOf, signIn } from './world.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openBrowser } from '../oauth/browser.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
-import { untilWaiting } from '../support/until-waiting.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
+import { untilWaiting } from '../support/database/until-waiting.ts'
 import { type IdentityProvider, encode, makeKeys, startIdentityProvider } from './identity-provider.ts'
 import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf, signIn } from './world.ts'
 

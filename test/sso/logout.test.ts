@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, openBrowser } from '../oauth/browser.ts'
-import { type TestServer, startTestServer } from '../support/server.ts'
-import { untilWaiting } from '../support/until-waiting.ts'
+import { type TestServer, startTestServer } from '../support/servers/server.ts'
+import { untilWaiting } from '../support/database/until-waiting.ts'
 import { type IdentityProvider, encode, startIdentityProvider } from './identity-provider.ts'
 import { type TestSso, addSso, beginLogin, failuresOf, post, present, selfOf } from './world.ts'
 

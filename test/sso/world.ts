@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { AnyJson } from '../support/any-json.ts'
-import type { TestOrg, TestServer } from '../support/server.ts'
+import type { AnyJson } from '../support/contract/any-json.ts'
+import type { TestOrg, TestServer } from '../support/servers/server.ts'
 import { type Browser, type BrowserPage, openBrowser } from '../oauth/browser.ts'
 import { type IdentityProvider, type Person, encode } from './identity-provider.ts'
 

@@ -5,8 +5,8 @@ import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { migrate } from '../../src/platform/database/migrate.ts'
-import type { TestServer } from './database.ts'
-import { makeRunDir } from './run-dir.ts'
+import type { TestServer } from './database/database.ts'
+import { makeRunDir } from './servers/run-dir.ts'
 
 const log = createLog('error')
 

@@ -1,6 +1,6 @@
 import { uuidv7 } from 'uuidv7'
 import type { WirePrivilege } from '../../src/access/tables.ts'
-import type { TestOrg, TestServer } from './server.ts'
+import type { TestOrg, TestServer } from './servers/server.ts'
 
 /** Adds a person with these privileges in the first organization, and without an organization of their own. */
 export async function addPerson(server: TestServer, privileges: readonly WirePrivilege[]): Promise<TestOrg> {

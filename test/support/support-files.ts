@@ -3,7 +3,7 @@ import { systemScope } from '../../src/access/scope.ts'
 import { supportUploadUrl } from '../../src/devices/support/file-url.ts'
 import { insertCommand } from '../../src/mxedges/commands/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
-import type { TestServer } from './server.ts'
+import type { TestServer } from './servers/server.ts'
 
 export interface SupportUpload {
   readonly commandId: string

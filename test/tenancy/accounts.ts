@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import type { TestServer } from '../support/server.ts'
+import type { TestServer } from '../support/servers/server.ts'
 import { type Area, type Ids, create } from './area.ts'
 
 const orgToken = { name: 'script', privileges: [{ scope: 'org', role: 'read' }] }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { TestServer } from '../support/server.ts'
+import type { TestServer } from '../support/servers/server.ts'
 
 /** Ids of one organization's objects, by the name of the path parameter. */
 export type Ids = Readonly<Record<string, string>>

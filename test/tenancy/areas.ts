@@ -1,5 +1,5 @@
-import { addSite } from '../support/devices.ts'
-import type { TestServer } from '../support/server.ts'
+import { addSite } from '../support/fleets/devices.ts'
+import type { TestServer } from '../support/servers/server.ts'
 import { makeAccounts } from './accounts.ts'
 import type { Area, Ids, MakeArea, Samples } from './area.ts'
 import { makeDevicesArea } from './devices.ts'

@@ -1,5 +1,5 @@
 import type { Operation } from '../../src/http/operation.ts'
-import type { Answer, CallOptions, TestServer } from '../support/server.ts'
+import type { Answer, CallOptions, TestServer } from '../support/servers/server.ts'
 import type { Ids, Sample } from './area.ts'
 
 export interface SampleCall extends Pick<CallOptions, 'as' | 'headers'> {

@@ -1,9 +1,9 @@
 import type { Role } from '../../src/access/principal.ts'
 import type { WirePrivilege } from '../../src/access/tables.ts'
-import { createBrowser } from '../support/browser.ts'
-import { addSite } from '../support/devices.ts'
+import { createBrowser } from '../support/peers/browser.ts'
+import { addSite } from '../support/fleets/devices.ts'
 import { addPerson } from '../support/people.ts'
-import type { TestOrg, TestServer } from '../support/server.ts'
+import type { TestOrg, TestServer } from '../support/servers/server.ts'
 import { type Ids, create } from './area.ts'
 
 export const roles = ['admin', 'write', 'read', 'helpdesk', 'installer'] as const satisfies readonly Role[]

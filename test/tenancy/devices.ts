@@ -1,7 +1,7 @@
-import { claimNewDevices, connectDevice, makeDevices } from '../support/devices.ts'
+import { claimNewDevices, connectDevice, makeDevices } from '../support/fleets/devices.ts'
 import { picture } from '../maps/pictures.ts'
-import { encodeForm } from '../support/forms.ts'
-import type { TestServer } from '../support/server.ts'
+import { encodeForm } from '../support/contract/forms.ts'
+import type { TestServer } from '../support/servers/server.ts'
 import { uploadSupportFile } from '../support/support-files.ts'
 import type { Area, Ids } from './area.ts'
 

@@ -1,7 +1,7 @@
 import { picture } from '../maps/pictures.ts'
-import { addSite, connectDevice, makeDevices } from '../support/devices.ts'
-import { encodeForm } from '../support/forms.ts'
-import type { TestServer } from '../support/server.ts'
+import { addSite, connectDevice, makeDevices } from '../support/fleets/devices.ts'
+import { encodeForm } from '../support/contract/forms.ts'
+import type { TestServer } from '../support/servers/server.ts'
 import type { Area, Ids } from './area.ts'
 
 const members = [0, 1].map((member) => ({

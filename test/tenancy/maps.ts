@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { encodeForm } from '../support/forms.ts'
-import type { TestServer } from '../support/server.ts'
+import { encodeForm } from '../support/contract/forms.ts'
+import type { TestServer } from '../support/servers/server.ts'
 import { zip } from '../maps/bundles.ts'
 import { picture } from '../maps/pictures.ts'
 import { type Area, type Ids, create } from './area.ts'

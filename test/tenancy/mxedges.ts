@@ -1,7 +1,7 @@
 import { picture } from '../maps/pictures.ts'
-import { encodeForm } from '../support/forms.ts'
-import { makeMxedge } from '../support/mxedges.ts'
-import type { TestServer } from '../support/server.ts'
+import { encodeForm } from '../support/contract/forms.ts'
+import { makeMxedge } from '../support/fleets/mxedges.ts'
+import type { TestServer } from '../support/servers/server.ts'
 import { addSupportFile } from '../support/support-files.ts'
 import { type Area, type Ids, create } from './area.ts'
 

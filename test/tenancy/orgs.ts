@@ -1,7 +1,7 @@
 import { raiseAlarms } from '../../src/events/alarms/store.ts'
 import { inTx } from '../../src/platform/database/db.ts'
-import { addSite } from '../support/devices.ts'
-import type { TestServer } from '../support/server.ts'
+import { addSite } from '../support/fleets/devices.ts'
+import type { TestServer } from '../support/servers/server.ts'
 import { type Area, type Ids, create } from './area.ts'
 
 /** The organization and its site exist before every area. */

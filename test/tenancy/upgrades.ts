@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { sweepFirmwareFiles } from '../../src/firmware/storage.ts'
 import { json } from '../../src/platform/database/db.ts'
-import { claimNewDevices } from '../support/devices.ts'
-import type { TestServer } from '../support/server.ts'
+import { claimNewDevices } from '../support/fleets/devices.ts'
+import type { TestServer } from '../support/servers/server.ts'
 import { type Area, type Ids, create } from './area.ts'
 
 export const upgradeBody = { all_sites: true, versions: [{ version: '2.0.0' }] }

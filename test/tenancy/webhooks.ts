@@ -1,4 +1,4 @@
-import type { TestServer } from '../support/server.ts'
+import type { TestServer } from '../support/servers/server.ts'
 import { type Area, type Ids, create } from './area.ts'
 
 const hook = { url: 'http://127.0.0.1:9/hook', topics: ['audits'], ed25519_signatures: true }

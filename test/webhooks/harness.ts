@@ -15,8 +15,8 @@ import { searchDeliveries } from '../../src/webhooks/records/store.ts'
 import type { Webhook } from '../../src/webhooks/webhook.ts'
 import { presentDelivery } from '../../src/webhooks/records/wire.ts'
 import { type WebhookWorkerOptions, startWebhookWorkers } from '../../src/webhooks/workers.ts'
-import type { TestConnection } from '../support/database.ts'
-import { createTestContext } from '../support/server.ts'
+import type { TestConnection } from '../support/database/database.ts'
+import { createTestContext } from '../support/servers/server.ts'
 
 /** The webhook engine with a separate database and one organization. */
 export interface Harness {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { appliance, command, options, rules, step, target } from '../../../test/support/mxedge-targets.ts'
+import { appliance, command, options, rules, step, target } from '../../../test/support/fleets/mxedge-targets.ts'
 import { decideTarget } from './decide-target.ts'
 import type { MxedgeTargetNow, StepCommand, TargetDecision, TargetRules } from './target.ts'
 

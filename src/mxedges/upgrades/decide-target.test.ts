@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decideTarget } from './decide-target.ts'
 import type { ApplianceNow, MxedgeTargetNow, StepCommand, TargetDecision } from './target.ts'
-import { appliance, command, options, rules, step, target } from '../../../test/support/mxedge-targets.ts'
+import { appliance, command, options, rules, step, target } from '../../../test/support/fleets/mxedge-targets.ts'
 
 const NOW = rules.nowMs
 const SECOND = 1000

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Fate, type World, newWorld, round, run } from '../../../test/support/mxedge-fleet.ts'
+import { type Fate, type World, newWorld, round, run } from '../../../test/support/fleets/mxedge-fleet.ts'
 
 const statesOf = ({ fleet }: World) => fleet.map(({ target }) => target.state)
 const commandedIn = (world: World) => round(world).map(({ target }) => target.mxedgeId)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { planned } from '../../../test/support/targets.ts'
+import { planned } from '../../../test/support/fleets/targets.ts'
 import { type OrgLimits, addBegun, countInUse, findCapacity, limitToCapacity } from './decide-capacity.ts'
 import { stepOf } from '../rounds/decide-step.ts'
 import { type TargetState, noCounts } from '../rollout.ts'

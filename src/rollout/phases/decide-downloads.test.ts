@@ -9,7 +9,7 @@ import {
   planned,
   rebooting,
   updated,
-} from '../../../test/support/targets.ts'
+} from '../../../test/support/fleets/targets.ts'
 import { unlimited } from './decide-capacity.ts'
 import { decideNext } from '../rounds/decide-next.ts'
 import { phaseRulesOf } from './decide-phase-rules.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { planned } from '../../../test/support/targets.ts'
+import { planned } from '../../../test/support/fleets/targets.ts'
 import { type OrgPhases, countOrgPhases, decideOrgPhases } from './decide-org-phases.ts'
 import type { Step } from '../rounds/decide-step.ts'
 import { type TargetState, isInFlight, isTerminal } from '../rollout.ts'

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { at, command, commanded, ms, online, planned, updated, verifying } from '../../../test/support/targets.ts'
+import {
+  at,
+  command,
+  commanded,
+  ms,
+  online,
+  planned,
+  updated,
+  verifying,
+} from '../../../test/support/fleets/targets.ts'
 import { decideNext } from './decide-next.ts'
 import type { SiteUpgradeNow } from '../site-upgrade-now.ts'
 import { type UpgradeHold, type UpgradeStatus, defaultRolloutOptions, noCounts } from '../rollout.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { commanded, decide, move, ms, rebooting, updated, verifying } from '../../../test/support/targets.ts'
+import { commanded, decide, move, ms, rebooting, updated, verifying } from '../../../test/support/fleets/targets.ts'
 import { findWorse } from './decide-health.ts'
 import { defaultRolloutOptions } from '../rollout.ts'
 import type { DeviceHealth, TargetNow } from './target.ts'

@@ -9,7 +9,7 @@ import {
   rebooting,
   updated,
   verifying,
-} from '../../../test/support/targets.ts'
+} from '../../../test/support/fleets/targets.ts'
 import { decideOutage } from './decide-outage.ts'
 import type { TargetState } from '../rollout.ts'
 import type { TargetNow } from './target.ts'

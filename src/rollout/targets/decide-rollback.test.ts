@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { command, decide, ms, offline, online, rebooting, updated, verifying } from '../../../test/support/targets.ts'
+import {
+  command,
+  decide,
+  ms,
+  offline,
+  online,
+  rebooting,
+  updated,
+  verifying,
+} from '../../../test/support/fleets/targets.ts'
 import { isHardFailure, stepOf } from '../rounds/decide-step.ts'
 import type { CommandNow, DeviceNow, TargetNow, TargetRules } from './target.ts'
 

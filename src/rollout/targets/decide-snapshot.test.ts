@@ -10,7 +10,7 @@ import {
   online,
   updated,
   verifying,
-} from '../../../test/support/targets.ts'
+} from '../../../test/support/fleets/targets.ts'
 import { stepOf } from '../rounds/decide-step.ts'
 import type { CommandNow, TargetNow } from './target.ts'
 

@@ -11,7 +11,7 @@ import {
   offline,
   online,
   planned,
-} from '../../../test/support/targets.ts'
+} from '../../../test/support/fleets/targets.ts'
 import { stepOf } from '../rounds/decide-step.ts'
 import { defaultRolloutOptions, isTerminal } from '../rollout.ts'
 import type { CommandNow, DeviceNow, TargetNow } from './target.ts'

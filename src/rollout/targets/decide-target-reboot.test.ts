@@ -14,7 +14,7 @@ import {
   rebooting,
   decide,
   move,
-} from '../../../test/support/targets.ts'
+} from '../../../test/support/fleets/targets.ts'
 import { defaultRolloutOptions } from '../rollout.ts'
 import type { DeviceNow, TargetNow } from './target.ts'
 

@@ -10,7 +10,7 @@ import {
   online,
   planned,
   updated,
-} from '../../../test/support/targets.ts'
+} from '../../../test/support/fleets/targets.ts'
 import { defaultRolloutOptions } from '../rollout.ts'
 import type { CommandNow, DownloadNow, TargetNow } from './target.ts'
 

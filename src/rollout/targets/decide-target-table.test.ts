@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { type Row, answered, commands, expand, rowOf, show, targets } from '../../../test/support/target-table.ts'
-import { command, decide, ms, offline } from '../../../test/support/targets.ts'
+import {
+  type Row,
+  answered,
+  commands,
+  expand,
+  rowOf,
+  show,
+  targets,
+} from '../../../test/support/fleets/target-table.ts'
+import { command, decide, ms, offline } from '../../../test/support/fleets/targets.ts'
 import { type TargetState, isTerminal, noCounts } from '../rollout.ts'
 import type { TargetNow } from './target.ts'
 

@@ -11,7 +11,7 @@ import {
   commanded,
   decide,
   move,
-} from '../../../test/support/targets.ts'
+} from '../../../test/support/fleets/targets.ts'
 import type { CommandNow, TargetNow } from './target.ts'
 
 describe('a planned or deferred target', () => {

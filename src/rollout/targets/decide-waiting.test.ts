@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { command, decide, move, ms, online, planned } from '../../../test/support/targets.ts'
+import { command, decide, move, ms, online, planned } from '../../../test/support/fleets/targets.ts'
 import { defaultRolloutOptions } from '../rollout.ts'
 import type { TargetNow } from './target.ts'
 

@@ -9,7 +9,7 @@ import {
   online,
   planned,
   updated,
-} from '../../../test/support/targets.ts'
+} from '../../../test/support/fleets/targets.ts'
 import { beginsWithin, findWindowWait, sendBy } from './decide-window.ts'
 import { defaultRolloutOptions } from '../rollout.ts'
 import type { TargetNow, TargetRules } from './target.ts'

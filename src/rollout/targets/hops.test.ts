@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { commanded, decide, move, offline, online, planned, updated, verifying } from '../../../test/support/targets.ts'
+import {
+  commanded,
+  decide,
+  move,
+  offline,
+  online,
+  planned,
+  updated,
+  verifying,
+} from '../../../test/support/fleets/targets.ts'
 import { finalVersionOf, laterHops } from './hops.ts'
 import type { TargetNow } from './target.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { candidate } from '../../../test/support/mxedge-candidates.ts'
+import { candidate } from '../../../test/support/fleets/mxedge-candidates.ts'
 import { strategies } from '../strategies/index.ts'
 import { type MxedgePlan, type PlannedMxedge, planMxedgeUpgrade } from './plan-mxedge-upgrade.ts'
 

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { candidate, candidates, catalogs, packageOf, packageVersion } from '../../../test/support/mxedge-candidates.ts'
+import {
+  candidate,
+  candidates,
+  catalogs,
+  packageOf,
+  packageVersion,
+} from '../../../test/support/fleets/mxedge-candidates.ts'
 import { compareVersions } from '../../firmware/packages/compare-versions.ts'
 import { type PackageName, channels, packageNames } from '../../firmware/packages/package.ts'
 import { fitsDistro, isOffered } from '../../firmware/packages/resolve-package.ts'

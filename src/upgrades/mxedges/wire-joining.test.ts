@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { CatalogPackage } from '../../firmware/packages/package.ts'
 import { type MxedgeTargetCounts, noCounts } from '../../mxedges/upgrades/upgrade.ts'
-import { candidate } from '../../../test/support/mxedge-candidates.ts'
+import { candidate } from '../../../test/support/fleets/mxedge-candidates.ts'
 import { decodeJoining, encodeJoining, pinPackages, planMxedgeInclusion } from './plan-joining.ts'
 import { parseMxedgeUpgrade } from './wire-parse.ts'
 

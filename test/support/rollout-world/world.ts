@@ -2,7 +2,7 @@ import type { MaintenanceWindow } from '../../../src/orgs/windows/windows.ts'
 import { noCounts } from '../../../src/rollout/rollout.ts'
 import type { SiteUpgradeChange, SiteUpgradeNow } from '../../../src/rollout/site-upgrade-now.ts'
 import type { DeviceNow, TargetNow } from '../../../src/rollout/targets/target.ts'
-import { planned } from '../targets.ts'
+import { planned } from '../fleets/targets.ts'
 import { type Fate, type Simulated, start } from './simulated.ts'
 
 /** The upgrade of a site, with its devices. */

@@ -1,0 +1,94 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sweepFirmwareFiles } from '../../../src/firmware/storage.ts'
+import { anyOf, json } from '../../../src/platform/database/db.ts'
+import { includeAllMxedges } from '../../../src/upgrades/mxedges/include-new.worker.ts'
+import { uploadPackage } from '../../edge/packages.ts'
+import { addBox, playUpgrades, running } from '../../edge/upgrade-world.ts'
+import type { AnyJson } from '../../support/contract/any-json.ts'
+import { type TestOrg, type TestServer, startTestServer } from '../../support/servers/server.ts'
+
+let world: TestServer
+beforeAll(async () => {
+  world = await startTestServer()
+  await sweepFirmwareFiles(world.ctx, { dir: join(world.dataDir, 'firmware') })
+})
+afterAll(() => world.close())
+
+const play = (orgId: string): Promise<void> => playUpgrades(world, [], orgId)
+
+describe('include_new', () => {
+  async function look(id: string): Promise<void> {
+    await world.ctx.db.updateTable('mxedgeUpgrade').set({ includeDueMs: 0 }).where('id', '=', id).execute()
+    await Promise.all([includeAllMxedges(world.ctx), includeAllMxedges(world.ctx)])
+  }
+  const inOrg = (org: TestOrg, method: 'GET' | 'POST', path: string, body?: object) =>
+    world.call(method, `/orgs/${org.orgId}/mxedges/upgrade${path}`, { as: org, ...(body && { body }) })
+
+  /** An upgrade in a separate organization, with two appliances, of which one is absent. */
+  async function begin(more: object = {}) {
+    const org = await world.addOrg()
+    await uploadPackage({ ...world, org }, '2.0.0', { query: 'package=tunterm' })
+    const [absent, present] = [await addBox(world, { org }), await addBox(world, { org })]
+    await world.ctx.db.updateTable('mxedgeSession').set({ connected: false }).where('mxedgeId', '=', absent).execute()
+    const body = { versions: { tunterm: 'latest' }, include_new: true, ...more }
+    const { body: record } = await inOrg(org, 'POST', '', body)
+    await play(org.orgId)
+    return { org, present, id: String(record.id), read: async () => (await inOrg(org, 'GET', `/${record.id}`)).body }
+  }
+
+  test('takes in appliances that join until the upgrade ends, with the version of the others', async () => {
+    const { org, id, read, present } = await begin()
+    expect(await read()).toMatchObject({ include_new: true, counts: { success: 1, queued: 1, total: 2 } })
+    await uploadPackage({ ...world, org }, '3.0.0', { query: 'package=tunterm' })
+    const joins = await addBox(world, { org })
+    const current = await addBox(world, { org })
+    const report = json(running('2.0.0'))
+    await world.ctx.db.updateTable('mxedgeSession').set({ report }).where('mxedgeId', '=', current).execute()
+    await look(id)
+    expect(await read()).toMatchObject({ phase_sizes: [3], counts: { success: 1, queued: 2, total: 3 } })
+    const targets = (await inOrg(org, 'GET', `/${id}/targets`)).body
+    expect(targets.find(({ mxedge_id }: AnyJson) => mxedge_id === joins).steps).toMatchObject([{ to_version: '2.0.0' }])
+    const logs = await world.call('GET', `/orgs/${org.orgId}/logs?limit=3`, { as: org })
+    expect(logs.body.results.map(({ message }: AnyJson) => message)).toContain(
+      `Upgrade ${id} takes in 1 further edge appliances`,
+    )
+    await play(org.orgId)
+    expect((await read()).counts).toMatchObject({ success: 2, queued: 1 })
+    await world.ctx.db.updateTable('mxedgeSession').set({ connected: true }).where('orgId', '=', org.orgId).execute()
+    await play(org.orgId)
+    expect(await read()).toMatchObject({ status: 'completed', counts: { success: 3, total: 3 } })
+    await addBox(world, { org })
+    await look(id)
+    expect((await read()).counts.total).toBe(3)
+    expect(present).not.toBe(joins)
+  })
+
+  test('puts each into a phase of its own where the strategy is serial, and none once it was cancelled', async () => {
+    const { org, id, read } = await begin({ strategy: 'serial' })
+    await Promise.all([addBox(world, { org }), addBox(world, { org })])
+    await look(id)
+    expect(await read()).toMatchObject({ phase_sizes: [1, 1, 1, 1] })
+    await inOrg(org, 'POST', `/${id}/cancel`)
+    await addBox(world, { org })
+    await look(id)
+    expect((await read()).counts.total).toBe(4)
+  })
+
+  test('keeps members of a cluster in waves of their own, and is refused with mxedge_ids', async () => {
+    const { org, id } = await begin()
+    const cluster = await world.call('POST', `/orgs/${org.orgId}/mxclusters`, { as: org, body: { name: 'Pair' } })
+    const body = { mxcluster_id: cluster.body.id }
+    const pair = [await addBox(world, { org, body }), await addBox(world, { org, body })]
+    await look(id)
+    const rows = await world.ctx.db
+      .selectFrom('mxedgeUpgradeTarget')
+      .select('wave')
+      .where('mxedgeId', '=', anyOf(pair))
+      .execute()
+    expect(rows.map(({ wave }) => wave).toSorted((a, b) => a - b)).toEqual([2, 3])
+    const named = { mxedge_ids: pair, versions: { tunterm: 'latest' }, include_new: true }
+    const refused = await inOrg(org, 'POST', '', named)
+    expect([refused.status, refused.body.detail]).toEqual([400, expect.stringContaining('Invalid field include_new')])
+  })
+})

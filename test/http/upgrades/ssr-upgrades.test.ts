@@ -1,0 +1,301 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { sweepFirmwareFiles } from '../../../src/firmware/storage.ts'
+import { includeAll } from '../../../src/upgrades/include-new.worker.ts'
+import type { AnyJson } from '../../support/contract/any-json.ts'
+import { type MadeDevice, addSite, claimNewDevices, connectDevice } from '../../support/fleets/devices.ts'
+import { type Answer, type TestServer, startTestServer } from '../../support/servers/server.ts'
+
+let server: TestServer
+let siteId: string
+let routers: readonly MadeDevice[]
+let path: string
+beforeAll(async () => {
+  server = await startTestServer()
+  await sweepFirmwareFiles(server.ctx, { dir: join(server.dataDir, 'firmware') })
+  path = `/orgs/${server.org.orgId}/ssr/upgrade`
+  for (const [version, tag] of [
+    ['6.1.0', 'stable'],
+    ['6.2.0', 'stable'],
+    ['6.3.0', 'beta'],
+  ])
+    await upload(`version=${version}&models=SSR120&tag=${tag}`)
+  await upload('version=23.4R1&models=SRX300&tag=stable')
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  siteId = await addSite(server)
+  routers = await connectedRouters(2)
+})
+
+const upload = (query: string) =>
+  server.call('POST', `/orgs/${server.org.orgId}/firmware?${query}`, {
+    body: query,
+    headers: { 'content-type': 'application/octet-stream' },
+  })
+
+const capabilities = { commands: ['restart', 'stage', 'activate'] as const, restart_members: [], restart_nodes: [] }
+
+async function connectedRouters(count: number, model = 'SSR120'): Promise<readonly MadeDevice[]> {
+  const devices = await claimNewDevices(server, count, { siteId, model })
+  for (const { mac } of devices)
+    await connectDevice(server.ctx, mac, { firmware: '6.0.0', model, type: 'gateway', capabilities })
+  return devices
+}
+
+const ids = () => routers.map(({ id }) => id)
+const macs = () => routers.map(({ mac }) => mac).toSorted()
+const upgrade = (body: object): Promise<Answer> => server.call('POST', path, { body: { device_ids: ids(), ...body } })
+const detail = async (id: string): Promise<AnyJson> => (await server.call('GET', `${path}/${id}`)).body
+const nowS = () => Math.floor(Date.now() / 1000)
+
+async function planOf(id: string) {
+  return server.ctx.db
+    .selectFrom('siteUpgrade')
+    .select(['startAt', 'rebootAt', 'plan'])
+    .where('orgUpgradeId', '=', id)
+    .executeTakeFirstOrThrow()
+}
+
+async function rowsOf(): Promise<number> {
+  const rows = await server.ctx.db.selectFrom('orgUpgrade').select('id').where('kind', '=', 'ssr').execute()
+  return rows.length
+}
+
+describe('an upgrade of SSR routers', () => {
+  test('gets the highest version of the stable channel by default, all at once', async () => {
+    const { status, body } = await upgrade({})
+    expect([status, body]).toEqual([
+      200,
+      {
+        id: expect.any(String),
+        status: 'queued',
+        strategy: 'big_bang',
+        channel: 'stable',
+        device_type: 'gateway',
+        versions: { SSR120: '6.2.0' },
+        counts: { queued: 2, upgrading: 0, success: 0, failed: 0, cancelled: 0 },
+      },
+    ])
+    expect((await planOf(body.id)).plan).toMatchObject({ phases: 1, stages: true })
+    expect((await planOf(body.id)).plan).not.toHaveProperty('only')
+  })
+
+  test('takes the channel, the version, the strategy and the times of the request', async () => {
+    const [start, reboot] = [nowS() + 1000, nowS() + 5000]
+    const beta = await upgrade({ channel: 'beta', strategy: 'serial', start_time: start, reboot_at: reboot })
+    expect(beta.body).toMatchObject({ channel: 'beta', strategy: 'serial', versions: { SSR120: '6.3.0' } })
+    const { plan, startAt, rebootAt } = await planOf(beta.body.id)
+    expect([plan.phases, startAt.getTime() / 1000, rebootAt.getTime() / 1000]).toEqual([2, start, reboot])
+    await server.call('POST', `${path}/${beta.body.id}/cancel`)
+    routers = await connectedRouters(1)
+    expect((await upgrade({ version: '6.1.0' })).body).toMatchObject({
+      channel: 'stable',
+      versions: { SSR120: '6.1.0' },
+    })
+    routers = await connectedRouters(1)
+    expect((await upgrade({ version: 'beta' })).body).toMatchObject({ channel: 'beta', versions: { SSR120: '6.3.0' } })
+  })
+
+  test('is listed, shown and cancelled by operations of its own', async () => {
+    const { id } = (await upgrade({})).body
+    const listed = (await server.call('GET', path)).body
+    expect(listed[0]).toMatchObject({ id, counts: { queued: 2 } })
+    const shown = await detail(id)
+    expect(shown).toEqual({
+      id,
+      status: 'queued',
+      strategy: 'big_bang',
+      channel: 'stable',
+      device_type: 'gateway',
+      versions: { SSR120: '6.2.0' },
+      targets: { queued: macs(), upgrading: [], success: [], failed: [], cancelled: [] },
+      notes: [],
+    })
+    expect((await server.call('GET', `${path}/${id}/cancel`)).body).toEqual(shown)
+    expect((await server.call('GET', `/sites/${siteId}/ssr/upgrade/${id}`)).body).toEqual(shown)
+    expect((await server.call('POST', `${path}/${id}/cancel`)).status).toBe(200)
+    const { plan: _, ...stopping } = await server.ctx.db
+      .selectFrom('siteUpgrade')
+      .select(['stopping', 'plan'])
+      .where('orgUpgradeId', '=', id)
+      .executeTakeFirstOrThrow()
+    expect(stopping).toEqual({ stopping: 'cancelled' })
+  })
+
+  test('is no upgrade of devices, and an upgrade of devices is none of SSR routers', async () => {
+    const { id } = (await upgrade({})).body
+    const devices = `/orgs/${server.org.orgId}/devices/upgrade`
+    const listed: { id: string }[] = (await server.call('GET', `${devices}?limit=1000`)).body
+    expect(listed.map((one) => one.id)).not.toContain(id)
+    for (const [method, suffix] of [
+      ['GET', ''],
+      ['POST', '/cancel'],
+      ['POST', '/pause'],
+      ['POST', '/resume'],
+    ] as const)
+      expect((await server.call(method, `${devices}/${id}${suffix}`)).status).toBe(404)
+    expect((await server.call('GET', `/sites/${siteId}/devices/upgrade`)).body).toEqual([])
+    const plain = await server.call('POST', devices, { body: { site_ids: [siteId], version: '6.1.0' } })
+    expect((await server.call('GET', `${path}/${plain.body.id}`)).status).toBe(404)
+    expect((await server.call('POST', `${path}/${plain.body.id}/cancel`)).status).toBe(404)
+  })
+
+  test('shows at a site only what happens there', async () => {
+    const first = siteId
+    const [here] = routers
+    siteId = await addSite(server)
+    const [there] = await connectedRouters(1)
+    const { body } = await upgrade({ device_ids: [here?.id, there?.id] })
+    expect((await detail(body.id)).targets.queued).toEqual([here, there].map((device) => device?.mac ?? '').toSorted())
+    const atFirst = (await server.call('GET', `/sites/${first}/ssr/upgrade/${body.id}`)).body
+    expect(atFirst.targets.queued).toEqual([here?.mac])
+    const empty = await addSite(server)
+    expect((await server.call('GET', `/sites/${empty}/ssr/upgrade/${body.id}`)).status).toBe(404)
+  })
+
+  test('of one router answers the same record', async () => {
+    const [router] = routers
+    const one = `/sites/${siteId}/ssr/${router?.id}/upgrade`
+    const { status, body } = await server.call('POST', one, { body: { version: 'stable' } })
+    expect([status, body]).toMatchObject([200, { versions: { SSR120: '6.2.0' }, counts: { queued: 1 } }])
+    expect((await detail(body.id)).targets.queued).toEqual([router?.mac])
+    expect(await server.call('POST', one, { body: { version: 'stable' } })).toMatchObject({
+      status: 400,
+      body: { detail: 'Every router that is named is in another upgrade' },
+    })
+    expect((await server.call('POST', one, { body: {} })).status).toBe(400)
+    const other = await addSite(server)
+    const elsewhere = `/sites/${other}/ssr/${router?.id}/upgrade`
+    expect((await server.call('POST', elsewhere, { body: { version: 'stable' } })).status).toBe(404)
+  })
+
+  test('that must not reboot only downloads', async () => {
+    const { body } = await upgrade({ reboot_at: -1 })
+    expect((await planOf(body.id)).plan).toMatchObject({ only: 'stage', stages: true })
+  })
+
+  test('that must not download is refused while no router has the version', async () => {
+    expect(await upgrade({ start_time: -1 })).toMatchObject({
+      status: 400,
+      body: {
+        detail: expect.stringContaining('Invalid field start_time'),
+        reason: expect.stringContaining('has not downloaded 6.2.0'),
+      },
+    })
+  })
+})
+
+describe('an upgrade of SSR routers with include_new', () => {
+  async function look(id: string): Promise<void> {
+    await server.ctx.db.updateTable('orgUpgrade').set({ includeDueMs: 0 }).where('id', '=', id).execute()
+    await includeAll(server.ctx)
+  }
+
+  test('takes in routers that are claimed for its sites later, and none that it could have named', async () => {
+    const [named, unnamed] = routers
+    await connectedRouters(1, 'SRX300')
+    const { id } = (await upgrade({ device_ids: [named?.id], include_new: true, start_time: nowS() + 1000 })).body
+    const joined = await connectedRouters(1)
+    await connectedRouters(1, 'SRX300')
+    await look(id)
+    expect((await detail(id)).targets.queued).toEqual([named, ...joined].map((router) => router?.mac ?? '').toSorted())
+    expect((await upgrade({ device_ids: [unnamed?.id] })).status).toBe(200)
+    expect((await upgrade({ device_ids: joined.map((router) => router.id) })).status).toBe(400)
+  })
+
+  test('is refused where routers that join have nothing to install, and for a single router', async () => {
+    const installs = await upgrade({ include_new: true, start_time: -1 })
+    expect([installs.status, installs.body.detail]).toEqual([400, expect.stringContaining('Invalid field include_new')])
+    const [router] = routers
+    const body = { version: 'stable', include_new: true }
+    const single = await server.call('POST', `/sites/${siteId}/ssr/${router?.id}/upgrade`, { body })
+    expect([single.status, single.body.detail]).toEqual([400, expect.stringContaining('include_new')])
+  })
+})
+
+describe('a request that cannot take effect', () => {
+  const wrong: readonly (readonly [string, string, object])[] = [
+    ['reboot_at', 'with neither a download nor a reboot', { start_time: -1, reboot_at: -1 }],
+    ['reboot_at', 'before start_time', { start_time: nowS() + 900, reboot_at: nowS() + 800 }],
+    ['start_time', 'more than 5 minutes ago', { start_time: nowS() - 900 }],
+    ['reboot_at', 'more than 5 minutes ago', { reboot_at: nowS() - 900 }],
+    ['start_time', '', { start_time: -2 }],
+    ['reboot_at', '', { reboot_at: 1.5 }],
+    ['channel', '', { channel: 'gamma' }],
+    ['channel', 'no firmware alpha for model SSR120', { channel: 'alpha' }],
+    ['channel', 'is stable, but 6.3.0 for SSR120 is in beta', { channel: 'stable', version: '6.3.0' }],
+    ['channel', 'both must name one channel', { channel: 'beta', version: 'stable' }],
+    ['version', 'there is no firmware 9.9.9', { version: '9.9.9' }],
+    ['version', 'no firmware 23.4R1 for model SSR120', { version: '23.4R1' }],
+    ['strategy', '', { strategy: 'canary' }],
+    ['device_ids', '', { device_ids: [] }],
+    ['device_ids', '', { device_ids: undefined }],
+    ['device_ids.0', '', { device_ids: ['x'] }],
+  ]
+  test.each(wrong)('is refused by the field %s: %s', async (field, reason, body) => {
+    const before = await rowsOf()
+    const answer = await upgrade(body)
+    expect([answer.status, answer.body.detail]).toEqual([400, expect.stringContaining(`Invalid field ${field}`)])
+    expect(answer.body.reason).toContain(reason)
+    expect(await rowsOf()).toBe(before)
+  })
+
+  test('is refused by the first device that is no router of a site of the organization', async () => {
+    const [srx] = await connectedRouters(1, 'SRX300')
+    const [homeless] = await claimNewDevices(server, 1, { model: 'SSR120' })
+    const other = await server.addOrg()
+    const foreign = await server.call('GET', `/orgs/${other.orgId}/inventory`, { as: other })
+    expect(foreign.body).toEqual([])
+    const known = ids()
+    const unknown = '00000000-0000-0000-1000-0200000000ff'
+    for (const [id, reason] of [
+      [srx?.id, `${srx?.mac} is a SRX300, no SSR router`],
+      [homeless?.id, `${homeless?.mac} is in no site`],
+      [unknown, `there is no device ${unknown} here`],
+    ]) {
+      const answer = await upgrade({ device_ids: [...known, id] })
+      expect([answer.status, answer.body.detail]).toEqual([400, expect.stringContaining('device_ids.2')])
+      expect(answer.body.reason).toBe(reason)
+    }
+  })
+})
+
+describe('the versions for SSR routers', () => {
+  const versions = async (query = ''): Promise<Answer> =>
+    server.call('GET', `/orgs/${server.org.orgId}/ssr/versions${query}`)
+
+  test('are those of one channel, stable by default', async () => {
+    expect((await versions()).body).toEqual([
+      { package: 'SSR120', version: '6.2.0', tags: ['stable'], default: true },
+      { package: 'SSR120', version: '6.1.0', tags: ['stable'], default: false },
+    ])
+    expect((await versions('?channel=beta')).body).toMatchObject([{ version: '6.3.0', default: true }])
+    expect((await versions('?channel=alpha')).body).toEqual([])
+  })
+
+  test('are those for the model of one router', async () => {
+    const [other] = await connectedRouters(1, 'SSR130')
+    const [srx] = await connectedRouters(1, 'SRX300')
+    const [router] = routers
+    expect((await versions(`?mac=${router?.mac}`)).body).toHaveLength(2)
+    expect((await versions(`?mac=${other?.mac}`)).body).toEqual([])
+    for (const mac of [srx?.mac, 'xyz', '020000000000'])
+      expect(await versions(`?mac=${mac}`)).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining('Invalid field mac') },
+      })
+  })
+})
+
+test('a preview of an upgrade of routers starts nothing, and is carried out by its id', async () => {
+  const before = await rowsOf()
+  const { body } = await upgrade({ strategy: 'serial', dry_run: true })
+  expect(body).toMatchObject({ total: 2, phases: [{ total: 1 }, { total: 1 }] })
+  expect(await rowsOf()).toBe(before)
+  expect(await upgrade({ plan_id: body.plan_id })).toMatchObject({ status: 200, body: { id: body.plan_id } })
+  const [router] = routers
+  const one = `/sites/${siteId}/ssr/${router?.id}/upgrade`
+  const plan = await server.call('POST', one, { body: { version: '6.2.0', dry_run: true } })
+  expect(plan.body).toMatchObject({ total: 0, skipped: [{ mac: router?.mac, reason: 'in another upgrade' }] })
+})

@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest'
+import { json } from '../../../src/platform/database/db.ts'
+import { releaseDevices } from '../../support/fleets/device-upgrades.ts'
+import type { Answer } from '../../support/servers/server.ts'
+import { createUpgradesHarness } from './upgrades-harness.ts'
+
+const harness = createUpgradesHarness()
+const { post, get } = harness
+
+function call(id: string, suffix: string, body: unknown = {}): Promise<Answer> {
+  return harness.server.call('POST', `${harness.path}/${id}/${suffix}`, { body, as: harness.admin })
+}
+
+it('a retry takes no device that has not failed or is in no upgrade, and changes nothing then', async () => {
+  const { body } = await post({ all_sites: true })
+  const [mac] = harness.macsOf(0)
+  const refused = [
+    [{ macs: [mac] }, `Invalid field macs.0: ${mac} has not failed, its state is planned`],
+    [{ macs: ['5c5b35000000'] }, 'Invalid field macs.0: 5c5b35000000 is not a device of this upgrade'],
+    [{ macs: ['router'] }, 'Invalid field macs.0: "router" is not a MAC address'],
+    [{ macs: [] }, expect.stringMatching(/^Invalid field macs: /)],
+    [{ mac: [mac] }, expect.stringMatching(/^Invalid field mac: /)],
+  ] as const
+  for (const [request, detail] of refused)
+    expect(await call(body.id, 'retry', request)).toMatchObject({ status: 400, body: { detail } })
+  expect(await call(body.id, 'retry')).toMatchObject({ status: 200, body: { retried: 0, skipped: [] } })
+})
+
+it('failed devices are retried, by any form of their MACs', async () => {
+  const { body } = await post({ all_sites: true })
+  const [first = '', second] = harness.macsOf(0)
+  const { db } = harness.server.ctx
+  const failed = { state: 'failed', reason: 'not_applied' } as const
+  await db
+    .updateTable('upgradeTarget')
+    .set(failed)
+    .where('mac', 'in', [first, second ?? ''])
+    .execute()
+  await releaseDevices(db)
+  const colons = first.toUpperCase().replaceAll(/(..)(?!$)/g, '$1:')
+  expect(await call(body.id, 'retry', { macs: [colons] })).toMatchObject({ status: 200, body: { retried: 1 } })
+  expect(await call(body.id, 'retry')).toMatchObject({ status: 200, body: { retried: 1, skipped: [] } })
+})
+
+it.each([
+  [{ max_in_flight: 0 }, 'max_in_flight'],
+  [{ max_downloads: 1.5 }, 'max_downloads'],
+  [{ max_downloads_per_site: '2' }, 'max_downloads_per_site'],
+  [{ failure_budget: -1 }, 'failure_budget'],
+  [{ strategy: 'canary', min_success_percentage: 101 }, 'min_success_percentage'],
+  [{ strategy: 'big_bang', min_success_percentage: 90 }, 'min_success_percentage'],
+])('%j is refused before anything is written', async (limits, field) => {
+  const answer = await post({ all_sites: true, ...limits })
+  expect(answer).toMatchObject({ status: 400, body: { detail: expect.stringMatching(`^Invalid field ${field}: `) } })
+  expect(await harness.rowsLeft()).toBe(0)
+})
+
+it('the devices of an upgrade are listed by page, state, site and cause, and each shows its commands and runs', async () => {
+  const { body } = await post({ all_sites: true })
+  const [first = '', second = ''] = harness.macsOf(0)
+  const { db } = harness.server.ctx
+  const failed = { state: 'failed', reason: 'not_applied' } as const
+  await db.updateTable('upgradeTarget').set(failed).where('mac', 'in', [first]).execute()
+  await releaseDevices(db)
+  const path = `/${body.id}/targets`
+  const list = async (query = '') => (await get(`${path}${query}`)).body.map(({ mac }: { mac: string }) => mac)
+  const all = [...harness.macsOf(0), ...harness.macsOf(1)]
+  expect((await list()).toSorted()).toEqual(all.toSorted())
+  expect([...(await list('?limit=3')), ...(await list('?limit=3&page=2'))]).toEqual(await list())
+  expect(await list('?status=failed')).toEqual([first])
+  expect((await list('?status=scheduled')).toSorted()).toEqual(all.filter((mac) => mac !== first).toSorted())
+  expect((await list(`?site_id=${harness.siteId(1)}`)).toSorted()).toEqual(harness.macsOf(1).toSorted())
+  expect(await list('?reason=not_*')).toEqual([first])
+  expect(await get(`${path}?status=lost`)).toMatchObject({ status: 400 })
+  await call(body.id, 'retry')
+  const { body: target } = await get(`${path}/${first.toUpperCase()}`)
+  expect(target).toMatchObject({
+    mac: first,
+    site_id: harness.siteId(0),
+    phase: 1,
+    status: 'scheduled',
+    run: 2,
+    runs: [{ run: 1, reason: 'not_applied', retried_by: expect.any(String) }],
+    commands: [],
+  })
+  expect((await get(`${path}/${second}`)).body).toMatchObject({ run: 1, runs: [], version: '2.0.0' })
+  expect((await get(`${path}/5c5b35000000`)).status).toBe(404)
+})
+
+describe('gates that wait', () => {
+  const canary = { all_sites: true, strategy: 'canary', canary_phases: [20, 50, 100] }
+  const check = (url: string) => ({ ...canary, phase_gates: [{ phase: 1, wait_for: 'check', url }] })
+
+  it.each([
+    [
+      { ...canary, phase_gates: [{ phase: 3, wait_for: 'approval' }] },
+      'phase_gates.0.phase',
+      'is 3, but must be less than 3',
+    ],
+    [{ ...canary, phase_gates: [{ phase: 0, wait_for: 'approval' }] }, 'phase_gates.0.phase', ''],
+    [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'check' }] }, 'phase_gates.0.url', 'is required'],
+    [check('ftp://example.test'), 'phase_gates.0.url', 'must be an address'],
+    [check('http://a:b@example.test'), 'phase_gates.0.url', 'may not contain a user name'],
+    [check('http://10.1.2.3/'), 'phase_gates.0.url', 'Address 10.1.2.3 is not public'],
+    [
+      { ...canary, phase_gates: [{ phase: 1, wait_for: 'pause', url: 'http://example.test' }] },
+      'phase_gates.0.url',
+      'is given with wait_for pause',
+    ],
+    [{ ...canary, phase_gates: [{ phase: 1, wait_for: 'luck' }] }, 'phase_gates.0.wait_for', ''],
+    [{ ...canary, phase_gates: [{ phase: 1 }] }, 'phase_gates.0', ''],
+    [
+      { ...canary, phase_gates: [1, 1].map((phase) => ({ phase, wait_for: 'pause' })) },
+      'phase_gates.1.phase',
+      'is 1, which another gate',
+    ],
+    [
+      { ...canary, phase_scope: 'site', phase_gates: [{ phase: 1, wait_for: 'pause' }] },
+      'phase_gates',
+      'is given with the phase_scope site',
+    ],
+    [
+      { ...canary, strategy: 'serial', phase_gates: [{ phase: 1, wait_for: 'pause' }] },
+      'phase_gates',
+      'is given with the strategy serial',
+    ],
+  ])('%j is refused before anything is written', async (body, field, why) => {
+    const answer = await post(body)
+    expect(answer).toMatchObject({ status: 400 })
+    expect(answer.body.detail).toMatch(new RegExp(`^Invalid field ${field}(\\.\\w+)?: ${why}`))
+    expect(await harness.rowsLeft()).toBe(0)
+  })
+
+  it('a phase is approved with a note, which the record and the audit show, and not before it waits', async () => {
+    const { body } = await post({ ...canary, phase_gates: [{ phase: 1, wait_for: 'approval' }] })
+    expect(await call(body.id, 'approve', { phase: 1 })).toMatchObject({
+      status: 400,
+      body: { detail: 'Invalid field phase: is 1, but no phase of the upgrade waits for an approval' },
+    })
+    await hold(body.id, { by: 'approval', reason: 'phase 1 ended and waits for an approval' })
+    expect((await get(`/${body.id}`)).body.upgrades[0].upgrade).toMatchObject({
+      held: { by: 'approval' },
+      notes: [{ reason: 'held: phase 1 ended and waits for an approval' }],
+    })
+    expect(await call(body.id, 'resume')).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('which the operation approve gives') },
+    })
+    expect(await call(body.id, 'approve', { phase: 2 })).toMatchObject({
+      status: 400,
+      body: { detail: 'Invalid field phase: is 2, but phase 1 waits for an approval' },
+    })
+    const note = 'no complaint for a night'
+    expect(await call(body.id, 'approve', { phase: 1, note })).toMatchObject({ status: 200, body: {} })
+    const approval = { phase: 1, by: 'approval', name: expect.any(String), admin_id: expect.any(String), note }
+    const { body: record } = await get(`/${body.id}`)
+    expect(record.approvals).toMatchObject([approval])
+    expect(record.upgrades[0].upgrade.held).toBeUndefined()
+    const { body: log } = await harness.server.call('GET', `/orgs/${harness.admin.orgId}/logs`, { as: harness.admin })
+    expect(log.results[0]).toMatchObject({ message: `Approve phase 1 of upgrade ${body.id}` })
+    expect(JSON.stringify(log.results[0])).toContain(note)
+  })
+})
+
+/** Pauses an upgrade and its site upgrades as the engine does. */
+async function hold(id: string, how: { readonly by: 'approval' | 'gate'; readonly reason: string }): Promise<void> {
+  const { db } = harness.server.ctx
+  const held = json({ ...how, since_s: 0, since_ms: 0 })
+  await db.updateTable('orgUpgrade').set({ hold: held }).where('id', '=', id).execute()
+  await db.updateTable('siteUpgrade').set({ hold: held }).where('orgUpgradeId', '=', id).execute()
+}
+
+it('the report of an upgrade is JSON or CSV, of the organization or of one site', async () => {
+  const { body } = await post({ all_sites: true })
+  const path = `/${body.id}/report`
+  const { status, body: report, headers } = await get(path)
+  expect(status).toBe(200)
+  expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(report).toMatchObject({
+    upgrade_id: body.id,
+    status: 'running',
+    total: 5,
+    sites: [{ total: 3 }, { total: 2 }],
+  })
+  expect(report.devices).toHaveLength(5)
+  const { server, admin } = harness
+  const csv = await server.call('GET', `${harness.path}${path}`, { as: admin, headers: { accept: 'text/csv' } })
+  expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  const asked = await get(`${path}?format=csv`)
+  expect(asked.body).toBe(csv.body)
+  expect(asked.body.trimEnd().split('\r\n')).toHaveLength(6)
+  expect(await get(`${path}?format=xml`)).toMatchObject({ status: 400 })
+  expect(await get('/0193a1c0-0000-7000-8000-000000000001/report')).toMatchObject({ status: 404 })
+  const [here, there] = body.upgrades
+  const ofSite = (siteId: string) =>
+    server.call('GET', `/sites/${siteId}/devices/upgrade/${here.upgrade.id}/report`, { as: admin })
+  const { body: part } = await ofSite(here.site_id)
+  expect(part).toMatchObject({
+    upgrade_id: body.id,
+    site_upgrade_id: here.upgrade.id,
+    sites: [{ site_id: here.site_id }],
+  })
+  expect(part.devices).toHaveLength(part.total)
+  expect(await ofSite(there.site_id)).toMatchObject({ status: 404 })
+})
+
+it('only the operator reads the metrics', async () => {
+  await post({ all_sites: true })
+  const { server, admin } = harness
+  const headers = { authorization: 'Operator operator-key' }
+  const { status, body, headers: answered } = await server.call('GET', '/operator/v1/metrics', { as: null, headers })
+  expect(status).toBe(200)
+  expect(answered.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  expect(body).toContain('# TYPE signalbox_upgrade_devices gauge\n')
+  expect(await server.call('GET', '/operator/v1/metrics', { as: admin })).toMatchObject({ status: 401 })
+})

@@ -1,0 +1,89 @@
+import { uuidv7 } from 'uuidv7'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type TestServer, startTestServer } from '../../support/servers/server.ts'
+
+let server: TestServer
+let id: string
+let path: string
+beforeAll(async () => {
+  server = await startTestServer()
+  const hooks = `/orgs/${server.org.orgId}/webhooks`
+  // It has no topic, so only what the tests insert is delivered.
+  const { body } = await server.call('POST', hooks, { body: { url: 'http://127.0.0.1:9/hook', topics: [] } })
+  id = body.id
+  path = `${hooks}/${id}`
+})
+afterAll(() => server.close())
+
+async function addAttempt(durationMs: number, error: string | null): Promise<void> {
+  const { orgId } = server.org
+  const common = { orgId, id: uuidv7(), webhookId: id, messageId: uuidv7(), siteId: null, topic: 'audits', attempt: 1 }
+  const status = error === null ? ('success' as const) : ('failure' as const)
+  const result = { status, statusCode: null, error, reqUrl: 'http://127.0.0.1:9/hook', final: true, nextAttempt: null }
+  await server.ctx.db
+    .insertInto('webhookDelivery')
+    .values({ ...common, ...result, durationMs, createdAt: server.ctx.clock.now() })
+    .execute()
+}
+
+async function park(): Promise<string> {
+  const [messageId, at] = [uuidv7(), server.ctx.clock.now()]
+  const row = { orgId: server.org.orgId, id: messageId, webhookId: id, topic: 'audits', body: Buffer.from('{}') }
+  await server.ctx.db
+    .insertInto('webhookParkedMessage')
+    .values({ ...row, eventCount: 2, attempt: 12, reason: 'exhausted', createdAt: at, parkedAt: at })
+    .execute()
+  return messageId
+}
+
+it('shows the state of a webhook with the reason, what waits, and how the last attempts went', async () => {
+  expect(await server.call('GET', `${path}/health`)).toMatchObject({
+    status: 200,
+    body: {
+      state: 'healthy',
+      pending: 0,
+      parked: 0,
+      breaker: { open: false, failures: 0 },
+      last_hour: { attempts: 0 },
+    },
+  })
+  for (let ms = 1; ms <= 9; ms += 1) await addAttempt(ms, null)
+  await addAttempt(5000, 'answered 503')
+  await server.ctx.db.updateTable('webhookLane').set({ failures: 2 }).where('webhookId', '=', id).execute()
+  expect((await server.call('GET', `${path}/health`)).body).toMatchObject({
+    state: 'failing',
+    reason: 'The last 2 attempts failed, and 0 messages wait: answered 503',
+    breaker: { open: false, failures: 2 },
+    last_hour: { attempts: 10, success_rate: 0.9, p50_ms: 5, p99_ms: 9 },
+  })
+})
+
+it('lists parked messages, replays those that match, and refuses what it does not understand', async () => {
+  const [first, second] = [await park(), await park()]
+  const listed = await server.call('GET', `${path}/parked`)
+  expect(listed.body.map((message: { id: string }) => message.id).toSorted()).toEqual([first, second].toSorted())
+  expect(listed.body[0]).toMatchObject({
+    webhook_id: id,
+    topic: 'audits',
+    reason: 'exhausted',
+    attempts: 12,
+    events: 2,
+  })
+  const replay = (body: Record<string, unknown>) => server.call('POST', `${path}/replay`, { body })
+  expect((await replay({ reason: 'lost' })).status).toBe(400)
+  expect((await replay({ status: 'failure' })).status).toBe(400)
+  expect(await replay({ status: 'delivered', reason: 'expired' })).toMatchObject({
+    status: 400,
+    body: { detail: expect.stringContaining('Invalid field reason: ') },
+  })
+  expect(await replay({ status: 'delivered' })).toMatchObject({ status: 200, body: { replayed: 0 } })
+  expect(await replay({ start: 20, end: 10 })).toMatchObject({
+    status: 400,
+    body: { detail: 'Invalid field start: 20 is after the end, 10' },
+  })
+  expect(await replay({ ids: [first] })).toMatchObject({ status: 200, body: { replayed: 1 } })
+  expect(await replay({})).toMatchObject({ status: 200, body: { replayed: 1 } })
+  expect((await server.call('GET', `${path}/parked`)).body).toEqual([])
+  const audits = await server.ctx.db.selectFrom('auditLog').select('message').execute()
+  expect(audits.filter(({ message }) => message === 'Replay 1 parked message of Webhook ""')).toHaveLength(2)
+})

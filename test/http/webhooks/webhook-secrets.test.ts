@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type TestServer, startTestServer } from '../../support/servers/server.ts'
+
+const url = 'http://127.0.0.1:9/hook?key=hunter2'
+const shownUrl = 'http://127.0.0.1:9/hook'
+const elsewhere = 'http://127.0.0.1:10/mine'
+const stored = { secret: 'hunter3', headers: { 'X-Key': 'hunter4' } }
+
+let server: TestServer
+let hooks: string
+beforeAll(async () => {
+  server = await startTestServer()
+  hooks = `/orgs/${server.org.orgId}/webhooks`
+})
+afterAll(() => server.close())
+
+async function setReveal(isHidden: boolean): Promise<void> {
+  const body = { api_policy: { no_reveal: isHidden } }
+  expect((await server.call('PUT', `/orgs/${server.org.orgId}/setting`, { body })).status).toBe(200)
+}
+
+/** Creates a webhook with secrets that answers no longer show. */
+async function addHidden(): Promise<(method: string, body?: object) => ReturnType<TestServer['call']>> {
+  await setReveal(false)
+  const { body } = await server.call('POST', hooks, { body: { url, topics: ['audits'], ...stored } })
+  await setReveal(true)
+  return (method, sent) => server.call(method, `${hooks}/${body.id}`, { ...(sent && { body: sent }) })
+}
+
+it.each([
+  ['another origin', { url: elsewhere }],
+  ['another scheme', { url: 'https://127.0.0.1:9/hook' }],
+  ['no check of the certificate', { verify_cert: false, url }],
+  ['another type', { type: 'splunk', splunk_token: 'mine' }],
+])('whoever does not see the secrets must give them again for %s', async (_, change) => {
+  const hook = await addHidden()
+  for (const [name, given] of [
+    ['secret', {}],
+    ['headers', { secret: 'mine' }],
+  ] as const) {
+    const { status, body } = await hook('PUT', { ...change, ...given })
+    expect([status, body.detail]).toEqual([400, expect.stringContaining(`${name}: must be given again`)])
+  }
+  expect((await hook('GET')).body).toMatchObject({ url: shownUrl, verify_cert: true })
+  expect((await hook('PUT', { ...change, secret: null, headers: null })).status).toBe(200)
+  await setReveal(false)
+  expect((await hook('GET')).body).not.toMatchObject(stored)
+})
+
+it('leaves everything else to them, and the query of an address that is sent back as it was shown', async () => {
+  const hook = await addHidden()
+  const { body } = await hook('PUT', { name: 'x', url: shownUrl, verify_cert: true })
+  expect(body).toMatchObject({ name: 'x', url: shownUrl })
+  expect((await hook('PUT', { verify_cert: false, ...stored })).body.detail).toContain('url: must be given again')
+  await setReveal(false)
+  expect((await hook('GET')).body).toMatchObject({ url, verify_cert: true, ...stored })
+  expect((await hook('PUT', { url: elsewhere })).status).toBe(200)
+})
+
+it('shows the query of an address to those who see secrets alone, and in no record', async () => {
+  const hook = await addHidden()
+  expect((await hook('GET')).body.url).toBe(shownUrl)
+  expect((await hook('PUT', { url })).body.url).toBe(url)
+  const { body } = await server.call('GET', `/orgs/${server.org.orgId}/logs?limit=10`)
+  expect(JSON.stringify(body)).toContain(shownUrl)
+  expect(JSON.stringify(body)).not.toMatch(/hunter\d/)
+})

@@ -1,0 +1,41 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const program = fileURLToPath(new URL('../../../src/bin/server.ts', import.meta.url))
+
+export interface ServerProcessOptions {
+  readonly dataDir: string
+  readonly demo?: boolean
+  readonly env?: Record<string, string>
+}
+
+/** Starts the server's process on free ports, without waiting for it. */
+export function spawnServer({ dataDir, demo = false, env = {} }: ServerProcessOptions): ChildProcess {
+  return spawn(process.execPath, [program, ...(demo ? ['--demo'] : [])], {
+    env: {
+      ...process.env,
+      SIGNALBOX_DATA_DIR: dataDir,
+      SIGNALBOX_PORT: '0',
+      SIGNALBOX_UCENTRAL_PORT: '0',
+      SIGNALBOX_EDGE_PORT: '0',
+      SIGNALBOX_LOG_LEVEL: 'warn',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+}
+
+/** Resolves with the server's address when it reports that it is ready. */
+export function readyUrl(child: ChildProcess): Promise<string> {
+  const complaints: string[] = []
+  return new Promise((resolve, reject) => {
+    child.stderr?.on('data', (text: Buffer) => complaints.push(text.toString()))
+    child.once('exit', (code) => reject(new Error(`the server ended (${code}): ${complaints.join('')}`)))
+    if (child.stdout === null) throw new Error('no pipe')
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const [, url] = /^signalbox ready (\S+)$/.exec(line) ?? []
+      if (url !== undefined) resolve(url)
+    })
+  })
+}

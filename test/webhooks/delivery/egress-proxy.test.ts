@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { type AddressInfo, type Server, type Socket, connect } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { egressProxyOf } from '../../../src/platform/outbound/egress-proxy.ts'
+import { createOutboundHttp } from '../../../src/platform/outbound/outbound-http.ts'
+import { startNameServer } from '../../support/peers/name-server.ts'
+import { selfSigned } from '../self-signed.ts'
+
+async function listen(server: Server): Promise<number> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    await once(server, 'close')
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** Starts a proxy that connects to any requested address, with the login `user:pass`. */
+async function startProxy(): Promise<{ readonly asked: string[]; readonly port: number }> {
+  const asked: string[] = []
+  const server = createHttpServer((_request, response) => response.writeHead(400).end())
+  server.on('connect', (request, client: Socket) => {
+    asked.push(request.url ?? '')
+    const login = Buffer.from('user:pa ss').toString('base64')
+    if (request.headers['proxy-authorization'] !== `Basic ${login}`) {
+      client.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
+      return
+    }
+    const [host = '', port = ''] = (request.url ?? '').split(':')
+    const upstream = connect(Number(port), host, () => {
+      client.write('HTTP/1.1 200 OK\r\n\r\n')
+      upstream.pipe(client).pipe(upstream)
+    })
+    upstream.on('error', () => client.destroy())
+    client.on('error', () => upstream.destroy())
+  })
+  return { asked, port: await listen(server) }
+}
+
+function outboundThrough(port: number, login: string, names = {}) {
+  const proxy = egressProxyOf(`http://${login}127.0.0.1:${port}`)
+  const outbound = createOutboundHttp({ allowCidrs: [], allowLoopback: true, proxy, ...names })
+  onTestFinished(() => outbound.close())
+  return (url: string, verifyCert = true) =>
+    outbound.send({ url, method: 'POST', headers: {}, body: Buffer.from('x'), verifyCert, timeoutMs: 10_000 })
+}
+
+it('calls go through the proxy, by plain HTTP and by TLS with the name of the receiver', async () => {
+  const { asked, port } = await startProxy()
+  const plain = await listen(createHttpServer((_request, response) => response.writeHead(201).end()))
+  const tls = await listen(
+    createTlsServer(await selfSigned('127.0.0.1'), (_request, response) => response.writeHead(202).end()),
+  )
+  const nameServer = await startNameServer()
+  nameServer.answer('receiver.test', { a: ['127.0.0.1'] })
+  const send = outboundThrough(port, 'user:pa%20ss@', { names: { servers: [nameServer.address] } })
+  expect(await send(`http://127.0.0.1:${plain}/`)).toMatchObject({ status: 201 })
+  expect(await send(`https://127.0.0.1:${tls}/`, false)).toMatchObject({ status: 202 })
+  expect(await send(`https://127.0.0.1:${tls}/`)).toMatchObject({
+    kind: 'failed',
+    error: expect.stringMatching(/self.signed/),
+  })
+  expect(await send(`http://receiver.test:${plain}/`)).toMatchObject({ status: 201 })
+  expect(asked).toEqual([plain, tls, tls, plain].map((target) => `127.0.0.1:${target}`))
+})
+
+it('the guard holds: the proxy is not asked for blocked addresses, nor for names', async () => {
+  const { asked, port } = await startProxy()
+  const nameServer = await startNameServer()
+  nameServer.answer('inside.test', { a: ['10.0.0.5'] })
+  const send = outboundThrough(port, 'user:pa%20ss@', { names: { servers: [nameServer.address] } })
+  for (const url of ['http://10.0.0.5/', 'http://[::ffff:10.0.0.5]/', 'http://0xa9fea9fe/', 'https://inside.test/'])
+    expect(await send(url)).toMatchObject({
+      kind: 'failed',
+      error: expect.stringMatching(/ public/),
+    })
+  expect(asked).toEqual([])
+})
+
+it('a proxy that refuses, or is not there, fails the call with what it said', async () => {
+  const { port } = await startProxy()
+  const error = 'the proxy answered 407'
+  expect(await outboundThrough(port, '')('http://127.0.0.1:9/')).toEqual({ kind: 'failed', error, remoteAddress: null })
+  const gone = await outboundThrough(9, '')('http://127.0.0.1:9/')
+  expect(gone).toMatchObject({ kind: 'failed', error: expect.stringMatching(/^the proxy could not be used: /) })
+})

@@ -1,0 +1,137 @@
+import { tmpdir } from 'node:os'
+import { uuidv7 } from 'uuidv7'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { type Mailer, createMailer } from '../../../src/platform/outbound/mail.ts'
+import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
+import { watchFailing } from '../../../src/webhooks/health/watch-failing.ts'
+import { type Smtp, startSmtp } from '../../support/peers/smtp.ts'
+import { type TestClock, createTestClock } from '../../support/test-clock.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { startEngine } from '../engine.ts'
+import type { Harness } from '../harness.ts'
+import { type Receiver, status } from '../receiver.ts'
+
+const HOUR_MS = 3600e3
+let clock: TestClock
+let harness: Harness
+let smtp: Smtp
+let mailer: Mailer
+let receiver: Receiver
+beforeAll(async () => {
+  smtp = await startSmtp()
+})
+afterAll(() => smtp.close())
+beforeEach(async () => {
+  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
+  const { log } = harness.ctx
+  mailer = createMailer({ smtpUrl: smtp.url, from: 'Signalbox <s@example.test>', dataDir: tmpdir(), log })
+  receiver.answer(status(500))
+  smtp.mails.length = 0
+})
+afterEach(() => mailer.close())
+
+async function addAdmin(email: string, role: 'admin' | 'read' = 'admin'): Promise<void> {
+  const [id, createdAt] = [uuidv7(), clock.now()]
+  const { orgId } = harness.scope
+  const person = { id, email, firstName: 'A', lastName: 'B', passwordHash: 'none', createdAt }
+  await harness.ctx.db.insertInto('admin').values(person).execute()
+  const privilege = { orgId, id: uuidv7(), adminId: id, scope: 'org' as const, role }
+  await harness.ctx.db.insertInto('privilege').values(privilege).execute()
+}
+
+const lane = (id: string) =>
+  harness.ctx.db.selectFrom('webhookLane').selectAll().where('webhookId', '=', id).executeTakeFirstOrThrow()
+const webhook = (id: string) =>
+  harness.ctx.db.selectFrom('webhook').select('enabled').where('id', '=', id).executeTakeFirstOrThrow()
+
+/** Makes an event fail once for each of this many webhooks. */
+async function addFailing(name: string, count = 1): Promise<string[]> {
+  const body = { url: receiver.url, topics: ['audits'], name }
+  const webhooks = await Promise.all(Array.from({ length: count }, () => harness.addWebhook(body)))
+  await harness.audit('nobody takes it')
+  for (const { id } of webhooks) await waitUntil('a failure', async () => (await lane(id)).failingSince !== null)
+  return webhooks.map(({ id }) => id)
+}
+
+/** Runs the chore so many hours after the first failure. */
+async function watchAfter(id: string, hours: number): Promise<void> {
+  const failingSince = (await lane(id)).failingSince as Date
+  clock.advance(failingSince.getTime() + hours * HOUR_MS - clock.now().getTime())
+  await watchFailing(harness.ctx, mailer)
+}
+
+const shown = () =>
+  smtp.mails.map(({ to, subject }) => [to?.[0]?.address, subject]).toSorted((a, b) => (String(a) < String(b) ? -1 : 1))
+
+it('mails the admins after an hour, a day and three days of failing, and then disables the webhook', async () => {
+  await addAdmin('ada@example.test')
+  await addAdmin('grace@example.test')
+  await addAdmin('reader@example.test', 'read')
+  const workers = await harness.start()
+  const [id = ''] = await addFailing('Alerts <https://evil.test>')
+  await workers.stop()
+  await watchAfter(id, 0.99)
+  expect(shown()).toEqual([])
+  await watchAfter(id, 1)
+  const both = (subject: string) => ['ada', 'grace'].map((name) => [`${name}@example.test`, subject])
+  expect(shown()).toEqual(both('A webhook fails'))
+  expect(smtp.mails[0]?.text).toContain(`webhook ${id} (Alerts _https___evil_test_) has taken no message for an hour.`)
+  await watchAfter(id, 23)
+  expect(smtp.mails).toHaveLength(2)
+  await watchAfter(id, 24)
+  expect(smtp.mails[2]?.text).toContain('has taken no message for 24 hours.')
+  // It has failed only once.
+  await watchAfter(id, 72)
+  expect(await webhook(id)).toEqual({ enabled: true })
+  await harness.ctx.db.updateTable('webhookLane').set({ failures: 20 }).execute()
+  await watchAfter(id, 72.1)
+  expect(await webhook(id)).toEqual({ enabled: false })
+  expect(smtp.mails).toHaveLength(6)
+  expect(smtp.mails[5]).toMatchObject({ subject: 'A webhook has been disabled' })
+  const name = 'Alerts <https://evil.test>'
+  const events = await harness.ctx.db.selectFrom('systemEvent').select(['type', 'text', 'details']).execute()
+  const text = `Webhook "${name}" has been disabled, because its receiver has failed for 72 hours`
+  expect(events).toEqual([{ type: 'WEBHOOK_DISABLED', text, details: { webhook_id: id } }])
+  const audits = await harness.ctx.db.selectFrom('auditLog').select('message').execute()
+  expect(audits.map(({ message }) => message)).toContain(
+    `Disable Webhook "${name}": its receiver has failed for 72 hours`,
+  )
+  await watchAfter(id, 80)
+  expect(smtp.mails).toHaveLength(6)
+  // Once enabled again, it sends its waiting messages, and its count restarts.
+  receiver.answer(status(200))
+  await harness.start()
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { enabled: true }, outbound: harness.outbound })
+  await waitUntil('nothing waits', async () => (await lane(id)).pending === 0)
+  expect(await lane(id)).toMatchObject({ failures: 0, failingSince: null })
+  receiver.answer(status(500))
+  await harness.audit('again')
+  await waitUntil('another failure', async () => (await lane(id)).failingSince !== null)
+  await watchAfter(id, 1)
+  expect(smtp.mails).toHaveLength(8)
+})
+
+it('mails once about many webhooks, later when the mail server is back, and not at all after a success', async () => {
+  await addAdmin('ada@example.test')
+  await harness.start()
+  const [first = '', second = '', healed = '', paused = ''] = await addFailing('Many', 4)
+  const away = createMailer({
+    smtpUrl: 'smtp://127.0.0.1:9',
+    from: 's@example.test',
+    dataDir: tmpdir(),
+    log: harness.ctx.log,
+  })
+  await harness.ctx.db.updateTable('webhookLane').set({ failingSince: null }).where('webhookId', '=', healed).execute()
+  await harness.ctx.db.updateTable('webhook').set({ enabled: false }).where('id', '=', paused).execute()
+  clock.advance(HOUR_MS)
+  await watchFailing(harness.ctx, away)
+  await away.close()
+  expect(smtp.mails).toEqual([])
+  await watchFailing(harness.ctx, mailer)
+  expect(shown()).toEqual([['ada@example.test', 'A webhook fails']])
+  const [mail] = smtp.mails
+  for (const id of [first, second]) expect(mail?.text).toContain(id)
+  for (const id of [healed, paused]) expect(mail?.text).not.toContain(id)
+  await watchFailing(harness.ctx, mailer)
+  expect(smtp.mails).toHaveLength(1)
+})

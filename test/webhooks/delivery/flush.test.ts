@@ -1,0 +1,225 @@
+import { sql } from 'kysely'
+import { uuidv7 } from 'uuidv7'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { inTx } from '../../../src/platform/database/db.ts'
+import { type WebhookCounters, createWebhookCounters } from '../../../src/webhooks/counters.ts'
+import type { Attempt } from '../../../src/webhooks/delivery/deliver-message.ts'
+import { createFlusher } from '../../../src/webhooks/delivery/flush.ts'
+import { type ClaimedLane, claimLanes } from '../../../src/webhooks/delivery/store.ts'
+import { enqueueMessages } from '../../../src/webhooks/delivery/store-enqueue.ts'
+import { untilWaiting } from '../../support/database/until-waiting.ts'
+import { type Harness, createHarness } from '../harness.ts'
+import { createTestClock } from '../../support/test-clock.ts'
+
+const clock = createTestClock()
+const url = 'http://127.0.0.1:1/'
+let harness: Harness
+let counters: WebhookCounters
+beforeEach(async () => {
+  counters = createWebhookCounters()
+  harness = await createHarness(clock)
+})
+afterEach(() => harness.close())
+
+/** Returns a webhook's leased lane with this number of messages. */
+async function claimed(messages: number): Promise<ClaimedLane> {
+  const { id } = await harness.addWebhook({ url, topics: ['audits'] })
+  const now = clock.now()
+  const message = { orgId: harness.scope.orgId, webhookId: id, topic: 'audits', eventCount: 1, orderKey: null }
+  const added = Array.from({ length: messages }, () => ({ ...message, id: uuidv7(), body: Buffer.from('{}') }))
+  await inTx(harness.ctx, (tx) => enqueueMessages(tx, added, now))
+  const limits = {
+    limit: 10,
+    maxBytes: 1e6,
+    lanesOf: () => 1,
+    held: [],
+    busyOrgIds: [],
+    onlyWebhookIds: null,
+    exceptWebhookIds: [],
+  }
+  const claim = { clock, runId: uuidv7(), leaseUntil: new Date(now.getTime() + 60e3), ...limits }
+  const [lane] = (await inTx(harness.ctx, (tx) => claimLanes(tx, claim))).lanes
+  if (lane?.messages.length !== messages) throw new Error('not claimed')
+  return lane
+}
+
+function delivered({ orgId, webhookId }: ClaimedLane, messageId: string, reqPayload = '{}'): Attempt {
+  const answer = { respHeaders: null, respBody: null, remoteAddress: null }
+  const payload = { reqPayload, payloadId: null, payloadAt: null, payloadBytes: null }
+  const exchange = { reqHeaders: '{}', headersReduced: null, ...payload, ...answer }
+  return {
+    verdict: { kind: 'delivered' },
+    askedMs: 0,
+    record: {
+      orgId,
+      id: uuidv7(),
+      webhookId,
+      messageId,
+      siteId: null,
+      topic: 'audits',
+      attempt: 1,
+      status: 'success',
+      statusCode: 200,
+      error: null,
+      reqUrl: url,
+      createdAt: clock.now(),
+      durationMs: 1,
+      final: true,
+      nextAttempt: null,
+      exchange,
+    },
+  }
+}
+
+const laneRow = () =>
+  harness.ctx.db
+    .selectFrom('webhookLane')
+    .select(['pending', 'leaseUntil', 'nextAt', 'failures'])
+    .executeTakeFirstOrThrow()
+
+it('removes delivered messages from the counts and releases the lane, together or one after the other', async () => {
+  const lane = await claimed(3)
+  const [first, second] = lane.messages
+  if (first === undefined || second === undefined) throw new Error('no messages')
+  const flusher = createFlusher(harness.ctx, counters)
+  await flusher.add({ lane, outcome: { attempt: delivered(lane, first.id), unrouted: null } })
+  expect(await laneRow()).toMatchObject({ pending: 2, leaseUntil: expect.any(Date) })
+  const release = { failures: 3, openUntil: null, failingSince: null, slotSeconds: 1 }
+  await Promise.all([
+    flusher.add({ lane, outcome: { attempt: delivered(lane, second.id), unrouted: null } }),
+    flusher.add({ lane, outcome: { release } }),
+  ])
+  expect(await laneRow()).toEqual({ pending: 1, leaseUntil: null, nextAt: clock.now(), failures: 3 })
+})
+
+it('does not wait for a transaction that has locked the webhook and is about to lock its lane', async () => {
+  const lane = await claimed(1)
+  const [message] = lane.messages
+  if (message === undefined) throw new Error('no message')
+  const flusher = createFlusher(harness.ctx, counters)
+  await inTx(harness.ctx, async (tx) => {
+    await tx.selectFrom('webhook').select('id').forUpdate().execute()
+    await Promise.all([
+      flusher.add({ lane, outcome: { attempt: delivered(lane, message.id), unrouted: null } }),
+      flusher.add({ lane, outcome: { release: { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 } } }),
+    ])
+  })
+  expect(await laneRow()).toMatchObject({ pending: 0, leaseUntil: null, nextAt: null })
+})
+
+it('writes thousands of results that have waited for a stalled database, in bounded transactions', async () => {
+  const lane = await claimed(1)
+  const flusher = createFlusher(harness.ctx, counters)
+  const count = 9000
+  let written: Promise<unknown> = Promise.resolve()
+  await inTx(harness.ctx, async (tx) => {
+    await sql`lock table webhook_delivery in share mode`.execute(tx)
+    const results = Array.from({ length: count }, () => delivered(lane, uuidv7()))
+    written = Promise.all(results.map((attempt) => flusher.add({ lane, outcome: { attempt, unrouted: null } })))
+    await untilWaiting(harness, 1)
+    expect(flusher.hasRoom()).toBe(false)
+  })
+  await written
+  expect(flusher.hasRoom()).toBe(true)
+  const { rows } = await sql<{ results: number; transactions: number; most: number }>`
+    select sum(results)::int as results, count(*)::int as transactions, max(results)::int as most
+    from (select count(*) as results from webhook_delivery group by xmin) t
+  `.execute(harness.ctx.db)
+  expect(rows[0]?.results).toBe(count)
+  expect(rows[0]?.most).toBeLessThanOrEqual(500)
+})
+
+it('has no room while large results wait, even if they are few', async () => {
+  const lane = await claimed(1)
+  const flusher = createFlusher(harness.ctx, counters)
+  const payload = 'x'.repeat(1_000_000)
+  let written: Promise<unknown> = Promise.resolve()
+  await inTx(harness.ctx, async (tx) => {
+    await sql`lock table webhook_delivery in share mode`.execute(tx)
+    const results = Array.from({ length: 20 }, () => delivered(lane, uuidv7(), payload))
+    written = Promise.all(results.map((attempt) => flusher.add({ lane, outcome: { attempt, unrouted: null } })))
+    await untilWaiting(harness, 1)
+    expect(flusher.hasRoom()).toBe(false)
+  })
+  await written
+  expect(flusher.hasRoom()).toBe(true)
+})
+
+it('drops the one result that the database refuses, and keeps its lane leased', async () => {
+  const [bad, good] = [await claimed(1), await claimed(1)]
+  const flusher = createFlusher(harness.ctx, counters)
+  await sql`alter table webhook_body add check (req_payload <> 'refused')`.execute(harness.ctx.db)
+  const release = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 }
+  const settled = await Promise.allSettled([
+    flusher.add({
+      lane: bad,
+      outcome: { attempt: delivered(bad, bad.messages[0]?.id ?? '', 'refused'), unrouted: null },
+    }),
+    flusher.add({ lane: bad, outcome: { release } }),
+    flusher.add({ lane: good, outcome: { attempt: delivered(good, good.messages[0]?.id ?? ''), unrouted: null } }),
+    flusher.add({ lane: good, outcome: { release } }),
+  ])
+  expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled'])
+  const lanes = await harness.ctx.db
+    .selectFrom('webhookLane')
+    .select(['pending', 'leaseUntil'])
+    .orderBy('webhookId')
+    .execute()
+  expect(lanes).toEqual([
+    { pending: 1, leaseUntil: expect.any(Date) },
+    { pending: 0, leaseUntil: null },
+  ])
+  expect(counters.read().results_refused).toBe(1)
+})
+
+it('reports leases that could not be ended, although the results are written', async () => {
+  const lane = await claimed(2)
+  let left = 0
+  const flusher = createFlusher(harness.ctx, counters, { onLeasesLeft: () => void (left += 1) })
+  await sql`alter table webhook_lane add check (lease_until is not null) not valid`.execute(harness.ctx.db)
+  const release = { failures: 0, openUntil: null, failingSince: null, slotSeconds: 1 }
+  await Promise.all([
+    flusher.add({ lane, outcome: { attempt: delivered(lane, lane.messages[0]?.id ?? ''), unrouted: null } }),
+    flusher.add({ lane, outcome: { release } }),
+  ])
+  expect(left).toBe(1)
+  expect(await laneRow()).toMatchObject({ pending: 1 })
+})
+
+/** Ends the connections that wait for a lock, as a stopping database ends all connections. */
+async function endWaitingConnections(): Promise<void> {
+  await untilWaiting(harness, 1)
+  await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'
+  `.execute(harness.ctx.db)
+}
+
+it('retries while the database is unavailable, until it is stopped', async () => {
+  const lane = await claimed(2)
+  const [first, second] = lane.messages
+  const flusher = createFlusher(harness.ctx, counters)
+  const push = (id = '') => flusher.add({ lane, outcome: { attempt: delivered(lane, id), unrouted: null } })
+  const whileLocked = (work: () => Promise<void>) =>
+    inTx(harness.ctx, async (tx) => {
+      await sql`lock table webhook_delivery in share mode`.execute(tx)
+      await work()
+    })
+  let repeated: Promise<void> = Promise.resolve()
+  await whileLocked(async () => {
+    repeated = push(first?.id)
+    await endWaitingConnections()
+    await untilWaiting(harness, 1)
+  })
+  await repeated
+  expect(await laneRow()).toMatchObject({ pending: 1 })
+  await whileLocked(async () => {
+    const failing = expect(push(second?.id)).rejects.toThrow()
+    await untilWaiting(harness, 1)
+    const stopped = flusher.stop()
+    await endWaitingConnections()
+    await failing
+    await stopped
+  })
+  expect(await laneRow()).toMatchObject({ pending: 1 })
+})

@@ -1,0 +1,187 @@
+import { type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
+import { type TestClock, createTestClock } from '../../support/test-clock.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { startEngine } from '../engine.ts'
+import type { Harness } from '../harness.ts'
+import { type Receiver, status } from '../receiver.ts'
+
+interface TokenServer {
+  readonly url: string
+  readonly requests: { readonly authorization: string | undefined; readonly form: Record<string, string> }[]
+  /** The answer from now on: status and body. */
+  answer: readonly [number, string]
+  close(): void
+}
+
+/** An authorization server that counts its tokens: `token-1`, `token-2`, ... */
+async function startTokenServer(): Promise<TokenServer> {
+  const requests: TokenServer['requests'] = []
+  const http: Server = createServer((request, response) => {
+    let text = ''
+    request.on('data', (part) => (text += String(part)))
+    request.on('end', () => {
+      requests.push({
+        authorization: request.headers.authorization,
+        form: Object.fromEntries(new URLSearchParams(text)),
+      })
+      const [code, body] = tokenServer.answer
+      response.writeHead(code, { 'content-type': 'application/json' }).end(body.replace('#', String(requests.length)))
+    })
+  })
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const { port } = http.address() as AddressInfo
+  const tokenServer: TokenServer = {
+    url: `http://127.0.0.1:${port}/token`,
+    requests,
+    answer: [200, '{"access_token": "token-#", "token_type": "Bearer", "expires_in": 3600}'],
+    close: () => {
+      http.closeAllConnections()
+      http.close()
+    },
+  }
+  return tokenServer
+}
+
+let clock: TestClock
+let harness: Harness
+let receiver: Receiver
+let tokens: TokenServer
+beforeEach(async () => {
+  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
+  tokens = await startTokenServer()
+})
+afterEach(() => tokens.close())
+
+const grant = () => ({
+  type: 'oauth2',
+  url: receiver.url,
+  topics: ['audits'],
+  oauth2_token_url: tokens.url,
+  oauth2_client_id: 'client:1',
+  oauth2_client_secret: 'sécret',
+})
+
+const authorizations = () => receiver.received.map(({ headers }) => headers.authorization)
+
+async function deliver(message: string): Promise<void> {
+  const before = receiver.received.length
+  await harness.audit(message)
+  await receiver.waitFor(before + 1)
+}
+
+describe('a webhook of type oauth2', () => {
+  it('gets a token with the credentials of the client and sends it, until it expires', async () => {
+    await harness.addWebhook({ ...grant(), oauth2_scopes: ['read', 'write'], headers: { authorization: 'mine' } })
+    await harness.start()
+    await deliver('first')
+    await deliver('second')
+    expect(authorizations()).toEqual(['Bearer token-1', 'Bearer token-1'])
+    const basic = `Basic ${Buffer.from('client%3A1:s%C3%A9cret').toString('base64')}`
+    expect(tokens.requests).toEqual([
+      { authorization: basic, form: { grant_type: 'client_credentials', scope: 'read write' } },
+    ])
+    clock.advance(3600e3)
+    await deliver('third')
+    expect(authorizations().at(-1)).toBe('Bearer token-2')
+  })
+
+  it('sends the name and the password of a person for the grant type password', async () => {
+    const person = { oauth2_grant_type: 'password', oauth2_username: 'ada', oauth2_password: 'pass word' }
+    await harness.addWebhook({ ...grant(), ...person })
+    await harness.start()
+    await deliver('first')
+    expect(tokens.requests[0]?.form).toEqual({ grant_type: 'password', username: 'ada', password: 'pass word' })
+  })
+
+  it('names no client with a password where the webhook has none', async () => {
+    const person = { oauth2_grant_type: 'password', oauth2_username: 'ada', oauth2_password: 'pass word' }
+    const { oauth2_client_id: _id, oauth2_client_secret: _secret, ...others } = grant()
+    await harness.addWebhook({ ...others, ...person })
+    await harness.start()
+    await deliver('first')
+    expect(tokens.requests[0]).toMatchObject({ authorization: undefined, form: { username: 'ada' } })
+    expect(authorizations()).toEqual(['Bearer token-1'])
+  })
+
+  it('names a client without a secret in the form', async () => {
+    const person = { oauth2_grant_type: 'password', oauth2_username: 'ada', oauth2_password: 'pass word' }
+    await harness.addWebhook({ ...grant(), ...person, oauth2_client_secret: '' })
+    await harness.start()
+    await deliver('first')
+    expect(tokens.requests[0]).toMatchObject({ authorization: undefined, form: { client_id: 'client:1' } })
+  })
+
+  it('gets another token when the receiver refuses it, or the credentials change', async () => {
+    const { id } = await harness.addWebhook({ ...grant(), single_event_per_message: true })
+    await harness.start()
+    receiver.answer(status(401))
+    await deliver('first')
+    await waitUntil('the failure', async () => (await harness.deliveries()).length === 1)
+    receiver.answer(status(200))
+    clock.advance(60e3)
+    harness.wake()
+    await receiver.waitFor(2)
+    const { scope, outbound } = harness
+    await updateWebhook(harness.ctx, scope, { id, outbound, body: { oauth2_client_secret: 'another' } })
+    // The change of the webhook is an audit event itself, so it is delivered, too.
+    await harness.audit('second')
+    await receiver.waitFor(4)
+    expect(authorizations()).toEqual(['Bearer token-1', 'Bearer token-2', 'Bearer token-3', 'Bearer token-3'])
+  })
+
+  it('sends a message at once with a new token when the receiver no longer takes the one from before', async () => {
+    await harness.addWebhook(grant())
+    await harness.start()
+    await deliver('first')
+    receiver.answer((request, response) => {
+      response.writeHead(request.headers.authorization === 'Bearer token-1' ? 401 : 200).end()
+    })
+    await harness.audit('second')
+    await receiver.waitFor(3)
+    await waitUntil('both records', async () => (await harness.deliveries()).length === 2)
+    expect(authorizations()).toEqual(['Bearer token-1', 'Bearer token-1', 'Bearer token-2'])
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(2)
+    expect((await harness.deliveries()).map(({ attempt, statusCode }) => [attempt, statusCode])).toEqual([
+      [1, 200],
+      [1, 200],
+    ])
+  })
+
+  it.each([
+    ['a refusal', [401, '{"error": "invalid_client", "secret": "s3cret"}'], 'answered 401: invalid_client'],
+    ['an answer without a token', [200, '{"token_type": "Bearer"}'], 'the answer has no access_token'],
+    ['an answer that is not JSON', [200, '<html>'], 'the answer has no access_token'],
+    ['a token with a line end', [200, '{"access_token": "a\\r\\nX: b"}'], 'the answer has no access_token'],
+  ] as const)('sends nothing after %s, says why, and tries again', async (_what, answer, why) => {
+    await harness.addWebhook(grant())
+    const works = tokens.answer
+    tokens.answer = answer
+    await harness.start()
+    await harness.audit('first')
+    const [failure] = await waitUntil('the failure', async () => {
+      const found = await harness.deliveries()
+      return found.length > 0 && found
+    })
+    expect(failure).toMatchObject({ status: 'failure', statusCode: null, attempt: 1 })
+    expect(failure?.error).toBe(`no access token from ${tokens.url}: ${why}`)
+    expect(receiver.received).toEqual([])
+    tokens.answer = works
+    clock.advance(60e3)
+    harness.wake()
+    await receiver.waitFor(1)
+  })
+
+  it('keeps neither the credentials nor the token in the record of deliveries', async () => {
+    await harness.addWebhook(grant())
+    await harness.start()
+    await deliver('first')
+    const exchange = await waitUntil('the record', async () => {
+      const [found] = await harness.ctx.db.selectFrom('webhookBody').selectAll().execute()
+      return found ?? null
+    })
+    expect(JSON.stringify(exchange)).not.toMatch(/token-1|s.cret|client:1/)
+  })
+})

@@ -1,0 +1,138 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { insertOutbox } from '../../../src/events/store.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
+import { type TestClock, createTestClock } from '../../support/test-clock.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { type Harness, createHarness } from '../harness.ts'
+import { type Received, type Receiver, startReceiver } from '../receiver.ts'
+
+let clock: TestClock
+let harness: Harness
+let receiver: Receiver
+/** The messages that the receiver refuses, as `device number`. */
+let refused: Set<string>
+beforeAll(async () => {
+  clock = createTestClock()
+  harness = await createHarness(clock)
+  await harness.start()
+})
+afterAll(() => harness.close())
+beforeEach(async () => {
+  refused = new Set()
+  receiver = await startReceiver()
+  receiver.answer((_request, response, received) => {
+    response.writeHead(namesOf(received).some((name) => refused.has(name)) ? 500 : 200).end()
+  })
+})
+afterEach(async () => {
+  await receiver.kill()
+  await harness.ctx.db.deleteFrom('webhook').execute()
+})
+
+const namesOf = ({ events }: Received) => events.map((event) => String(event['device_name']))
+const attempts = () => receiver.received.flatMap(namesOf)
+const attemptsOf = (device: string) => attempts().filter((name) => name.startsWith(device))
+
+/** Commits events; each name is a device and a number. */
+async function send(names: readonly string[]): Promise<void> {
+  const { orgId } = harness.scope
+  await inTx(harness.ctx, async (tx) => {
+    const events = names.map((name) => ({
+      orgId,
+      siteId: null,
+      topic: 'device-events' as const,
+      event: {
+        device_name: name,
+        device_type: 'ap' as const,
+        ev_type: 'notice' as const,
+        mac: name.charAt(0),
+        org_id: orgId,
+        timestamp: clock.now().getTime() / 1000,
+        type: 'AP_CONNECTED',
+      },
+    }))
+    await insertOutbox(tx, events, clock.now())
+  })
+  clock.advance(1000)
+  harness.wake()
+}
+
+const lane = () => harness.ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()
+
+/** Waits until the lane is released with so many messages left. */
+const left = (pending: number) =>
+  waitUntil(`${pending} left`, async () => {
+    const found = await lane()
+    return found.pending === pending && found.leaseUntil === null ? found : null
+  })
+
+function addWebhook(order: 'webhook' | 'device') {
+  const body = { url: receiver.url, topics: ['device-events'], single_event_per_message: true, order }
+  return harness.addWebhook(body)
+}
+
+it('of a webhook: sends no message before the former one was taken or given up', async () => {
+  await addWebhook('webhook')
+  refused.add('a2')
+  await send(['a1', 'a2', 'b1', 'a3'])
+  const { openUntil } = await left(3)
+  expect(attempts()).toEqual(['a1', 'a2'])
+  await send(['b2'])
+  await left(4)
+  expect(attempts()).toEqual(['a1', 'a2'])
+  clock.advance((openUntil as Date).getTime() - clock.now().getTime())
+  harness.wake()
+  const second = await waitUntil('another attempt', async () => {
+    const found = await lane()
+    return attempts().length === 3 && found.leaseUntil === null && found.openUntil !== openUntil ? found : null
+  })
+  expect(attempts()).toEqual(['a1', 'a2', 'a2'])
+  // The last attempt: the message is parked, and the next ones are sent.
+  await harness.ctx.db.updateTable('webhookMessage').set({ attempt: 11 }).where('attempt', '=', 2).execute()
+  clock.advance((second.openUntil as Date).getTime() - clock.now().getTime())
+  harness.wake()
+  await left(0)
+  expect(attempts()).toEqual(['a1', 'a2', 'a2', 'a2', 'b1', 'a3', 'b2'])
+  expect(await harness.ctx.db.selectFrom('webhookParkedMessage').select('reason').execute()).toEqual([
+    { reason: 'exhausted' },
+  ])
+})
+
+it('of a device: messages of other devices do not wait, and those of the device follow in order', async () => {
+  await addWebhook('device')
+  refused.add('a2')
+  await send(['a1', 'a2', 'b1', 'a3', 'b2', 'c1'])
+  await left(2)
+  expect(attemptsOf('a')).toEqual(['a1', 'a2'])
+  expect(attemptsOf('b')).toEqual(['b1', 'b2'])
+  // This one is due before the one that is retried.
+  await send(['a4', 'b3'])
+  await left(3)
+  expect(attempts()).toHaveLength(6)
+  refused.delete('a2')
+  clock.advance(5000)
+  harness.wake()
+  await left(0)
+  expect(attemptsOf('a')).toEqual(['a1', 'a2', 'a2', 'a3', 'a4'])
+  expect(attemptsOf('b')).toEqual(['b1', 'b2', 'b3'])
+})
+
+it('of a device: a message has events of one device, and hundreds of messages keep the order of each device', async () => {
+  await addWebhook('device')
+  const names = Array.from({ length: 150 }, (_, n) => `${'abcde'.charAt(n % 5)}${n}`)
+  let failures = 0
+  receiver.answer((_request, response) => response.writeHead((failures += 1) % 40 === 0 ? 500 : 200).end())
+  await send(names)
+  await waitUntil('all delivered', async () => {
+    clock.advance(1000)
+    harness.wake()
+    return new Set(attempts()).size === 150 && (await lane()).pending === 0
+  })
+  for (const device of 'abcde') {
+    const first = [...new Set(attemptsOf(device))]
+    expect(first).toEqual(names.filter((name) => name.startsWith(device)))
+    // A message that is sent again comes directly after itself.
+    const again = attemptsOf(device).filter((name, place, all) => place === 0 || all[place - 1] !== name)
+    expect(again).toEqual(first)
+  }
+})

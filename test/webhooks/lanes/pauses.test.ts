@@ -1,0 +1,102 @@
+import { beforeEach, expect, it } from 'vitest'
+import { addMs } from '../../../src/platform/time/clock.ts'
+import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
+import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { type TestClock, createTestClock } from '../../support/test-clock.ts'
+import { startEngine } from '../engine.ts'
+import type { Harness } from '../harness.ts'
+import { type Receiver, startReceiver, status } from '../receiver.ts'
+
+let clock: TestClock
+let harness: Harness
+let receiver: Receiver
+let webhookId: string
+beforeEach(async () => {
+  ;({ clock, harness, receiver } = await startEngine(createTestClock()))
+  const webhook = await harness.addWebhook({ url: receiver.url, topics: ['audits'] })
+  webhookId = webhook.id
+})
+
+const lane = () => harness.ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()
+const released = () => waitUntil('the lane is released', async () => (await lane()).leaseUntil === null)
+const routed = (messages: number) =>
+  waitUntil('routed', async () => (await harness.waiting()).pending === messages && (await lane()).leaseUntil === null)
+const delivered = () => waitUntil('everything delivered', async () => (await harness.waiting()).pending === 0)
+const topics = (at: Receiver): string[] => at.received.map(({ topic }) => topic)
+
+/** Makes a message fail, and then opens the breaker as many further failures would. */
+async function openBreaker(): Promise<void> {
+  receiver.answer(status(500))
+  await harness.audit('first')
+  await receiver.waitFor(1)
+  await waitUntil('the failure is recorded', async () => (await harness.deliveries()).length === 1)
+  await released()
+  const openUntil = addMs(clock.now(), 60_000)
+  await harness.ctx.db.updateTable('webhookLane').set({ failures: 9, openUntil, nextAt: openUntil }).execute()
+  receiver.answer(status(200))
+  // The message is due again, but for the breaker.
+  clock.advance(10_000)
+  harness.wake()
+}
+
+it('sends nothing for as long as the receiver asks, and counts no failure for it', async () => {
+  receiver.answer(status(429, { 'retry-after': '90' }))
+  await harness.start()
+  await harness.audit('first')
+  await waitUntil('the pause', async () => (await lane()).openUntil !== null)
+  expect(await lane()).toMatchObject({ failures: 0, openUntil: addMs(clock.now(), 90_000) })
+  receiver.answer(status(200))
+  await harness.audit('second')
+  await routed(2)
+  clock.advance(89_999)
+  harness.wake()
+  await routed(2)
+  expect(receiver.received.length).toBe(1)
+  clock.advance(1)
+  harness.wake()
+  await delivered()
+  expect(receiver.received.length).toBe(3)
+})
+
+it('sends what waits at once after a ping succeeded, however long the receiver had failed', async () => {
+  await harness.start()
+  await openBreaker()
+  await pingWebhook(harness.ctx, harness.scope, webhookId)
+  await delivered()
+  expect(topics(receiver)).toEqual(['audits', 'ping', 'audits'])
+  await released()
+  expect(await lane()).toMatchObject({ failures: 0, openUntil: null })
+})
+
+it('sends what waits to another address at once, and not for another name', async () => {
+  await harness.start()
+  await openBreaker()
+  const change = (body: Record<string, unknown>) =>
+    updateWebhook(harness.ctx, harness.scope, { id: webhookId, body, outbound: harness.outbound })
+  await change({ name: 'Named' })
+  await routed(2)
+  expect(await lane()).toMatchObject({ failures: 9 })
+  const other = await startReceiver()
+  await change({ url: other.url })
+  await delivered()
+  expect([topics(receiver), new Set(topics(other))]).toEqual([['audits'], new Set(['audits'])])
+  await other.kill()
+})
+
+it('sends to another address although a request to the old one still hangs', async () => {
+  // The message is sent to the other address once its request has timed out.
+  await harness.start({ timeoutMs: 3000 })
+  await openBreaker()
+  receiver.answer(() => {})
+  clock.advance(60_000)
+  harness.wake()
+  await receiver.waitFor(2)
+  const other = await startReceiver()
+  const body = { url: other.url }
+  await updateWebhook(harness.ctx, harness.scope, { id: webhookId, body, outbound: harness.outbound })
+  await other.waitFor(1)
+  await delivered()
+  expect(await lane()).toMatchObject({ failures: 0, openUntil: null })
+  await other.kill()
+})

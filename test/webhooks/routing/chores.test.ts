@@ -1,0 +1,174 @@
+import { sql } from 'kysely'
+import { uuidv7 } from 'uuidv7'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { preparePartitions } from '../../../src/platform/database/partitions.ts'
+import { keptDays } from '../../../src/webhooks/partitions.ts'
+import { expireMessages, expireParkedMessages, expireSetAsideEvents, sweepLanes } from '../../../src/webhooks/tasks.ts'
+import { type Harness, createHarness } from '../harness.ts'
+import { type TestClock, createTestClock } from '../../support/test-clock.ts'
+
+const DAY_MS = 24 * 3600e3
+let clock: TestClock
+let harness: Harness
+beforeEach(async () => {
+  clock = createTestClock(new Date('2026-11-20T12:00:00Z'))
+  harness = await createHarness(clock)
+})
+afterEach(() => harness.close())
+
+async function partitions(table: string): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = ${table}::regclass order by 1
+  `.execute(harness.ctx.db)
+  return rows.map(({ name }) => name.replace(`${table}_`, ''))
+}
+
+async function addDelivery(createdAt: Date): Promise<void> {
+  const { orgId } = harness.scope
+  const id = uuidv7()
+  await harness.ctx.db
+    .insertInto('webhookDelivery')
+    .values({
+      orgId,
+      id,
+      createdAt,
+      webhookId: uuidv7(),
+      messageId: uuidv7(),
+      siteId: null,
+      topic: 'audits',
+      attempt: 1,
+      status: 'success',
+      statusCode: 200,
+      error: null,
+      reqUrl: 'http://127.0.0.1/',
+    })
+    .execute()
+  const exchange = { reqHeaders: '{}', reqPayload: '{}', respHeaders: null, respBody: null, remoteAddress: null }
+  await harness.ctx.db
+    .insertInto('webhookBody')
+    .values({ orgId, deliveryId: id, createdAt, ...exchange })
+    .execute()
+}
+
+async function placesOf(table: string): Promise<string[]> {
+  const { rows } = await sql<{ place: string }>`
+    select tableoid::regclass::text as place from ${sql.table(table)} order by created_at
+  `.execute(harness.ctx.db)
+  return rows.map(({ place }) => place.replace(`${table}_`, ''))
+}
+
+async function addMessage(webhookId: string): Promise<void> {
+  const at = clock.now()
+  const { orgId } = harness.scope
+  const message = { orgId, id: uuidv7(), webhookId, topic: 'audits', body: Buffer.from('{}'), eventCount: 1 }
+  await harness.ctx.db
+    .insertInto('webhookMessage')
+    .values({ ...message, dueAt: at, createdAt: at })
+    .execute()
+}
+
+describe('preparePartitions', () => {
+  it('creates the partitions of today and the next three days, once', async () => {
+    await preparePartitions(harness.ctx, keptDays)
+    await preparePartitions(harness.ctx, keptDays)
+    const expected = ['20261120', '20261121', '20261122', '20261123', 'default']
+    expect(await partitions('webhook_delivery')).toEqual(expected)
+    expect(await partitions('webhook_body')).toEqual(expected)
+  })
+
+  it('moves rows out of the default partition', async () => {
+    await addDelivery(clock.now())
+    await addDelivery(new Date('2026-11-20T23:59:59.999Z'))
+    await addDelivery(new Date('2026-11-21T00:00:00Z'))
+    expect(await placesOf('webhook_delivery')).toEqual(['default', 'default', 'default'])
+    await preparePartitions(harness.ctx, keptDays)
+    expect(await placesOf('webhook_delivery')).toEqual(['20261120', '20261120', '20261121'])
+    expect(await placesOf('webhook_body')).toEqual(['20261120', '20261120', '20261121'])
+  })
+
+  it('keeps deliveries for thirty days and bodies for seven', { timeout: 120_000 }, async () => {
+    await addDelivery(new Date(clock.now().getTime() - 100 * DAY_MS))
+    for (let day = 0; day < 40; day += 1) {
+      // Partitions are there for three days ahead.
+      if (day % 4 === 0) await preparePartitions(harness.ctx, keptDays)
+      await addDelivery(clock.now())
+      clock.advance(DAY_MS)
+    }
+    await preparePartitions(harness.ctx, keptDays)
+    // The partitions of today and three days ahead, of the retained days, and the default one.
+    expect(await partitions('webhook_delivery')).toHaveLength(30 + 4 + 1)
+    expect(await partitions('webhook_body')).toHaveLength(7 + 4 + 1)
+    expect(await placesOf('webhook_delivery')).toHaveLength(30)
+    expect(await placesOf('webhook_body')).toHaveLength(7)
+  })
+
+  it('may run in several servers at once', async () => {
+    await Promise.all(Array.from({ length: 3 }, () => preparePartitions(harness.ctx, keptDays)))
+    expect(await partitions('webhook_body')).toHaveLength(5)
+  })
+})
+
+describe('sweepLanes', () => {
+  it('finds nothing while all lanes are correct, and repairs those that are not', async () => {
+    const webhook = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
+    expect(await sweepLanes(harness.ctx)).toBe(0)
+    await addMessage(webhook.id)
+    expect(await sweepLanes(harness.ctx)).toBe(1)
+    const lane = await harness.ctx.db.selectFrom('webhookLane').selectAll().executeTakeFirstOrThrow()
+    expect(lane).toMatchObject({ pending: 1, nextAt: clock.now() })
+    expect(await sweepLanes(harness.ctx)).toBe(0)
+  })
+})
+
+describe('expireMessages', () => {
+  it('parks messages that were not delivered for a week, and adjusts their lanes', async () => {
+    const siteId = await harness.addSite('Depot')
+    const dead = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'], name: 'Dead' }, siteId)
+    const alive = await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
+    await addMessage(dead.id)
+    await addMessage(dead.id)
+    clock.advance(DAY_MS)
+    await addMessage(dead.id)
+    await addMessage(alive.id)
+    expect(await sweepLanes(harness.ctx)).toBe(2)
+    clock.advance(6 * DAY_MS)
+    expect(await expireMessages(harness.ctx)).toBe(0)
+    clock.advance(1)
+    expect(await expireMessages(harness.ctx)).toBe(2)
+    expect(await harness.waiting()).toEqual({ messages: 2, pending: 2 })
+    const parked = await harness.ctx.db.selectFrom('webhookParkedMessage').select(['webhookId', 'reason']).execute()
+    expect(parked).toEqual([1, 2].map(() => ({ webhookId: dead.id, reason: 'expired' })))
+    clock.advance(7 * DAY_MS)
+    expect(await expireParkedMessages(harness.ctx)).toBe(0)
+    clock.advance(1)
+    expect(await expireParkedMessages(harness.ctx)).toBe(2)
+    const events = await harness.ctx.db
+      .selectFrom('systemEvent')
+      .select(['type', 'siteId', 'text', 'details'])
+      .execute()
+    expect(events).toEqual([
+      {
+        type: 'WEBHOOK_MESSAGES_DROPPED',
+        siteId,
+        text: expect.stringMatching(/^2 messages of webhook "Dead" have /),
+        details: { count: 2, webhook_id: dead.id },
+      },
+    ])
+    expect(await sweepLanes(harness.ctx)).toBe(0)
+  })
+})
+
+describe('expireSetAsideEvents', () => {
+  it('deletes events thirty days after they were set aside, and no others', async () => {
+    await harness.addWebhook({ url: 'http://127.0.0.1:9/', topics: ['audits'] })
+    await harness.audit('set aside')
+    await harness.ctx.db.updateTable('webhookOutbox').set({ setAsideAt: clock.now(), setAsideReason: 'test' }).execute()
+    await harness.audit('waits')
+    clock.advance(30 * DAY_MS)
+    expect(await expireSetAsideEvents(harness.ctx)).toBe(0)
+    clock.advance(1)
+    expect(await expireSetAsideEvents(harness.ctx)).toBe(1)
+    expect(await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()).toHaveLength(1)
+  })
+})

@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemScopeOf } from '../../../src/access/scope.ts'
+import { createWebhook } from '../../../src/webhooks/create-webhook.ts'
+import { defaultWebhookLimits } from '../../../src/webhooks/limits.ts'
+import { createOrgRoom } from '../../../src/webhooks/routing/org-room.ts'
+import { replayMessages } from '../../../src/webhooks/replays/replay-messages.ts'
+import { routeFound } from '../../../src/webhooks/routing/route-round.ts'
+import { findActivity } from '../../../src/webhooks/health/store.ts'
+import { findQueues, firstKey, lowestId } from '../../../src/webhooks/routing/store.ts'
+import { sweepLanes } from '../../../src/webhooks/tasks.ts'
+import { createTestClock } from '../../support/test-clock.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { startEngine } from '../engine.ts'
+import type { Harness } from '../harness.ts'
+import { type Received, type Receiver, startReceiver, status } from '../receiver.ts'
+
+const clock = createTestClock()
+let harness: Harness
+let down: Receiver
+let up: Receiver
+beforeEach(async () => {
+  ;({ harness, receiver: up } = await startEngine(clock))
+  down = await startReceiver()
+  down.answer(status(500))
+})
+afterEach(() => down.kill())
+
+const hook = (url: string) => ({ url, topics: ['audits'], single_event_per_message: true })
+const limitsOf = (limits: Partial<typeof defaultWebhookLimits>) => ({ ...defaultWebhookLimits, ...limits })
+const messagesOf = ({ events }: Received) => events.map(({ message }) => String(message))
+const activityOf = (webhookId: string) => findActivity(harness.ctx.db, harness.scope, { webhookId, since: clock.now() })
+
+/** Commits events one after the other. Each is routed, and its result at the receiver `up` written, before the next one. */
+async function auditMany(names: readonly string[], of = harness.scope): Promise<void> {
+  for (const name of names) {
+    await harness.audit(name, null, of)
+    await waitUntil('routed and delivered', async () => {
+      const rows = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
+      const waiting = await harness.ctx.db
+        .selectFrom('webhookMessage')
+        .innerJoin('webhook', 'webhook.id', 'webhookMessage.webhookId')
+        .select(['webhook.doc'])
+        .execute()
+      return rows.length === 0 && waiting.every(({ doc }) => doc['url'] !== up.url)
+    })
+  }
+}
+
+describe('webhooks', () => {
+  const create = (siteId: string | null, limits: Partial<typeof defaultWebhookLimits>) =>
+    createWebhook(harness.ctx, systemScopeOf('operator', { orgId: harness.scope.orgId, siteId }), {
+      body: hook(up.url),
+      outbound: harness.outbound,
+      limits: limitsOf(limits),
+    })
+
+  it('of an organization and its sites are limited, also when they are created at the same time', async () => {
+    const siteId = await harness.addSite('Depot')
+    const all = await Promise.allSettled([1, 2, 3, 4].map((n) => create(n === 1 ? siteId : null, { perOrg: 2 })))
+    expect(all.filter(({ status: of }) => of === 'fulfilled')).toHaveLength(2)
+    await expect(create(null, { perOrg: 2 })).rejects.toMatchObject({
+      code: 'invalid',
+      message: 'An organization and its sites may have at most 2 webhooks',
+    })
+  })
+
+  it('of a site are limited', async () => {
+    const [siteId, other] = [await harness.addSite('Depot'), await harness.addSite('Hall')]
+    await create(siteId, { perSite: 1 })
+    await expect(create(siteId, { perSite: 1 })).rejects.toMatchObject({
+      message: 'A site may have at most 1 webhooks',
+    })
+    for (const place of [other, null]) await create(place, { perSite: 1 })
+  })
+})
+
+describe('messages that wait', () => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+
+  it('are limited for each webhook; more are counted, and others get everything', async () => {
+    const { id } = await harness.addWebhook(hook(down.url))
+    const { id: healthy } = await harness.addWebhook(hook(up.url))
+    await harness.start({ limits: limitsOf({ pendingPerWebhook: 3 }) })
+    await auditMany(['first'])
+    await down.waitFor(1)
+    await auditMany(names)
+    expect(up.received.flatMap(messagesOf)).toEqual(['first', ...names])
+    expect(await activityOf(id)).toMatchObject({ pending: 3, overflowed: 3, overflowedAt: clock.now() })
+    expect(await activityOf(healthy)).toMatchObject({ overflowed: 0, overflowedAt: null })
+    down.answer(status(200))
+    await waitUntil('everything delivered', async () => {
+      clock.advance(60_000)
+      harness.wake()
+      return (await harness.waiting()).messages === 0
+    })
+    await auditMany(['last'])
+    await waitUntil('the last one', () => down.received.flatMap(messagesOf).includes('last'))
+    // The oldest remain.
+    expect(new Set(down.received.flatMap(messagesOf))).toEqual(new Set(['first', 'a', 'b', 'last']))
+    expect(await sweepLanes(harness.ctx)).toBe(0)
+  })
+
+  it('are limited for each organization', async () => {
+    const other = await harness.addOrg()
+    const webhooks = [await harness.addWebhook(hook(down.url)), await harness.addWebhook(hook(down.url))]
+    await harness.addWebhook(hook(up.url), null, other)
+    await harness.start({ limits: limitsOf({ pendingPerOrg: 3 }) })
+    await auditMany(names)
+    await auditMany(names, other)
+    expect(up.received.flatMap(messagesOf)).toEqual(names)
+    const activities = await Promise.all(webhooks.map(({ id }) => activityOf(id)))
+    const sum = (of: 'pending' | 'overflowed') => activities.reduce((all, activity) => all + (activity?.[of] ?? 0), 0)
+    expect([sum('pending'), sum('overflowed')]).toEqual([3, 2 * names.length - 3])
+    expect((await harness.waiting()).pending).toBe(3)
+  })
+
+  it('are not exceeded by replays', async () => {
+    const { id } = await harness.addWebhook(hook(up.url))
+    const workers = await harness.start()
+    await auditMany(names)
+    await up.waitFor(names.length)
+    await waitUntil('results written', async () => (await harness.deliveries()).length === names.length)
+    await workers.stop()
+    const filter = { ids: null, topic: null, reason: null, start: null, end: null }
+    const replay = (pendingPerWebhook: number) =>
+      replayMessages(harness.ctx, harness.scope, {
+        id,
+        limits: limitsOf({ pendingPerWebhook }),
+        status: 'delivered',
+        filter,
+      })
+    await expect(replay(names.length - 1)).rejects.toMatchObject({ code: 'conflict' })
+    expect(await replay(names.length)).toMatchObject({ replayed: names.length })
+    await expect(replay(names.length)).rejects.toMatchObject({ code: 'conflict' })
+    expect((await harness.waiting()).messages).toBe(names.length)
+  })
+})
+
+it('an event that every filter rejects is done after one look-up', async () => {
+  await harness.addWebhook({ ...hook(up.url), filter: "$.events[?@.message == 'other']" })
+  await harness.audit('this')
+  const now = clock.now()
+  const found = await findQueues(harness.ctx.db, {
+    ...{ after: firstKey, fromId: lowestId, limit: 10, now, events: 10, turn: 1, exceptIds: [] },
+  })
+  const room = createOrgRoom(10)
+  const round = {
+    now,
+    maxEvents: 10,
+    turn: 1,
+    direct: null,
+    room,
+    maxPending: 10,
+    charge: () => undefined,
+    routing: [],
+  }
+  const waiting = found.waiting.map(({ events, subscribers }) => ({
+    subscribers,
+    events: events.map((event) => Object.assign(event, { sentTo: null })),
+  }))
+  const result = await routeFound(harness.ctx, round, waiting)
+  expect(result).toMatchObject({ messages: [], complete: true, againAt: null })
+  expect(result.gone).toHaveLength(1)
+})

@@ -1,0 +1,100 @@
+import { Value } from 'typebox/value'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type NewOutboxEvent, insertOutbox } from '../../../src/events/store.ts'
+import { type Topic, topics } from '../../../src/events/topics.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
+import { pingWebhook } from '../../../src/webhooks/pings/ping-webhook.ts'
+import { messageSchemaOf, webhookTopics } from '../../../src/webhooks/topics.ts'
+import { createTestClock } from '../../support/test-clock.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { type Harness, createHarness } from '../harness.ts'
+import { type Receiver, startReceiver } from '../receiver.ts'
+
+const clock = createTestClock()
+let harness: Harness
+let siteId: string
+let receivers: Receiver[] = []
+beforeEach(async () => {
+  harness = await createHarness(clock)
+  siteId = await harness.addSite('Here')
+})
+afterEach(async () => {
+  await harness.close()
+  for (const receiver of receivers.splice(0)) await receiver.kill()
+})
+
+async function openReceiver(): Promise<Receiver> {
+  const receiver = await startReceiver()
+  receivers.push(receiver)
+  return receiver
+}
+
+/** Starts a receiver with a webhook for the topics, of the organization or of the site. */
+async function subscribe(subscribed: readonly string[], of: string | null): Promise<Receiver> {
+  const receiver = await openReceiver()
+  await harness.addWebhook({ url: receiver.url, topics: subscribed }, of)
+  return receiver
+}
+
+/** Commits the topic's example, and advances the clock past the time for which the router may wait for more events. */
+async function emitExample(topic: Topic): Promise<void> {
+  const { example, lingerMs } = topics[topic]
+  // The compiler knows each pair of topic and event, but not over a union.
+  const row = { orgId: harness.scope.orgId, siteId, topic, event: example } as NewOutboxEvent
+  await inTx(harness.ctx, (tx) => insertOutbox(tx, [row], clock.now()))
+  clock.advance(lingerMs)
+  harness.wake()
+}
+
+const drained = () =>
+  waitUntil('everything routed and delivered', async () => {
+    const outbox = await harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
+    return outbox.length === 0 && (await harness.waiting()).messages === 0
+  })
+
+const messagesOf = ({ received }: Receiver) => received.map(({ topic, events }) => ({ topic, events }))
+
+const all = Object.keys(topics) as Topic[] // Object.keys loses the type.
+const subscribable = all.filter((topic) => topics[topic].subscribers !== 'nobody')
+
+it.each(subscribable)('events of %s reach the webhooks that subscribe, and no others', async (topic) => {
+  const others = webhookTopics.map(({ key }) => key).filter((key) => key !== topic)
+  const ofSite = await subscribe([topic], siteId)
+  const elsewhere = await subscribe([topic], await harness.addSite('There'))
+  const ofOthers = await subscribe(others, siteId)
+  const ofOrg = topics[topic].subscribers === 'org' ? await subscribe([topic], null) : null
+  if (ofOrg === null) await expect(subscribe([topic], null)).rejects.toMatchObject({ code: 'invalid' })
+  await harness.start()
+  await emitExample(topic)
+  await drained()
+  const wireName = webhookTopics.find(({ key }) => key === topic)?.wireName
+  const message = { topic: wireName, events: [topics[topic].example] }
+  expect(messagesOf(ofSite)).toEqual([message])
+  const schema = messageSchemaOf(topic)
+  expect([...Value.Errors(schema, messagesOf(ofSite)[0])]).toEqual([])
+  expect(Value.Check(schema, { topic: 'another', events: message.events })).toBe(false)
+  if (ofOrg !== null) expect(messagesOf(ofOrg)).toEqual([message])
+  expect([...messagesOf(elsewhere), ...messagesOf(ofOthers)]).toEqual([])
+})
+
+it('a ping has the shape of its topic, and comes once to a webhook that subscribes to it', async () => {
+  const receiver = await openReceiver()
+  const { id } = await harness.addWebhook({ url: receiver.url, topics: ['ping'], name: 'Alerts' })
+  await harness.start()
+  await pingWebhook(harness.ctx, harness.scope, id)
+  const [message] = await receiver.waitFor(1)
+  expect(message).toMatchObject({ topic: 'ping', events: [{ id, name: 'Alerts' }] })
+  expect([...Value.Errors(topics.ping.event, message?.events[0])]).toEqual([])
+  await drained()
+  expect(receiver.received).toHaveLength(1)
+})
+
+it('events come once to a webhook that subscribes by another name, with the name of the topic', async () => {
+  const receiver = await openReceiver()
+  const body = { url: receiver.url, topics: ['device_updowns', 'site-sle', 'device-updowns'] }
+  expect((await harness.addWebhook(body)).topics).toEqual(body.topics)
+  await harness.start()
+  await emitExample('device-updowns')
+  await drained()
+  expect(messagesOf(receiver)).toEqual([{ topic: 'device-updowns', events: [topics['device-updowns'].example] }])
+})

@@ -1,0 +1,214 @@
+import type { ServerResponse } from 'node:http'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { beforeEach, expect, it } from 'vitest'
+import { appendAudit } from '../../../src/events/append.ts'
+import { inTx } from '../../../src/platform/database/db.ts'
+import { updateWebhook } from '../../../src/webhooks/update-webhook.ts'
+import { createTestClock } from '../../support/test-clock.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { countBrokenLanes } from '../lanes/broken-lanes.ts'
+import { startEngine } from '../engine.ts'
+import type { Harness } from '../harness.ts'
+import { type Receiver, allValid, signaturesOf, startReceiver, status } from '../receiver.ts'
+
+const clock = createTestClock()
+const secret = 'unrouted'
+const single = { topics: ['audits'], single_event_per_message: true, secret }
+let harness: Harness
+let receiver: Receiver
+beforeEach(async () => {
+  ;({ harness, receiver } = await startEngine(clock))
+})
+
+const events = () => harness.ctx.db.selectFrom('webhookOutbox').select('id').execute()
+const messages = () => harness.ctx.db.selectFrom('webhookMessage').select(['id', 'attempt', 'body']).execute()
+const idOf = ({ headers }: Receiver['received'][number]) => String(headers['webhook-id'])
+const textsOf = ({ received }: Receiver) => received.map(({ events: of }) => of.map(({ message }) => String(message)))
+const written = () =>
+  waitUntil('everything written', async () => (await events()).length === 0 && (await messages()).length === 0)
+
+/** Delivers a first message, so that the process has the lane. */
+async function warmUp(): Promise<void> {
+  await harness.audit('first')
+  await receiver.waitFor(1)
+  await written()
+}
+
+it('sends an event of a held lane with its own id and writes no message', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  await harness.audit('second')
+  await receiver.waitFor(2)
+  const [event] = await events()
+  const [, second] = receiver.received
+  if (second === undefined) throw new Error('nothing received')
+  expect([idOf(second), await messages()]).toEqual([event?.id, []])
+  expect(signaturesOf(second, secret)).toEqual(allValid)
+  held[0]?.writeHead(200).end()
+  await written()
+  const records = await harness.ctx.db.selectFrom('webhookDelivery').select(['messageId', 'attempt']).execute()
+  expect(records).toContainEqual({ messageId: event?.id, attempt: 1 })
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('keeps events that a held lane can not start at once, and sends them without routing them', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  const names = Array.from({ length: 12 }, (_, index) => `m${index}`)
+  for (const name of names) await harness.audit(name)
+  await receiver.waitFor(3)
+  const ids = (await harness.ctx.db.selectFrom('webhookOutbox').select('id').orderBy('id').execute()).map(
+    ({ id }) => id,
+  )
+  expect([ids.length, await messages(), receiver.received.length]).toEqual([12, [], 3])
+  receiver.answer(status(200))
+  for (const response of held) response.writeHead(200).end()
+  await receiver.waitFor(13)
+  await written()
+  expect(new Set(receiver.received.slice(1).map(idOf))).toEqual(new Set(ids))
+  expect(new Set(textsOf(receiver).flat())).toEqual(new Set(['first', ...names]))
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('routes the events that wait in a lane when its webhook changes', async () => {
+  const other = await startReceiver()
+  const { id } = await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  const held: ServerResponse[] = []
+  receiver.answer((_request, response) => void held.push(response))
+  const names = Array.from({ length: 6 }, (_, index) => `m${index}`)
+  for (const name of names) await harness.audit(name)
+  await receiver.waitFor(3)
+  await updateWebhook(harness.ctx, harness.scope, { id, body: { url: other.url }, outbound: harness.outbound })
+  for (const response of held) response.writeHead(200).end()
+  // The last one reports the change.
+  await other.waitFor(5)
+  await written()
+  expect(textsOf(receiver).flat().toSorted()).toEqual(['first', 'm0', 'm1'])
+  expect(textsOf(other).flat().slice(0, 4)).toEqual(names.slice(2))
+  await other.kill()
+})
+
+it('makes a message of an event whose first attempt has failed, with the same id and body', async () => {
+  await harness.addWebhook({ url: receiver.url, ...single })
+  await harness.start()
+  await warmUp()
+  receiver.answer(status(500))
+  await harness.audit('second')
+  await receiver.waitFor(2)
+  await waitUntil('rescheduled', async () => (await messages()).some(({ attempt }) => attempt === 1))
+  expect([await events(), await harness.waiting()]).toEqual([[], { messages: 1, pending: 1 }])
+  receiver.answer(status(200))
+  await waitUntil('sent again', () => {
+    clock.advance(60_000)
+    harness.wake()
+    return receiver.received.length === 3
+  })
+  await written()
+  const [, second, third] = receiver.received
+  expect(third?.headers['webhook-id']).toBe(second?.headers['webhook-id'])
+  expect(third?.raw).toEqual(second?.raw)
+  expect(await countBrokenLanes(harness)).toBe(0)
+})
+
+it('sends what may have been sent before a crash again, alone and with the same id and body', async () => {
+  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
+  const crashing = await harness.start()
+  // Not from the pool, whose connections are broken.
+  const operator = new pg.Client(harness.connection)
+  await operator.connect()
+  await warmUp()
+  await inTx(harness.ctx, async (tx) => {
+    // No result can be written, as if the process had been killed before.
+    await sql`lock table webhook_delivery in share mode`.execute(tx)
+    await harness.audit('second')
+    await receiver.waitFor(2)
+    await harness.audit('third')
+    await receiver.waitFor(3)
+    let isStopped = false
+    const stopping = crashing.stop().then(() => (isStopped = true))
+    await waitUntil('gave up', async () => {
+      await operator.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`)
+      return isStopped
+    })
+    await stopping
+  })
+  await operator.end()
+  expect((await events()).length + (await messages()).length).toBe(2)
+  await harness.start()
+  await receiver.waitFor(5)
+  await written()
+  expect(textsOf(receiver)).toEqual([['first'], ['second'], ['third'], ['second'], ['third']])
+  const [, second, third, secondAgain, thirdAgain] = receiver.received
+  expect([secondAgain, thirdAgain].map((one) => one?.headers['webhook-id'])).toEqual(
+    [second, third].map((one) => one?.headers['webhook-id']),
+  )
+  expect([secondAgain?.raw, thirdAgain?.raw]).toEqual([second?.raw, third?.raw])
+})
+
+it('routes events for several webhooks, and sends them in order', async () => {
+  const other = await startReceiver()
+  await harness.addWebhook({ url: receiver.url, ...single, order: 'webhook' })
+  await harness.addWebhook({ url: other.url, ...single, order: 'webhook' })
+  await harness.start()
+  for (let index = 0; index < 10; index += 1) await harness.audit(`m${index}`)
+  await Promise.all([receiver.waitFor(10), other.waitFor(10)])
+  await written()
+  const inOrder = Array.from({ length: 10 }, (_, index) => [`m${index}`])
+  expect([textsOf(receiver), textsOf(other)]).toEqual([inOrder, inOrder])
+  await other.kill()
+})
+
+it('starts messages in the order of their commits, whether they are routed or not', async () => {
+  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
+  await harness.start()
+  await warmUp()
+  const names = Array.from({ length: 60 }, (_, index) => `m${index}`)
+  for (const name of names) await harness.audit(name)
+  await waitUntil('everything arrived', () => textsOf(receiver).flat().length === 61)
+  await written()
+  // A lane that gathers events has one of them in flight; only what waits for a claim is sent together.
+  const arrived = textsOf(receiver)
+    .flat()
+    .filter((text) => text !== 'first')
+  expect(arrived.toSorted()).toEqual(names.toSorted())
+  const ids = receiver.received.map(idOf)
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+it('sends the events of a commit in their order, although its last statement has a single one', async () => {
+  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
+  await harness.start()
+  await warmUp()
+  const names = Array.from({ length: 21 }, (_, index) => `m${index}`)
+  await inTx(harness.ctx, async (tx) => {
+    for (const message of names) await appendAudit(tx, harness.scope, { message, at: clock.now() })
+  })
+  await waitUntil('everything arrived', () => textsOf(receiver).flat().length === 22)
+  expect(textsOf(receiver)).toEqual([['first'], names])
+})
+
+it('gathers the events of a backlog after a start, but for the few that a former run may have sent', async () => {
+  await harness.addWebhook({ url: receiver.url, topics: ['audits'], secret })
+  const names = Array.from({ length: 150 }, (_, index) => `m${index}`)
+  for (const name of names) await harness.audit(name)
+  const ids = (await harness.ctx.db.selectFrom('webhookOutbox').select('id').orderBy('id').execute()).map(
+    ({ id }) => id,
+  )
+  await harness.start()
+  await waitUntil('everything arrived', () => textsOf(receiver).flat().length === 150)
+  await written()
+  expect(new Set(textsOf(receiver).flat())).toEqual(new Set(names))
+  const alone = receiver.received.filter((one) => ids.includes(idOf(one)))
+  expect(new Set(alone.map(idOf))).toEqual(new Set(ids.slice(0, 64)))
+  expect(receiver.received.length).toBeLessThan(70)
+}, 60_000)
