@@ -3,6 +3,7 @@ import { coalesceReads } from '../platform/database/coalesce.ts'
 import { inTxByKeys } from '../platform/database/db.ts'
 import { AppError } from '../platform/errors.ts'
 import { gatherAnswers } from '../platform/queues/gather-answers.ts'
+import { lockedPauses } from '../platform/queues/locked-pauses.ts'
 import { pause } from '../platform/time/pause.ts'
 import { deviceSpacing } from '../platform/queues/spacing.ts'
 import type { DownloadTicket } from './download-url.ts'
@@ -34,9 +35,6 @@ export interface DownloadRecords {
 /** Small, so that the first devices of a phase do not wait for the last. */
 const batch = { count: 200, bytes: Infinity }
 
-/** How soon a download is recorded again whose row another transaction is changing. */
-const LOCKED_PAUSE_MS = { first: 20, longest: 500 }
-
 export function createDownloadRecords(ctx: Context): DownloadRecords {
   const find = coalesceReads<TicketImage>(async (keys) => {
     const tickets = keys.map((key) => JSON.parse(key) as DownloadTicket) // The key is a ticket as JSON; see below.
@@ -65,10 +63,11 @@ export function createDownloadRecords(ctx: Context): DownloadRecords {
 
   /** @param record Resolves with null while another transaction is changing the download. */
   async function untilRecorded(record: () => Promise<boolean | null>): Promise<boolean> {
-    for (let ms = LOCKED_PAUSE_MS.first; ; ms = Math.min(2 * ms, LOCKED_PAUSE_MS.longest)) {
+    const nextPauseMs = lockedPauses()
+    for (;;) {
       const isGoing = await record()
       if (isGoing !== null) return isGoing
-      await pause(ms, stopping.signal)
+      await pause(nextPauseMs(), stopping.signal)
       if (stopping.signal.aborted) throw new AppError('unavailable', 'The service is stopping')
     }
   }

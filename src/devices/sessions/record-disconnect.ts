@@ -5,6 +5,7 @@ import { readerOfThresholds } from '../../orgs/store-setting.ts'
 import { addMs } from '../../platform/time/clock.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Tx, inTxByKeys } from '../../platform/database/db.ts'
+import { lockedPauses } from '../../platform/queues/locked-pauses.ts'
 import { pause } from '../../platform/time/pause.ts'
 import { wakeAfterCommit } from '../../platform/database/wakes.ts'
 import { eventDevice } from './event-device.ts'
@@ -16,7 +17,7 @@ import {
   lockClaimedStatuses,
   updateDisconnectedStatuses,
 } from './store.ts'
-import { LOCKED_PAUSE_MS, skipLocked } from './skip-locked.ts'
+import { skipLocked } from './skip-locked.ts'
 import { insertOutages, listDueOutages, deleteOutages } from './store-outages.ts'
 import { noteStats } from '../stats/note-stats.ts'
 
@@ -37,8 +38,9 @@ export async function recordDisconnects(
 ): Promise<void> {
   const times = { at: ctx.clock.now(), atMs: ctx.serviceClock.nowMs() }
   let left = await closeUnlocked(ctx, keys, { ...times, isRepeated: false })
-  for (let ms = LOCKED_PAUSE_MS.first; left.length > 0; ms = Math.min(2 * ms, LOCKED_PAUSE_MS.longest)) {
-    await pause(ms, stopping)
+  const nextPauseMs = lockedPauses()
+  while (left.length > 0) {
+    await pause(nextPauseMs(), stopping)
     if (stopping.aborted) return
     left = await closeUnlocked(ctx, left, { ...times, isRepeated: true })
   }

@@ -5,9 +5,6 @@ import { lockUnlocked } from './store-registered.ts'
 /** How long a batch waits for another transaction. Those of devices and of reports take less. */
 const LOCK_WAIT_MS = 50
 
-/** How soon devices that were locked are tried again; the pause doubles each time. */
-export const LOCKED_PAUSE_MS = { first: 20, longest: 500 }
-
 export interface DevicesOfBatch {
   readonly deviceIds: readonly string[]
   /** True if one of them was locked before: the batch doesn't wait for it again. */

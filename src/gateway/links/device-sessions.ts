@@ -1,12 +1,12 @@
 import { deviceIdOf } from '../../devices/device.ts'
 import { recordConnects } from '../../devices/sessions/record-connect.ts'
 import { recordDisconnects } from '../../devices/sessions/record-disconnect.ts'
-import { LOCKED_PAUSE_MS } from '../../devices/sessions/skip-locked.ts'
 import type { OpenedSession, SessionOpening } from '../../devices/sessions/store.ts'
 import type { DeviceFacts } from '../../devices/device.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError } from '../../platform/errors.ts'
 import { gatherAnswers } from '../../platform/queues/gather-answers.ts'
+import { lockedPauses } from '../../platform/queues/locked-pauses.ts'
 import { pause } from '../../platform/time/pause.ts'
 import type { DeviceLink } from './device-link.ts'
 import { deviceSpacing } from '../../platform/queues/spacing.ts'
@@ -47,14 +47,15 @@ export function deviceSessions(ctx: Context, nodeId: string, batchSize: number):
 
   async function untilRecorded(opening: SessionOpening): Promise<OpenResult> {
     const deviceId = deviceIdOf(opening.mac)
+    const nextPauseMs = lockedPauses()
     latest.set(deviceId, opening)
     try {
-      for (let ms = LOCKED_PAUSE_MS.first; ; ms = Math.min(2 * ms, LOCKED_PAUSE_MS.longest)) {
+      for (;;) {
         const session = await connects.add(opening)
         if (session === null) return { kind: 'refused' }
         if (session !== 'locked') return { kind: 'opened', epoch: session.epoch }
         repeated.add(opening)
-        await pause(ms, stopping.signal)
+        await pause(nextPauseMs(), stopping.signal)
         if (latest.get(deviceId) !== opening) return { kind: 'replaced' }
         if (stopping.signal.aborted) throw new AppError('unavailable', 'The service is stopping')
       }
