@@ -285,7 +285,7 @@ function whoIs(request: FastifyRequest, account: string | undefined): Requester 
   return {
     account,
     network: networkOf(ip),
-    operation: kindOfRequest(request),
+    requestKind: kindOfRequest(request),
     kind: isUpload(raw) ? 'upload' : SAFE.has(method) ? 'read' : 'change',
     // A body of undeclared length costs only what this thread spends on it.
     bodyBytes: raw.headers['transfer-encoding'] === undefined ? bodyBytesOf(raw) : 0,

@@ -8,13 +8,13 @@ function setUp() {
   const use = createAccountUse({
     now: () => nowMs,
     obtainable: () => obtainable,
-    costOf: (account, operation) => costs.get(`${account} ${operation}`),
+    costOf: (account, requestKind) => costs.get(`${account} ${requestKind}`),
   })
-  const spend = (account: string, ms: number, operation = 'any', isComplete = true): void => {
+  const spend = (account: string, ms: number, requestKind = 'any', isComplete = true): void => {
     use.see(account)
-    const expectedMs = use.begin(account, { operation, databaseMs: 0 })
+    const expectedMs = use.begin(account, { requestKind, databaseMs: 0 })
     use.end(account, { expectedMs, threadMs: ms, databaseMs: 0, isComplete })
-    costs.set(`${account} ${operation}`, ms)
+    costs.set(`${account} ${requestKind}`, ms)
   }
   return {
     use,
@@ -23,8 +23,8 @@ function setUp() {
     pass: (ms: number) => (nowMs += ms),
     /** A request that costs this much. */
     spend,
-    wait: (account: string, requests: number, operation = 'any', databaseMs = 0) => {
-      for (let count = 0; count < requests; count += 1) use.countWaiting(account, { operation, databaseMs }, 1)
+    wait: (account: string, requests: number, requestKind = 'any', databaseMs = 0) => {
+      for (let count = 0; count < requests; count += 1) use.countWaiting(account, { requestKind, databaseMs }, 1)
     },
   }
 }
@@ -99,8 +99,8 @@ describe('isHeavy', () => {
     expect(use.isHeavy('a')).toBe(true)
   })
 
-  it('counts waiting requests with the cost of their operation, or the average of their account if that is not known', () => {
-    for (const [operation, most] of [
+  it('counts waiting requests with the cost of their kind, or the average of their account if that is not known', () => {
+    for (const [requestKind, most] of [
       ['cheap', 568],
       ['expensive', 19],
       ['unknown', 76],
@@ -109,10 +109,10 @@ describe('isHeavy', () => {
       spend('b', 1)
       spend('a', 1, 'cheap')
       spend('a', 30, 'expensive')
-      wait('a', most - 10, operation)
-      expect([operation, use.isHeavy('a')]).toEqual([operation, false])
-      wait('a', 20, operation)
-      expect([operation, use.isHeavy('a')]).toEqual([operation, true])
+      wait('a', most - 10, requestKind)
+      expect([requestKind, use.isHeavy('a')]).toEqual([requestKind, false])
+      wait('a', 20, requestKind)
+      expect([requestKind, use.isHeavy('a')]).toEqual([requestKind, true])
     }
   })
 
@@ -123,7 +123,7 @@ describe('isHeavy', () => {
     expect(use.isHeavy('a')).toBe(false)
     wait('a', 1, 'change', 27)
     expect(use.isHeavy('a')).toBe(true)
-    const change = { operation: 'change', databaseMs: 27 }
+    const change = { requestKind: 'change', databaseMs: 27 }
     expect(use.expectedMs('a', change)).toBe(29)
     obtain(0.5)
     expect(use.expectedMs('a', change)).toBe(15.5)
@@ -131,7 +131,7 @@ describe('isHeavy', () => {
 
   it('learns nothing about an account from a part of a request', () => {
     const { use, spend } = setUp()
-    const unknown = { operation: 'unknown', databaseMs: 0 }
+    const unknown = { requestKind: 'unknown', databaseMs: 0 }
     spend('a', 12, 'page')
     expect(use.expectedMs('a', unknown)).toBe(4)
     spend('a', 1, 'page', false)
@@ -203,7 +203,7 @@ describe('isHeavy', () => {
       expect([use.isHeavy('a'), use.isAlone('b')]).toEqual([true, false])
       pass(1000)
     }
-    for (let count = 0; count < 20; count += 1) use.countWaiting('a', { operation: 'any', databaseMs: 0 }, -1)
+    for (let count = 0; count < 20; count += 1) use.countWaiting('a', { requestKind: 'any', databaseMs: 0 }, -1)
     pass(1999)
     expect(use.isAlone('b')).toBe(false)
     pass(2)
@@ -227,7 +227,7 @@ describe('isHeavy', () => {
     spend('b', 1)
     for (let times = 0; times < 50; times += 1) spend('a', 10)
     expect(use.isHeavy('a')).toBe(false)
-    for (let times = 0; times < 12; times += 1) use.begin('a', { operation: 'any', databaseMs: 0 })
+    for (let times = 0; times < 12; times += 1) use.begin('a', { requestKind: 'any', databaseMs: 0 })
     expect(use.isHeavy('a')).toBe(true)
   })
 

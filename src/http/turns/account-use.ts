@@ -38,15 +38,16 @@ interface Use {
   /** Milliseconds of the main thread, decayed to `atMs`. */
   usedMs: number
   atMs: number
-  /** What its requests cost the main thread on average, for operations of which none has ended yet. */
+  /** What its requests cost the main thread on average, for kinds of requests of which none has ended yet. */
   averageMs: number
-  /** The waiting requests of each operation. */
+  /** The waiting requests of each kind. */
   readonly waiting: Map<string, { count: number; databaseMs: number }>
 }
 
 /** A request, as far as its cost depends on it. */
 export interface Demand {
-  readonly operation: string
+  /** See Requester. */
+  readonly requestKind: string
   /** What it costs the database: milliseconds on a machine without other work. */
   readonly databaseMs: number
 }
@@ -99,8 +100,8 @@ interface AccountUseOptions {
    * time of the database counts by the same share, because it does not grow when the thread gets less of its own.
    */
   readonly obtainable: () => number
-  /** What requests of the account and the operation cost the main thread; undefined if that is not known. */
-  readonly costOf: (account: string, operation: string) => number | undefined
+  /** What requests of the account and of this kind cost the main thread; undefined if that is not known. */
+  readonly costOf: (account: string, requestKind: string) => number | undefined
 }
 
 export function createAccountUse({ now, obtainable, costOf }: AccountUseOptions): AccountUse {
@@ -140,8 +141,8 @@ export function createAccountUse({ now, obtainable, costOf }: AccountUseOptions)
   function wantedMs(account: string): number {
     const { usedMs, averageMs, waiting } = find(account)
     let wanted = usedMs
-    for (const [operation, { count, databaseMs }] of waiting)
-      wanted += (costOf(account, operation) ?? averageMs) * count + databaseMs * obtainable()
+    for (const [requestKind, { count, databaseMs }] of waiting)
+      wanted += (costOf(account, requestKind) ?? averageMs) * count + databaseMs * obtainable()
     return Math.min(wanted, MOST_WANTED_MS)
   }
 
@@ -181,8 +182,8 @@ export function createAccountUse({ now, obtainable, costOf }: AccountUseOptions)
     return Math.min(HEAVY_SHARE, HEAVY_TOGETHER / Math.max(heavy.size, 1))
   }
 
-  function expectedMs(account: string, { operation, databaseMs }: Demand): number {
-    return (costOf(account, operation) ?? find(account).averageMs) + databaseMs * obtainable()
+  function expectedMs(account: string, { requestKind, databaseMs }: Demand): number {
+    return (costOf(account, requestKind) ?? find(account).averageMs) + databaseMs * obtainable()
   }
 
   return {
@@ -219,12 +220,12 @@ export function createAccountUse({ now, obtainable, costOf }: AccountUseOptions)
       forgetAbsent()
       return seenAtMs.size === 0 || (seenAtMs.size === 1 && seenAtMs.has(account))
     },
-    countWaiting(account, { operation, databaseMs }, by) {
+    countWaiting(account, { requestKind, databaseMs }, by) {
       const use = find(account)
-      const before = use.waiting.get(operation) ?? { count: 0, databaseMs: 0 }
+      const before = use.waiting.get(requestKind) ?? { count: 0, databaseMs: 0 }
       const after = { count: before.count + by, databaseMs: before.databaseMs + by * databaseMs }
-      if (after.count > 0) use.waiting.set(operation, after)
-      else use.waiting.delete(operation)
+      if (after.count > 0) use.waiting.set(requestKind, after)
+      else use.waiting.delete(requestKind)
       uses.set(account, use)
       see(account)
     },

@@ -53,7 +53,7 @@ async function simulate(machine: Machine, attackers: readonly Attacker[]) {
     const response = new ServerResponse(new IncomingMessage(new Socket()))
     const sentMs = Date.now()
     const network = '192.0.2.1'
-    await turns.enter({ account, network, operation: account, kind: 'read', bodyBytes: 0 }, response)
+    await turns.enter({ account, network, requestKind: account, kind: 'read', bodyBytes: 0 }, response)
     if (account === 'neighbor') waits.push(Date.now() - sentMs)
     await thread.work(ms)
     if (account !== 'neighbor' && !isOver()) hostileMs += ms

@@ -9,10 +9,10 @@ import type { Requester } from './lanes.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const requester = (account: string, operation = 'GET /things'): Requester => ({
+const requester = (account: string, requestKind = 'GET /things'): Requester => ({
   account,
   network: '192.0.2.1',
-  operation,
+  requestKind,
   kind: 'read',
   bodyBytes: 0,
 })

@@ -94,7 +94,8 @@ interface FairTurnsOptions {
 export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairTurnsOptions): FairTurns {
   const obtainable = createThreadShare({ cpuMs, busyMs })
   const costs = createRequestCosts(cpuMs)
-  const costOf = (account: string, operation: string): number | undefined => costs.averageMs(kindOf(account, operation))
+  const costOf = (account: string, requestKind: string): number | undefined =>
+    costs.averageMs(costKey(account, requestKind))
   const use = createAccountUse({ now, obtainable, costOf })
   const light = createLightWork()
   const { groups, laneOf, removeIdle, removeIdleGroup } = createLanes()
@@ -131,7 +132,7 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
     const demand = demandOf(who)
     const expectedMs = use.begin(group.account, demand)
     if (wasHeavy) pause(group, pauseFor(expectedMs))
-    const measured = costs.measure(kindOf(group.account, who.operation))
+    const measured = costs.measure(costKey(group.account, who.requestKind))
     group.measured += 1
     let hasPlace = true
     const leavePlace = (): void => {
@@ -301,10 +302,10 @@ export function createFairTurns({ maxInWork, now, cpuMs, busyMs, turnMs }: FairT
   }
 }
 
-function demandOf({ operation, kind, bodyBytes }: Requester): Demand {
-  return { operation, databaseMs: (kind === 'read' ? 0 : CHANGE_MS) + (bodyBytes / 1024 / 1024) * MEGABYTE_MS }
+function demandOf({ requestKind, kind, bodyBytes }: Requester): Demand {
+  return { requestKind, databaseMs: (kind === 'read' ? 0 : CHANGE_MS) + (bodyBytes / 1024 / 1024) * MEGABYTE_MS }
 }
 
-function kindOf(account: string, operation: string): string {
-  return `${account} ${operation}`
+function costKey(account: string, requestKind: string): string {
+  return `${account} ${requestKind}`
 }

@@ -7,7 +7,7 @@ export interface Requester {
   readonly account?: string | undefined
   readonly network: string
   /** See kindOfRequest(): requests with an equal one are expected to cost the same. */
-  readonly operation: string
+  readonly requestKind: string
   readonly kind: Kind
   /** The size of its body. */
   readonly bodyBytes: number
