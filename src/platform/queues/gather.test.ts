@@ -40,6 +40,12 @@ function start<T = number>({ failure = () => null, ...options }: Options<T> = {}
 
 const run = (ms = 0) => vi.advanceTimersByTimeAsync(ms)
 
+test('no gatherer has both a fixed wait and a spacing', () => {
+  // @ts-expect-error -- One of them would have no effect.
+  const both: Options<number> = { wait: { ms: 20, count: 3 }, spacing: { ms: 100, arrivalsPerS: 10 } }
+  expect(Object.keys(both)).toEqual(['wait', 'spacing'])
+})
+
 describe('when a batch is written', () => {
   test('writes together what came in one turn, and a lone item without a wait', async () => {
     const { gatherer, tries, addAll } = start()

@@ -23,7 +23,9 @@ export interface Gatherer<T> {
   stop(): Promise<void>
 }
 
-export interface GatherOptions<T> {
+export type GatherOptions<T> = BatchOptions<T> & BatchTiming
+
+interface BatchOptions<T> {
   /** Names the items in the log. */
   readonly name: string
   readonly log: Logger
@@ -35,14 +37,6 @@ export interface GatherOptions<T> {
   readonly bytesOf?: (item: T) => number
   /** The number of items that may wait or be written before `hasRoom` is false. Default: no limit. */
   readonly room?: PartLimits
-  /**
-   * How long the first item of a batch waits for more: until `count` items wait, but at most this long, or, for one that
-   * arrives during a write, this long after it. Default: a turn of the event loop, which reads the input that has already
-   * arrived; items that arrive during a write join the next one.
-   */
-  readonly wait?: { readonly ms: number; readonly count: number }
-  /** While many items arrive, batches that are not full keep this distance. Excludes `wait`. */
-  readonly spacing?: SpacingLimits
   /** Items with an equal key never share a batch. Keys are compared as those of a Map. */
   readonly keyOf?: (item: T) => unknown
   /** An item replaces the one of its key that waits, and both count as written with it. Requires `keyOf`. */
@@ -59,6 +53,25 @@ export interface GatherOptions<T> {
   /** Called for an item that the database refuses. The other items of its batch are written. */
   readonly onRefused?: (item: T, error: unknown) => void
 }
+
+/**
+ * How long items wait for more. Default: a turn of the event loop, which reads the input that has already arrived; items
+ * that arrive during a write join the next one.
+ */
+type BatchTiming =
+  | {
+      /**
+       * The first item of a batch waits until `count` items wait, but at most this long, or, if it arrives during a
+       * write, this long after it.
+       */
+      readonly wait?: { readonly ms: number; readonly count: number }
+      readonly spacing?: never
+    }
+  | {
+      /** While many items arrive, batches that are not full keep this distance. */
+      readonly spacing?: SpacingLimits
+      readonly wait?: never
+    }
 
 const FIRST_PAUSE_MS = 100
 const MAX_PAUSE_MS = 3000
