@@ -28,7 +28,8 @@ import { createForwardedForCheck } from './connections/forwarded-for.ts'
 import { guardConnections } from './connections/guard-connections.ts'
 import { takeJson } from './bodies/json.ts'
 import type { Requester } from './turns/lanes.ts'
-import { assertStays, noteCheck, noteOperation } from './turns/request-end.ts'
+import { finishOperations } from './turns/finish-operations.ts'
+import { assertStays, noteCheck } from './turns/request-end.ts'
 import { kindOfRequest } from './turns/request-kind.ts'
 import { requesterOf } from './connections/requester.ts'
 import { opensStream } from './stream/opens-stream.ts'
@@ -121,6 +122,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
         .setTimeout(SILENCE_MS)
         .on('checkExpectation', replyToExpectation),
   })
+  finishOperations(http)
   http.setValidatorCompiler(compileValidator)
   // Presenters pick every field; a second pick by a response schema would only drop fields that they include on
   // purpose.
@@ -206,15 +208,6 @@ export async function serveApi(
       api.decorateRequest('isHeavy', false)
       api.decorateRequest('giveWay')
       takeLargeBodies(api)
-      api.addHook('onRoute', (route) => {
-        const { handler } = route
-        route.handler = function run(request, reply) {
-          assertStays(reply.raw)
-          const operation: unknown = handler.call(this, request, reply)
-          if (operation instanceof Promise) noteOperation(reply.raw, operation)
-          return operation
-        }
-      })
       api.addHook('onRequest', async (request, reply) => {
         // No cache may store answers that only this caller may read. Routes of pictures override this.
         void reply.header('cache-control', 'no-store')
@@ -240,6 +233,7 @@ export async function serveApi(
         else if (hasTurn) await turns.enter(whoIs(request, undefined), reply.raw)
         const check = identify(request, authenticate, sessionId)
         noteCheck(reply.raw, check)
+        http.openWork.add(check)
         request.caller = await check.catch((error: unknown) => {
           if (error instanceof AppError && error.code === 'unauthenticated') accounts.forget(credentials)
           throw error

@@ -133,3 +133,31 @@ it('counts no request of a connection that is closed, though its client sent man
   expect((await call(busy, '/quick')).status).toBe(200)
   await download.body?.cancel()
 })
+
+it('stops only after the operations and the checks of clients that have left', async () => {
+  const { port, call, inWork, arrived, holdChecks, release, close } = await startSlowServer()
+  const [account, other] = [randomUUID(), randomUUID()]
+  expect((await call(account, '/quick')).status).toBe(200)
+  const leave = async (as: string, isInWork: () => Promise<unknown>) => {
+    const client = connect(port, '127.0.0.1')
+    client.write(`GET /api/v1/slow HTTP/1.1\r\nHost: x\r\nAuthorization: Token ${as}\r\n\r\n`)
+    await isInWork()
+    await once(client.destroy(), 'close')
+  }
+  await leave(account, () => inWork(1))
+  const checked = holdChecks()
+  await leave(other, () => arrived(3))
+  const ends: string[] = []
+  const stopped = close().then(() => ends.push('stop'))
+  const turns = async () => {
+    for (let count = 0; count < 100; count += 1) await setImmediate()
+  }
+  await turns()
+  ends.push('operation')
+  release()
+  await turns()
+  ends.push('check')
+  checked()
+  await stopped
+  expect(ends).toEqual(['operation', 'check', 'stop'])
+})

@@ -89,10 +89,11 @@ export async function startSlowServer({
   const release = (): void => {
     for (const resolve of waiting.splice(0)) resolve()
   }
-  onTestFinished(async () => {
-    release()
-    await http.close()
-  })
+  const releaseUntil = async <T>(ended: Promise<T>): Promise<T> => {
+    const releasing = setInterval(release, 1)
+    return ended.finally(() => clearInterval(releasing))
+  }
+  onTestFinished(() => releaseUntil(http.close()))
   return {
     port,
     /** Lets the main thread work. */
@@ -109,10 +110,8 @@ export async function startSlowServer({
     received: (count: number) => waitUntil(`${count} requests`, () => Promise.resolve(received === count)),
     /** Resolves when the credentials of this many requests were checked. */
     arrived: (count: number) => waitUntil(`${count} requests`, () => Promise.resolve(begun === count)),
-    releaseUntil: async <T>(ended: Promise<T>): Promise<T> => {
-      const releasing = setInterval(release, 1)
-      return ended.finally(() => clearInterval(releasing))
-    },
+    releaseUntil,
+    close: () => http.close(),
     inWork: (count: number) => waitUntil(`${count} requests in work`, () => Promise.resolve(waiting.length === count)),
     upload: (account: string) =>
       fetch(`http://127.0.0.1:${port}/api/v1/upload`, {

@@ -1,0 +1,38 @@
+import type { FastifyInstance } from 'fastify'
+import { type OpenWork, createOpenWork } from './open-work.ts'
+import { assertStays, noteOperation } from './request-end.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Everything that runs for requests. A stop waits for it. */
+    openWork: OpenWork
+  }
+}
+
+/** A stop waits for so long for operations whose clients have left. The whole service has 20 s to stop. */
+const OPERATIONS_MS = 5000
+
+/**
+ * Lets no operation begin whose client has left, and lets a stop wait for those that run: they use the database, which is
+ * closed next.
+ */
+export function finishOperations(http: FastifyInstance): void {
+  http.decorate('openWork', createOpenWork())
+  http.addHook('onRoute', (route) => {
+    const { handler } = route
+    route.handler = function run(request, reply) {
+      assertStays(reply.raw)
+      const operation: unknown = handler.call(this, request, reply)
+      if (operation instanceof Promise) {
+        noteOperation(reply.raw, operation)
+        http.openWork.add(operation)
+      }
+      return operation
+    }
+  })
+  // Fastify closes the server first, so only operations without a client are left.
+  http.addHook('onClose', async () => {
+    const left = await http.openWork.settle(OPERATIONS_MS)
+    if (left > 0) http.log.warn({ operations: left }, 'the stop interrupts operations whose clients have left')
+  })
+}

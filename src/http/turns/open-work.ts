@@ -1,0 +1,34 @@
+import { pause } from '../../platform/time/pause.ts'
+
+/** What runs for requests: checks of credentials and operations, also those whose clients have left. */
+export interface OpenWork {
+  add(work: Promise<unknown>): void
+  /**
+   * Resolves when nothing runs any more, and no later than after `withinMs`.
+   * @returns The number of those that still run.
+   */
+  settle(withinMs: number): Promise<number>
+}
+
+export function createOpenWork(): OpenWork {
+  const open = new Set<Promise<unknown>>()
+  return {
+    add(work) {
+      open.add(work)
+      const end = (): void => void open.delete(work)
+      work.then(end, end)
+    },
+    async settle(withinMs) {
+      const settled = new AbortController()
+      const end = async (): Promise<void> => {
+        // The check of a client that is still there is followed by its operation.
+        while (open.size > 0 && !settled.signal.aborted) await Promise.allSettled(open)
+        settled.abort()
+      }
+      void end()
+      await pause(withinMs, settled.signal)
+      settled.abort()
+      return open.size
+    },
+  }
+}
