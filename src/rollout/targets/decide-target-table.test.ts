@@ -275,13 +275,14 @@ test('a refused attempt is repeated at most twice, after pauses that double', ()
 })
 
 describe('a download that the server may have refused', () => {
-  const refuse = (lostAttempts: number, crowdedMs: number | null) =>
+  const refuse = (lostAttempts: number, crowdedMs: number | null, more: Partial<TargetNow> = {}) =>
     decide(
       {
         ...targets.dl_requested,
         ...answered('rejected', { refusal: 'full' })(targets.dl_requested),
         failedAttempts: 2,
         lostAttempts,
+        ...more,
       },
       61,
       { crowdedMs },
@@ -301,5 +302,16 @@ describe('a download that the server may have refused', () => {
   test('counts as failed if the server turned nobody away since the command', () => {
     expect(show(refuse(0, null))).toBe('failed: full')
     expect(show(refuse(0, ms(0) - 1))).toBe('failed: full')
+  })
+
+  test('is repeated as well if it had begun, and broke off before the server turned clients away', () => {
+    const download = { bytesServed: 9, touchedMs: ms(40), delivered: false, fenced: false }
+    for (const state of ['dl_requested', 'downloading'] as const) {
+      const again = { kind: 'pause', reason: 'download_refused', failedAttempts: 2, lostAttempts: 1 }
+      expect(refuse(0, ms(40), { state, download })).toMatchObject(again)
+      expect(show(refuse(0, ms(40) - 1, { state, download }))).toBe('failed: full')
+      expect(show(refuse(0, ms(41), { state, download: { ...download, delivered: true } }))).toBe('failed: full')
+      expect(show(refuse(0, ms(41), { state, download: { ...download, fenced: true } }))).toBe('failed: full')
+    }
   })
 })

@@ -100,11 +100,13 @@ function decideRejected(target: TargetNow, device: DeviceNow, { command, rules }
 }
 
 /**
- * True if the download of the command has never begun at the server, which has turned clients away since. The server can't
+ * True if the server has turned clients away since the command, or since the download of the device broke off. It can't
  * tell whether the device was among them: it closes connections before it knows whose they are.
  */
 function wasTurnedAway({ state, enteredMs, download }: TargetNow, { crowdedMs }: TargetRules): boolean {
-  return state === 'dl_requested' && download === null && crowdedMs !== null && crowdedMs >= enteredMs
+  if (state === 'reboot_requested' || crowdedMs === null) return false
+  if (download === null) return crowdedMs >= enteredMs
+  return !download.delivered && !download.fenced && crowdedMs >= download.touchedMs
 }
 
 function decideSent(target: TargetNow, command: CommandNow, rules: TargetRules): TargetDecision {
