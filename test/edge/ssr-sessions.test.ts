@@ -30,6 +30,18 @@ describe('a router whose agent connects', () => {
     expect(stats.uptime).toBeGreaterThanOrEqual(100)
   })
 
+  test('has the first address of its latest report, and none if that lists none', async () => {
+    const router = await connectRouter(world)
+    const report = (addresses: readonly string[]) =>
+      router.agent.notify('report', { ...routerHello(router.mac).report, addresses })
+    const shows = (ip: string | undefined) =>
+      waitUntil(`the address ${ip}`, async () => (await statsOf(world, router)).ip === ip)
+    report(['eth0', '192.0.2.7', '192.0.2.8'])
+    await shows('192.0.2.7')
+    report([])
+    await shows(undefined)
+  })
+
   test('restarts, and another boot id proves it', async () => {
     const router = await connectRouter(world)
     expect((await restart(router)).status).toBe(200)

@@ -73,7 +73,7 @@ function factsOf(hello: RouterHello, address: string | null): DeviceFacts {
 async function report(
   host: LinkHost,
   { deviceId, epoch }: RouterSession,
-  { uptime_s: uptimeS, cpu_percent: cpu, memory, addresses: [ip] }: RouterReport,
+  { uptime_s: uptimeS, cpu_percent: cpu, memory, addresses }: RouterReport,
 ): Promise<void> {
   await host.report({
     deviceId,
@@ -85,7 +85,8 @@ async function report(
     load: {
       ...(cpu !== null && { cpu_percent: cpu }),
       ...(memory !== null && { memory_total: memory.total, memory_free: memory.free }),
-      ...(ip !== undefined && isIP(ip) !== 0 && { ip }),
+      // It lists all of them, so that a router without any loses the one that it had.
+      ip: addresses.find((address) => isIP(address) !== 0) ?? null,
     },
     telemetry: null,
   })
