@@ -33,23 +33,24 @@ export interface Audit {
 export async function appendAudit(tx: Tx, scope: InOrg, audit: Audit): Promise<string> {
   const { actor, orgId } = scope
   const { siteId = null, siteName, deviceId } = audit
-  const event: TopicEvents['audits'] = {
-    id: uuidv7(),
-    timestamp: epochS(audit.at),
-    org_id: orgId,
-    ...(siteId !== null && { site_id: siteId }),
-    ...(siteId !== null && siteName !== undefined && { site_name: siteName }),
-    ...(deviceId !== undefined && { device_id: deviceId }),
-    admin_id: actor.adminId,
-    admin_name: actor.name,
+  const id = uuidv7()
+  const { before = null, after = null } = reduceChange(audit)
+  await insertAudit(tx, {
+    orgId,
+    id,
+    siteId,
+    siteName: siteName ?? null,
+    deviceId: deviceId ?? null,
+    adminId: actor.adminId,
+    adminName: actor.name,
     message: audit.message,
-    // Receivers decode a text here, never null.
-    src_ip: actor.srcIp ?? '',
-    user_agent: actor.userAgent,
-    ...reduceChange(audit),
-  }
-  await insertAudit(tx, event, audit.at)
-  return event.id
+    srcIp: actor.srcIp === '' ? null : actor.srcIp,
+    userAgent: actor.userAgent,
+    before,
+    after,
+    createdAt: audit.at,
+  })
+  return id
 }
 
 /** The device of an event. */

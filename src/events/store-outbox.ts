@@ -59,7 +59,7 @@ export function routingParts<V>(steps: Param<V, readonly RoutingStep[]>, conditi
 }
 
 /** An event that the router ignores, without its content. */
-export type SetAsideEvent = Omit<Selectable<WebhookOutboxTable>, 'event' | 'routedTo' | 'webhookId'>
+export type SetAsideEvent = Omit<Selectable<WebhookOutboxTable>, 'event' | 'auditBytes' | 'routedTo' | 'webhookId'>
 
 /** The columns of a SetAsideEvent. */
 export const setAsideEventColumns = [

@@ -6,8 +6,9 @@ import { copyRows } from '../platform/database/copy-rows.ts'
 import { type RowOf, anyRowsAs, columnsOf, insertRows, namesOf, valuesOf } from '../platform/database/rows.ts'
 import { lastStatement } from '../platform/database/last-statement.ts'
 import { splitByBytes } from '../platform/database/split.ts'
-import { type Param, compileValues } from '../platform/database/statement.ts'
+import { compileValues } from '../platform/database/statement.ts'
 import { type WokenRow, wakeAfterCommit } from '../platform/database/wakes.ts'
+import { auditEvent } from './store-audit-event.ts'
 import type { Topic, TopicEvents } from './topics.ts'
 
 /** An event of any topic, with the shape of that topic. */
@@ -129,7 +130,7 @@ const auditColumns = columnsOf('auditLog', {
   orgId: 'uuid',
   id: 'uuid',
   siteId: 'uuid',
-  siteName: 'text',
+  deviceId: 'uuid',
   adminId: 'uuid',
   adminName: 'text',
   message: 'text',
@@ -138,125 +139,79 @@ const auditColumns = columnsOf('auditLog', {
   before: 'jsonb',
   after: 'jsonb',
   createdAt: 'timestamptz',
+  siteName: 'text',
 })
 
+export type NewAuditRecord = RowOf<typeof auditColumns>
+
 interface AuditRow {
-  readonly record: RowOf<typeof auditColumns>
-  readonly event: RowOf<typeof outboxColumns>
+  readonly record: NewAuditRecord
 }
 
 interface AuditRows {
-  readonly records: readonly RowOf<typeof auditColumns>[]
-  readonly events: readonly RowOf<typeof outboxColumns>[]
+  readonly records: readonly NewAuditRecord[]
 }
 
 /** Records are bounded in bytes by reduceChange(), so that so many are far from the limit of a statement. */
 const MAX_AUDITS = 20
 
-const queuedEvent = sql<QueuedEvent>`
-  id, org_id as "orgId", topic, webhook_id as "webhookId", case when webhook_id is not null then event::text end as json`
-
-/** Selects events, `new`, with the webhooks that receive them, unless there are none. */
-function subscribedEvents(events: Param<AuditRows, AuditRows['events']>): RawBuilder<unknown> {
-  return sql`
-    from ${anyRowsAs('new', outboxColumns, events)} cross join lateral (
-      select array_agg(s.webhook_id) as webhook_ids from event_subscriber s
-      where s.org_id = new.org_id and new.topic = any(s.topics) and (s.site_id is null or s.site_id = new.site_id)
-    ) subscribed where subscribed.webhook_ids is not null`
+/**
+ * Inserts records, and queues the event of each that a webhook subscribes to. The events are composed for these only. A
+ * record that lacks the name of its site gets it here, not by a query of its own.
+ */
+function insertAudited(records: RawBuilder<unknown>): RawBuilder<QueuedEvent> {
+  const { siteName: _, ...others } = auditColumns.types
+  const columns = sql.join(Object.keys(others).map((name) => sql.ref(`new.${name}`)))
+  return sql<QueuedEvent>`
+    with record as (
+      insert into audit_log (${namesOf(auditColumns)})
+      select ${columns}, case when new.site_id is null or new.site_name is not null then new.site_name
+        else (select name from site s where s.org_id = new.org_id and s.id = new.site_id) end
+      from ${records}
+      returning *
+    ), heard as materialized (
+      select r.id, r.org_id, r.site_id, r.created_at, subscribed.webhook_ids, (${auditEvent('r')})::text as json
+      from record r cross join lateral (
+        select array_agg(s.webhook_id) as webhook_ids from event_subscriber s
+        where s.org_id = r.org_id and 'audits' = any(s.topics) and (s.site_id is null or s.site_id = r.site_id)
+      ) subscribed where subscribed.webhook_ids is not null
+    ), queued as (
+      insert into webhook_outbox (id, org_id, site_id, topic, created_at, audit_bytes, webhook_id)
+      select id, org_id, site_id, 'audits', created_at, octet_length(json),
+        case when cardinality(webhook_ids) = 1 and (select count(*) from heard) = 1 then webhook_ids[1] end
+      from heard
+      returning id, webhook_id
+    )
+    select q.id, h.org_id as "orgId", 'audits' as topic, q.webhook_id as "webhookId",
+      case when q.webhook_id is not null then h.json end as json
+    from queued q join heard h on h.id = q.id`
 }
 
-const queueHeard = sql<QueuedEvent>`
-  insert into webhook_outbox (${namesOf(outboxColumns)}, webhook_id)
-  select ${namesOf(outboxColumns)}, case when cardinality(webhook_ids) = 1 and (select count(*) from heard) = 1 then webhook_ids[1] end
-  from heard
-  returning ${queuedEvent}`
-
-const compileAudited = compileValues<AuditRows, QueuedEvent>(
-  (param) => sql`
-    with record as (
-      insert into audit_log (${namesOf(auditColumns)}) select * from ${anyRowsAs('r', auditColumns, param('records'))}
-    ), heard as materialized (select new.*, subscribed.webhook_ids ${subscribedEvents(param('events'))})
-    ${queueHeard}
-  `,
+const compileAudits = compileValues<AuditRows, QueuedEvent>((param) =>
+  insertAudited(anyRowsAs('new', auditColumns, param('records'))),
 )
 
-/**
- * Does the same for one record, which is all that nearly every change has: arrays of one value each take the database as
- * long as the inserts. PostgreSQL doesn't see the values in the selects, so it doesn't plan the statement for each of them.
- */
-const compileOneAudited = compileValues<AuditRow, QueuedEvent>((param) => {
-  const event = param('event')
-  return sql`
-    with record as (
-      insert into audit_log (${namesOf(auditColumns)}) values (${valuesOf(auditColumns, param('record'))})
-    )
-    insert into webhook_outbox (${namesOf(outboxColumns)}, webhook_id)
-    select ${valuesOf(outboxColumns, event)}, case when count(*) = 1 then (array_agg(s.webhook_id))[1] end
-    from event_subscriber s
-    where s.org_id = (select ${event.map(({ orgId }) => orgId)}::uuid)
-      and (select ${event.map(({ topic }) => topic)}::text) = any(s.topics)
-      and (s.site_id is null or s.site_id = (select ${event.map(({ siteId }) => siteId)}::uuid))
-    having count(*) > 0
-    returning ${queuedEvent}
-  `
-})
+/** Does the same for one record, which is all that nearly every change has: arrays of one value each take longer. */
+const compileAudit = compileValues<AuditRow, QueuedEvent>((param) =>
+  insertAudited(sql`(values (${valuesOf(auditColumns, param('record'))})) as new (${namesOf(auditColumns)})`),
+)
 
-const siteOf = (row: string): RawBuilder<unknown> =>
-  sql`from site s where s.org_id = ${sql.ref(`${row}.org_id`)} and s.id = ${sql.ref(`${row}.site_id`)}`
-
-/** Does the same for records that lack the name of their site: it is looked up by the insert, not by a query of its own. */
-const compileUnnamed = compileValues<AuditRows, QueuedEvent>((param) => {
-  const { siteName: _, ...others } = auditColumns.types
-  const { event: __, ...rest } = outboxColumns.types
-  const columnsOfRow = (row: string, types: object): RawBuilder<unknown> =>
-    sql.join(Object.keys(types).map((name) => sql.ref(`${row}.${name}`)))
-  return sql`
-    with record as (
-      insert into audit_log (${sql.join(Object.keys(others).map((name) => sql.ref(name)))}, site_name)
-      select ${columnsOfRow('r', others)}, coalesce(r.site_name, (select name ${siteOf('r')}))
-      from ${anyRowsAs('r', auditColumns, param('records'))}
-    ), heard as materialized (
-      select ${columnsOfRow('new', rest)}, subscribed.webhook_ids, new.event || coalesce(
-        (select jsonb_build_object('site_name', name) ${siteOf('new')} and not new.event ? 'site_name'), '{}'
-      ) as event
-      ${subscribedEvents(param('events'))}
-    )
-    ${queueHeard}
-  `
-})
-
-const insertAudited = lastStatement<AuditRow, AuditRows, QueuedEvent>({
-  compile(tx, rows) {
-    if (rows.records.some(({ siteId, siteName }) => siteId !== null && siteName === null))
-      return compileUnnamed(tx, rows)
-    const [record, event] = [rows.records[0], rows.events[0]]
-    const isOne = rows.records.length === 1 && record !== undefined && event !== undefined
-    return isOne ? compileOneAudited(tx, { record, event }) : compileAudited(tx, rows)
+const insertLast = lastStatement<NewAuditRecord, AuditRows, QueuedEvent>({
+  compile(tx, { records }) {
+    const [record] = records
+    return records.length === 1 && record !== undefined ? compileAudit(tx, { record }) : compileAudits(tx, { records })
   },
-  valuesOf: (rows) => ({ records: rows.map(({ record }) => record), events: rows.map(({ event }) => event) }),
+  valuesOf: (records) => ({ records }),
   maxItems: MAX_AUDITS,
   onRows: wakeRouter,
 })
 
-/** Inserts the record of a change and, as insertOutbox() does, its event, both at the end of the transaction. */
-export async function insertAudit(tx: Tx, event: TopicEvents['audits'], at: Date): Promise<void> {
-  const { org_id: orgId, site_id: siteId = null, src_ip: srcIp } = event
-  const record = {
-    orgId,
-    id: event.id,
-    siteId,
-    siteName: event.site_name ?? null,
-    adminId: event.admin_id,
-    adminName: event.admin_name,
-    message: event.message,
-    srcIp: srcIp === '' ? null : srcIp,
-    userAgent: event.user_agent,
-    before: event.before ?? null,
-    after: event.after ?? null,
-    createdAt: at,
-  }
-  const queued = { id: uuidv7(), orgId, siteId, topic: 'audits', event, createdAt: at }
-  await insertAudited(tx, { record, event: queued })
+/**
+ * Inserts the record of a change at the end of the transaction. If a webhook receives its event, a row of the outbox refers to
+ * the record, and the router wakes once `tx` has committed.
+ */
+export async function insertAudit(tx: Tx, record: NewAuditRecord): Promise<void> {
+  await insertLast(tx, record)
 }
 
 export interface NewDeviceEvent {

@@ -22,6 +22,7 @@ export interface AuditLogTable {
   id: string
   siteId: string | null
   siteName: string | null
+  deviceId: string | null
   adminId: string | null
   adminName: string | null
   message: string
@@ -38,7 +39,9 @@ export interface WebhookOutboxTable {
   orgId: string
   siteId: string | null
   topic: string
-  event: Json<Record<string, unknown>>
+  /** Null if it is the event of the audit record with the same organization, time and id. */
+  event: Json<Record<string, unknown>> | null
+  auditBytes: Generated<number | null>
   createdAt: Date
   bytes: GeneratedAlways<number>
   routedTo: string | null

@@ -53,7 +53,7 @@ async function listEvents(): Promise<{ events: string[]; updowns: unknown[] }> {
     .where('topic', '=', 'device-updowns')
     .orderBy('id')
     .execute()
-  return { events: events.map(({ type }) => type), updowns: sent.map(({ event }) => event['type']) }
+  return { events: events.map(({ type }) => type), updowns: sent.map(({ event }) => event?.['type']) }
 }
 
 const pending = async () => (await server.ctx.db.selectFrom('deviceOutage').selectAll().execute()).length

@@ -206,7 +206,7 @@ async function recordsOf() {
     .orderBy('id')
     .execute()
   const messages = audit.map(({ message }) => message.replace(/ ?[0-9a-f-]{36}/g, ''))
-  return { audit: messages, events: outbox.map(({ event }) => String(event['type'])) }
+  return { audit: messages, events: outbox.map(({ event }) => String(event?.['type'])) }
 }
 
 /** The table in which a dead worker leaves its claim, which is committed before the change. */

@@ -48,7 +48,7 @@ async function eventsOf({ id }: SeededDevice): Promise<string[]> {
 /** The types of the events of devices that webhooks get. */
 async function deviceEventTypes(): Promise<string[]> {
   const query = rollout.ctx.db.selectFrom('webhookOutbox').select('event').where('topic', '=', 'upgrade-events')
-  const types = (await query.orderBy('id').execute()).map(({ event }) => String(event['type']))
+  const types = (await query.orderBy('id').execute()).map(({ event }) => String(event?.['type']))
   return types.filter((type) => type.startsWith('UPGRADE_DEVICE_'))
 }
 

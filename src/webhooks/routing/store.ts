@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { eventText } from '../../events/store-audit-event.ts'
 import { topics } from '../../events/topics.ts'
 import type { Reader } from '../../platform/database/db.ts'
 import { columnsOf, rowsAs } from '../../platform/database/rows.ts'
@@ -118,7 +119,7 @@ const search = statement<QueueSearch, FoundRow>(
       from present q cross join share left join filling f on f.place = q.place
     ), event as (
       select q.place, e.* from found q cross join lateral (
-        select o.id, o.site_id, o.bytes, o.routed_to, o.webhook_id, o.event from webhook_outbox o
+        select o.id, o.org_id, o.created_at, o.site_id, o.bytes, o.routed_to, o.webhook_id, o.event from webhook_outbox o
         where q.ripe_at <= ${param('now')} and o.set_aside_at is null and o.org_id = q.org_id and o.topic = q.topic
           and o.id >= q.first_id and o.id <> all(${param('exceptIds')}::uuid[])
         order by o.id limit q.taken) e
@@ -145,7 +146,7 @@ const selectKnown = statement<KnownIds, FoundRow>(
         from known o left join ${rowsAs('k', lingers, lingerRows)} on k.topic = o.topic
         group by o.org_id, o.topic order by o.org_id, o.topic) q
     ), event as (
-      select q.place, o.id, o.site_id, o.bytes, o.routed_to, o.webhook_id, o.event
+      select q.place, o.id, o.org_id, o.created_at, o.site_id, o.bytes, o.routed_to, o.webhook_id, o.event
       from known o join found q on q.org_id = o.org_id and q.topic = o.topic where q.ripe_at <= ${param('now')}
     ) ${selectFound(param('now'))}
   `,
@@ -168,7 +169,7 @@ function selectFound<V>(now: Param<V, Date>): RawBuilder<FoundRow> {
     from found q
     union all
     select e.place, null, null, null, null, null, e.id, e.site_id, e.bytes, e.routed_to, e.webhook_id,
-      case when e.bytes <= ${SHORT_BYTES} then e.event::text end, null, null, null
+      case when e.bytes <= ${SHORT_BYTES} then ${eventText('e')} end, null, null, null
     from event e
     union all
     select q.place, null, null, null, null, null, w.id, w.site_id, null, null, null, null,
@@ -198,10 +199,10 @@ function foundOf(rows: readonly FoundRow[]): FoundQueues {
   }
 }
 
-/** Reads the JSON texts of events, by their ids. */
+/** Reads the JSON texts of events, by their ids. An event is missing if its audit record has been deleted. */
 export async function listEventTexts(reader: Reader, ids: readonly string[]): Promise<Map<string, string>> {
-  const { rows } = await sql<{ id: string; json: string }>`
-    select id, event::text as json from webhook_outbox where id = any(${ids}::uuid[])
+  const { rows } = await sql<{ id: string; json: string | null }>`
+    select o.id, ${eventText('o')} as json from webhook_outbox o where o.id = any(${ids}::uuid[])
   `.execute(reader)
-  return new Map(rows.map(({ id, json }) => [id, json]))
+  return new Map(rows.flatMap(({ id, json }) => (json === null ? [] : [[id, json] as const])))
 }

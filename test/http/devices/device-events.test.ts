@@ -188,8 +188,8 @@ it('says which devices a person has changed, and in which record of the audit lo
     .where('topic', '=', 'device-events')
     .where('siteId', '=', place)
     .execute()
-  const changed = sent.filter(({ event }) => event['type'] === 'AP_CONFIG_CHANGED_BY_USER')
-  expect(changed.map(({ event }) => event['mac'])).toEqual([first.mac, second.mac])
+  const changed = sent.filter(({ event }) => event?.['type'] === 'AP_CONFIG_CHANGED_BY_USER')
+  expect(changed.map(({ event }) => event?.['mac'])).toEqual([first.mac, second.mac])
 })
 
 it('finds and sorts events of former releases, whose documents have the names and the level', async () => {

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventText } from '../../../src/events/store-audit-event.ts'
 import type { AnyJson } from '../../support/contract/any-json.ts'
 import { addSite, claimNewDevices, connectDevice, makeDevices } from '../../support/fleets/devices.ts'
 import { type TestServer, startTestServer } from '../../support/servers/server.ts'
@@ -12,8 +14,10 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 async function lastAudit(): Promise<AnyJson> {
-  const outbox = server.ctx.db.selectFrom('webhookOutbox').select('event').where('topic', '=', 'audits')
-  return (await outbox.orderBy('id', 'desc').executeTakeFirstOrThrow()).event
+  const { rows } = await sql<{ json: string }>`
+    select ${eventText('o')} as json from webhook_outbox o where topic = 'audits' order by id desc limit 1
+  `.execute(server.ctx.db)
+  return JSON.parse(rows[0]?.json ?? 'null')
 }
 
 it('an audits event names its site and its device, and has neither where there is none', async () => {
