@@ -95,6 +95,7 @@ export interface WebhookBodyTable {
   /** A JSON object. */
   reqHeaders: string
   headersReduced: boolean | null
+  signatures: Buffer | null
   /** Null if the record of another delivery has it. */
   reqPayload: string | null
   respHeaders: string | null

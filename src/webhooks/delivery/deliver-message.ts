@@ -34,6 +34,10 @@ export async function deliverMessage(
   const status = result.kind === 'answer' ? result.status : null
   const asked = { attempt, topic: message.topic, status, retryAfter: retryAfterOf(result), at }
   const verdict = decideRetry(asked, options.random())
+  const { others, signatures } = reduceHeaders(recordedHeaders(receiver, request), {
+    messageId: message.id,
+    createdAt: at,
+  })
   return {
     verdict,
     askedMs: askedPauseMs(asked),
@@ -54,10 +58,9 @@ export async function deliverMessage(
       final: verdict.kind === 'delivered' || verdict.kind === 'give_up',
       nextAttempt: verdict.kind === 'retry' ? addMs(at, verdict.afterMs) : null,
       exchange: {
-        reqHeaders: JSON.stringify(
-          reduceHeaders(recordedHeaders(receiver, request), { messageId: message.id, createdAt: at }),
-        ),
+        reqHeaders: JSON.stringify(others),
         headersReduced: true,
+        signatures,
         ...recordPayload(message, at),
         ...answerOf(result),
         remoteAddress: result.remoteAddress,

@@ -242,6 +242,7 @@ export interface DeliveryRecord extends Selectable<WebhookDeliveryTable> {
     Selectable<WebhookBodyTable>,
     | 'reqHeaders'
     | 'headersReduced'
+    | 'signatures'
     | 'reqPayload'
     | 'respHeaders'
     | 'respBody'
@@ -275,6 +276,7 @@ export const bodyColumns = columnsOf('webhookBody', {
   deliveryId: 'uuid',
   reqHeaders: 'text',
   headersReduced: 'boolean',
+  signatures: 'bytea',
   reqPayload: 'text',
   respHeaders: 'text',
   respBody: 'text',

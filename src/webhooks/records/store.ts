@@ -100,7 +100,7 @@ function newest<T, From extends keyof T, Row>(attempts: SelectQueryBuilder<T, Fr
 /** The request and the answer; empty texts for what is not stored any more. */
 interface Exchange extends Pick<
   DeliveryRecord['exchange'],
-  'reqHeaders' | 'headersReduced' | 'respHeaders' | 'respBody' | 'remoteAddress'
+  'reqHeaders' | 'headersReduced' | 'signatures' | 'respHeaders' | 'respBody' | 'remoteAddress'
 > {
   readonly reqPayload: string
 }
@@ -132,7 +132,7 @@ export async function searchDeliveries(
       order: by === 'timestamp' ? ['created_at', 'id'] : ['sorted', 'id'],
       direction,
       // A delivery and its body are in partitions of the same day.
-      rows: sql`select page.sorted, delivery.*, coalesce(body.req_headers, '') as req_headers, body.headers_reduced,
+      rows: sql`select page.sorted, delivery.*, coalesce(body.req_headers, '') as req_headers, body.headers_reduced, body.signatures,
           coalesce(body.req_payload, '') as req_payload, body.resp_headers, body.resp_body, body.remote_address
         from page cross join lateral (
           select * from webhook_delivery d
@@ -140,7 +140,7 @@ export async function searchDeliveries(
             and d.created_at = page.created_at and d.id = page.id limit 1
         ) as delivery
         left join lateral (
-          select b.req_headers, b.headers_reduced, ${payloadOf} as req_payload, b.resp_headers, b.resp_body, b.remote_address
+          select b.req_headers, b.headers_reduced, b.signatures, ${payloadOf} as req_payload, b.resp_headers, b.resp_body, b.remote_address
           from webhook_body b
           where b.org_id = ${scope.orgId} and b.created_at = page.created_at and b.delivery_id = page.id limit 1
         ) as body on true`,
@@ -149,10 +149,11 @@ export async function searchDeliveries(
     search,
   )
   return {
-    rows: rows.map(({ reqHeaders, headersReduced, reqPayload, respHeaders, respBody, remoteAddress, ...delivery }) =>
-      Object.assign(delivery, {
-        exchange: { reqHeaders, headersReduced, reqPayload, respHeaders, respBody, remoteAddress },
-      }),
+    rows: rows.map(
+      ({ reqHeaders, headersReduced, signatures, reqPayload, respHeaders, respBody, remoteAddress, ...delivery }) =>
+        Object.assign(delivery, {
+          exchange: { reqHeaders, headersReduced, signatures, reqPayload, respHeaders, respBody, remoteAddress },
+        }),
     ),
     ...whole,
   }

@@ -96,7 +96,8 @@ export function presentDelivery(record: FoundDelivery): Static<typeof DeliveryRe
   }
 }
 
-function headersOf({ messageId, createdAt, exchange: { reqHeaders, headersReduced } }: FoundDelivery): string {
+function headersOf({ messageId, createdAt, exchange }: FoundDelivery): string {
+  const { reqHeaders, headersReduced, signatures } = exchange
   if (headersReduced !== true) return reqHeaders
-  return JSON.stringify(restoreHeaders(JSON.parse(reqHeaders), { messageId, createdAt }))
+  return JSON.stringify(restoreHeaders({ others: JSON.parse(reqHeaders), signatures }, { messageId, createdAt }))
 }

@@ -11,16 +11,36 @@ const usual = {
   'webhook-timestamp': '1772366400',
 }
 
+const signed = {
+  'webhook-signature': `v1,${Buffer.alloc(32, 1).toString('base64')}`,
+  'X-Mist-Signature-v2': 'ab'.repeat(32),
+  'X-Mist-Signature': '09'.repeat(20),
+}
+
 it('omits the usual headers only', () => {
   const own = { 'Content-Type': 'application/cloudevents+json', 'X-Mist-Signature': 'abc' }
-  expect(reduceHeaders({ ...usual, ...own }, recorded)).toEqual(own)
+  expect(reduceHeaders({ ...usual, ...own }, recorded)).toEqual({ others: own, signatures: null })
+})
+
+it('encodes the signatures by a single secret', () => {
+  const { others, signatures } = reduceHeaders({ ...usual, ...signed }, recorded)
+  expect(others).toEqual({})
+  expect(signatures).toHaveLength(84)
+})
+
+it('keeps signatures of any other form as they are', () => {
+  const second = `${signed['webhook-signature']} v1,${Buffer.alloc(32, 2).toString('base64')}`
+  const upper = { ...signed, 'X-Mist-Signature-v2': 'AB'.repeat(32) }
+  for (const others of [{ ...signed, 'webhook-signature': second }, upper])
+    expect(reduceHeaders({ ...usual, ...others }, recorded)).toEqual({ others, signatures: null })
 })
 
 it('restores any headers', () => {
-  const names = fc.constantFrom(...Object.keys(usual), 'content-type', 'X-Mist-Signature', 'Authorization')
-  const values = fc.constantFrom(...Object.values(usual), '***', '')
+  const names = fc.constantFrom(...Object.keys(usual), 'content-type', ...Object.keys(signed), 'Authorization')
+  const values = fc.constantFrom(...Object.values(usual), ...Object.values(signed), '***', '')
   fc.assert(
-    fc.property(fc.dictionary(names, values), (headers) => {
+    fc.property(fc.boolean(), fc.dictionary(names, values), (isSigned, some) => {
+      const headers = { ...(isSigned && signed), ...some }
       expect(restoreHeaders(reduceHeaders(headers, recorded), recorded)).toEqual(headers)
     }),
   )

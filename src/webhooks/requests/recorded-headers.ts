@@ -18,22 +18,55 @@ function usualHeaders({ messageId, createdAt }: Recorded): Readonly<Record<strin
   }
 }
 
-/** Returns the headers that differ from the usual ones; null for a usual one that is missing. */
-export function reduceHeaders(
-  headers: Readonly<Record<string, string>>,
-  recorded: Recorded,
-): Record<string, string | null> {
+/** The headers of a request, as its record has them. */
+export interface ReducedHeaders {
+  /** Those that differ from the usual ones; null for a usual one that is missing. */
+  readonly others: Readonly<Record<string, string | null>>
+  /** The signatures; null if they are among the others. */
+  readonly signatures: Buffer | null
+}
+
+export function reduceHeaders(headers: Readonly<Record<string, string>>, recorded: Recorded): ReducedHeaders {
   const usual = usualHeaders(recorded)
-  const others = Object.entries(headers).filter(([name, value]) => usual[name] !== value)
-  const missing = Object.keys(usual).filter((name) => !(name in headers))
-  return Object.fromEntries([...others, ...missing.map((name) => [name, null] as const)])
+  const signatures = encodeSignatures(headers)
+  const others: Record<string, string | null> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    const isEncoded = signatures !== null && signatureNames.has(name)
+    if (!isEncoded && usual[name] !== value) others[name] = value
+  }
+  for (const name of Object.keys(usual)) if (!(name in headers)) others[name] = null
+  return { others, signatures }
 }
 
 /** Reverses reduceHeaders(). */
-export function restoreHeaders(
-  reduced: Readonly<Record<string, string | null>>,
-  recorded: Recorded,
-): Record<string, string> {
-  const all = Object.entries({ ...usualHeaders(recorded), ...reduced })
+export function restoreHeaders({ others, signatures }: ReducedHeaders, recorded: Recorded): Record<string, string> {
+  const encoded = signatures === null ? {} : decodeSignatures(signatures)
+  const all = Object.entries({ ...usualHeaders(recorded), ...encoded, ...others })
   return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== null))
+}
+
+const [STANDARD, SHA256, SHA1] = ['webhook-signature', 'X-Mist-Signature-v2', 'X-Mist-Signature'] as const
+const signatureNames: ReadonlySet<string> = new Set([STANDARD, SHA256, SHA1])
+const VERSION = 'v1,'
+const [SHA256_BYTES, SHA1_BYTES] = [32, 20]
+
+/** Returns the bytes of the signatures by a single secret, in the order above; null unless there are exactly these. */
+function encodeSignatures(headers: Readonly<Record<string, string>>): Buffer | null {
+  const [standard, sha256, sha1] = [headers[STANDARD], headers[SHA256], headers[SHA1]]
+  if (standard === undefined || sha256 === undefined || sha1 === undefined) return null
+  const bytes = Buffer.alloc(SHA256_BYTES + SHA256_BYTES + SHA1_BYTES)
+  bytes.write(standard.slice(VERSION.length), 0, SHA256_BYTES, 'base64')
+  bytes.write(sha256, SHA256_BYTES, SHA256_BYTES, 'hex')
+  bytes.write(sha1, SHA256_BYTES + SHA256_BYTES, SHA1_BYTES, 'hex')
+  const decoded = decodeSignatures(bytes)
+  return decoded[STANDARD] === standard && decoded[SHA256] === sha256 && decoded[SHA1] === sha1 ? bytes : null
+}
+
+function decodeSignatures(bytes: Buffer): Record<string, string> {
+  const sha1From = SHA256_BYTES + SHA256_BYTES
+  return {
+    [STANDARD]: VERSION + bytes.toString('base64', 0, SHA256_BYTES),
+    [SHA256]: bytes.toString('hex', SHA256_BYTES, sha1From),
+    [SHA1]: bytes.toString('hex', sha1From),
+  }
 }

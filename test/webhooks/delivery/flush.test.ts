@@ -46,7 +46,7 @@ async function claimed(messages: number): Promise<ClaimedLane> {
 function delivered({ orgId, webhookId }: ClaimedLane, messageId: string, reqPayload = '{}'): Attempt {
   const answer = { respHeaders: null, respBody: null, remoteAddress: null }
   const payload = { reqPayload, payloadId: null, payloadAt: null, payloadBytes: null }
-  const exchange = { reqHeaders: '{}', headersReduced: null, ...payload, ...answer }
+  const exchange = { reqHeaders: '{}', headersReduced: null, signatures: null, ...payload, ...answer }
   return {
     verdict: { kind: 'delivered' },
     askedMs: 0,
